@@ -1,0 +1,3 @@
+import { operate } from '../lib/operator/operate.ts';
+
+export const handler = operate;

@@ -1,0 +1,63 @@
+import * as v from 'valibot';
+import { timestamp } from '../clock.ts';
+import { putNewItem, readItem, updateItem } from '../storage/items.ts';
+import { accessRequestKey, accessRequestsList, ordinalIn, ordinalOf } from '../storage/keys.ts';
+import { readLastOfGlobalList } from '../storage/lists.ts';
+
+const accessRequest = v.object({
+  access_request_id: v.number(),
+  /** The accounts that have access. */
+  account_ids: v.optional(v.set(v.string())),
+  created_at: v.string(),
+});
+
+/** Something that asks for approval; its events are comments and reviews. */
+export type AccessRequest = v.InferOutput<typeof accessRequest>;
+
+/** Creates an access request and gives the account access: one write. Ids are 1, 2, 3 … */
+export async function createAccessRequest(accountId: string): Promise<AccessRequest> {
+  const created_at = timestamp();
+  // The index may lag behind: it says where to start looking for a free id, the write says whether it is free.
+  const last = await readLastOfGlobalList('by_list', accessRequestsList);
+  const position = last?.list_position;
+  let id = typeof position === 'string' ? ordinalOf(position) + 1 : 1;
+  for (;;) {
+    const item = { access_request_id: id, account_ids: new Set([accountId]), created_at };
+    const outcome = await putNewItem({
+      ...accessRequestKey(id),
+      ...item,
+      list: accessRequestsList,
+      list_position: ordinalIn('ACCESS_REQUEST', id),
+    });
+    if (outcome === 'put') return item;
+    id += 1;
+  }
+}
+
+export async function readAccessRequest(id: number): Promise<AccessRequest | undefined> {
+  const item = await readItem(accessRequestKey(id));
+  return item && v.parse(accessRequest, item);
+}
+
+/** Whether an account has access; to an unknown access request, nobody has. */
+export async function hasAccess(accountId: string, accessRequestId: number): Promise<boolean> {
+  return (await readAccessRequest(accessRequestId))?.account_ids?.has(accountId) ?? false;
+}
+
+/** False when there is no such access request. */
+export async function grantAccess(accessRequestId: number, accountId: string): Promise<boolean> {
+  const update = await updateItem(accessRequestKey(accessRequestId), {
+    add: { account_ids: new Set([accountId]) },
+    when: { pk: { exists: true } },
+  });
+  return update.done;
+}
+
+/** False when there is no such access request. */
+export async function revokeAccess(accessRequestId: number, accountId: string): Promise<boolean> {
+  const update = await updateItem(accessRequestKey(accessRequestId), {
+    take: { account_ids: new Set([accountId]) },
+    when: { pk: { exists: true } },
+  });
+  return update.done;
+}

@@ -1,0 +1,85 @@
+import * as v from 'valibot';
+import { Refusal } from '../refusal.ts';
+import { type Item, readItems } from '../storage/items.ts';
+import { eventKey } from '../storage/keys.ts';
+import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
+import { hasAccess } from './access-request.ts';
+import { type AccessRequestEvent, event } from './event.ts';
+import { allEvents, allReviews, eventsOfActor, eventsOfActorId, eventsOfActorType } from './event-lists.ts';
+import type { SearchRequest } from './search-request.ts';
+
+/** The envelope of a search. */
+export interface SearchResult {
+  /** All events found, on whatever page. */
+  total: number;
+  /** Events before this page. */
+  offset: number;
+  /** Events on this page. */
+  count: number;
+  results: AccessRequestEvent[];
+}
+
+/** What a search is about: its parameters, and whether it is for reviews alone. */
+export type Search = SearchRequest & { type?: 'review' };
+
+/**
+ * Searches the events of an access request, in ascending order of their ids. Access and events are read
+ * side by side; without access nothing of them is told.
+ * @throws Refusal `forbidden` when the account has no access, or there is no such access request
+ */
+export async function searchEvents(accountId: string, search: Search): Promise<SearchResult> {
+  const [mayRead, result] = await Promise.all([
+    hasAccess(accountId, search.access_request_id),
+    findPage(search),
+  ]);
+  if (!mayRead) throw new Refusal('forbidden', 'The account has no access to this access request.');
+  return result;
+}
+
+async function findPage(search: Search): Promise<SearchResult> {
+  const { page, page_size } = search;
+  const offset = (page - 1) * page_size;
+  const list = search.ids ? undefined : listOf(search);
+  if (list) {
+    const [last, items] = await Promise.all([
+      readLastOrdinal(list),
+      readRange(list, offset + 1, offset + page_size),
+    ]);
+    // An event that came between the two reads is on the page already.
+    const total = items.length > 0 ? Math.max(last, offset + items.length) : last;
+    return { total, ...pageOf(offset, items) };
+  }
+  const found = await readMatching(search);
+  return { total: found.length, ...pageOf(offset, found.slice(offset, offset + page_size)) };
+}
+
+const pageOf = (offset: number, items: Item[]) => ({
+  offset,
+  count: items.length,
+  results: items.map((item) => v.parse(event, item)),
+});
+
+/** The list that has exactly the events of a search, where there is one. */
+function listOf({ access_request_id, type, actor_type, actor_id }: Search): DenseList | undefined {
+  if (actor_type === undefined && actor_id === undefined) {
+    return type === 'review' ? allReviews(access_request_id) : allEvents(access_request_id);
+  }
+  if (type === 'review') return undefined;
+  if (actor_id === undefined) return eventsOfActorType(access_request_id, actor_type ?? '');
+  if (actor_type === undefined) return eventsOfActorId(access_request_id, actor_id);
+  return eventsOfActor(access_request_id, actor_type, actor_id);
+}
+
+/** For the other searches: the events that they begin with, and of those the ones that match. */
+async function readMatching({ access_request_id, type, ids, actor_type, actor_id }: Search): Promise<Item[]> {
+  const items = ids
+    ? await readItems(ascending(ids).map((id) => eventKey(access_request_id, id)))
+    : await readRange(allReviews(access_request_id), 1, Number.MAX_SAFE_INTEGER);
+  return items
+    .filter((item) => item !== undefined)
+    .filter((item) => type === undefined || item.type === type)
+    .filter((item) => actor_type === undefined || item.actor_type === actor_type)
+    .filter((item) => actor_id === undefined || item.actor_id === actor_id);
+}
+
+const ascending = (ids: number[]): number[] => [...new Set(ids)].sort((a, b) => a - b);

@@ -1,0 +1,50 @@
+import * as v from 'valibot';
+import { timestamp } from '../clock.ts';
+import { matchesAny, newId, newSecret, storedSecret, storeSecret } from '../secrets.ts';
+import { putNewItem, readItem } from '../storage/items.ts';
+import { accountKey } from '../storage/keys.ts';
+import { recentlyRead } from '../storage/recently-read.ts';
+
+/** `ac_` and 128 random bits. */
+const accountId = v.pipe(v.string(), v.regex(/^ac_[\w-]{22}$/));
+
+const accountItem = v.object({
+  account_id: v.string(),
+  name: v.string(),
+  secrets: v.array(storedSecret),
+  created_at: v.string(),
+});
+
+/** The back office's credential. */
+export type Account = v.InferOutput<typeof accountItem>;
+
+/** The account from the table, or undefined when there is none. An id of another form is not looked up. */
+export async function readAccount(id: string): Promise<Account | undefined> {
+  if (!v.is(accountId, id)) return undefined;
+  const item = await readItem(accountKey(id));
+  return item && v.parse(accountItem, item);
+}
+
+const findAccount = recentlyRead(readAccount);
+
+/** The account of an id and secret; undefined when there is none or the secret is another. */
+export async function authenticateAccount(id: string, secret: string): Promise<Account | undefined> {
+  const isAccount = (account: Account) => matchesAny(secret, account.secrets);
+  const account = await findAccount(id, isAccount);
+  return account && isAccount(account) ? account : undefined;
+}
+
+/** Creates an account. The secret is in the answer and nowhere else. */
+export async function createAccount(name: string): Promise<{ account_id: string; account_secret: string }> {
+  const account_id = newId('ac');
+  const account_secret = newSecret('acs');
+  const created_at = timestamp();
+  await putNewItem({
+    ...accountKey(account_id),
+    account_id,
+    name,
+    secrets: [storeSecret(account_secret)],
+    created_at,
+  });
+  return { account_id, account_secret };
+}

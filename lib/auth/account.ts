@@ -1,0 +1,17 @@
+import { authenticateAccount } from '../accounts/account.ts';
+import { Refusal } from '../refusal.ts';
+import { authentication, basicCredentials } from './credentials.ts';
+
+/** Account authentication: `account_id:account_secret` in HTTP Basic. */
+export const account = authentication(async (headers) => {
+  const credentials = basicCredentials(headers.authorization);
+  if (!credentials) {
+    throw new Refusal(
+      'unauthorized',
+      'Send the account id and the account secret with HTTP Basic authentication.',
+    );
+  }
+  const found = await authenticateAccount(credentials.user, credentials.password);
+  if (!found) throw new Refusal('unauthorized', 'The account id and the account secret do not match.');
+  return found;
+});

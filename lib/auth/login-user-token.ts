@@ -1,0 +1,29 @@
+import { type AuthenticatedUser, readLoginUserWithSession } from '../login-users/login-user.ts';
+import { Refusal } from '../refusal.ts';
+import { verifyAccessToken } from '../tokens/access-token.ts';
+import { isActive } from '../tokens/sessions.ts';
+import { authentication, bearerToken } from './credentials.ts';
+
+/**
+ * Login User Token: a bearer token of a person's session, in the `Authentication` header as the interface
+ * names it, or in the usual `Authorization`; when both come they must be the same.
+ */
+export const loginUserToken = authentication<AuthenticatedUser>(async (headers) => {
+  const token = oneBearerToken([headers.authentication, headers.authorization]);
+  const claims = await verifyAccessToken(token, 'login_user');
+  const { user, session } = await readLoginUserWithSession(claims.sub, claims.sid);
+  if (!session || !isActive(session)) {
+    throw new Refusal('invalid_token', 'The session of this Login User Token has ended.');
+  }
+  return { loginAppId: claims.aud, loginUserId: claims.sub, sessionId: claims.sid, user };
+});
+
+function oneBearerToken(headers: (string | undefined)[]): string {
+  const sent = headers.filter((header) => header !== undefined);
+  const [token, another] = new Set(sent.map(bearerToken));
+  if (another !== undefined || (token === undefined && sent.length > 1)) {
+    throw new Refusal('invalid_token', 'The Authentication and the Authorization header do not agree.');
+  }
+  if (!token) throw new Refusal('invalid_token', 'Send a Login User Token as Authentication: Bearer.');
+  return token;
+}

@@ -1,0 +1,70 @@
+import * as v from 'valibot';
+import { timestamp } from '../clock.ts';
+import { findLoginApp, type LoginApp } from '../login-apps/login-app.ts';
+import type { Platform } from '../login-apps/platforms.ts';
+import { Refusal } from '../refusal.ts';
+import { updateItem } from '../storage/items.ts';
+import { deviceKey, hashOf } from '../storage/keys.ts';
+
+const field = (name: string) =>
+  v.string(({ input }) => `${name} ${input === undefined ? 'is required' : 'must be a string'}.`);
+
+/** An APNs device token in hexadecimal, of any case; stored in lower case. */
+const iosToken = v.pipe(
+  field('device.token'),
+  v.regex(/^([0-9a-fA-F]{2}){32,200}$/, 'device.token must be 64 to 400 hexadecimal digits for ios.'),
+  v.toLowerCase(),
+);
+/** An FCM registration token: opaque. */
+const androidToken = v.pipe(
+  field('device.token'),
+  v.regex(/^[\x21-\x7e]{1,4096}$/, 'device.token must be 1 to 4096 visible ASCII characters for android.'),
+);
+
+const hash = 'device must be a JSON object with the fields token and platform.';
+
+/** `{"device": {"token": …, "platform": "ios" | "android"}}`; other fields are ignored. */
+export const registrationRequest = v.object(
+  {
+    device: v.pipe(
+      v.record(v.string(), v.unknown(), hash),
+      v.variant(
+        'platform',
+        [
+          v.object({ platform: v.literal('ios'), token: iosToken }),
+          v.object({ platform: v.literal('android'), token: androidToken }),
+        ],
+        ({ input }) => `device.platform ${input === undefined ? 'is required' : 'must be ios or android'}.`,
+      ),
+    ),
+  },
+  ({ input }) => (input instanceof Object ? hash : 'The body must be a JSON object with the field device.'),
+);
+
+/**
+ * Registers a device for push, as often as one likes: the same token is the same device. One write, so of
+ * several at once exactly one creates it.
+ * @throws Refusal `not_found` when the Login App has no mobile application for the platform
+ */
+export async function registerDevice(
+  { login_app_id }: LoginApp,
+  { platform, token }: { platform: Platform; token: string },
+): Promise<{ id: string; outcome: 'created' | 'known' }> {
+  await requireMobileApplication(login_app_id, platform);
+  const id = `d_${hashOf(login_app_id, platform, token)}`;
+  const now = timestamp();
+  const update = await updateItem(deviceKey(id), {
+    set: { device_id: id, login_app_id, platform, token, last_seen_at: now },
+    setIfAbsent: { created_at: now },
+    remove: ['disabled_at'],
+  });
+  return { id, outcome: update.done && update.before ? 'known' : 'created' };
+}
+
+async function requireMobileApplication(loginAppId: string, platform: Platform): Promise<void> {
+  const hasOne = (app: LoginApp) => app.mobileApplications.has(platform);
+  const loginApp = await findLoginApp(loginAppId, hasOne);
+  if (!loginApp || !hasOne(loginApp)) {
+    throw new Refusal('not_found', `The Login App has no mobile application for ${platform}.`);
+  }
+}

@@ -1,0 +1,39 @@
+import * as v from 'valibot';
+import { timestamp } from '../clock.ts';
+import type { AuthenticatedUser } from '../login-users/login-user.ts';
+import { Refusal } from '../refusal.ts';
+import { updateItem } from '../storage/items.ts';
+import { deviceKey } from '../storage/keys.ts';
+import { device, deviceId } from './device.ts';
+
+/** `{"device_id": "d_…"}`; other fields are ignored. */
+export const relationRequest = v.object(
+  { device_id: deviceId },
+  'The body must be a JSON object with the field device_id.',
+);
+
+/**
+ * Relates a registered device to a Login User; the last one wins. One conditional write.
+ * @throws Refusal `not_found` for an unknown device or user, `forbidden` for a device of another Login App,
+ *   `unprocessable_entity` for a blocked user or a disabled device
+ */
+export async function relateDevice(
+  { user, loginUserId, loginAppId }: Pick<AuthenticatedUser, 'user' | 'loginUserId' | 'loginAppId'>,
+  id: string,
+): Promise<void> {
+  if (!user) throw new Refusal('not_found', 'The Login User does not exist.');
+  if (user.blocked_at) throw notRelatable('The Login User is blocked.');
+  const update = await updateItem(deviceKey(id), {
+    set: { login_user_id: loginUserId, related_at: timestamp() },
+    when: { login_app_id: { is: loginAppId }, disabled_at: { exists: false } },
+  });
+  if (update.done) return;
+  if (!update.found) throw new Refusal('not_found', 'The device does not exist.');
+  if (v.parse(device, update.found).login_app_id !== loginAppId) {
+    throw new Refusal('forbidden', 'The device does not belong to the Login App of this token.');
+  }
+  throw notRelatable('The device is disabled; register it again first.');
+}
+
+const notRelatable = (message: string): Refusal =>
+  new Refusal('unprocessable_entity', message, { errors: [{ field: 'device_id', message }] });

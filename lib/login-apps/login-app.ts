@@ -1,0 +1,56 @@
+import * as v from 'valibot';
+import { providerIds } from '../providers/identifiers.ts';
+import { storedSecret } from '../secrets.ts';
+import { loginAppPartition } from '../storage/keys.ts';
+import { readPartition } from '../storage/lists.ts';
+import { recentlyRead } from '../storage/recently-read.ts';
+import { type Platform, platforms } from './platforms.ts';
+
+/** `la_` and 128 random bits. */
+export const loginAppId = v.pipe(v.string(), v.regex(/^la_[\w-]{22}$/));
+
+const clientItem = v.object({
+  client_id: v.string(),
+  secrets: v.array(storedSecret),
+  created_at: v.string(),
+});
+const providerSettingsItem = v.object({ provider: v.picklist(providerIds), settings: v.looseObject({}) });
+const mobileApplicationItem = v.object({ platform: v.picklist(platforms) });
+const loginAppItem = v.object({ login_app_id: v.string(), name: v.string(), created_at: v.string() });
+
+export type LoginAppClient = v.InferOutput<typeof clientItem>;
+export type StoredProviderSettings = v.InferOutput<typeof providerSettingsItem>['settings'];
+
+/** An application whose people log in, with everything that belongs to it: its whole partition, in one read. */
+export interface LoginApp extends v.InferOutput<typeof loginAppItem> {
+  clients: Map<string, LoginAppClient>;
+  /** By provider identifier; secrets in it are encrypted. */
+  providers: Map<string, StoredProviderSettings>;
+  mobileApplications: Set<Platform>;
+}
+
+/** The Login App from the table, or undefined when there is none. An id of another form is not looked up. */
+export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
+  if (!v.is(loginAppId, id)) return undefined;
+  const items = await readPartition(loginAppPartition(id));
+  const root = items.find(({ sk }) => sk === 'LOGIN_APP');
+  if (!root) return undefined;
+  const members = <Schema extends v.GenericSchema>(prefix: string, schema: Schema) =>
+    items.filter(({ sk }) => String(sk).startsWith(`${prefix}#`)).map((item) => v.parse(schema, item));
+  return {
+    ...v.parse(loginAppItem, root),
+    clients: new Map(members('CLIENT', clientItem).map((client) => [client.client_id, client])),
+    providers: new Map(
+      members('PROVIDER', providerSettingsItem).map((item) => [item.provider, item.settings]),
+    ),
+    mobileApplications: new Set(
+      members('MOBILE_APPLICATION', mobileApplicationItem).map(({ platform }) => platform),
+    ),
+  };
+}
+
+/**
+ * The Login App, from the last 30 s where that says yes, otherwise read anew.
+ * @param saysYes what the caller needs of it: nothing is refused on a remembered record
+ */
+export const findLoginApp = recentlyRead(readLoginApp);

@@ -1,0 +1,54 @@
+import { timestamp } from '../clock.ts';
+import type { ProviderId } from '../providers/identifiers.ts';
+import { encryptSecrets } from '../providers/settings-encryption.ts';
+import { newId, newSecret, storeSecret } from '../secrets.ts';
+import { deleteItem, putItem, putNewItem } from '../storage/items.ts';
+import { clientKey, loginAppKey, mobileApplicationKey, providerSettingsKey } from '../storage/keys.ts';
+import type { Platform } from './platforms.ts';
+
+/** Creates a Login App, which has no clients, providers or mobile applications yet. */
+export async function createLoginApp(name: string): Promise<{ login_app_id: string }> {
+  const login_app_id = newId('la');
+  await putNewItem({ ...loginAppKey(login_app_id), login_app_id, name, created_at: timestamp() });
+  return { login_app_id };
+}
+
+/** Creates a client of a Login App. The secret is in the answer and nowhere else. */
+export async function createClient(
+  loginAppId: string,
+): Promise<{ client_id: string; client_secret: string }> {
+  const client_id = `${loginAppId}.${newId('c')}`;
+  const client_secret = newSecret('lcs');
+  await putNewItem({
+    ...clientKey(loginAppId, client_id),
+    client_id,
+    secrets: [storeSecret(client_secret)],
+    created_at: timestamp(),
+  });
+  return { client_id, client_secret };
+}
+
+/** False when the Login App has no such client. */
+export const revokeClient = (loginAppId: string, clientId: string): Promise<boolean> =>
+  deleteItem(clientKey(loginAppId, clientId));
+
+export const setMobileApplication = (loginAppId: string, platform: Platform): Promise<void> =>
+  putItem({ ...mobileApplicationKey(loginAppId, platform), platform, created_at: timestamp() });
+
+/** False when the Login App has no mobile application for the platform. */
+export const removeMobileApplication = (loginAppId: string, platform: Platform): Promise<boolean> =>
+  deleteItem(mobileApplicationKey(loginAppId, platform));
+
+/** Stores provider settings that have been checked; their secrets are encrypted. */
+export async function setProviderSettings(
+  loginAppId: string,
+  provider: ProviderId,
+  settings: object,
+): Promise<void> {
+  await putItem({
+    ...providerSettingsKey(loginAppId, provider),
+    provider,
+    settings: await encryptSecrets(settings, { loginAppId, provider }),
+    updated_at: timestamp(),
+  });
+}

@@ -1,0 +1,29 @@
+import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
+import type { ProviderId } from '../providers/identifiers.ts';
+import { Refusal } from '../refusal.ts';
+import { endSession, newSession, putSession, type Session } from '../tokens/sessions.ts';
+import { loginUserIdOf, recordLogin } from './login-user.ts';
+
+/**
+ * Starts a session for the person whom a provider has vouched for. User and session are written side by
+ * side; a session whose user is refused is taken back and never handed out.
+ * @throws Refusal `invalid_grant` when the Login User is blocked
+ */
+export async function logIn(
+  { clientId, loginApp }: AuthenticatedClient,
+  provider: ProviderId,
+  subject: string,
+): Promise<Session> {
+  const login_app_id = loginApp.login_app_id;
+  const login_user_id = loginUserIdOf(login_app_id, provider, subject);
+  const session = newSession({ login_user_id, login_app_id, client_id: clientId });
+  const [outcome] = await Promise.all([
+    recordLogin({ login_user_id, login_app_id, provider, subject }),
+    putSession(session),
+  ]);
+  if (outcome === 'blocked') {
+    await endSession(login_user_id, session.session_id);
+    throw new Refusal('invalid_grant', 'This person is blocked.', { reason: 'login_user_blocked' });
+  }
+  return session;
+}

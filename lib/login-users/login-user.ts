@@ -1,0 +1,68 @@
+import * as v from 'valibot';
+import { timestamp } from '../clock.ts';
+import { readItems, updateItem } from '../storage/items.ts';
+import { hashOf, loginUserKey, sessionKey } from '../storage/keys.ts';
+import { type Session, session } from '../tokens/sessions.ts';
+
+const loginUser = v.object({
+  login_user_id: v.string(),
+  login_app_id: v.string(),
+  provider: v.string(),
+  subject: v.string(),
+  created_at: v.string(),
+  last_login_at: v.string(),
+  blocked_at: v.optional(v.string()),
+});
+
+/** A person as one Login App knows them: a provider and the provider's subject. */
+export type LoginUser = v.InferOutput<typeof loginUser>;
+
+/** The person whose Login User Token was presented. The user is undefined when a session outlived it. */
+export interface AuthenticatedUser {
+  loginAppId: string;
+  loginUserId: string;
+  sessionId: string;
+  user: LoginUser | undefined;
+}
+
+/** The same person is always the same Login User of that Login App: the id is a hash, so no race makes two. */
+export const loginUserIdOf = (loginAppId: string, provider: string, subject: string): string =>
+  `lu_${hashOf(loginAppId, provider, subject)}`;
+
+/** Writes down a login. `blocked` when this Login User may not log in. */
+export async function recordLogin(
+  user: Pick<LoginUser, 'login_user_id' | 'login_app_id' | 'provider' | 'subject'>,
+): Promise<'recorded' | 'blocked'> {
+  const now = timestamp();
+  const { login_user_id, ...identity } = user;
+  const { done } = await updateItem(loginUserKey(login_user_id), {
+    set: { login_user_id, ...identity, last_login_at: now },
+    setIfAbsent: { created_at: now },
+    when: { blocked_at: { exists: false } },
+  });
+  return done ? 'recorded' : 'blocked';
+}
+
+/** A Login User and one of their sessions, in one request; undefined where there is none. */
+export async function readLoginUserWithSession(
+  loginUserId: string,
+  sessionId: string,
+): Promise<{ user: LoginUser | undefined; session: Session | undefined }> {
+  const [userItem, sessionItem] = await readItems([
+    loginUserKey(loginUserId),
+    sessionKey(loginUserId, sessionId),
+  ]);
+  return {
+    user: userItem && v.parse(loginUser, userItem),
+    session: sessionItem && v.parse(session, sessionItem),
+  };
+}
+
+/** Blocks a Login User, or lets them in again. False when there is none. */
+export async function setBlocked(loginUserId: string, blocked: boolean): Promise<boolean> {
+  const { done } = await updateItem(loginUserKey(loginUserId), {
+    ...(blocked ? { setIfAbsent: { blocked_at: timestamp() } } : { remove: ['blocked_at'] }),
+    when: { pk: { exists: true } },
+  });
+  return done;
+}

@@ -1,0 +1,113 @@
+import { actorTypes, reviewStatuses } from '../access-requests/event.ts';
+import { platforms } from '../login-apps/platforms.ts';
+import { providerIds } from '../providers/identifiers.ts';
+
+/** What one flag takes. */
+export interface Flag {
+  kind: 'text' | 'integer' | 'choice' | 'json';
+  help: string;
+  /** For `choice`. */
+  of?: readonly string[];
+  optional?: true;
+}
+
+/** One operator command. */
+export interface Command {
+  summary: string;
+  flags: Record<string, Flag>;
+}
+
+const loginApp = { kind: 'text', help: 'The id of the Login App (la_…)' } as const;
+const account = { kind: 'text', help: 'The id of the account (ac_…)' } as const;
+const accessRequest = { kind: 'integer', help: 'The id of the access request' } as const;
+const loginUser = { kind: 'text', help: 'The id of the Login User (lu_…), the sub of their tokens' } as const;
+const provider = { kind: 'choice', of: providerIds, help: 'The provider' } as const;
+const platform = { kind: 'choice', of: platforms, help: 'The platform' } as const;
+const name = { kind: 'text', help: 'A name to know it by' } as const;
+const event = {
+  'access-request': accessRequest,
+  'actor-type': { kind: 'choice', of: actorTypes, help: 'What the author is' },
+  'actor-id': { kind: 'text', help: "The author's id" },
+} as const;
+
+/** Every command of the operator: noun, verb, flags. Pure data; the command line and the function both read it. */
+export const commandTable = {
+  accounts: {
+    create: { summary: 'Create an account; its secret is shown this once', flags: { name } },
+  },
+  'login-apps': {
+    create: { summary: 'Create a Login App', flags: { name } },
+  },
+  clients: {
+    create: {
+      summary: 'Create a client of a Login App; its secret is shown this once',
+      flags: { 'login-app': loginApp },
+    },
+    revoke: {
+      summary: 'Revoke a client; its secret and its Login App Tokens end within 30 seconds',
+      flags: { 'login-app': loginApp, client: { kind: 'text', help: 'The client id' } },
+    },
+  },
+  'mobile-applications': {
+    set: { summary: 'Let devices of a platform register', flags: { 'login-app': loginApp, platform } },
+    remove: {
+      summary: 'Let devices of a platform register no more',
+      flags: { 'login-app': loginApp, platform },
+    },
+  },
+  providers: {
+    set: {
+      summary: 'Say how credentials of a provider are verified for a Login App',
+      flags: {
+        'login-app': loginApp,
+        provider,
+        settings: { kind: 'json', help: 'A JSON file with the provider settings' },
+      },
+    },
+    show: {
+      summary: 'Show the provider settings of a Login App, secrets masked',
+      flags: { 'login-app': loginApp, provider: { ...provider, optional: true } },
+    },
+  },
+  'access-requests': {
+    create: { summary: 'Create an access request, with access for an account', flags: { account } },
+    grant: {
+      summary: 'Give an account access to an access request',
+      flags: { 'access-request': accessRequest, account },
+    },
+    revoke: {
+      summary: 'Take the access to an access request from an account',
+      flags: { 'access-request': accessRequest, account },
+    },
+  },
+  comments: {
+    add: {
+      summary: 'Add a comment to an access request',
+      flags: { ...event, comment: { kind: 'text', help: 'The comment; may be empty' } },
+    },
+  },
+  reviews: {
+    add: {
+      summary: 'Add a review to an access request',
+      flags: {
+        ...event,
+        status: { kind: 'choice', of: reviewStatuses, help: 'The verdict' },
+        comment: { kind: 'text', help: 'A comment', optional: true },
+      },
+    },
+  },
+  'login-users': {
+    block: { summary: 'Let a Login User in no more', flags: { 'login-user': loginUser } },
+    unblock: { summary: 'Let a blocked Login User in again', flags: { 'login-user': loginUser } },
+  },
+} as const satisfies Record<string, Record<string, Command>>;
+
+/** What the operator function is invoked with. */
+export interface OperatorCall {
+  noun: string;
+  verb: string;
+  flags: Record<string, unknown>;
+}
+
+/** What it answers: one JSON object, or why nothing was changed. */
+export type OperatorAnswer = { result: Record<string, unknown> } | { error: string };

@@ -1,0 +1,52 @@
+import {
+  createAccessRequest,
+  grantAccess,
+  readAccessRequest,
+  revokeAccess,
+} from '../../access-requests/access-request.ts';
+import { addEvent } from '../../access-requests/add-event.ts';
+import { newEvent } from '../../access-requests/new-event.ts';
+import { readAccount } from '../../accounts/account.ts';
+import { Refusal } from '../../refusal.ts';
+import { refuseAsUnprocessable, validated } from '../../validation.ts';
+import type { CommandsOf } from '../operate.ts';
+
+export const accessRequestCommands: CommandsOf<'access-requests'> = {
+  create: async ({ account }) => {
+    await requireAccount(account);
+    const { access_request_id, created_at } = await createAccessRequest(account);
+    return { access_request_id, account_id: account, created_at };
+  },
+  grant: async ({ 'access-request': id, account }) => {
+    await requireAccount(account);
+    if (!(await grantAccess(id, account))) throw noSuchAccessRequest();
+    return { access_request_id: id, account_id: account, access: true };
+  },
+  revoke: async ({ 'access-request': id, account }) => {
+    if (!(await revokeAccess(id, account))) throw noSuchAccessRequest();
+    return { access_request_id: id, account_id: account, access: false };
+  },
+};
+
+export const commentCommands: CommandsOf<'comments'> = {
+  add: (flags) => add({ ...flags, type: 'comment' }),
+};
+
+export const reviewCommands: CommandsOf<'reviews'> = {
+  add: (flags) => add({ ...flags, type: 'review', comment: flags.comment ?? '' }),
+};
+
+async function add(
+  flags: Record<string, unknown> & { 'access-request': number },
+): Promise<Record<string, unknown>> {
+  const { 'access-request': id, 'actor-type': actor_type, 'actor-id': actor_id, ...rest } = flags;
+  const event = validated(newEvent, { ...rest, actor_type, actor_id }, refuseAsUnprocessable);
+  if (!(await readAccessRequest(id))) throw noSuchAccessRequest();
+  return addEvent(id, event);
+}
+
+async function requireAccount(id: string): Promise<void> {
+  if (!(await readAccount(id))) throw new Refusal('not_found', 'There is no such account.');
+}
+
+const noSuchAccessRequest = (): Refusal => new Refusal('not_found', 'There is no such access request.');

@@ -1,0 +1,89 @@
+import { ProviderFailure } from './provider-failure.ts';
+
+/** Milliseconds for all calls of one verification together. */
+export const verificationTimeout = 3_000;
+/** The most bytes of an answer that are read, after decompression. */
+const mostBytes = 64 * 1024;
+
+/** A provider's answer. */
+export interface ProviderAnswer {
+  status: number;
+  /** The JSON body; undefined when an answer that is no success has none. */
+  body: unknown;
+}
+
+interface ProviderCall {
+  url: string;
+  headers?: Record<string, string>;
+  /** Posted as a form; without one the call is a GET. */
+  form?: Record<string, string>;
+  signal: AbortSignal;
+}
+
+/** The time limit of one verification. */
+export const verificationDeadline = (): AbortSignal => AbortSignal.timeout(verificationTimeout);
+
+/**
+ * One call to an address of the settings. Follows no redirect, reads at most 64 KiB, ends with the deadline.
+ * @throws ProviderFailure when there is no usable answer; answers of 4xx are returned
+ */
+export async function callProvider({ url, headers, form, signal }: ProviderCall): Promise<ProviderAnswer> {
+  try {
+    const response = await fetch(url, {
+      headers: { accept: 'application/json', ...headers },
+      ...(form && { method: 'POST', body: new URLSearchParams(form) }),
+      redirect: 'manual',
+      signal,
+    });
+    const { status } = response;
+    if (status >= 300 && status < 400) throw await givenUp(response, new ProviderFailure('redirected', url));
+    if (status === 429 || status >= 500) {
+      throw await givenUp(response, new ProviderFailure('unexpected_status', url, String(status)));
+    }
+    return { status, body: parsed(await readText(response, url), status, url) };
+  } catch (error) {
+    throw error instanceof ProviderFailure ? error : connectionFailure(error, url);
+  }
+}
+
+/** Calls with credentials in HTTP Basic, form-encoded. @see RFC 6749 section 2.3.1 */
+export const basicAuthorization = (user: string, password: string): string => {
+  const encoded = [user, password]
+    .map((part) => new URLSearchParams([['', part]]).toString().slice(1))
+    .join(':');
+  return `Basic ${Buffer.from(encoded).toString('base64')}`;
+};
+
+async function readText(response: Response, url: string): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    // Leaving the loop cancels the rest.
+    if (bytes > mostBytes) throw new ProviderFailure('answer_too_large', url);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function parsed(text: string, status: number, url: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    if (status >= 400) return undefined;
+    throw new ProviderFailure('answer_not_json', url);
+  }
+}
+
+async function givenUp(response: Response, failure: ProviderFailure): Promise<ProviderFailure> {
+  await response.body?.cancel();
+  return failure;
+}
+
+function connectionFailure(error: unknown, url: string): ProviderFailure {
+  const timedOut = error instanceof Error && error.name === 'TimeoutError';
+  const cause =
+    error instanceof Error && error.cause instanceof Error && 'code' in error.cause ? error.cause.code : '';
+  return new ProviderFailure(timedOut ? 'timed_out' : 'unreachable', url, String(cause));
+}

@@ -1,0 +1,61 @@
+import { createHmac } from 'node:crypto';
+import OAuth from 'oauth-1.0a';
+import { epochSeconds } from '../clock.ts';
+import { newId } from '../secrets.ts';
+import { callProvider, verificationDeadline } from './call-provider.ts';
+import { ProviderFailure } from './provider-failure.ts';
+import { plausible, rejected } from './rejected.ts';
+import type { OAuth1Settings } from './settings.ts';
+import { subjectAt } from './subject.ts';
+
+/** An OAuth 1.0 access token with its secret. */
+export interface OAuth1Token {
+  token: string;
+  secret: string;
+}
+
+/**
+ * Who holds an OAuth 1.0 token. The call is signed with our consumer key and secret, so a token that was
+ * issued to another app fails at the provider by itself.
+ * @throws Refusal, ProviderFailure
+ * @see RFC 5849 section 3
+ */
+export async function verifyOAuth1(
+  settings: OAuth1Settings,
+  { token, secret }: OAuth1Token,
+): Promise<string> {
+  const { verify_url: url, subject_field } = settings;
+  const credential = { key: plausible(token), secret: plausible(secret) };
+  const { status, body } = await callProvider({
+    url,
+    headers: { authorization: authorizationHeader(settings, 'GET', url, credential) },
+    signal: verificationDeadline(),
+  });
+  if ([401, 403].includes(status)) throw rejected('verification_refused');
+  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
+  const subject = subjectAt(body, subject_field);
+  if (!subject) throw new ProviderFailure('unexpected_answer', url, `no usable ${subject_field}`);
+  return subject;
+}
+
+/**
+ * The `Authorization` header of a request signed by HMAC-SHA1.
+ * @param fixed the nonce and the time (epoch seconds), for published examples
+ * @see RFC 5849 sections 3.4 and 3.5.1
+ */
+export function authorizationHeader(
+  consumer: { consumer_key: string; consumer_secret: string },
+  method: string,
+  url: string,
+  token: { key: string; secret: string },
+  fixed: { nonce: string; timestamp: number } = { nonce: newId('n'), timestamp: epochSeconds() },
+): string {
+  const oauth = new OAuth({
+    consumer: { key: consumer.consumer_key, secret: consumer.consumer_secret },
+    signature_method: 'HMAC-SHA1',
+    hash_function: (base, key) => createHmac('sha1', key).update(base).digest('base64'),
+  });
+  oauth.getNonce = () => fixed.nonce;
+  oauth.getTimeStamp = () => fixed.timestamp;
+  return oauth.toHeader(oauth.authorize({ url, method }, token)).Authorization;
+}

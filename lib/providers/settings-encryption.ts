@@ -1,0 +1,50 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { serviceKey } from '../service-secret.ts';
+
+/** Which settings these are; secrets encrypted for one place decrypt in no other. */
+export interface SettingsPlace {
+  loginAppId: string;
+  provider: string;
+}
+
+/** Settings with every secret (a field named `…_secret`) encrypted by AES-256-GCM. */
+export async function encryptSecrets(settings: object, place: SettingsPlace): Promise<object> {
+  const { id, key } = await serviceKey('provider-settings');
+  return mapSecrets(settings, (secret, path) => {
+    const nonce = randomBytes(12);
+    const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(additionalData(place, path));
+    const encrypted = [nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()];
+    return `${id}.${Buffer.concat(encrypted).toString('base64url')}`;
+  });
+}
+
+/** Settings as they were before they were encrypted. @throws Error when they are not ours, or from another place */
+export async function decryptSecrets(settings: object, place: SettingsPlace): Promise<object> {
+  const { id, key } = await serviceKey('provider-settings');
+  return mapSecrets(settings, (text, path) => {
+    const [keyId, encoded = ''] = text.split('.');
+    if (keyId !== id) throw new Error('The provider settings are encrypted with a key that is gone.');
+    const bytes = Buffer.from(encoded, 'base64url');
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+      .setAAD(additionalData(place, path))
+      .setAuthTag(bytes.subarray(-16));
+    return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8');
+  });
+}
+
+/** Settings with every secret hidden, to be shown. */
+export const maskSecrets = (settings: object): object => mapSecrets(settings, () => '********');
+
+const additionalData = ({ loginAppId, provider }: SettingsPlace, path: string): Buffer =>
+  Buffer.from(JSON.stringify([loginAppId, provider, path]));
+
+/** Replaces each secret of the settings, however deep; `path` is where it stands. */
+function mapSecrets(settings: object, replace: (secret: string, path: string) => string, path = ''): object {
+  const entries = Object.entries(settings).map(([name, value]: [string, unknown]) => {
+    const at = path ? `${path}.${name}` : name;
+    if (typeof value === 'string' && name.endsWith('_secret')) return [name, replace(value, at)];
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return [name, isObject ? mapSecrets(value, replace, at) : value];
+  });
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,134 @@
+import * as v from 'valibot';
+import {
+  authorizationCodeProvider,
+  type ProviderFamily,
+  type ProviderId,
+  providerFamilies,
+} from './identifiers.ts';
+
+const text = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
+
+/** An address that may be called: https, or on a development machine http on the loopback interface. */
+export const providerUrl = v.pipe(
+  text,
+  v.check(isCallable, 'must be an https address, without user, password or fragment'),
+);
+
+/** The app ids of ours that a credential may have been issued to. */
+const audiences = v.pipe(
+  v.array(text, 'must be a list of app ids'),
+  v.minLength(1, 'must name at least one app id'),
+);
+
+/** A field of a JSON answer; dots lead into objects: `data.app_id`. */
+const fieldPath = v.pipe(
+  text,
+  v.regex(/^[\w-]+(\.[\w-]+)*$/, 'must be a field name, or names joined by dots'),
+);
+
+const userInfo = v.strictObject({
+  url: providerUrl,
+  /** Where the answer has the person's id. */
+  subject_field: v.optional(fieldPath, 'sub'),
+  /** The JSON type of that id; the other one is refused, so that 7 and "7" are never one person. */
+  subject_type: v.optional(v.picklist(['string', 'integer'], 'must be string or integer'), 'string'),
+});
+
+/** Asks the provider by RFC 7662 whom a token was issued to. */
+const introspection = v.strictObject({
+  method: v.literal('introspection'),
+  url: providerUrl,
+  client_id: text,
+  client_secret: text,
+  audiences,
+});
+
+/** Asks the provider's own token-info address whom a token was issued to. */
+const tokenInfo = v.strictObject({
+  method: v.literal('token_info'),
+  url: providerUrl,
+  /** The query parameter that carries the token. */
+  token_parameter: v.optional(text, 'access_token'),
+  /** The query parameter that carries our app's own credential, where the provider wants one. */
+  app_token_parameter: v.optional(text),
+  app_token_secret: v.optional(text),
+  /** Where the answer has the app id that the token was issued to. */
+  audience_field: fieldPath,
+  /** Where the answer says true for a valid token, where it does. */
+  valid_field: v.optional(fieldPath),
+  /** Where the answer has the person's id, where it does; it must be the user info's. */
+  subject_field: v.optional(fieldPath),
+  audiences,
+});
+
+const authorizationCode = v.strictObject({
+  token_url: providerUrl,
+  client_id: text,
+  client_secret: text,
+  redirect_uri: text,
+});
+
+const oauth2Settings = v.strictObject({
+  user_info: userInfo,
+  app_check: v.variant(
+    'method',
+    [introspection, tokenInfo],
+    'must say by which method (introspection or token_info) a token of another app is told from ours',
+  ),
+  authorization_code: v.optional(authorizationCode),
+});
+
+const oauth1Settings = v.strictObject({
+  verify_url: providerUrl,
+  consumer_key: text,
+  consumer_secret: text,
+  subject_field: v.optional(fieldPath, 'id_str'),
+});
+
+const oidcSettings = v.strictObject({ issuer: providerUrl, audiences });
+
+/** What an operator sets for each protocol family. Settings without an app check do not exist. */
+export const settingsSchemas = { oauth2: oauth2Settings, oauth1: oauth1Settings, oidc: oidcSettings };
+
+export type OAuth2Settings = v.InferOutput<typeof oauth2Settings>;
+export type OAuth1Settings = v.InferOutput<typeof oauth1Settings>;
+export type OidcSettings = v.InferOutput<typeof oidcSettings>;
+export type CodeExchange = v.InferOutput<typeof authorizationCode>;
+export type TokenInfoCheck = v.InferOutput<typeof tokenInfo>;
+export type IntrospectionCheck = v.InferOutput<typeof introspection>;
+
+/** The settings that a provider needs, or each reason why these are not. */
+export function checkSettings(
+  provider: ProviderId,
+  settings: unknown,
+): { settings: object } | { problems: string[] } {
+  const family: ProviderFamily = providerFamilies[provider];
+  const result = v.safeParse<v.GenericSchema<unknown, object>>(settingsSchemas[family], settings, {
+    abortPipeEarly: true,
+  });
+  if (!result.success) {
+    return {
+      problems: result.issues.map((issue) => `${v.getDotPath(issue) ?? 'settings'}: ${problem(issue)}`),
+    };
+  }
+  if (provider !== authorizationCodeProvider && 'authorization_code' in result.output) {
+    return {
+      problems: [`authorization_code: only ${authorizationCodeProvider} exchanges authorization codes`],
+    };
+  }
+  return { settings: result.output };
+}
+
+function problem(issue: v.BaseIssue<unknown>): string {
+  if (issue.expected === 'never') return 'is not a setting of this provider';
+  if (issue.input === undefined && issue.kind === 'schema') return 'is missing';
+  return issue.message.startsWith('Invalid') ? `must be ${issue.expected}` : issue.message;
+}
+
+function isCallable(address: string): boolean {
+  const url = URL.parse(address);
+  if (!url || url.username || url.password || url.hash) return false;
+  if (url.protocol === 'https:') return true;
+  const isLoopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/.test(url.hostname);
+  return url.protocol === 'http:' && isLoopback && process.env.LOOPBACK_PROVIDERS === 'allowed';
+}

@@ -1,0 +1,27 @@
+/** The longest subject that is stored, in characters; OpenID Connect allows 255. */
+const longestSubject = 255;
+
+/** The value at a path such as `data.app_id` of a JSON answer, or undefined. */
+export function fieldAt(answer: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>(
+      (value, name) =>
+        value instanceof Object && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined,
+      answer,
+    );
+}
+
+/**
+ * The person's id in an answer, as text; undefined when it is missing, of the other type or of no usable
+ * size. An integer that JSON readers round is no id: two people could share it.
+ */
+export function subjectAt(
+  answer: unknown,
+  path: string,
+  type: 'string' | 'integer' = 'string',
+): string | undefined {
+  const value = fieldAt(answer, path);
+  if (type === 'integer') return Number.isSafeInteger(value) ? String(value) : undefined;
+  return typeof value === 'string' && value.length > 0 && value.length <= longestSubject ? value : undefined;
+}

@@ -1,0 +1,42 @@
+/**
+ * Why the service refuses a request. The first six are OAuth error codes
+ * (RFC 6749 section 5.2, RFC 6750 section 3.1).
+ */
+export type RefusalCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'unsupported_grant_type'
+  | 'invalid_token'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'unprocessable_entity';
+
+/** A field of a JSON body and what is wrong with it. */
+export interface FieldError {
+  field: string;
+  message: string;
+}
+
+/**
+ * An answer of "no" that the caller may read. The description names what is wrong and what is allowed;
+ * it never holds a secret or the value that was sent. `reason` is for the log alone.
+ */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly code: RefusalCode;
+  readonly errors: FieldError[] | undefined;
+  readonly reason: string | undefined;
+
+  constructor(
+    code: RefusalCode,
+    description: string,
+    detail: { errors?: FieldError[]; reason?: string } = {},
+  ) {
+    super(description);
+    this.code = code;
+    this.errors = detail.errors;
+    this.reason = detail.reason;
+  }
+}

@@ -1,0 +1,56 @@
+/** What a function does with the one table; nothing else is granted to it. */
+export type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem';
+
+/** The secrets of a deployment that a function may read. */
+export type SecretName = 'signing-keys' | 'service-secret';
+
+/** An endpoint: its key is also the name of its file in `functions/`. */
+export interface Route {
+  method: 'GET' | 'POST' | 'DELETE';
+  /** As API Gateway writes it: `{name}` stands for one segment. */
+  path: string;
+  summary: string;
+  tableActions: readonly TableAction[];
+  secrets: readonly SecretName[];
+}
+
+/** Every endpoint of the service. The stack, the local server and the tests read this table. */
+export const routes = {
+  'issue-token': {
+    method: 'POST',
+    path: '/v2/marketing/oauth/token',
+    summary: 'Trades a provider credential, a refresh token or client credentials for a token',
+    tableActions: ['Query', 'UpdateItem', 'PutItem', 'GetItem'],
+    secrets: ['signing-keys', 'service-secret'],
+  },
+  'register-device': {
+    method: 'POST',
+    path: '/v2/marketing/push_notifications/devices',
+    summary: 'Registers a device for push notifications',
+    tableActions: ['GetItem', 'Query', 'UpdateItem'],
+    secrets: [],
+  },
+  'relate-device': {
+    method: 'POST',
+    path: '/v2/marketing/login/user/push_notifications/devices',
+    summary: 'Relates a registered device to the Login User',
+    tableActions: ['GetItem', 'BatchGetItem', 'UpdateItem'],
+    secrets: [],
+  },
+  'search-events': {
+    method: 'GET',
+    path: '/v1/rbac/access_requests/{access_request_id}/events',
+    summary: 'Searches the comments and reviews of an access request',
+    tableActions: ['GetItem', 'BatchGetItem', 'Query'],
+    secrets: [],
+  },
+  'search-reviews': {
+    method: 'GET',
+    path: '/v1/rbac/access_requests/{access_request_id}/reviews',
+    summary: 'Searches the reviews of an access request',
+    tableActions: ['GetItem', 'BatchGetItem', 'Query'],
+    secrets: [],
+  },
+} as const satisfies Record<string, Route>;
+
+export type RouteKey = keyof typeof routes;

@@ -1,0 +1,68 @@
+/** A change of one item, as attribute names and values. */
+export interface Change {
+  set?: Record<string, unknown>;
+  /** Set only where the item has no such attribute yet. */
+  setIfAbsent?: Record<string, unknown>;
+  remove?: string[];
+  /** Strings to add to a set. */
+  add?: Record<string, Set<string>>;
+  /** Strings to take out of a set. */
+  take?: Record<string, Set<string>>;
+  /** All must hold, or nothing is written. */
+  when?: Record<string, Condition>;
+}
+
+/** What must hold of an attribute. `exists: false` on `pk` means: there is no such item yet. */
+export type Condition = { is: unknown } | { exists: boolean };
+
+/** Builds DynamoDB expressions: every name and every value is a placeholder, so nothing is quoted. */
+export class Expressions {
+  readonly names: Record<string, string> = {};
+  readonly values: Record<string, unknown> = {};
+
+  update({ set = {}, setIfAbsent = {}, remove = [], add = {}, take = {} }: Change): string {
+    const assignments = [
+      ...Object.entries(set).map(([name, value]) => `${this.name(name)} = ${this.value(value)}`),
+      ...Object.entries(setIfAbsent).map(
+        ([name, value]) => `${this.name(name)} = if_not_exists(${this.name(name)}, ${this.value(value)})`,
+      ),
+    ];
+    const clause = (keyword: string, parts: string[]) =>
+      parts.length > 0 ? `${keyword} ${parts.join(', ')}` : '';
+    const pairs = (sets: Record<string, Set<string>>) =>
+      Object.entries(sets).map(([name, members]) => `${this.name(name)} ${this.value(members)}`);
+    return [
+      clause('SET', assignments),
+      clause(
+        'REMOVE',
+        remove.map((name) => this.name(name)),
+      ),
+      clause('ADD', pairs(add)),
+      clause('DELETE', pairs(take)),
+    ]
+      .filter(Boolean)
+      .join(' ');
+  }
+
+  condition(when: Record<string, Condition>): string {
+    return Object.entries(when)
+      .map(([name, condition]) =>
+        'is' in condition
+          ? `${this.name(name)} = ${this.value(condition.is)}`
+          : `${condition.exists ? 'attribute_exists' : 'attribute_not_exists'}(${this.name(name)})`,
+      )
+      .join(' AND ');
+  }
+
+  private name(attribute: string): string {
+    const placeholder = `#${attribute}`;
+    this.names[placeholder] = attribute;
+    return placeholder;
+  }
+
+  private value(value: unknown): string {
+    const placeholder = `:v${Object.keys(this.values).length}`;
+    this.values[placeholder] = value;
+    return placeholder;
+  }
+}

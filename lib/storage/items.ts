@@ -1,0 +1,93 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { documentClient, tableName } from './client.ts';
+import { type Change, Expressions } from './expressions.ts';
+import type { Key } from './keys.ts';
+
+export type Item = Record<string, unknown>;
+
+/** One item, strongly consistent; undefined when there is none. */
+export async function readItem(key: Key): Promise<Item | undefined> {
+  const { Item } = await documentClient.send(
+    new GetCommand({ TableName: tableName, Key: key, ConsistentRead: true }),
+  );
+  return Item;
+}
+
+/** Up to 100 items in one request, strongly consistent, in the order of the keys; undefined where there is none. */
+export async function readItems(keys: Key[]): Promise<(Item | undefined)[]> {
+  const found = new Map<string, Item>();
+  let missing: Item[] = keys.map((key) => ({ ...key }));
+  while (missing.length > 0) {
+    const { Responses, UnprocessedKeys } = await documentClient.send(
+      new BatchGetCommand({ RequestItems: { [tableName]: { Keys: missing, ConsistentRead: true } } }),
+    );
+    for (const item of Responses?.[tableName] ?? []) found.set(`${item.pk}\n${item.sk}`, item);
+    missing = UnprocessedKeys?.[tableName]?.Keys ?? [];
+  }
+  return keys.map(({ pk, sk }) => found.get(`${pk}\n${sk}`));
+}
+
+/** Writes a new item. `exists` when there is one under its key already; that one stays as it is. */
+export async function putNewItem(item: Item & Key): Promise<'put' | 'exists'> {
+  try {
+    await documentClient.send(
+      new PutCommand({
+        TableName: tableName,
+        Item: item,
+        ConditionExpression: 'attribute_not_exists(pk)',
+      }),
+    );
+    return 'put';
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) return 'exists';
+    throw error;
+  }
+}
+
+/** Writes an item whole, whatever was there. */
+export async function putItem(item: Item & Key): Promise<void> {
+  await documentClient.send(new PutCommand({ TableName: tableName, Item: item }));
+}
+
+/** Deletes an item. False when there was none. */
+export async function deleteItem(key: Key): Promise<boolean> {
+  const { Attributes } = await documentClient.send(
+    new DeleteCommand({ TableName: tableName, Key: key, ReturnValues: 'ALL_OLD' }),
+  );
+  return Attributes !== undefined;
+}
+
+/** What an update did: the item before it, or (refused by its condition) the item that stands there. */
+export type UpdateOutcome =
+  | { done: true; before: Item | undefined }
+  | { done: false; found: Item | undefined };
+
+/** One conditional write on one item. A failed condition is an answer, not an exception. */
+export async function updateItem(key: Key, change: Change): Promise<UpdateOutcome> {
+  const expressions = new Expressions();
+  const update = expressions.update(change);
+  const condition = expressions.condition(change.when ?? {});
+  try {
+    const { Attributes } = await documentClient.send(
+      new UpdateCommand({
+        TableName: tableName,
+        Key: key,
+        UpdateExpression: update,
+        ...(condition && {
+          ConditionExpression: condition,
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+        }),
+        ExpressionAttributeNames: expressions.names,
+        ...(Object.keys(expressions.values).length > 0 && { ExpressionAttributeValues: expressions.values }),
+        ReturnValues: 'ALL_OLD',
+      }),
+    );
+    return { done: true, before: Attributes };
+  } catch (error) {
+    if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    // The failure carries the item, except in stores that leave it out, and when there is none.
+    return { done: false, found: error.Item ? unmarshall(error.Item) : await readItem(key) };
+  }
+}

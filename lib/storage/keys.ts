@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * Every key of the table is built here. What comes from outside (a subject, an actor id) is hashed
+ * first: no value can look like another's prefix, and none is too long for a key.
+ */
+export interface Key {
+  pk: string;
+  sk: string;
+}
+
+/** Unambiguous over its parts: `["a","bc"]` and `["ab","c"]` give different hashes. 43 URL-safe characters. */
+export const hashOf = (...parts: string[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+
+/** `LOGIN_APP#la_9hX…`: a Login App with its clients, provider settings and mobile applications. */
+export const loginAppPartition = (loginAppId: string): string => `LOGIN_APP#${loginAppId}`;
+/** `LOGIN_APP#la_9hX… / LOGIN_APP` */
+export const loginAppKey = (loginAppId: string): Key => ({
+  pk: loginAppPartition(loginAppId),
+  sk: 'LOGIN_APP',
+});
+/** `LOGIN_APP#la_9hX… / CLIENT#la_9hX….Zk3…` */
+export const clientKey = (loginAppId: string, clientId: string): Key => ({
+  pk: loginAppPartition(loginAppId),
+  sk: `CLIENT#${clientId}`,
+});
+/** `LOGIN_APP#la_9hX… / PROVIDER#provider_a` */
+export const providerSettingsKey = (loginAppId: string, provider: string): Key => ({
+  pk: loginAppPartition(loginAppId),
+  sk: `PROVIDER#${provider}`,
+});
+/** `LOGIN_APP#la_9hX… / MOBILE_APPLICATION#ios` */
+export const mobileApplicationKey = (loginAppId: string, platform: string): Key => ({
+  pk: loginAppPartition(loginAppId),
+  sk: `MOBILE_APPLICATION#${platform}`,
+});
+
+/** `LOGIN_USER#lu_5nQ… / LOGIN_USER` */
+export const loginUserKey = (loginUserId: string): Key => ({
+  pk: `LOGIN_USER#${loginUserId}`,
+  sk: 'LOGIN_USER',
+});
+/** `LOGIN_USER#lu_5nQ… / SESSION#s_b2F…` */
+export const sessionKey = (loginUserId: string, sessionId: string): Key => ({
+  pk: `LOGIN_USER#${loginUserId}`,
+  sk: `SESSION#${sessionId}`,
+});
+
+/** `DEVICE#d_kP0… / DEVICE` */
+export const deviceKey = (deviceId: string): Key => ({ pk: `DEVICE#${deviceId}`, sk: 'DEVICE' });
+
+/** `ACCOUNT#ac_7Yt… / ACCOUNT` */
+export const accountKey = (accountId: string): Key => ({ pk: `ACCOUNT#${accountId}`, sk: 'ACCOUNT' });
+
+/** `ACCESS_REQUEST#42` */
+export const accessRequestPartition = (accessRequestId: number): string =>
+  `ACCESS_REQUEST#${accessRequestId}`;
+/** `ACCESS_REQUEST#42 / ACCESS_REQUEST` */
+export const accessRequestKey = (accessRequestId: number): Key => ({
+  pk: accessRequestPartition(accessRequestId),
+  sk: 'ACCESS_REQUEST',
+});
+/** `ACCESS_REQUEST#42 / EVENT#0000000000000007` */
+export const eventKey = (accessRequestId: number, eventId: number): Key => ({
+  pk: accessRequestPartition(accessRequestId),
+  sk: ordinalIn(eventList, eventId),
+});
+
+/** A list whose members carry a dense ordinal 1, 2, 3 … in a sort key. `EVENT` */
+export const eventList = 'EVENT';
+/** `login_user` */
+export const actorTypeList = (actorType: string): string => actorType;
+/** `gDl…`, the hash of an actor id */
+export const actorIdList = (actorId: string): string => hashOf(actorId);
+/** `custom#gDl…` */
+export const actorList = (actorType: string, actorId: string): string => `${actorType}#${hashOf(actorId)}`;
+/** `REVIEW` */
+export const reviewList = 'REVIEW';
+
+/** `EVENT#0000000000000007`: sorts as the number does. */
+export const ordinalIn = (list: string, ordinal: number): string =>
+  `${list}#${String(ordinal).padStart(16, '0')}`;
+/** 7, of `EVENT#0000000000000007`. */
+export const ordinalOf = (sortKey: string): number => Number(sortKey.slice(-16));
+
+/** `SIGNING_KEYS / PUBLIC` */
+export const publicSigningKeysKey = (): Key => ({ pk: 'SIGNING_KEYS', sk: 'PUBLIC' });
+
+/** The list of all access requests in the index `by_list`, in the order of their ids. */
+export const accessRequestsList = 'ACCESS_REQUESTS';

@@ -1,0 +1,57 @@
+import {
+  DescribeSecretCommand,
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  ResourceNotFoundException,
+  SecretsManagerClient,
+  UpdateSecretVersionStageCommand,
+} from '@aws-sdk/client-secrets-manager';
+
+const client = new SecretsManagerClient({});
+
+/** The current value of a secret. @throws Error when it has none */
+export async function readSecret(secretId: string): Promise<string> {
+  const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: secretId }));
+  if (SecretString === undefined) throw new Error('The secret has no text value.');
+  return SecretString;
+}
+
+/** The value that a rotation has prepared under a version id, or undefined when it has not yet. */
+export async function readPendingSecret(secretId: string, versionId: string): Promise<string | undefined> {
+  try {
+    const { SecretString } = await client.send(
+      new GetSecretValueCommand({ SecretId: secretId, VersionId: versionId, VersionStage: 'AWSPENDING' }),
+    );
+    return SecretString;
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return undefined;
+    throw error;
+  }
+}
+
+/** Prepares a value under a version id; the current one stays current. */
+export async function putPendingSecret(secretId: string, versionId: string, value: string): Promise<void> {
+  await client.send(
+    new PutSecretValueCommand({
+      SecretId: secretId,
+      ClientRequestToken: versionId,
+      SecretString: value,
+      VersionStages: ['AWSPENDING'],
+    }),
+  );
+}
+
+/** Makes a prepared version the current one, if it is not yet. */
+export async function makeCurrent(secretId: string, versionId: string): Promise<void> {
+  const { VersionIdsToStages = {} } = await client.send(new DescribeSecretCommand({ SecretId: secretId }));
+  const current = Object.entries(VersionIdsToStages).find(([, stages]) => stages.includes('AWSCURRENT'))?.[0];
+  if (current === versionId) return;
+  await client.send(
+    new UpdateSecretVersionStageCommand({
+      SecretId: secretId,
+      VersionStage: 'AWSCURRENT',
+      MoveToVersionId: versionId,
+      ...(current && { RemoveFromVersionId: current }),
+    }),
+  );
+}

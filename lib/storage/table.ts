@@ -1,0 +1,24 @@
+/**
+ * The one table, as data: the stack, the local stack and the store helpers all read it here.
+ * Local indexes can only be made together with the table, so all five are there from the start.
+ */
+export const table = {
+  partitionKey: 'pk',
+  sortKey: 'sk',
+  timeToLive: 'expires_at',
+  /** Share the partition key; strongly consistent. Each lists the events of one access request another way. */
+  localIndexes: {
+    by_actor_type: { sortKey: 'actor_type_ordinal', projection: 'ALL' },
+    by_actor_id: { sortKey: 'actor_id_ordinal', projection: 'ALL' },
+    by_actor: { sortKey: 'actor_ordinal', projection: 'ALL' },
+    by_review: { sortKey: 'review_ordinal', projection: 'ALL' },
+    by_idempotency_key: { sortKey: 'idempotency_key', projection: 'KEYS_ONLY' },
+  },
+  /** Eventually consistent lists across partitions; whoever decides by one reads the items again. */
+  globalIndexes: {
+    by_list: { partitionKey: 'list', sortKey: 'list_position', projection: 'KEYS_ONLY' },
+  },
+} as const;
+
+export type LocalIndex = keyof typeof table.localIndexes;
+export type GlobalIndex = keyof typeof table.globalIndexes;

@@ -1,0 +1,23 @@
+import * as v from 'valibot';
+import { logIn } from '../../login-users/log-in.ts';
+import { authorizationCodeProvider } from '../../providers/identifiers.ts';
+import { verifyAuthorizationCode } from '../../providers/verify-credentials.ts';
+import { loginUserTokenOf } from '../token-response.ts';
+import { grant, required } from './grant.ts';
+
+const parameters = v.object({
+  provider: v.pipe(
+    required('provider'),
+    v.literal(authorizationCodeProvider, `The provider must be ${authorizationCodeProvider} for this grant.`),
+  ),
+  authorization_code: required('authorization_code'),
+});
+
+/** A Login User Token for an authorization code that a provider issued. */
+export const providerAuthorizationCode = grant(
+  parameters,
+  async (client, { provider, authorization_code }) => {
+    const subject = await verifyAuthorizationCode(client.loginApp, provider, authorization_code);
+    return loginUserTokenOf(await logIn(client, provider, subject));
+  },
+);

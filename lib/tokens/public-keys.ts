@@ -1,0 +1,37 @@
+import { importJWK } from 'jose';
+import * as v from 'valibot';
+import { clock } from '../clock.ts';
+import { putItem, readItem } from '../storage/items.ts';
+import { publicSigningKeysKey } from '../storage/keys.ts';
+import { type PublicJwk, publicJwk } from './key-set.ts';
+
+/** Milliseconds for which a warm function uses the keys it has read. */
+const freshFor = 5 * 60_000;
+/** Milliseconds between two reads that unknown key ids can cause. */
+const coolDown = 10_000;
+
+let remembered: { keys: PublicJwk[]; readAt: number } | undefined;
+
+/** The public key of a key id; one that is not known is looked for in the table at once, but not again and again. */
+export async function publicKey(kid: string): Promise<Awaited<ReturnType<typeof importJWK>> | undefined> {
+  const withId = (keys: PublicJwk[]) => keys.find((key) => key.kid === kid);
+  const jwk = withId(await keysReadWithin(freshFor)) ?? withId(await keysReadWithin(coolDown));
+  return jwk && importJWK(jwk);
+}
+
+/** The public signing keys as the table has them now. */
+export async function readPublicKeys(): Promise<PublicJwk[]> {
+  const item = await readItem(publicSigningKeysKey());
+  return v.parse(v.array(publicJwk), item?.keys ?? []);
+}
+
+/** Makes the public keys known to all verifying functions. */
+export const publishKeys = (keys: PublicJwk[]): Promise<void> => putItem({ ...publicSigningKeysKey(), keys });
+
+async function keysReadWithin(milliseconds: number): Promise<PublicJwk[]> {
+  const now = clock.now().getTime();
+  if (!remembered || now - remembered.readAt >= milliseconds) {
+    remembered = { keys: await readPublicKeys(), readAt: now };
+  }
+  return remembered.keys;
+}

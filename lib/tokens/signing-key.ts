@@ -1,0 +1,33 @@
+import { importJWK } from 'jose';
+import * as v from 'valibot';
+import { clock } from '../clock.ts';
+import { environment } from '../environment.ts';
+import { readSecret } from '../storage/secrets.ts';
+import { keySet } from './key-set.ts';
+
+/** Milliseconds for which a warm function signs with the key it has read. */
+export const signingKeyFreshFor = 5 * 60_000;
+
+type SigningKey = { kid: string; key: Awaited<ReturnType<typeof importJWK>> };
+
+let remembered: { key: Promise<SigningKey>; readAt: number } | undefined;
+
+/** The private key that signs access tokens now. */
+export async function currentSigningKey(): Promise<SigningKey> {
+  const now = clock.now().getTime();
+  if (!remembered || now - remembered.readAt >= signingKeyFreshFor) {
+    remembered = { key: readSigningKey(), readAt: now };
+  }
+  try {
+    return await remembered.key;
+  } catch (error) {
+    remembered = undefined;
+    throw error;
+  }
+}
+
+async function readSigningKey(): Promise<SigningKey> {
+  const secret: unknown = JSON.parse(await readSecret(environment('SIGNING_KEYS_SECRET_ID')));
+  const { current } = v.parse(keySet, secret);
+  return { kid: current.kid, key: await importJWK(current) };
+}

@@ -1,0 +1,42 @@
+import { accessTokenLifetime, issueAccessToken } from './access-token.ts';
+import { writeRefreshToken } from './refresh-token.ts';
+import type { Session } from './sessions.ts';
+
+/** A token response. @see RFC 6749 section 5.1 */
+export interface TokenResponse {
+  access_token: string;
+  token_type: 'bearer';
+  /** Seconds. */
+  expires_in: number;
+  refresh_token?: string;
+}
+
+/** The Login User Token of a session. */
+export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
+  const [access_token, refresh_token] = await Promise.all([
+    issueAccessToken<'login_user'>({
+      token_use: 'login_user',
+      aud: session.login_app_id,
+      sub: session.login_user_id,
+      sid: session.session_id,
+      client_id: session.client_id,
+    }),
+    writeRefreshToken({
+      loginUserId: session.login_user_id,
+      sessionId: session.session_id,
+      generation: session.generation,
+    }),
+  ]);
+  return { access_token, token_type: 'bearer', expires_in: accessTokenLifetime(), refresh_token };
+}
+
+/** The Login App Token of a client. It has no refresh token: the client can ask again. @see RFC 6749 section 4.4.3 */
+export async function loginAppTokenOf(loginAppId: string, clientId: string): Promise<TokenResponse> {
+  const access_token = await issueAccessToken<'login_app'>({
+    token_use: 'login_app',
+    aud: loginAppId,
+    sub: clientId,
+    client_id: clientId,
+  });
+  return { access_token, token_type: 'bearer', expires_in: accessTokenLifetime() };
+}
