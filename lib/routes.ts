@@ -54,3 +54,5 @@ export const routes = {
 } as const satisfies Record<string, Route>;
 
 export type RouteKey = keyof typeof routes;
+
+export const routeKeys = Object.keys(routes) as RouteKey[];

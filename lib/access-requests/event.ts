@@ -3,9 +3,8 @@ import * as v from 'valibot';
 export const actorTypes = ['login_user', 'custom'] as const;
 export const reviewStatuses = ['approved', 'rejected'] as const;
 
-const shared = {
-  id: v.number(),
-  access_request_id: v.number(),
+const identity = { id: v.number(), access_request_id: v.number() };
+const content = {
   actor_type: v.picklist(actorTypes),
   actor_id: v.string(),
   comment: v.string(),
@@ -15,7 +14,7 @@ const shared = {
 
 /** An event of an access request: these fields and no others are shown. */
 export const event = v.variant('type', [
-  v.object({ ...shared, type: v.literal('comment') }),
-  v.object({ ...shared, type: v.literal('review'), status: v.picklist(reviewStatuses) }),
+  v.object({ ...identity, type: v.literal('comment'), ...content }),
+  v.object({ ...identity, type: v.literal('review'), ...content, status: v.picklist(reviewStatuses) }),
 ]);
 export type AccessRequestEvent = v.InferOutput<typeof event>;

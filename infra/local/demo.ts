@@ -1,0 +1,106 @@
+import { providerIds } from '../../lib/providers/identifiers.ts';
+import { callOperator } from '../operator/call-operator.ts';
+import type { Stack } from './stack.ts';
+
+interface LoginAppCredentials {
+  login_app_id: string;
+  client_id: string;
+  client_secret: string;
+}
+
+interface AccountCredentials {
+  account_id: string;
+  account_secret: string;
+}
+
+/** What the demo consists of, as `.local/demo.json` holds it. */
+export interface Demo {
+  base_url: string;
+  sandbox_url: string;
+  dynamodb_endpoint: string;
+  table_name: string;
+  login_app: LoginAppCredentials;
+  other_login_app: LoginAppCredentials;
+  login_app_without_mobile_application: LoginAppCredentials;
+  account: AccountCredentials;
+  other_account: AccountCredentials;
+  access_request_id: number;
+}
+
+type Operate = (
+  noun: string,
+  verb: string,
+  flags: Record<string, unknown>,
+) => Promise<Record<string, unknown>>;
+
+/** Fills a stack with a demo, through the operator function alone. */
+export async function seedDemo(stack: Stack): Promise<Demo> {
+  const operate: Operate = (noun, verb, flags) =>
+    callOperator({ name: 'operator', endpoint: stack.awsEndpoint }, noun, verb, flags);
+  const settings = stack.sandbox.settings;
+  const [login_app, other_login_app, login_app_without_mobile_application, account, other_account] =
+    await Promise.all([
+      createLoginApp(operate, 'Demo', settings, ['ios', 'android']),
+      createLoginApp(operate, 'Other demo', settings, ['ios', 'android']),
+      createLoginApp(operate, 'Demo without mobile application', settings, []),
+      createAccount(operate, 'Demo back office'),
+      createAccount(operate, 'Other back office'),
+    ]);
+  return {
+    base_url: stack.url,
+    sandbox_url: stack.sandbox.url,
+    dynamodb_endpoint: stack.dynamoDbEndpoint,
+    table_name: stack.tableName,
+    login_app,
+    other_login_app,
+    login_app_without_mobile_application,
+    account,
+    other_account,
+    access_request_id: await createAccessRequest(operate, account),
+  };
+}
+
+async function createLoginApp(
+  operate: Operate,
+  name: string,
+  settings: Record<string, unknown>,
+  platforms: string[],
+): Promise<LoginAppCredentials> {
+  const login_app_id = String((await operate('login-apps', 'create', { name })).login_app_id);
+  const [client] = await Promise.all([
+    operate('clients', 'create', { 'login-app': login_app_id }),
+    ...providerIds.map((provider) =>
+      operate('providers', 'set', { 'login-app': login_app_id, provider, settings: settings[provider] }),
+    ),
+    ...platforms.map((platform) =>
+      operate('mobile-applications', 'set', { 'login-app': login_app_id, platform }),
+    ),
+  ]);
+  return {
+    login_app_id,
+    client_id: String(client.client_id),
+    client_secret: String(client.client_secret),
+  };
+}
+
+async function createAccount(operate: Operate, name: string): Promise<AccountCredentials> {
+  const { account_id, account_secret } = await operate('accounts', 'create', { name });
+  return { account_id: String(account_id), account_secret: String(account_secret) };
+}
+
+async function createAccessRequest(operate: Operate, { account_id }: AccountCredentials): Promise<number> {
+  const { access_request_id } = await operate('access-requests', 'create', { account: account_id });
+  const by = (type: string, id: string) => ({
+    'access-request': access_request_id,
+    'actor-type': type,
+    'actor-id': id,
+  });
+  await operate('comments', 'add', { ...by('login_user', '1001'), comment: 'Please have a look at this.' });
+  await operate('reviews', 'add', {
+    ...by('custom', 'risk-desk'),
+    status: 'rejected',
+    comment: 'A page is missing.',
+  });
+  await operate('reviews', 'add', { ...by('login_user', '1002'), status: 'approved', comment: '' });
+  return Number(access_request_id);
+}

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { type RouteKey, routeKeys, routes } from '../../lib/routes.ts';
+import { readBody } from './loopback-server.ts';
+
+/** A Lambda handler behind a route. */
+export type RouteHandler = (event: APIGatewayProxyEventV2, context: unknown) => Promise<unknown>;
+
+/** What is told of a request when it is done: nothing of its query, headers or body. */
+export interface RequestLine {
+  method: string;
+  path: string;
+  status: number;
+  milliseconds: number;
+}
+
+/** The largest body that API Gateway takes, in bytes. */
+const mostBodyBytes = 10 * 1024 * 1024;
+
+const patterns = routeKeys.map((key) => {
+  const { method, path } = routes[key];
+  const segments = path.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)');
+  return { key, method, routeKey: `${method} ${path}`, pattern: new RegExp(`^${segments}$`) };
+});
+
+/**
+ * Stands in for API Gateway: turns HTTP requests into HTTP API events (payload format 2.0) for the handlers
+ * of the route table, and their results into responses.
+ */
+export function gateway(
+  handlers: ReadonlyMap<RouteKey, RouteHandler>,
+  report: (line: RequestLine) => void,
+): RequestListener {
+  return (request, response) => {
+    const startedAt = performance.now();
+    const method = request.method ?? '';
+    const { pathname } = urlOf(request);
+    response.on('finish', () => {
+      const milliseconds = Math.round(performance.now() - startedAt);
+      report({ method, path: pathname, status: response.statusCode, milliseconds });
+    });
+    answer(handlers, request, response).catch(() => sendMessage(response, 500, 'Internal Server Error'));
+  };
+}
+
+async function answer(
+  handlers: ReadonlyMap<RouteKey, RouteHandler>,
+  request: IncomingMessage,
+  response: ServerResponse,
+) {
+  const url = urlOf(request);
+  for (const { key, method, routeKey, pattern } of patterns) {
+    const match = request.method === method ? url.pathname.match(pattern) : null;
+    if (!match) continue;
+    const body = await readBody(request);
+    if (body.length > mostBodyBytes) return sendMessage(response, 413, 'Request Entity Too Large');
+    const event = eventOf(request, url, routeKey, match.groups ?? {}, body);
+    const handler = handlers.get(key);
+    if (!handler) return sendMessage(response, 503, 'Service Unavailable');
+    const result = await handler(event, contextOf(event.requestContext.requestId));
+    return send(response, result as APIGatewayProxyStructuredResultV2);
+  }
+  return sendMessage(response, 404, 'Not Found');
+}
+
+function eventOf(
+  request: IncomingMessage,
+  url: URL,
+  routeKey: string,
+  pathParameters: Record<string, string>,
+  body: Buffer,
+): APIGatewayProxyEventV2 {
+  const headers = Object.fromEntries(
+    Object.entries(request.headersDistinct).map(([name, values = []]) => [name, values.join(',')]),
+  );
+  const names = [...new Set(url.searchParams.keys())];
+  const isText = isTextType(headers['content-type']);
+  const now = new Date();
+  return {
+    version: '2.0',
+    routeKey,
+    rawPath: url.pathname,
+    rawQueryString: url.search.slice(1),
+    headers,
+    ...(names.length > 0 && {
+      queryStringParameters: Object.fromEntries(
+        names.map((name) => [name, url.searchParams.getAll(name).join(',')]),
+      ),
+    }),
+    ...(Object.keys(pathParameters).length > 0 && {
+      pathParameters: Object.fromEntries(
+        Object.entries(pathParameters).map(([name, value]) => [name, decoded(value)]),
+      ),
+    }),
+    ...(body.length > 0 && { body: body.toString(isText ? 'utf8' : 'base64') }),
+    isBase64Encoded: body.length > 0 && !isText,
+    requestContext: {
+      accountId: '000000000000',
+      apiId: 'local',
+      domainName: headers.host ?? '127.0.0.1',
+      domainPrefix: 'local',
+      http: {
+        method: request.method ?? '',
+        path: url.pathname,
+        protocol: `HTTP/${request.httpVersion}`,
+        sourceIp: request.socket.remoteAddress ?? '',
+        userAgent: headers['user-agent'] ?? '',
+      },
+      requestId: randomUUID(),
+      routeKey,
+      stage: '$default',
+      time: now.toUTCString(),
+      timeEpoch: now.getTime(),
+    },
+  };
+}
+
+const contextOf = (requestId: string) => ({
+  awsRequestId: requestId,
+  functionName: 'local',
+  getRemainingTimeInMillis: () => 10_000,
+});
+
+/** The content types whose bodies API Gateway hands on as text; all others it encodes in base64. */
+const isTextType = (contentType = 'application/json'): boolean =>
+  /^(text\/.*|application\/(json|xml|javascript)|application\/.*\+(json|xml)) *(;|$)/i.test(contentType);
+
+function send(response: ServerResponse, result: APIGatewayProxyStructuredResultV2): void {
+  const { statusCode = 200, headers = {}, body = '' } = result;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, String(value));
+  response.writeHead(statusCode).end(body);
+}
+
+const sendMessage = (response: ServerResponse, status: number, message: string): void =>
+  send(response, {
+    statusCode: status,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ message }),
+  });
+
+const urlOf = (request: IncomingMessage): URL => new URL(`http://127.0.0.1${request.url ?? '/'}`);
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import * as v from 'valibot';
+
+const call = v.object({
+  SecretId: v.string(),
+  VersionId: v.optional(v.string()),
+  VersionStage: v.optional(v.string(), 'AWSCURRENT'),
+  ClientRequestToken: v.optional(v.string()),
+  SecretString: v.optional(v.string()),
+  VersionStages: v.optional(v.array(v.string()), ['AWSCURRENT']),
+  MoveToVersionId: v.optional(v.string()),
+});
+type Call = v.InferOutput<typeof call>;
+
+interface Secret {
+  values: Map<string, string>;
+  /** Stage to version id. */
+  stages: Map<string, string>;
+}
+
+interface SecretsAnswer {
+  status: number;
+  body: unknown;
+}
+
+/** The part of AWS Secrets Manager that reading and rotating need, in memory. */
+export class LocalSecrets {
+  readonly #secrets = new Map<string, Secret>();
+
+  create(id: string, value: string): void {
+    const version = randomUUID();
+    this.#secrets.set(id, {
+      values: new Map([[version, value]]),
+      stages: new Map([['AWSCURRENT', version]]),
+    });
+  }
+
+  /** Answers one call, named as in the header `x-amz-target`: `secretsmanager.GetSecretValue`. */
+  answer(target: string, body: unknown): SecretsAnswer {
+    const action = this.#actions.get(target.replace('secretsmanager.', ''));
+    const input = v.parse(call, body);
+    const secret = this.#secrets.get(input.SecretId);
+    if (!action || !secret) return notFound;
+    return action(secret, input);
+  }
+
+  readonly #actions = new Map<string, (secret: Secret, input: Call) => SecretsAnswer>([
+    [
+      'GetSecretValue',
+      (secret, { VersionStage, VersionId }) => {
+        const version = secret.stages.get(VersionStage);
+        const value = version && (VersionId ?? version) === version ? secret.values.get(version) : undefined;
+        return value === undefined
+          ? notFound
+          : { status: 200, body: { SecretString: value, VersionId: version } };
+      },
+    ],
+    [
+      'PutSecretValue',
+      (secret, { ClientRequestToken = randomUUID(), SecretString = '', VersionStages }) => {
+        secret.values.set(ClientRequestToken, SecretString);
+        for (const stage of VersionStages) secret.stages.set(stage, ClientRequestToken);
+        return { status: 200, body: { VersionId: ClientRequestToken } };
+      },
+    ],
+    [
+      'DescribeSecret',
+      (secret) => ({
+        status: 200,
+        body: {
+          VersionIdsToStages: Object.fromEntries(
+            [...secret.stages].map(([stage, version]) => [version, [stage]]),
+          ),
+        },
+      }),
+    ],
+    [
+      'UpdateSecretVersionStage',
+      (secret, { VersionStage, MoveToVersionId }) => {
+        if (MoveToVersionId) secret.stages.set(VersionStage, MoveToVersionId);
+        return { status: 200, body: {} };
+      },
+    ],
+  ]);
+}
+
+const notFound: SecretsAnswer = {
+  status: 400,
+  body: { __type: 'ResourceNotFoundException', message: "Secrets Manager can't find the specified secret." },
+};

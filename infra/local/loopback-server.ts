@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+
+/** A server on the loopback interface. */
+export interface LoopbackServer {
+  url: string;
+  /** Ends it and every open connection. */
+  close(): Promise<void>;
+}
+
+/** Listens on a port of 127.0.0.1; port 0 takes a free one. @throws the listen error, such as EADDRINUSE */
+export async function listen(server: Server, port: number): Promise<LoopbackServer> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (typeof address !== 'object' || !address) throw new Error('The server has no address.');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+export const serve = (listener: RequestListener, port = 0): Promise<LoopbackServer> =>
+  listen(createServer(listener), port);
+
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,101 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type RouteKey, routeKeys } from '../../lib/routes.ts';
+import { invokeFunction } from '../invoke-function.ts';
+import { type InvocableFunction, startLocalAws } from './aws.ts';
+import { createTable, deleteTable, localDynamoDb, startDynalite } from './dynamodb.ts';
+import { gateway, type RequestLine, type RouteHandler } from './gateway.ts';
+import { type LoopbackServer, serve } from './loopback-server.ts';
+import { type Sandbox, startSandbox } from './sandbox/sandbox.ts';
+
+export interface StackOptions {
+  /** The API's port; 0 takes a free one. */
+  port: number;
+  /** An endpoint of DynamoDB to use instead of one of our own. */
+  dynamoDbEndpoint?: string | undefined;
+  report: (line: RequestLine) => void;
+}
+
+/** The whole service on this machine. */
+export interface Stack {
+  url: string;
+  sandbox: Sandbox;
+  dynamoDbEndpoint: string;
+  tableName: string;
+  /** Where Lambda's Invoke and Secrets Manager answer. */
+  awsEndpoint: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the API, the sandbox of identity providers, the table and what else a deployment has, all on the
+ * loopback interface. The handlers run in this process: one stack per process.
+ * @throws the listen error, such as EADDRINUSE, when the port can't be had
+ */
+export async function startStack({ port, dynamoDbEndpoint, report }: StackOptions): Promise<Stack> {
+  const handlers = new Map<RouteKey, RouteHandler>();
+  const functions = new Map<string, InvocableFunction>();
+  // First, so that a taken port is known before anything else is started.
+  const api = await serve(gateway(handlers, report), port);
+  const [aws, sandbox, dynalite] = await Promise.all([
+    startLocalAws(functions),
+    startSandbox(),
+    dynamoDbEndpoint ? undefined : startDynalite(),
+  ]);
+  const servers = [api, aws, sandbox, dynalite].filter((server) => server !== undefined);
+  const endpoint = dynamoDbEndpoint ?? dynalite?.url ?? '';
+  const tableName = `login-service-${randomUUID()}`;
+  const dynamoDb = localDynamoDb(endpoint);
+  await createTable(dynamoDb, tableName);
+
+  aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
+  aws.secrets.create('service-secret', randomBytes(48).toString('base64url'));
+  Object.assign(process.env, {
+    TABLE_NAME: tableName,
+    ISSUER: api.url,
+    SIGNING_KEYS_SECRET_ID: 'signing-keys',
+    SERVICE_SECRET_ID: 'service-secret',
+    LOOPBACK_PROVIDERS: 'allowed',
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_ENDPOINT_URL_DYNAMODB: endpoint,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: aws.url,
+  });
+  await loadFunctions(handlers, functions);
+  await rotateSigningKeys(aws.url);
+
+  return {
+    url: api.url,
+    sandbox,
+    dynamoDbEndpoint: endpoint,
+    tableName,
+    awsEndpoint: aws.url,
+    close: () => closeAll(servers, async () => dynamoDbEndpoint && deleteTable(dynamoDb, tableName)),
+  };
+}
+
+/** They read the environment when they load, as in Lambda; so they load when it is set. */
+async function loadFunctions(
+  handlers: Map<RouteKey, RouteHandler>,
+  functions: Map<string, InvocableFunction>,
+): Promise<void> {
+  const load = async (name: string) => (await import(`../../functions/${name}.ts`)).handler;
+  for (const key of routeKeys) handlers.set(key, await load(key));
+  for (const name of ['operator', 'rotate-signing-keys']) functions.set(name, await load(name));
+}
+
+/** What Secrets Manager does at the first deployment and then every month. */
+export async function rotateSigningKeys(awsEndpoint: string): Promise<void> {
+  const ClientRequestToken = randomUUID();
+  for (const Step of ['createSecret', 'setSecret', 'testSecret', 'finishSecret']) {
+    await invokeFunction(
+      { name: 'rotate-signing-keys', endpoint: awsEndpoint },
+      { SecretId: 'signing-keys', ClientRequestToken, Step },
+    );
+  }
+}
+
+async function closeAll(servers: LoopbackServer[], cleanUp: () => Promise<unknown>): Promise<void> {
+  await cleanUp();
+  await Promise.all(servers.map((server) => server.close()));
+}

@@ -1,0 +1,56 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { seedDemo } from './demo.ts';
+import type { RequestLine } from './gateway.ts';
+import { localFiles } from './local-files.ts';
+import { startStack } from './stack.ts';
+import { tryIt } from './try-it.ts';
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+
+const reportRequest = ({ method, path, status, milliseconds }: RequestLine): void =>
+  void print(`${method} ${path} ${status} ${milliseconds} ms`);
+
+/** Starts the service on this machine, fills it with a demo and serves until it is interrupted. */
+async function main(): Promise<void> {
+  const stack = await startStack({
+    port: portFrom(process.env.PORT),
+    dynamoDbEndpoint: process.env.DYNAMODB_ENDPOINT,
+    report: reportRequest,
+  });
+  const files = localFiles();
+  const demo = await seedDemo(stack);
+  mkdirSync(files.directory, { recursive: true });
+  writeFileSync(files.stack, `${JSON.stringify({ aws_endpoint: stack.awsEndpoint })}\n`);
+  writeFileSync(files.demo, `${JSON.stringify(demo, null, 2)}\n`);
+
+  print(`The login service runs at ${demo.base_url}, its providers at ${demo.sandbox_url}.`);
+  print('Its ids and secrets are in .local/demo.json. Ctrl-C ends it. Paste this into another shell:\n');
+  print(tryIt(demo));
+
+  let stopping = false;
+  const stop = () => {
+    if (stopping) return;
+    stopping = true;
+    for (const file of [files.demo, files.stack]) rmSync(file, { force: true });
+    stack.close().then(() => process.exit(0), fail);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
+}
+
+function portFrom(text = '3000'): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new Error(`PORT must be a number from 0 to 65535, not ${text}.`);
+  return port;
+}
+
+function fail(error: unknown): void {
+  const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  const why = taken
+    ? `Port ${process.env.PORT ?? '3000'} is taken. PORT=0 npm start takes a free one.`
+    : String(error instanceof Error ? error.message : error);
+  process.stderr.write(`${why}\n`);
+  process.exit(1);
+}
+
+main().catch(fail);

@@ -1,0 +1,3 @@
+import { stopSharedService } from './global-setup.ts';
+
+export default (): Promise<unknown> => stopSharedService();

@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Demo } from '../../infra/local/demo.ts';
+import { callOperator } from '../../infra/operator/call-operator.ts';
+
+/** An HTTP answer, read. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks at whatever came
+  body: any;
+  text: string;
+}
+
+/** What the tests know of a service: what its clients know. */
+export type Service = ReturnType<typeof serviceOf>;
+
+const directory = (): string => {
+  const { SERVICE_DIR } = process.env;
+  if (!SERVICE_DIR) throw new Error('SERVICE_DIR is not set; jest sets it before the tests.');
+  return SERVICE_DIR;
+};
+
+/** The service that all black-box tests share. */
+export const sharedService = (): Service =>
+  serviceOf(JSON.parse(readFileSync(join(directory(), 'demo.json'), 'utf8')), directory());
+
+let made = 0;
+/** A name that no other test uses. */
+export const unique = (name: string): string => `${name}-${process.pid}-${Date.now()}-${++made}`;
+
+export function serviceOf(demo: Demo, directory: string) {
+  const call = async (path: string, init: RequestInit = {}): Promise<Answer> => {
+    const response = await fetch(`${demo.base_url}${path}`, init);
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: text ? JSON.parse(text) : undefined,
+    };
+  };
+  const credentials = async (
+    provider: string,
+    query: Record<string, string>,
+  ): Promise<Record<string, string>> => {
+    const url = `${demo.sandbox_url}/${provider}/credentials?${new URLSearchParams(query)}`;
+    return (await fetch(url)).json() as Promise<Record<string, string>>;
+  };
+  /** A form to the token endpoint; entries may repeat. */
+  const token = (
+    form: Record<string, string> | [string, string][],
+    client = demo.login_app,
+  ): Promise<Answer> =>
+    call('/v2/marketing/oauth/token', {
+      method: 'POST',
+      headers: { authorization: basic(client.client_id, client.client_secret) },
+      body: new URLSearchParams(form),
+    });
+  const json = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+    call(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  return {
+    demo,
+    call,
+    json,
+    token,
+    credentials,
+    /** Logs a person in at a provider. */
+    logIn: async (subject: string, provider = 'provider_f', client = demo.login_app): Promise<Answer> => {
+      const { authorization_code: _, ...form } = await credentials(provider, { subject });
+      return token({ grant_type: 'provider_credentials', provider, ...form }, client);
+    },
+    loginAppToken: async (client = demo.login_app): Promise<string> =>
+      (await token({ grant_type: 'client_credentials' }, client)).body.access_token,
+    register: (device: unknown, token: string): Promise<Answer> =>
+      json('/v2/marketing/push_notifications/devices', { device }, { authorization: `Bearer ${token}` }),
+    relate: (device_id: unknown, token: string): Promise<Answer> =>
+      json(
+        '/v2/marketing/login/user/push_notifications/devices',
+        { device_id },
+        { authentication: `Bearer ${token}` },
+      ),
+    search: (
+      query = '',
+      { id = demo.access_request_id as number | string, path = 'events', account = demo.account } = {},
+    ) =>
+      call(`/v1/rbac/access_requests/${id}/${path}${query}`, {
+        headers: { authorization: basic(account.account_id, account.account_secret) },
+      }),
+    /** An operator command; its result, or an exception with its error line. */
+    operate: (noun: string, verb: string, flags: Record<string, unknown>) =>
+      callOperator(operatorOf(directory), noun, verb, flags),
+  };
+}
+
+export const basic = (user: string, password: string): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+
+/** The operator function of the stack that a folder tells of. */
+function operatorOf(directory: string): { name: string; endpoint?: string } {
+  const { aws_endpoint, operator_function = 'operator' } = JSON.parse(
+    readFileSync(join(directory, 'stack.json'), 'utf8'),
+  );
+  return { name: operator_function, endpoint: aws_endpoint };
+}
