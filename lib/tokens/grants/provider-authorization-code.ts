@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { note } from '../../log.ts';
 import { logIn } from '../../login-users/log-in.ts';
 import { authorizationCodeProvider } from '../../providers/identifiers.ts';
 import { verifyAuthorizationCode } from '../../providers/verify-credentials.ts';
@@ -17,6 +18,7 @@ const parameters = v.object({
 export const providerAuthorizationCode = grant(
   parameters,
   async (client, { provider, authorization_code }) => {
+    note({ provider });
     const subject = await verifyAuthorizationCode(client.loginApp, provider, authorization_code);
     return loginUserTokenOf(await logIn(client, provider, subject));
   },

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { note } from '../../log.ts';
 import { logIn } from '../../login-users/log-in.ts';
 import { providerIds } from '../../providers/identifiers.ts';
 import { verifyCredentials } from '../../providers/verify-credentials.ts';
@@ -32,6 +33,7 @@ const parameters = v.variant(
 
 /** A Login User Token for a credential that a provider issued. */
 export const providerCredentials = grant(parameters, async (client, { provider, ...credentials }) => {
+  note({ provider });
   const subject = await verifyCredentials(client.loginApp, provider, credentials);
   return loginUserTokenOf(await logIn(client, provider, subject));
 });
