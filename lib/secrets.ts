@@ -21,6 +21,19 @@ export const storeSecret = (secret: string): StoredSecret => ({
   created_at: timestamp(),
 });
 
+/** The most secrets that are valid side by side: a new one, and the old one until it is revoked. */
+const mostSecrets = 2;
+
+/** The secrets with a new one beside them, or undefined when there are as many as may be. */
+export function withNewSecret(
+  stored: StoredSecret[],
+  prefix: string,
+): { secret: string; secrets: StoredSecret[] } | undefined {
+  if (stored.length >= mostSecrets) return undefined;
+  const secret = newSecret(prefix);
+  return { secret, secrets: [...stored, storeSecret(secret)] };
+}
+
 /** Compares two texts in a time that does not depend on where they differ. */
 export function equalInConstantTime(a: string, b: string): boolean {
   const left = createHash('sha256').update(a).digest();

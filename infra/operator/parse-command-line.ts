@@ -15,7 +15,10 @@ const nouns: Record<string, Record<string, Command>> = commandTable;
 
 /** @throws Error with a line for the person who typed it */
 export function parseCommandLine(words: string[]): CommandLine {
-  const [noun, verb] = words.filter((word) => !word.startsWith('-'));
+  const firstFlag = words.findIndex((word) => word.startsWith('-'));
+  const [noun, ...verbWords] = firstFlag < 0 ? words : words.slice(0, firstFlag);
+  // A verb may have two words: tokens create.
+  const verb = verbWords.length > 0 ? verbWords.join(' ') : undefined;
   if (words.length === 0 || words.includes('--help')) return { help: true, noun, verb };
   const verbs = noun !== undefined && Object.hasOwn(nouns, noun) ? nouns[noun] : undefined;
   if (!noun || !verbs) throw new Error(`There is no noun ${noun ?? ''}. See --help.`);
@@ -23,7 +26,7 @@ export function parseCommandLine(words: string[]): CommandLine {
   if (!verb || !command)
     throw new Error(`${noun} has the verbs ${Object.keys(verbs).join(', ')}. See --help.`);
 
-  const { local, stack, ...typed } = parseFlags(words, command);
+  const { local, stack, ...typed } = parseFlags(firstFlag < 0 ? [] : words.slice(firstFlag), command);
   const flags = Object.fromEntries(
     Object.entries(typed).map(([name, text]) => [name, flagValue(name, command.flags[name], String(text))]),
   );
@@ -45,7 +48,7 @@ function parseFlags(words: string[], command: Command): Record<string, unknown> 
       stack: text,
     },
   });
-  if (positionals.length > 2)
+  if (positionals.length > 0)
     throw new Error('There are words that belong to no flag; quote values that hold spaces.');
   return values;
 }
