@@ -65,8 +65,6 @@ const idsOf = (flags: Record<string, unknown>): Record<string, unknown> =>
 const loggedFlags = [
   'login-app',
   'client',
-  'secret',
-  'token',
   'provider',
   'platform',
   'account',
