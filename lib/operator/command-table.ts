@@ -1,6 +1,7 @@
 import { actorTypes, reviewStatuses } from '../access-requests/event.ts';
 import { platforms } from '../login-apps/platforms.ts';
 import { providerIds } from '../providers/identifiers.ts';
+import { presetNames } from '../providers/presets.ts';
 
 /** What one flag takes. */
 export interface Flag {
@@ -84,8 +85,22 @@ export const commandTable = {
       flags: {
         'login-app': loginApp,
         provider,
-        settings: { kind: 'json', help: 'A JSON file with the provider settings' },
+        settings: { kind: 'json', help: 'A JSON file with the provider settings', optional: true },
+        preset: {
+          kind: 'choice',
+          of: presetNames,
+          help: 'Or: the settings of a well-known provider',
+          optional: true,
+        },
+        'app-id': { kind: 'text', help: 'For a preset: our app ids there, joined by commas', optional: true },
+        'app-secret': { kind: 'text', help: 'For a preset: the secret of our app there', optional: true },
+        'redirect-uri': { kind: 'text', help: 'For a preset: where codes are sent to', optional: true },
+        tenant: { kind: 'text', help: 'For the preset microsoft: the id of the directory', optional: true },
       },
+    },
+    check: {
+      summary: 'Call a provider as it is set up, and say what is wrong',
+      flags: { 'login-app': loginApp, provider },
     },
     show: {
       summary: 'Show the provider settings of a Login App, secrets masked',

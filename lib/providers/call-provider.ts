@@ -15,8 +15,10 @@ export interface ProviderAnswer {
 interface ProviderCall {
   url: string;
   headers?: Record<string, string>;
-  /** Posted as a form; without one the call is a GET. */
+  /** Posted as a form; without this or `json` the call is a GET. */
   form?: Record<string, string>;
+  /** Posted as JSON. */
+  json?: unknown;
   signal: AbortSignal;
 }
 
@@ -27,11 +29,22 @@ export const verificationDeadline = (): AbortSignal => AbortSignal.timeout(verif
  * One call to an address of the settings. Follows no redirect, reads at most 64 KiB, ends with the deadline.
  * @throws ProviderFailure when there is no usable answer; answers of 4xx are returned
  */
-export async function callProvider({ url, headers, form, signal }: ProviderCall): Promise<ProviderAnswer> {
+export async function callProvider({
+  url,
+  headers,
+  form,
+  json,
+  signal,
+}: ProviderCall): Promise<ProviderAnswer> {
   try {
     const response = await fetch(url, {
-      headers: { accept: 'application/json', ...headers },
+      headers: {
+        accept: 'application/json',
+        ...(json !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
       ...(form && { method: 'POST', body: new URLSearchParams(form) }),
+      ...(json !== undefined && { method: 'POST', body: JSON.stringify(json) }),
       redirect: 'manual',
       signal,
     });

@@ -91,18 +91,28 @@ async function checkTokenInfo(
   signal: AbortSignal,
   subjectType: 'string' | 'integer',
 ): Promise<string | undefined> {
-  const { token_parameter, app_token_parameter, app_token_secret, valid_field, subject_field } = settings;
-  const url = new URL(settings.url);
-  url.searchParams.set(token_parameter, token);
-  if (app_token_parameter && app_token_secret) url.searchParams.set(app_token_parameter, app_token_secret);
-  const { status, body } = await callProvider({ url: url.href, signal });
-  if ([400, 401].includes(status) && !app_token_secret) throw rejected('token_info_refused');
-  if (status !== 200) throw new ProviderFailure('unexpected_status', settings.url, String(status));
+  const { url, valid_field, subject_field } = settings;
+  const { status, body } = await callProvider({ ...tokenInfoCall(settings, token), signal });
+  const refusedStatuses = settings.refused_statuses ?? (settings.app_token_secret ? [] : [400, 401]);
+  if (refusedStatuses.includes(status)) throw rejected('token_info_refused');
+  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
   if (valid_field && fieldAt(body, valid_field) !== true) throw rejected('token_invalid');
   if (!isOneOf(settings.audiences, fieldAt(body, settings.audience_field)))
     throw rejected('issued_to_another_app');
   refuseExpired(fieldAt(body, 'exp'));
-  return subject_field ? requiredSubject(body, subject_field, subjectType, settings.url) : undefined;
+  return subject_field ? requiredSubject(body, subject_field, subjectType, url) : undefined;
+}
+
+function tokenInfoCall(settings: TokenInfoCheck, token: string) {
+  const { token_parameter, app_token_parameter, app_token_secret, client_id, client_secret } = settings;
+  const url = new URL(settings.url);
+  if (app_token_parameter && app_token_secret) url.searchParams.set(app_token_parameter, app_token_secret);
+  const headers =
+    client_id && client_secret ? { authorization: basicAuthorization(client_id, client_secret) } : {};
+  if (settings.send_token_as === 'json')
+    return { url: url.href, headers, json: { [token_parameter]: token } };
+  url.searchParams.set(token_parameter, token);
+  return { url: url.href, headers };
 }
 
 function requiredSubject(body: unknown, path: string, type: 'string' | 'integer', url: string): string {
@@ -114,20 +124,23 @@ function requiredSubject(body: unknown, path: string, type: 'string' | 'integer'
 const isOneOf = (audiences: string[], issuedTo: unknown): boolean =>
   [issuedTo].flat().some((app) => typeof app === 'string' && audiences.includes(app));
 
+/** Some providers write numbers as text. */
 function refuseExpired(exp: unknown): void {
-  if (typeof exp === 'number' && exp <= epochSeconds()) throw rejected('token_expired');
+  if (exp !== undefined && exp !== null && Number(exp) <= epochSeconds()) throw rejected('token_expired');
 }
 
 async function exchangeCode(exchange: CodeExchange, code: string, signal: AbortSignal): Promise<string> {
-  const { token_url: url, client_id, client_secret, redirect_uri } = exchange;
+  const { token_url: url, client_id, client_secret, redirect_uri, client_authentication } = exchange;
+  const parameters = { grant_type: 'authorization_code', code, redirect_uri };
   const { status, body } = await callProvider({
     url,
-    form: { grant_type: 'authorization_code', code, redirect_uri },
-    headers: { authorization: basicAuthorization(client_id, client_secret) },
+    ...(client_authentication === 'basic'
+      ? { form: parameters, headers: { authorization: basicAuthorization(client_id, client_secret) } }
+      : { form: { ...parameters, client_id, client_secret } }),
     signal,
   });
-  const error = fieldAt(body, 'error');
-  if (error === 'invalid_grant') throw rejected('code_refused');
+  const error = fieldAt(body, exchange.error_field);
+  if (exchange.refused_errors.includes(String(error))) throw rejected('code_refused');
   if (status === 401 || error === 'invalid_client') throw new ProviderFailure('refused_our_credentials', url);
   const token = fieldAt(body, 'access_token');
   if (status !== 200 || typeof token !== 'string') {

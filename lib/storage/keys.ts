@@ -96,5 +96,8 @@ export const ordinalOf = (sortKey: string): number => Number(sortKey.slice(-16))
 /** `SIGNING_KEYS / PUBLIC` */
 export const publicSigningKeysKey = (): Key => ({ pk: 'SIGNING_KEYS', sk: 'PUBLIC' });
 
+/** `ISSUER#Zx9… / KEYS`: the keys of an identity provider, by the hash of its issuer. */
+export const issuerKeysKey = (issuer: string): Key => ({ pk: `ISSUER#${hashOf(issuer)}`, sk: 'KEYS' });
+
 /** The list of all access requests in the index `by_list`, in the order of their ids. */
 export const accessRequestsList = 'ACCESS_REQUESTS';
