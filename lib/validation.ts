@@ -18,6 +18,9 @@ export const refuseShapeThenFields: Refuse = (errors) => {
   return shapeErrors.length > 0 ? refuseAsInvalidRequest(shapeErrors) : refuseAsUnprocessable(errors);
 };
 
+/** The name of the key that an object lacks, for the message of its schema. */
+export const missingKey = ({ path }: v.BaseIssue<unknown>): string => String(path?.[0]?.key);
+
 /** What the schema makes of an input. @throws Refusal */
 export function validated<Schema extends v.GenericSchema>(
   schema: Schema,

@@ -22,10 +22,11 @@ export const loginUserToken = authentication<AuthenticatedUser>(async (headers) 
 
 function oneBearerToken(headers: (string | undefined)[]): string {
   const sent = headers.filter((header) => header !== undefined);
-  const [token, another] = new Set(sent.map(bearerToken));
-  if (another !== undefined || (token === undefined && sent.length > 1)) {
+  const tokens = new Set(sent.map(bearerToken));
+  if (tokens.size > 1) {
     throw new Refusal('invalid_token', 'The Authentication and the Authorization header do not agree.');
   }
+  const [token] = tokens;
   if (!token) throw new Refusal('invalid_token', 'Send a Login User Token as Authentication: Bearer.');
   return token;
 }

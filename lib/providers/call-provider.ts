@@ -1,7 +1,11 @@
+import { Refusal } from '../refusal.ts';
 import { ProviderFailure } from './provider-failure.ts';
+import { rejected } from './rejected.ts';
 
 /** Milliseconds for all calls of one verification together. */
 export const verificationTimeout = 3_000;
+/** What servers answer when a credential makes the request too long for them. @see RFC 9110 section 15.5, RFC 6585 section 5 */
+const tooLongStatuses = [413, 414, 431];
 /** The most bytes of an answer that are read, after decompression. */
 const mostBytes = 64 * 1024;
 
@@ -28,6 +32,7 @@ export const verificationDeadline = (): AbortSignal => AbortSignal.timeout(verif
 /**
  * One call to an address of the settings. Follows no redirect, reads at most 64 KiB, ends with the deadline.
  * @throws ProviderFailure when there is no usable answer; answers of 4xx are returned
+ * @throws Refusal when the credential is too long for the provider
  */
 export async function callProvider({
   url,
@@ -49,13 +54,16 @@ export async function callProvider({
       signal,
     });
     const { status } = response;
+    if (tooLongStatuses.includes(status)) throw await givenUp(response, rejected('credential_too_long'));
     if (status >= 300 && status < 400) throw await givenUp(response, new ProviderFailure('redirected', url));
     if (status === 429 || status >= 500) {
       throw await givenUp(response, new ProviderFailure('unexpected_status', url, String(status)));
     }
     return { status, body: parsed(await readText(response, url), status, url) };
   } catch (error) {
-    throw error instanceof ProviderFailure ? error : connectionFailure(error, url);
+    throw error instanceof ProviderFailure || error instanceof Refusal
+      ? error
+      : connectionFailure(error, url);
   }
 }
 
@@ -89,9 +97,9 @@ function parsed(text: string, status: number, url: string): unknown {
   }
 }
 
-async function givenUp(response: Response, failure: ProviderFailure): Promise<ProviderFailure> {
+async function givenUp<Reason extends Error>(response: Response, reason: Reason): Promise<Reason> {
   await response.body?.cancel();
-  return failure;
+  return reason;
 }
 
 function connectionFailure(error: unknown, url: string): ProviderFailure {

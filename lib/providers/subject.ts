@@ -14,7 +14,7 @@ export function fieldAt(answer: unknown, path: string): unknown {
 
 /**
  * The person's id in an answer, as text; undefined when it is missing, of the other type or of no usable
- * size. An integer that JSON readers round is no id: two people could share it.
+ * size, or no text (half of a surrogate pair), which no store keeps. An integer that JSON readers round is no id: two people could share it.
  */
 export function subjectAt(
   answer: unknown,
@@ -23,5 +23,6 @@ export function subjectAt(
 ): string | undefined {
   const value = fieldAt(answer, path);
   if (type === 'integer') return Number.isSafeInteger(value) ? String(value) : undefined;
-  return typeof value === 'string' && value.length > 0 && value.length <= longestSubject ? value : undefined;
+  if (typeof value !== 'string' || !value.isWellFormed()) return undefined;
+  return value.length > 0 && value.length <= longestSubject ? value : undefined;
 }

@@ -3,7 +3,7 @@ import { logEvent, note } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
 import { Refusal } from '../refusal.ts';
 import { refuseAsInvalidRequest, validated } from '../validation.ts';
-import { required } from './grants/grant.ts';
+import { parameters, required } from './grants/grant.ts';
 import { grantTypes } from './grants/grant-types.ts';
 import { grants } from './grants/grants.ts';
 import type { TokenResponse } from './token-response.ts';
@@ -11,7 +11,7 @@ import type { TokenResponse } from './token-response.ts';
 /** A token request: a form. Which parameters it must hold, its grant says. */
 export const tokenRequest = v.record(v.string(), v.union([v.string(), v.array(v.string())]));
 
-const grantTypeParameter = v.object({ grant_type: required('grant_type') });
+const grantTypeParameter = parameters({ grant_type: required('grant_type') });
 
 /** Issues a token by the grant that the request names. @throws Refusal */
 export async function issueToken(

@@ -1,6 +1,6 @@
-import * as v from 'valibot';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';
 import type { AccessTokenPayload } from './access-token.ts';
+import { parameters, required } from './grants/grant.ts';
 import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
 import { isActive, type Session } from './sessions.ts';
 import { readAccessToken } from './verify-access-token.ts';
@@ -25,9 +25,4 @@ export async function activeSessionOf(loginUserId: string, sessionId: string): P
 }
 
 /** The one parameter of the endpoints for tokens; `token_type_hint` is not needed and ignored. */
-export const tokenParameter = v.object({
-  token: v.pipe(
-    v.string(({ input }) => `The parameter token is ${Array.isArray(input) ? 'repeated' : 'required'}.`),
-    v.nonEmpty('The parameter token is empty.'),
-  ),
-});
+export const tokenParameter = parameters({ token: required('token') });
