@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Demo } from '../../infra/local/demo.ts';
+import { moveClock } from './clock-offset.ts';
 
 /** A stack of its own, in a process of its own, as `npm start` runs it. */
 export interface RunningService {
@@ -12,13 +13,23 @@ export interface RunningService {
   directory: string;
   /** Everything that the process has written so far. */
   output: () => string;
+  /** Moves the clock of a service that was started with a movable one. */
+  advance: (seconds: number) => void;
   stop: () => Promise<number | null>;
 }
 
-/** Starts one on free ports and waits until it is ready. */
-export async function startService(environment: Record<string, string> = {}): Promise<RunningService> {
+/**
+ * Starts one on free ports and waits until it is ready.
+ * @param environment `JOIN`, the directory of another, makes a second process of the same service
+ * @param options.movableClock lets the test move the service's clock, though not the sandbox's
+ */
+export async function startService(
+  environment: Record<string, string> = {},
+  { movableClock = false } = {},
+): Promise<RunningService> {
   const directory = mkdtempSync(join(tmpdir(), 'login-service-'));
-  const child = spawn(process.execPath, ['infra/local/start.ts'], {
+  const preload = movableClock ? ['--import', './test/support/movable-clock.ts'] : [];
+  const child = spawn(process.execPath, [...preload, 'infra/local/start.ts'], {
     env: { ...process.env, NODE_OPTIONS: '', PORT: '0', LOCAL_DIR: directory, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -34,6 +45,10 @@ export async function startService(environment: Record<string, string> = {}): Pr
     demo: JSON.parse(readFileSync(demoFile, 'utf8')),
     directory,
     output: () => output,
+    advance: (seconds) => {
+      if (!movableClock) throw new Error('Start the service with { movableClock: true }.');
+      moveClock(directory, seconds);
+    },
     stop: () => stop(child, ended, directory),
   };
 }
