@@ -17,7 +17,8 @@ beforeAll(async () => {
   proxy = await startStoreProxy(store.url);
   running = await startService({ DYNAMODB_ENDPOINT: proxy.url });
   service = serviceOf(running.demo, running.directory);
-  // Warm: the public signing keys are read once in five minutes.
+  // Warm: the issuer's keys are read once an hour, the public signing keys once in five minutes.
+  await service.logIn(unique('alice'));
   await service.register({ platform: 'ios', token: hexToken() }, await service.loginAppToken());
 });
 

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Demo } from '../../infra/local/demo.ts';
+import { tryIt } from '../../infra/local/try-it.ts';
 import { moveClock } from './clock-offset.ts';
+import { leakedSecrets } from './secrets-seen.ts';
 
 /** A stack of its own, in a process of its own, as `npm start` runs it. */
 export interface RunningService {
@@ -15,6 +17,7 @@ export interface RunningService {
   output: () => string;
   /** Moves the clock of a service that was started with a movable one. */
   advance: (seconds: number) => void;
+  /** Ends it. Throws when any line that it wrote holds a secret that a test sent or got. */
   stop: () => Promise<number | null>;
 }
 
@@ -41,25 +44,29 @@ export async function startService(
     if (child.exitCode !== null) throw new Error(`The service did not start: ${output}`);
     await wait(20);
   }
+  const demo: Demo = JSON.parse(readFileSync(demoFile, 'utf8'));
   return {
-    demo: JSON.parse(readFileSync(demoFile, 'utf8')),
+    demo,
     directory,
     output: () => output,
     advance: (seconds) => {
       if (!movableClock) throw new Error('Start the service with { movableClock: true }.');
       moveClock(directory, seconds);
     },
-    stop: () => stop(child, ended, directory),
+    stop: async () => {
+      const code = await end(child, ended);
+      const [leaked, ...others] = leakedSecrets(directory, output.replace(tryIt(demo), ''));
+      rmSync(directory, { recursive: true, force: true });
+      if (leaked)
+        throw new Error(
+          `The service wrote down a secret (and ${others.length} more): ${leaked.slice(0, 8)}…`,
+        );
+      return code;
+    },
   };
 }
 
-async function stop(
-  child: ChildProcess,
-  ended: Promise<number | null>,
-  directory: string,
-): Promise<number | null> {
+async function end(child: ChildProcess, ended: Promise<number | null>): Promise<number | null> {
   child.kill('SIGINT');
-  const code = await ended;
-  rmSync(directory, { recursive: true, force: true });
-  return code;
+  return ended;
 }
