@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,10 @@ export interface RunningService {
   directory: string;
   /** Everything that the process has written so far. */
   output: () => string;
-  stop: () => Promise<number | null>;
+  /** Ends it as Ctrl-C does; its exit code. */
+  interrupt: () => Promise<number | null>;
+  /** Ends it and takes its folder away. */
+  stop: () => Promise<void>;
 }
 
 /** Starts one on free ports and waits until it is ready. */
@@ -25,6 +28,10 @@ export async function startService(environment: Record<string, string> = {}): Pr
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
+  const interrupt = (): Promise<number | null> => {
+    child.kill('SIGINT');
+    return ended;
+  };
   const demoFile = join(directory, 'demo.json');
   while (!existsSync(demoFile) || !output.includes('Ctrl-C')) {
     if (child.exitCode !== null) throw new Error(`The service did not start: ${output}`);
@@ -34,17 +41,10 @@ export async function startService(environment: Record<string, string> = {}): Pr
     demo: JSON.parse(readFileSync(demoFile, 'utf8')),
     directory,
     output: () => output,
-    stop: () => stop(child, ended, directory),
+    interrupt,
+    stop: async () => {
+      await interrupt();
+      rmSync(directory, { recursive: true, force: true });
+    },
   };
-}
-
-async function stop(
-  child: ChildProcess,
-  ended: Promise<number | null>,
-  directory: string,
-): Promise<number | null> {
-  child.kill('SIGINT');
-  const code = await ended;
-  rmSync(directory, { recursive: true, force: true });
-  return code;
 }
