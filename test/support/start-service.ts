@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,8 +17,10 @@ export interface RunningService {
   output: () => string;
   /** Moves the clock of a service that was started with a movable one. */
   advance: (seconds: number) => void;
-  /** Ends it. Throws when any line that it wrote holds a secret that a test sent or got. */
-  stop: () => Promise<number | null>;
+  /** Ends it as Ctrl-C does; its exit code. */
+  interrupt: () => Promise<number | null>;
+  /** Ends it and takes its folder away. Throws when any line that it wrote holds a secret that a test sent or got. */
+  stop: () => Promise<void>;
 }
 
 /**
@@ -39,6 +41,10 @@ export async function startService(
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
+  const interrupt = (): Promise<number | null> => {
+    child.kill('SIGINT');
+    return ended;
+  };
   const demoFile = join(directory, 'demo.json');
   while (!existsSync(demoFile) || !output.includes('Ctrl-C')) {
     if (child.exitCode !== null) throw new Error(`The service did not start: ${output}`);
@@ -53,20 +59,15 @@ export async function startService(
       if (!movableClock) throw new Error('Start the service with { movableClock: true }.');
       moveClock(directory, seconds);
     },
+    interrupt,
     stop: async () => {
-      const code = await end(child, ended);
+      await interrupt();
       const [leaked, ...others] = leakedSecrets(directory, output.replace(tryIt(demo), ''));
       rmSync(directory, { recursive: true, force: true });
-      if (leaked)
-        throw new Error(
-          `The service wrote down a secret (and ${others.length} more): ${leaked.slice(0, 8)}…`,
-        );
-      return code;
+      if (leaked) {
+        const more = `and ${others.length} more`;
+        throw new Error(`The service wrote down a secret (${more}): ${leaked.slice(0, 8)}…`);
+      }
     },
   };
-}
-
-async function end(child: ChildProcess, ended: Promise<number | null>): Promise<number | null> {
-  child.kill('SIGINT');
-  return ended;
 }
