@@ -24,12 +24,12 @@ const answering = (status: number, contentType: string, body: string): Fault => 
     void response.writeHead(status, { 'content-type': contentType }).end(body),
 });
 /** The right answer, but for what it is made into. */
-const spoiltBody = (spoil: (body: string) => string): Fault => ({
+const spoiltBody = (spoil: (body: string) => string, contentType = 'application/json'): Fault => ({
   listener:
     (scene, { endpoint }) =>
     async (_request, response) => {
       const good = await (await fetch(`${scene.url}/elsewhere/${endpoint}`)).text();
-      response.writeHead(200, { 'content-type': 'application/json' }).end(spoil(good));
+      response.writeHead(200, { 'content-type': contentType }).end(spoil(good));
     },
 });
 
@@ -52,6 +52,7 @@ const faults: Record<string, Fault> = {
   'answers 404 in HTML': answering(404, 'text/html', '<h1>Not Found</h1>'),
   'cuts its JSON short': spoiltBody((body) => body.slice(0, -1)),
   'sends 10 MB': spoiltBody((body) => body + ' '.repeat(10_000_000)),
+  'says another content type': spoiltBody((body) => body, 'text/html'),
   'redirects to the right answer': {
     listener:
       (scene, { endpoint }) =>
