@@ -1,5 +1,5 @@
 import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { expectAnswer, expectRefusal } from '../support/expectations.ts';
@@ -13,7 +13,7 @@ let service: Service;
 let store: ReturnType<typeof localDynamoDb>;
 
 beforeAll(async () => {
-  running = await startService({ ACCESS_TOKEN_SECONDS: '2' });
+  running = await startService();
   service = serviceOf(running.demo, running.directory);
   store = localDynamoDb(running.demo.dynamodb_endpoint);
 });
@@ -96,19 +96,5 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
     const { access_token } = (await sharedService().logIn(unique('alice'))).body;
     const { id } = await newDevice();
     expectRefusal(await service.relate(id, access_token), { status: 401, error: 'invalid_token' });
-  });
-
-  test('401 as soon as expires_in is over, for a Login User Token and a Login App Token', async () => {
-    const { access_token, expires_in } = (await service.logIn(unique('alice'))).body;
-    const appToken = await service.loginAppToken();
-    expect(expires_in).toBe(2);
-    const { id } = await newDevice();
-    const device = { platform: 'ios', token: hexToken() };
-    const refused = { status: 401, error: 'invalid_token' };
-    while (Date.now() / 1000 < (decodeJwt(appToken).exp ?? 0)) {
-      expect([200, 401]).toContain((await service.relate(id, access_token)).status);
-    }
-    expectRefusal(await service.relate(id, access_token), refused);
-    expectRefusal(await service.register(device, appToken), refused);
   });
 });

@@ -160,6 +160,6 @@ describe('500 unknown error, when a provider is down or talks nonsense', () => {
     const slow = ['provider_c', 'provider_d', 'provider_a'];
     const answers = await Promise.all(slow.map((provider) => service.logIn(unique('alice'), provider)));
     for (const answer of answers) expectUnknownError(answer);
-    expect(performance.now() - startedAt).toBeLessThan(6_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 });
