@@ -37,6 +37,27 @@ export const routes = {
     tableActions: ['GetItem', 'BatchGetItem', 'UpdateItem'],
     secrets: [],
   },
+  'create-access-request': {
+    method: 'POST',
+    path: '/v1/rbac/access_requests',
+    summary: 'Creates an access request that the account has access to',
+    tableActions: ['GetItem', 'Query', 'PutItem', 'UpdateItem'],
+    secrets: [],
+  },
+  'add-comment': {
+    method: 'POST',
+    path: '/v1/rbac/access_requests/{access_request_id}/comments',
+    summary: 'Adds a comment to an access request',
+    tableActions: ['GetItem', 'BatchGetItem', 'Query', 'PutItem'],
+    secrets: [],
+  },
+  'add-review': {
+    method: 'POST',
+    path: '/v1/rbac/access_requests/{access_request_id}/reviews',
+    summary: 'Adds a review to an access request',
+    tableActions: ['GetItem', 'BatchGetItem', 'Query', 'PutItem'],
+    secrets: [],
+  },
   'search-events': {
     method: 'GET',
     path: '/v1/rbac/access_requests/{access_request_id}/events',

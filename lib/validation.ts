@@ -18,6 +18,18 @@ export const refuseShapeThenFields: Refuse = (errors) => {
   return shapeErrors.length > 0 ? refuseAsInvalidRequest(shapeErrors) : refuseAsUnprocessable(errors);
 };
 
+/**
+ * `invalid_request` when the request around the body is wrong, or the body is no object at all;
+ * `unprocessable_entity` when fields of the object under `body` are, which are named without it.
+ */
+export const refuseRequestThenFields: Refuse = (errors) => {
+  const requestErrors = errors.filter(({ field }) => !field.startsWith('body.'));
+  if (requestErrors.length > 0) return refuseAsInvalidRequest(requestErrors);
+  return refuseAsUnprocessable(
+    errors.map(({ field, message }) => ({ field: field.slice('body.'.length), message })),
+  );
+};
+
 /** What the schema makes of an input. @throws Refusal */
 export function validated<Schema extends v.GenericSchema>(
   schema: Schema,

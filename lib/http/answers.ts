@@ -7,6 +7,7 @@ export interface Answer {
 }
 
 export const ok = (body: unknown): Answer => ({ status: 200, body });
+export const created = (body: unknown): Answer => ({ status: 201, body });
 
 /** JSON that no cache keeps (RFC 6749 section 5.1), with the request's id. */
 export const jsonResponse = (

@@ -53,6 +53,12 @@ export const deviceKey = (deviceId: string): Key => ({ pk: `DEVICE#${deviceId}`,
 /** `ACCOUNT#ac_7Yt… / ACCOUNT` */
 export const accountKey = (accountId: string): Key => ({ pk: `ACCOUNT#${accountId}`, sk: 'ACCOUNT' });
 
+/** `ACCOUNT#ac_7Yt… / NEW_ACCESS_REQUEST#gDl…`: what an idempotency key made. */
+export const newAccessRequestKey = (accountId: string, idempotencyKey: string): Key => ({
+  pk: `ACCOUNT#${accountId}`,
+  sk: `NEW_ACCESS_REQUEST#${idempotencyKey}`,
+});
+
 /** `ACCESS_REQUEST#42` */
 export const accessRequestPartition = (accessRequestId: number): string =>
   `ACCESS_REQUEST#${accessRequestId}`;

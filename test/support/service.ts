@@ -91,6 +91,25 @@ export function serviceOf(demo: Demo, directory: string) {
       call(`/v1/rbac/access_requests/${id}/${path}${query}`, {
         headers: { authorization: basic(account.account_id, account.account_secret) },
       }),
+    createAccessRequest: ({ account = demo.account, headers = {} as Record<string, string> } = {}) =>
+      call('/v1/rbac/access_requests', {
+        method: 'POST',
+        headers: { authorization: basic(account.account_id, account.account_secret), ...headers },
+      }),
+    /** A new comment or review, as an account. */
+    addEvent: (
+      path: 'comments' | 'reviews',
+      body: unknown,
+      {
+        id = demo.access_request_id as number | string,
+        account = demo.account,
+        headers = {} as Record<string, string>,
+      } = {},
+    ): Promise<Answer> =>
+      json(`/v1/rbac/access_requests/${id}/${path}`, body, {
+        authorization: basic(account.account_id, account.account_secret),
+        ...headers,
+      }),
     /** An operator command; its result, or an exception with its error line. */
     operate: (noun: string, verb: string, flags: Record<string, unknown>) =>
       callOperator(operatorOf(directory), noun, verb, flags),
