@@ -5,6 +5,7 @@ import type { Platform } from '../login-apps/platforms.ts';
 import { Refusal } from '../refusal.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
+import { pieceOf } from './pieces.ts';
 
 const field = (name: string) =>
   v.string(({ input }) => `${name} ${input === undefined ? 'is required' : 'must be a string'}.`);
@@ -54,7 +55,16 @@ export async function registerDevice(
   const id = `d_${hashOf(login_app_id, platform, token)}`;
   const now = timestamp();
   const update = await updateItem(deviceKey(id), {
-    set: { device_id: id, login_app_id, platform, token, last_seen_at: now },
+    set: {
+      device_id: id,
+      login_app_id,
+      platform,
+      token,
+      last_seen_at: now,
+      list_position: now,
+      piece: pieceOf(login_app_id, id),
+      piece_position: now,
+    },
     setIfAbsent: { created_at: now },
     remove: ['disabled_at'],
   });

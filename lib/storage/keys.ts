@@ -93,5 +93,12 @@ export const ordinalOf = (sortKey: string): number => Number(sortKey.slice(-16))
 /** `SIGNING_KEYS / PUBLIC` */
 export const publicSigningKeysKey = (): Key => ({ pk: 'SIGNING_KEYS', sk: 'PUBLIC' });
 
+/** `DEVICES_OF#lu_5nQ…`: the devices of a Login User in the index `by_list`, in the order of when they were last seen. */
+export const devicesOfLoginUserList = (loginUserId: string): string => `DEVICES_OF#${loginUserId}`;
+
+/** `DEVICES_OF#la_9hX…#07`: a piece of a Login App's devices in the index `by_piece`, in the same order. */
+export const devicesOfLoginAppPiece = (loginAppId: string, piece: number): string =>
+  `DEVICES_OF#${loginAppId}#${String(piece).padStart(2, '0')}`;
+
 /** The list of all access requests in the index `by_list`, in the order of their ids. */
 export const accessRequestsList = 'ACCESS_REQUESTS';

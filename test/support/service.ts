@@ -63,6 +63,8 @@ export function serviceOf(demo: Demo, directory: string) {
       headers: { 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
+  const operate = (noun: string, verb: string, flags: Record<string, unknown>) =>
+    callOperator(operatorOf(directory), noun, verb, flags);
   return {
     demo,
     call,
@@ -84,6 +86,15 @@ export function serviceOf(demo: Demo, directory: string) {
         { device_id },
         { authentication: `Bearer ${token}` },
       ),
+    listDevices: (token: string): Promise<Answer> =>
+      call('/v2/marketing/login/user/push_notifications/devices', {
+        headers: { authentication: `Bearer ${token}` },
+      }),
+    endRelation: (device_id: string, token: string): Promise<Answer> =>
+      call(`/v2/marketing/login/user/push_notifications/devices/${device_id}`, {
+        method: 'DELETE',
+        headers: { authentication: `Bearer ${token}` },
+      }),
     search: (
       query = '',
       { id = demo.access_request_id as number | string, path = 'events', account = demo.account } = {},
@@ -111,8 +122,20 @@ export function serviceOf(demo: Demo, directory: string) {
         ...headers,
       }),
     /** An operator command; its result, or an exception with its error line. */
-    operate: (noun: string, verb: string, flags: Record<string, unknown>) =>
-      callOperator(operatorOf(directory), noun, verb, flags),
+    operate,
+    /** A Login App of its own, with a client and mobile applications but no providers. */
+    newLoginApp: async (platforms: string[]): Promise<Demo['login_app']> => {
+      const { login_app_id } = await operate('login-apps', 'create', { name: unique('app') });
+      for (const platform of platforms) {
+        await operate('mobile-applications', 'set', { 'login-app': login_app_id, platform });
+      }
+      const client = await operate('clients', 'create', { 'login-app': login_app_id });
+      return {
+        login_app_id: String(login_app_id),
+        client_id: String(client.client_id),
+        client_secret: String(client.client_secret),
+      };
+    },
   };
 }
 
