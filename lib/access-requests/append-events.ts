@@ -7,7 +7,7 @@ import { eventKey, ordinalIn } from '../storage/keys.ts';
 import { sortKeyOf } from '../storage/lists.ts';
 import { type AccessRequestEvent, event as eventSchema } from './event.ts';
 import { listsOf } from './event-lists.ts';
-import { type ListsEnd, nameOf, readListsEnd } from './lists-end.ts';
+import { catchUp, type ListsEnd, nameOf, readListsEnd } from './lists-end.ts';
 import type { NewEvent } from './new-event.ts';
 
 /** Milliseconds, at most, before a repetition. */
@@ -35,26 +35,26 @@ export interface Appended {
 
 /**
  * Adds events to an access request, in their order. Each is one put, if its id is still free; when another
- * writer got the id, everything is read again. So every event is there whole or not at all.
+ * writer got the id, what was written in between is read. So every event is there whole or not at all.
  * @throws Refusal `temporarily_unavailable` after 8 s of others being faster; what was added stays
  */
 export async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<Appended[]> {
   const appended: Appended[] = [];
   const giveUpAt = performance.now() + patience;
+  const end = await readListsEnd(accessRequestId, drafts);
   for (let attempt = 0; ; attempt += 1) {
-    const remaining = drafts.slice(appended.length);
     const startedAt = performance.now();
-    const end = await readListsEnd(accessRequestId, remaining);
-    for (const draft of remaining) {
+    if (attempt > 0) await catchUp(accessRequestId, end);
+    for (const draft of drafts.slice(appended.length)) {
       const result = await append(accessRequestId, end, draft);
       if (!result) break;
       appended.push(result);
     }
     if (appended.length === drafts.length) return appended;
     if (performance.now() > giveUpAt) throw tooBusy();
-    // Up to as long as the attempt took, doubled with each one: a busy table is asked less often.
+    // Up to four times as long as the attempt took, doubled with each one: a busy table is asked less often.
     const took = performance.now() - startedAt;
-    await wait(Math.random() * Math.min(longestPause, took * 2 ** attempt));
+    await wait(Math.random() * Math.min(longestPause, took * 2 ** (attempt + 2)));
   }
 }
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { readItems } from '../storage/items.ts';
-import { accessRequestPartition, eventKey } from '../storage/keys.ts';
-import { type DenseList, readLastOrdinal } from '../storage/lists.ts';
+import { accessRequestPartition, eventKey, listNameOf, ordinalOf } from '../storage/keys.ts';
+import { type DenseList, readLastOrdinal, readRange, sortKeyOf } from '../storage/lists.ts';
 import { type AccessRequestEvent, event } from './event.ts';
 import { allEvents, listsOf } from './event-lists.ts';
 import type { NewEvent } from './new-event.ts';
@@ -34,6 +34,24 @@ export async function readListsEnd(
     readWritten(accessRequestId, [...new Set(keys)]),
   ]);
   return { lastId, lastOrdinals, written };
+}
+
+/**
+ * Brings it up to date with the events that others have written since: they carry their ordinals and their keys.
+ * Stops at a hole, which is an event that came while they were read; the next put will meet it.
+ */
+export async function catchUp(accessRequestId: number, end: ListsEnd): Promise<void> {
+  const items = await readRange(allEvents(accessRequestId), end.lastId + 1, Number.MAX_SAFE_INTEGER);
+  for (const item of items) {
+    const found = v.parse(event, item);
+    if (found.id !== end.lastId + 1) return;
+    end.lastId = found.id;
+    for (const list of listsOf(accessRequestId, found)) {
+      end.lastOrdinals.set(nameOf(list), ordinalOf(String(item[sortKeyOf(list.index)])));
+    }
+    const key = item[sortKeyOf('by_idempotency_key')];
+    if (key !== undefined) end.written.set(listNameOf(String(key)), found);
+  }
 }
 
 async function readLastOrdinals(lists: Map<string, DenseList>): Promise<Map<string, number>> {

@@ -27,7 +27,8 @@ export async function startService(environment: Record<string, string> = {}): Pr
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
   const demoFile = join(directory, 'demo.json');
   while (!existsSync(demoFile) || !output.includes('Ctrl-C')) {
-    if (child.exitCode !== null) throw new Error(`The service did not start: ${output}`);
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`The service did not start: ${output}`);
     await wait(20);
   }
   return {
