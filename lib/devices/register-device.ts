@@ -6,6 +6,7 @@ import { Refusal } from '../refusal.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
 import { missingKey } from '../validation.ts';
+import { pieceOf } from './pieces.ts';
 
 const tokenText = v.string('device.token must be a string.');
 /** An APNs device token in hexadecimal, of any case; stored in lower case. */
@@ -59,7 +60,16 @@ export async function registerDevice(
   const id = `d_${hashOf(login_app_id, platform, token)}`;
   const now = timestamp();
   const update = await updateItem(deviceKey(id), {
-    set: { device_id: id, login_app_id, platform, token, last_seen_at: now },
+    set: {
+      device_id: id,
+      login_app_id,
+      platform,
+      token,
+      last_seen_at: now,
+      list_position: now,
+      piece: pieceOf(login_app_id, id),
+      piece_position: now,
+    },
     setIfAbsent: { created_at: now },
     remove: ['disabled_at'],
   });

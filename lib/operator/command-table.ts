@@ -134,6 +134,20 @@ export const commandTable = {
       },
     },
   },
+  devices: {
+    list: {
+      summary: 'List the devices that messages to a Login User, or to everyone in a Login App, go to',
+      flags: {
+        'login-user': { ...loginUser, optional: true },
+        'login-app': { ...loginApp, optional: true },
+        after: { kind: 'text', help: 'The next of the list before; a Login App has many', optional: true },
+      },
+    },
+    disable: {
+      summary: 'Send nothing more to a device, until it registers again',
+      flags: { device: { kind: 'text', help: 'The id of the device (d_…)' } },
+    },
+  },
   'login-users': {
     block: { summary: 'Let a Login User in no more', flags: { 'login-user': loginUser } },
     unblock: { summary: 'Let a blocked Login User in again', flags: { 'login-user': loginUser } },

@@ -3,6 +3,7 @@ import { Refusal } from '../refusal.ts';
 import { type Command, commandTable, type OperatorAnswer, type OperatorCall } from './command-table.ts';
 import { accessRequestCommands, commentCommands, reviewCommands } from './commands/access-requests.ts';
 import { accountCommands } from './commands/accounts.ts';
+import { deviceCommands } from './commands/devices.ts';
 import { clientCommands, loginAppCommands, mobileApplicationCommands } from './commands/login-apps.ts';
 import { loginUserCommands } from './commands/login-users.ts';
 import { providerCommands } from './commands/providers.ts';
@@ -26,6 +27,7 @@ const commands: { [Noun in keyof Table]: CommandsOf<Noun> } = {
   'access-requests': accessRequestCommands,
   comments: commentCommands,
   reviews: reviewCommands,
+  devices: deviceCommands,
   'login-users': loginUserCommands,
 };
 

@@ -153,7 +153,7 @@ describe('endpoints', () => {
   test.each(Object.entries(routes))('the event file of %s is a request to it', (key, { method, path }) => {
     const event = v.parse(eventFile, readJson(`test/events/${key}.json`));
     const routeKey = `${method} ${path}`;
-    const rawPath = path.replace('{access_request_id}', '1');
+    const rawPath = path.replace('{access_request_id}', '1').replace('{device_id}', `d_${'A'.repeat(43)}`);
     expect(event).toMatchObject({
       version: '2.0',
       routeKey,
@@ -293,6 +293,11 @@ describe('the table', () => {
           IndexName: 'by_list',
           KeySchema: key('list', 'list_position'),
           Projection: { ProjectionType: 'KEYS_ONLY' },
+        },
+        {
+          IndexName: 'by_piece',
+          KeySchema: key('piece', 'piece_position'),
+          Projection: { ProjectionType: 'ALL' },
         },
       ],
     });

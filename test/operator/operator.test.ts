@@ -141,9 +141,14 @@ describe('npm run operator: each command', () => {
 describe('npm run operator: what is refused is one line on standard error, exit code 1', () => {
   test.each([
     ['There is no noun nouns. See --help.', 'nouns', 'create'],
-    ['clients has the verbs create, revoke. See --help.', 'clients', 'delete'],
+    ['clients has the verbs create, rotate, revoke. See --help.', 'clients', 'delete'],
     ['accounts create: --name is missing.', 'accounts', 'create'],
-    ["Option '--name' argument is ambiguous.", 'accounts', 'create', '--name'],
+    [
+      'The flag --name needs a value; write --name=… for one that begins with a dash.',
+      'accounts',
+      'create',
+      '--name',
+    ],
     ['There is no such Login App.', 'clients', 'create', '--login-app', 'la_x'],
   ])('%s', async (line, ...words) => {
     expect(await refused(...words)).toBe(line);
@@ -186,7 +191,7 @@ describe('npm run operator -- --help', () => {
 
   test('of a noun names its verbs alone', async () => {
     const text = await help('clients', '--help');
-    expect(text).toMatch(/clients create .*\n.*clients revoke /);
+    expect(text).toMatch(/clients create .*\n.*clients rotate .*\n.*clients revoke /);
     expect(text).not.toContain('accounts create');
   });
 

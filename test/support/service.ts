@@ -69,6 +69,12 @@ export function serviceOf(demo: Demo, directory: string) {
       headers: { 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
+  const operate = async (noun: string, verb: string, flags: Record<string, unknown>) => {
+    noteSecrets(directory, flags);
+    const result = await callOperator(operatorOf(directory), noun, verb, flags);
+    noteSecrets(directory, result);
+    return result;
+  };
   return {
     demo,
     call,
@@ -90,6 +96,15 @@ export function serviceOf(demo: Demo, directory: string) {
         { device_id },
         { authentication: `Bearer ${token}` },
       ),
+    listDevices: (token: string): Promise<Answer> =>
+      call('/v2/marketing/login/user/push_notifications/devices', {
+        headers: { authentication: `Bearer ${token}` },
+      }),
+    endRelation: (device_id: string, token: string): Promise<Answer> =>
+      call(`/v2/marketing/login/user/push_notifications/devices/${device_id}`, {
+        method: 'DELETE',
+        headers: { authentication: `Bearer ${token}` },
+      }),
     search: (
       query = '',
       { id = demo.access_request_id as number | string, path = 'events', account = demo.account } = {},
@@ -97,12 +112,39 @@ export function serviceOf(demo: Demo, directory: string) {
       call(`/v1/rbac/access_requests/${id}/${path}${query}`, {
         headers: { authorization: basic(account.account_id, account.account_secret) },
       }),
+    createAccessRequest: ({ account = demo.account, headers = {} as Record<string, string> } = {}) =>
+      call('/v1/rbac/access_requests', {
+        method: 'POST',
+        headers: { authorization: basic(account.account_id, account.account_secret), ...headers },
+      }),
+    /** A new comment or review, as an account. */
+    addEvent: (
+      path: 'comments' | 'reviews',
+      body: unknown,
+      {
+        id = demo.access_request_id as number | string,
+        account = demo.account,
+        headers = {} as Record<string, string>,
+      } = {},
+    ): Promise<Answer> =>
+      json(`/v1/rbac/access_requests/${id}/${path}`, body, {
+        authorization: basic(account.account_id, account.account_secret),
+        ...headers,
+      }),
     /** An operator command; its result, or an exception with its error line. */
-    operate: async (noun: string, verb: string, flags: Record<string, unknown>) => {
-      noteSecrets(directory, flags);
-      const result = await callOperator(operatorOf(directory), noun, verb, flags);
-      noteSecrets(directory, result);
-      return result;
+    operate,
+    /** A Login App of its own, with a client and mobile applications but no providers. */
+    newLoginApp: async (platforms: string[]): Promise<Demo['login_app']> => {
+      const { login_app_id } = await operate('login-apps', 'create', { name: unique('app') });
+      for (const platform of platforms) {
+        await operate('mobile-applications', 'set', { 'login-app': login_app_id, platform });
+      }
+      const client = await operate('clients', 'create', { 'login-app': login_app_id });
+      return {
+        login_app_id: String(login_app_id),
+        client_id: String(client.client_id),
+        client_secret: String(client.client_secret),
+      };
     },
   };
 }

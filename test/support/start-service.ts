@@ -47,7 +47,8 @@ export async function startService(
   };
   const demoFile = join(directory, 'demo.json');
   while (!existsSync(demoFile) || !output.includes('Ctrl-C')) {
-    if (child.exitCode !== null) throw new Error(`The service did not start: ${output}`);
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`The service did not start: ${output}`);
     await wait(20);
   }
   const demo: Demo = JSON.parse(readFileSync(demoFile, 'utf8'));
