@@ -76,6 +76,17 @@ const breakDown = (endpoint: string, status = 503, body = '', contentType = 'app
   );
 
 describe('the keys of an issuer', () => {
+  test('are asked for once, also by logins at once, and kept by a warm function for an hour', async () => {
+    expect(await logInAtOnce(5, issuer.idToken)).toEqual(Array(5).fill(200));
+    expect(asked()).toEqual([1, 1]);
+    pass(59 * minute);
+    expect(await logIn(first)).toBe(200);
+    expect(asked()).toEqual([1, 1]);
+    pass(minute);
+    expect(await logIn(first)).toBe(200);
+    expect(asked()).toEqual([2, 2]);
+  });
+
   test('are in the table: a cold start does not ask the issuer', async () => {
     expect(await logIn(first)).toBe(200);
     expect(await logIn(second)).toBe(200);
@@ -91,6 +102,17 @@ describe('the keys of an issuer', () => {
 });
 
 describe('a key that is not known', () => {
+  test('is asked for at most once a minute, however many tokens name one', async () => {
+    expect(await logIn(first)).toBe(200);
+    expect(await logInAtOnce(10, withMadeUpKey)).toEqual(Array(10).fill(400));
+    expect(asked()).toEqual([1, 1]);
+    pass(minute);
+    expect(await logInAtOnce(10, withMadeUpKey)).toEqual(Array(10).fill(400));
+    expect(await logInAtOnce(10, withMadeUpKey)).toEqual(Array(10).fill(400));
+    expect(await logIn(second, await withMadeUpKey())).toBe(400);
+    expect(asked()).toEqual([2, 2]);
+  });
+
   test('is accepted at once when the issuer has a new one, and a minute has passed', async () => {
     expect(await logIn(first)).toBe(200);
     pass(minute);
@@ -128,5 +150,17 @@ describe('an outage', () => {
     expect(await both()).toEqual([500, 500]);
     issuer.behave();
     expect(await both()).toEqual([200, 200]);
+  });
+
+  test('is not asked about by every login', async () => {
+    expect(await logIn(first)).toBe(200);
+    breakDown(discovery);
+    pass(hour);
+    expect(await logInAtOnce(5, issuer.idToken)).toEqual(Array(5).fill(200));
+    expect(await logInAtOnce(5, issuer.idToken)).toEqual(Array(5).fill(200));
+    expect(asked()).toEqual([2, 1]);
+    pass(minute);
+    expect(await logIn(first)).toBe(200);
+    expect(asked()).toEqual([3, 1]);
   });
 });
