@@ -27,6 +27,8 @@ interface Knowledge {
   keys: KnownKeys;
   /** Milliseconds since 1970: when the issuer was last asked, with or without success. */
   askedAt: number;
+  /** What the issuer did instead of giving keys, when it was last asked. */
+  failure?: ProviderFailure;
 }
 
 const remembered = new Map<string, Knowledge>();
@@ -35,7 +37,7 @@ const renewals = new Map<string, Promise<Knowledge>>();
 
 /**
  * The issuer's key that a token names. One that is not known is asked for, at most once a minute.
- * @throws ProviderFailure when there are no usable keys
+ * @throws ProviderFailure when there are no usable keys, or the issuer could not be asked for this one
  * @throws JOSEError when the issuer has no such key
  */
 export async function issuerKey(issuer: string, header: JWSHeaderParameters) {
@@ -44,7 +46,7 @@ export async function issuerKey(issuer: string, header: JWSHeaderParameters) {
   const newest = await knowledgeOf(issuer, coolDown);
   const newKey = await findKey(newest, header);
   if (newKey) return newKey;
-  throw new errors.JWKSNoMatchingKey();
+  throw newest.failure ?? new errors.JWKSNoMatchingKey();
 }
 
 async function findKey({ keys }: Knowledge, header: JWSHeaderParameters) {
@@ -92,7 +94,7 @@ async function askIssuer(issuer: string, last: KnownKeys | undefined): Promise<K
     if (!last || !isYounger(last, usableFor) || !(error instanceof ProviderFailure)) throw error;
     const age_seconds = Math.round((now - last.fetched_at) / 1000);
     logFailure('provider_keys_stale', error, { issuer, age_seconds });
-    return { keys: last, askedAt: now };
+    return { keys: last, askedAt: now, failure: error };
   }
 }
 

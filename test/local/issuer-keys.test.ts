@@ -130,6 +130,19 @@ describe('a key that is not known', () => {
     expect(await logIn(first)).toBe(200);
     expect(await logIn(first, old)).toBe(400);
   });
+
+  test('is no verdict while the issuer gives no keys: 500, and it counts afterwards', async () => {
+    const old = await issuer.idToken();
+    expect(await logIn(first, old)).toBe(200);
+    issuer.rotateKey();
+    pass(minute);
+    breakDown('jwks');
+    expect([await logIn(first), await logIn(first), await logIn(first, old)]).toEqual([500, 500, 200]);
+    expect(asked()).toEqual([2, 2]);
+    issuer.behave();
+    pass(minute);
+    expect(await logIn(first)).toBe(200);
+  });
 });
 
 describe('an outage', () => {
