@@ -1,5 +1,5 @@
 import { epochSeconds } from '../clock.ts';
-import { basicAuthorization, callProvider } from './call-provider.ts';
+import { basicAuthorization, presentCredential } from './call-provider.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import { rejected } from './rejected.ts';
 import type { IntrospectionCheck, OAuth2Settings, TokenInfoCheck } from './settings.ts';
@@ -24,7 +24,7 @@ async function introspect(
   signal: AbortSignal,
   isComparable: boolean,
 ): Promise<string | undefined> {
-  const { status, body } = await callProvider({
+  const { status, body } = await presentCredential({
     url,
     form: { token, token_type_hint: 'access_token' },
     headers: { authorization: basicAuthorization(client_id, client_secret) },
@@ -49,7 +49,7 @@ async function checkTokenInfo(
   subjectType: 'string' | 'integer',
 ): Promise<string | undefined> {
   const { url, valid_field, subject_field } = settings;
-  const { status, body } = await callProvider({ ...tokenInfoCall(settings, token), signal });
+  const { status, body } = await presentCredential({ ...tokenInfoCall(settings, token), signal });
   const refusedStatuses = settings.refused_statuses ?? (settings.app_token_secret ? [] : [400, 401]);
   if (refusedStatuses.includes(status)) throw rejected('token_info_refused');
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));

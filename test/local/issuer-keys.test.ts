@@ -149,6 +149,7 @@ describe('an outage', () => {
   test.each<[string, string, () => void]>([
     ['discovery', 'answers 503', () => breakDown(discovery)],
     ['jwks', 'answers 503', () => breakDown('jwks')],
+    ['jwks', 'answers 431', () => breakDown('jwks', 431)],
     ['jwks', 'answers without keys', () => breakDown('jwks', 200, '{"keys":[]}')],
     ['jwks', 'answers in HTML', () => breakDown('jwks', 200, '<h1>Sorry</h1>', 'text/html')],
   ])('%s %s: the last keys serve up to 24 hours, and not longer', async (_, __, begin) => {
