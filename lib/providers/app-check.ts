@@ -1,9 +1,9 @@
 import { epochSeconds } from '../clock.ts';
-import { basicAuthorization, callProvider } from './call-provider.ts';
+import { basicAuthorization, presentCredential } from './call-provider.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import { rejected } from './rejected.ts';
 import type { IntrospectionCheck, OAuth2Settings, TokenInfoCheck } from './settings.ts';
-import { fieldAt, requiredSubject, subjectAt } from './subject.ts';
+import { fieldAt, requiredSubject } from './subject.ts';
 
 /** The person whom the app check tells of, where it does. */
 export function appCheck(
@@ -22,9 +22,9 @@ async function introspect(
   { url, client_id, client_secret, audiences }: IntrospectionCheck,
   token: string,
   signal: AbortSignal,
-  tellsSubject: boolean,
+  isComparable: boolean,
 ): Promise<string | undefined> {
-  const { status, body } = await callProvider({
+  const { status, body } = await presentCredential({
     url,
     form: { token, token_type_hint: 'access_token' },
     headers: { authorization: basicAuthorization(client_id, client_secret) },
@@ -36,10 +36,10 @@ async function introspect(
     throw new ProviderFailure('unexpected_answer', url, String(status));
   if (!active) throw rejected('token_inactive');
   // `client_id` says who got the token, `aud` where it may be used; the second counts only without the first.
-  const issuedTo = fieldAt(body, 'client_id') ?? fieldAt(body, 'aud');
-  if (!isOneOf(audiences, issuedTo)) throw rejected('issued_to_another_app');
-  refuseExpired(fieldAt(body, 'exp'));
-  return tellsSubject ? subjectAt(body, 'sub') : undefined;
+  refuseForeign(audiences, fieldAt(body, 'client_id') ?? fieldAt(body, 'aud'), url);
+  refuseExpired(body, url);
+  const sub = fieldAt(body, 'sub') ?? null;
+  return isComparable && sub !== null ? requiredSubject(body, url, 'sub') : undefined;
 }
 
 async function checkTokenInfo(
@@ -49,14 +49,13 @@ async function checkTokenInfo(
   subjectType: 'string' | 'integer',
 ): Promise<string | undefined> {
   const { url, valid_field, subject_field } = settings;
-  const { status, body } = await callProvider({ ...tokenInfoCall(settings, token), signal });
+  const { status, body } = await presentCredential({ ...tokenInfoCall(settings, token), signal });
   const refusedStatuses = settings.refused_statuses ?? (settings.app_token_secret ? [] : [400, 401]);
   if (refusedStatuses.includes(status)) throw rejected('token_info_refused');
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
-  if (valid_field && fieldAt(body, valid_field) !== true) throw rejected('token_invalid');
-  if (!isOneOf(settings.audiences, fieldAt(body, settings.audience_field)))
-    throw rejected('issued_to_another_app');
-  refuseExpired(fieldAt(body, 'exp'));
+  if (valid_field) refuseInvalid(body, valid_field, url);
+  refuseForeign(settings.audiences, fieldAt(body, settings.audience_field), url);
+  refuseExpired(body, url);
   return subject_field ? requiredSubject(body, url, subject_field, subjectType) : undefined;
 }
 
@@ -72,10 +71,23 @@ function tokenInfoCall(settings: TokenInfoCheck, token: string) {
   return { url: url.href, headers };
 }
 
-const isOneOf = (audiences: string[], issuedTo: unknown): boolean =>
-  [issuedTo].flat().some((app) => typeof app === 'string' && audiences.includes(app));
+function refuseInvalid(body: unknown, validField: string, url: string): void {
+  const valid = fieldAt(body, validField);
+  if (typeof valid !== 'boolean') throw new ProviderFailure('unexpected_answer', url, `no ${validField}`);
+  if (!valid) throw rejected('token_invalid');
+}
 
-/** Some providers write numbers as text. */
-function refuseExpired(exp: unknown): void {
-  if (exp !== undefined && exp !== null && Number(exp) <= epochSeconds()) throw rejected('token_expired');
+/** @param issuedTo the app that the answer names, or a list of them */
+function refuseForeign(audiences: string[], issuedTo: unknown, url: string): void {
+  const apps = [issuedTo].flat().filter((app) => typeof app === 'string' && app !== '');
+  if (apps.length === 0) throw new ProviderFailure('unexpected_answer', url, 'no app id');
+  if (!audiences.some((audience) => apps.includes(audience))) throw rejected('issued_to_another_app');
+}
+
+/** Looks at the end of the token, and the seconds until then, where the answer has them. Some write numbers as text. */
+function refuseExpired(body: unknown, url: string): void {
+  const end = Number(fieldAt(body, 'exp') ?? Infinity);
+  const secondsLeft = Number(fieldAt(body, 'expires_in') ?? Infinity);
+  if (Number.isNaN(end + secondsLeft)) throw new ProviderFailure('unexpected_answer', url, 'no usable end');
+  if (end <= epochSeconds() || secondsLeft <= 0) throw rejected('token_expired');
 }

@@ -1,4 +1,3 @@
-import { Refusal } from '../refusal.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import { rejected } from './rejected.ts';
 
@@ -32,7 +31,6 @@ export const verificationDeadline = (): AbortSignal => AbortSignal.timeout(verif
 /**
  * One call to an address of the settings. Follows no redirect, reads at most 64 KiB, ends with the deadline.
  * @throws ProviderFailure when there is no usable answer; answers of 4xx are returned
- * @throws Refusal when the credential is too long for the provider
  */
 export async function callProvider({
   url,
@@ -54,17 +52,25 @@ export async function callProvider({
       signal,
     });
     const { status } = response;
-    if (tooLongStatuses.includes(status)) throw await givenUp(response, rejected('credential_too_long'));
     if (status >= 300 && status < 400) throw await givenUp(response, new ProviderFailure('redirected', url));
     if (status === 429 || status >= 500) {
       throw await givenUp(response, new ProviderFailure('unexpected_status', url, String(status)));
     }
     return { status, body: parsed(response, await readText(response, url), url) };
   } catch (error) {
-    throw error instanceof ProviderFailure || error instanceof Refusal
-      ? error
-      : connectionFailure(error, url);
+    throw error instanceof ProviderFailure ? error : connectionFailure(error, url);
   }
+}
+
+/**
+ * A call that presents a person's credential.
+ * @throws ProviderFailure
+ * @throws Refusal when the credential is too long for the provider
+ */
+export async function presentCredential(call: ProviderCall): Promise<ProviderAnswer> {
+  const answer = await callProvider(call);
+  if (tooLongStatuses.includes(answer.status)) throw rejected('credential_too_long');
+  return answer;
 }
 
 /** Calls with credentials in HTTP Basic, form-encoded. @see RFC 6749 section 2.3.1 */
@@ -101,9 +107,9 @@ function parsed({ status, headers }: Response, text: string, url: string): unkno
 /** @see RFC 6839 section 3.1 for the suffix */
 const isJson = (contentType: string): boolean => /^application\/([\w.+-]+\+)?json *(;|$)/i.test(contentType);
 
-async function givenUp<Reason extends Error>(response: Response, reason: Reason): Promise<Reason> {
+async function givenUp(response: Response, failure: ProviderFailure): Promise<ProviderFailure> {
   await response.body?.cancel();
-  return reason;
+  return failure;
 }
 
 function connectionFailure(error: unknown, url: string): ProviderFailure {

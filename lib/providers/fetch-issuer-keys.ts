@@ -4,7 +4,9 @@ import { ProviderFailure } from './provider-failure.ts';
 import { providerUrl } from './settings.ts';
 
 /** The keys of an issuer. @see RFC 7517 section 5 */
-export const issuerKeySet = v.object({ keys: v.array(v.looseObject({ kty: v.string() })) });
+export const issuerKeySet = v.object({
+  keys: v.pipe(v.array(v.looseObject({ kty: v.string() })), v.nonEmpty()),
+});
 export type IssuerKeySet = v.InferOutput<typeof issuerKeySet>;
 
 /**

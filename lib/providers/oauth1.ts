@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import OAuth from 'oauth-1.0a';
 import { epochSeconds } from '../clock.ts';
 import { newId } from '../secrets.ts';
-import { callProvider, verificationDeadline } from './call-provider.ts';
+import { presentCredential, verificationDeadline } from './call-provider.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import { plausible, rejected } from './rejected.ts';
 import type { OAuth1Settings } from './settings.ts';
@@ -26,7 +26,7 @@ export async function verifyOAuth1(
 ): Promise<string> {
   const { verify_url: url, subject_field } = settings;
   const credential = { key: plausible(token), secret: plausible(secret) };
-  const { status, body } = await callProvider({
+  const { status, body } = await presentCredential({
     url,
     headers: { authorization: authorizationHeader(settings, 'GET', url, credential) },
     signal: verificationDeadline(),

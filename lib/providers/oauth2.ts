@@ -1,5 +1,5 @@
 import { appCheck } from './app-check.ts';
-import { basicAuthorization, callProvider, verificationDeadline } from './call-provider.ts';
+import { basicAuthorization, presentCredential, verificationDeadline } from './call-provider.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import { plausible, rejected } from './rejected.ts';
 import type { CodeExchange, OAuth2Settings } from './settings.ts';
@@ -44,7 +44,11 @@ async function subjectOf(settings: OAuth2Settings, token: string, signal: AbortS
 
 async function userInfo({ user_info }: OAuth2Settings, token: string, signal: AbortSignal): Promise<string> {
   const { url, subject_field, subject_type } = user_info;
-  const { status, body } = await callProvider({ url, headers: { authorization: `Bearer ${token}` }, signal });
+  const { status, body } = await presentCredential({
+    url,
+    headers: { authorization: `Bearer ${token}` },
+    signal,
+  });
   if ([400, 401, 403].includes(status)) throw rejected('user_info_refused');
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
   return requiredSubject(body, url, subject_field, subject_type);
@@ -53,7 +57,7 @@ async function userInfo({ user_info }: OAuth2Settings, token: string, signal: Ab
 async function exchangeCode(exchange: CodeExchange, code: string, signal: AbortSignal): Promise<string> {
   const { token_url: url, client_id, client_secret, redirect_uri, client_authentication } = exchange;
   const parameters = { grant_type: 'authorization_code', code, redirect_uri };
-  const { status, body } = await callProvider({
+  const { status, body } = await presentCredential({
     url,
     ...(client_authentication === 'basic'
       ? { form: parameters, headers: { authorization: basicAuthorization(client_id, client_secret) } }

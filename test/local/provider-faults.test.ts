@@ -2,16 +2,11 @@ import type { RequestListener } from 'node:http';
 import { setInterval } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { serve } from '../../infra/local/loopback-server.ts';
-import { createLoginApp } from '../support/login-app.ts';
 import { countLoginUserItems } from '../support/login-user-items.ts';
-import {
-  type ProviderStandIn,
-  type Scene,
-  sendJson,
-  startProviderStandIn,
-} from '../support/provider-stand-in.ts';
+import { logIn, type PreparedLogin, prepareLogin } from '../support/provider-login.ts';
+import { type ProviderStandIn, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
-import { sharedService, unique } from '../support/service.ts';
+import { sharedService } from '../support/service.ts';
 
 /** Milliseconds in which every login is answered: the time limit of 3 s, and what else a busy machine needs. */
 const answeredWithin = 4_500;
@@ -65,29 +60,12 @@ const service = sharedService();
 let standIn: ProviderStandIn;
 let closedAddress: string;
 
-/** A Login App for which one endpoint of a provider has a fault, or none has. */
-async function setUp(target: Target, fault?: Fault) {
+/** Makes ready for a login at which one endpoint has a fault. */
+function prepare(target: Target, fault: Fault): Promise<PreparedLogin> {
   const scene = standIn.openScene();
-  const app = await createLoginApp(service, unique('faulty provider'));
-  if (fault && 'listener' in fault) scene.misbehave(target.endpoint, fault.listener(scene, target));
-  const base = fault && 'address' in fault ? fault.address() : scene.url;
-  if (target.endpoint === 'jwks') {
-    scene.misbehave('.well-known/openid-configuration', (_request, response) =>
-      sendJson(response, 200, { issuer: scene.url, jwks_uri: `${base}/jwks` }),
-    );
-  }
-  const address = (endpoint: string) => `${endpoint === target.endpoint ? base : scene.url}/${endpoint}`;
-  const settings = target.settings(address);
-  const { provider } = target;
-  await service.operate('providers', 'set', { 'login-app': app.login_app_id, provider, settings });
-  return { target, app, scene, form: { provider, ...(await target.login(scene)) } };
-}
-
-/** A login there, with the time it took. */
-async function logIn({ form, ...place }: Awaited<ReturnType<typeof setUp>>) {
-  const startedAt = performance.now();
-  const { status, body } = await service.token(form, place.app);
-  return { ...place, status, error: body.error, milliseconds: performance.now() - startedAt };
+  if ('address' in fault) return prepareLogin(service, scene, target, fault.address());
+  scene.misbehave(target.endpoint, fault.listener(scene, target));
+  return prepareLogin(service, scene, target);
 }
 
 const allTargets: Target[] = Object.values(targets);
@@ -101,8 +79,8 @@ beforeAll(async () => {
   closedAddress = closed.url;
   await closed.close();
   for (const [name, fault] of Object.entries(faults)) {
-    const places = await Promise.all(allTargets.map((target) => setUp(target, fault)));
-    const ended = await Promise.all(places.map(logIn));
+    const places = await Promise.all(allTargets.map((target) => prepare(target, fault)));
+    const ended = await Promise.all(places.map((place) => logIn(service, place)));
     for (const login of ended) logins.set(`${login.target.name} ${name}`, login);
   }
   people = await countLoginUserItems(service.demo);
@@ -112,7 +90,7 @@ afterAll(() => standIn?.close());
 
 describe.each(allTargets)('$name', (target) => {
   test('lets a person in when nothing is wrong', async () => {
-    const { status, app } = await logIn(await setUp(target));
+    const { status, app } = await logIn(service, await prepareLogin(service, standIn.openScene(), target));
     expect(status).toBe(200);
     expect((await countLoginUserItems(service.demo)).get(app.login_app_id)).toBe(2);
   });
