@@ -3,11 +3,12 @@ import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, CfnFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Route, SecretName } from '../../lib/routes.ts';
 import { bundling } from './bundling.ts';
+import { logRetention } from './log-retention.ts';
 import type { ServiceTable } from './service-table.ts';
 
 /** What a function is for, and all that it may touch. */
@@ -45,7 +46,7 @@ export class ServiceFunction extends Construct {
     super(scope, key);
     const logGroup = new LogGroup(this, 'Log', {
       logGroupName: `/${Stack.of(this).stackName}/${key}`,
-      retention: RetentionDays.THREE_MONTHS,
+      retention: logRetention,
       // Its name is fixed: were it retained, the stack could not be deployed again under its name.
       removalPolicy: RemovalPolicy.DESTROY,
     });
