@@ -59,7 +59,7 @@ export async function callProvider({
     if (status === 429 || status >= 500) {
       throw await givenUp(response, new ProviderFailure('unexpected_status', url, String(status)));
     }
-    return { status, body: parsed(await readText(response, url), status, url) };
+    return { status, body: parsed(response, await readText(response, url), url) };
   } catch (error) {
     throw error instanceof ProviderFailure || error instanceof Refusal
       ? error
@@ -88,14 +88,18 @@ async function readText(response: Response, url: string): Promise<string> {
   return text + decoder.decode();
 }
 
-function parsed(text: string, status: number, url: string): unknown {
+function parsed({ status, headers }: Response, text: string, url: string): unknown {
   try {
-    return JSON.parse(text);
+    if (isJson(headers.get('content-type') ?? '')) return JSON.parse(text);
   } catch {
-    if (status >= 400) return undefined;
-    throw new ProviderFailure('answer_not_json', url);
+    // What says that it is JSON, and is not, is like what does not say so.
   }
+  if (status >= 400) return undefined;
+  throw new ProviderFailure('answer_not_json', url);
 }
+
+/** @see RFC 6839 section 3.1 for the suffix */
+const isJson = (contentType: string): boolean => /^application\/([\w.+-]+\+)?json *(;|$)/i.test(contentType);
 
 async function givenUp<Reason extends Error>(response: Response, reason: Reason): Promise<Reason> {
   await response.body?.cancel();

@@ -1,3 +1,5 @@
+import { ProviderFailure } from './provider-failure.ts';
+
 /** The longest subject that is stored, in characters; OpenID Connect allows 255. */
 const longestSubject = 255;
 
@@ -25,4 +27,16 @@ export function subjectAt(
   if (type === 'integer') return Number.isSafeInteger(value) ? String(value) : undefined;
   if (typeof value !== 'string' || !value.isWellFormed()) return undefined;
   return value.length > 0 && value.length <= longestSubject ? value : undefined;
+}
+
+/** The same, where an answer without one is none. @throws ProviderFailure */
+export function requiredSubject(
+  answer: unknown,
+  url: string,
+  path: string,
+  type?: 'string' | 'integer',
+): string {
+  const subject = subjectAt(answer, path, type);
+  if (subject === undefined) throw new ProviderFailure('unexpected_answer', url, `no usable ${path}`);
+  return subject;
 }

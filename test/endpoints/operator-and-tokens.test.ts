@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { sharedService, unique } from '../support/service.ts';
@@ -121,7 +122,7 @@ describe('the operator and the sessions of a Login User', () => {
   test.each(['sessions', 'logout', 'delete', 'block', 'unblock'])(
     'login-users %s of somebody unknown: refused',
     async (verb) => {
-      const flags = { 'login-user': `lu_${'a'.repeat(43)}` };
+      const flags = { 'login-user': `lu_${randomBytes(32).toString('base64url')}` };
       await expect(service.operate('login-users', verb, flags)).rejects.toThrow(
         'There is no such Login User.',
       );

@@ -1,34 +1,21 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { generateKeyPair, SignJWT } from 'jose';
-import { startDynalite } from '../../infra/local/dynamodb.ts';
-import type { LoopbackServer } from '../../infra/local/loopback-server.ts';
-import { type Service, serviceOf, unique } from '../support/service.ts';
-import { type RunningService, startService } from '../support/start-service.ts';
-import { type StoreProxy, startStoreProxy } from '../support/store-proxy.ts';
+import { unique } from '../support/service.ts';
+import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
 
-let store: LoopbackServer;
-let proxy: StoreProxy;
-let running: RunningService;
-let service: Service;
+let own: ServiceWithStore;
 
 beforeAll(async () => {
-  store = await startDynalite();
-  proxy = await startStoreProxy(store.url);
-  running = await startService({ DYNAMODB_ENDPOINT: proxy.url }, { movableClock: true });
-  service = serviceOf(running.demo, running.directory);
+  own = await startServiceWithStore({}, { movableClock: true });
 });
-afterAll(async () => {
-  await running.stop();
-  await proxy.close();
-  await store.close();
-});
+afterAll(() => own.stop());
 
 /** A well-formed access token, signed with a key of the attacker's. */
 async function forged(): Promise<string> {
   const { privateKey } = await generateKeyPair('ES256');
   return new SignJWT({ token_use: 'login_app', client_id: 'x', jti: 'x' })
     .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: unique('k') })
-    .setIssuer(service.demo.base_url)
+    .setIssuer(own.service.demo.base_url)
     .setAudience('x')
     .setSubject('x')
     .setIssuedAt()
@@ -37,6 +24,7 @@ async function forged(): Promise<string> {
 }
 
 test('fifty made-up key ids cause one read at most in ten seconds, and no right token fails meanwhile', async () => {
+  const { proxy, running, service } = own;
   const good = await service.loginAppToken();
   const device = { platform: 'android', token: unique('phone') };
   expect((await service.register(device, good)).status).toBe(201);
