@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { installed, localDirectory } from '../support/local-directories.ts';
 import { type BackgroundServer, run, startServer } from '../support/commands.ts';
+import { installed, localDirectory } from '../support/local-directories.ts';
 
 const pom = join(import.meta.dirname, 'pom.xml');
 

@@ -4,8 +4,8 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 
 interface CommandOptions {
-  /** Beside this process's own environment. */
-  environment?: Record<string, string>;
+  /** Beside this process's own environment; undefined takes a variable out of it. */
+  environment?: Record<string, string | undefined>;
   directory?: string;
 }
 
@@ -23,6 +23,22 @@ const childOf = (
 /** Runs a command whose output is shown as it comes. @throws Error when it can't be run or fails */
 export async function run(command: string[], options: CommandOptions = {}): Promise<void> {
   await endOf(childOf(command, options, ['ignore', 'inherit', 'inherit']), command);
+}
+
+/**
+ * Runs a command whose output goes to the end of a file.
+ * @throws Error with the last of the output, when it can't be run or fails
+ */
+export async function runLogged(
+  command: string[],
+  { logFile, ...options }: CommandOptions & { logFile: string },
+): Promise<void> {
+  const log = openSync(logFile, 'a');
+  const child = childOf(command, options, ['ignore', log, log]);
+  closeSync(log);
+  await endOf(child, command).catch((error: Error) => {
+    throw new Error(`${readFileSync(logFile, 'utf8').slice(-4_000)}\n${error.message}`);
+  });
 }
 
 /** Runs a command and returns what it writes on standard output. @throws Error when it can't be run or fails */
