@@ -6,7 +6,15 @@ import { flagProblems } from '../../lib/operator/flags.ts';
 /** A command line, understood. */
 export type CommandLine =
   | { help: true; noun: string | undefined; verb: string | undefined }
-  | { help: false; noun: string; verb: string; flags: Record<string, unknown>; target: Target };
+  | {
+      help: false;
+      noun: string;
+      verb: string;
+      flags: Record<string, unknown>;
+      /** The flag that takes the lines of a file, and the file. */
+      lines: { flag: string; file: string } | undefined;
+      target: Target;
+    };
 
 /** Which stack the command is for. */
 export type Target = { local: true } | { local: false; stack: string };
@@ -23,18 +31,27 @@ export function parseCommandLine(words: string[]): CommandLine {
   if (!verb || !command)
     throw new Error(`${noun} has the verbs ${Object.keys(verbs).join(', ')}. See --help.`);
 
-  const { local, stack, ...typed } = parseFlags(words, command);
+  const lineFlag = Object.keys(command.flags).find((name) => command.flags[name]?.kind === 'lines');
+  const { local, stack, ...typed } = parseFlags(words, command, lineFlag);
+  if (lineFlag !== undefined && typed[lineFlag] === undefined) {
+    throw new Error(`${noun} ${verb}: name a file, as in ${noun} ${verb} FILE.ndjson.`);
+  }
   const flags = Object.fromEntries(
     Object.entries(typed).map(([name, text]) => [name, flagValue(name, command.flags[name], String(text))]),
   );
   const problems = flagProblems(command, flags);
   if (problems.length > 0) throw new Error(`${noun} ${verb}: ${problems.join('; ')}.`);
   const target: Target = local ? { local: true } : { local: false, stack: String(stack ?? 'login-service') };
-  return { help: false, noun, verb, flags, target };
+  const lines = lineFlag === undefined ? undefined : { flag: lineFlag, file: String(flags[lineFlag]) };
+  return { help: false, noun, verb, flags, lines, target };
 }
 
-function parseFlags(words: string[], command: Command): Record<string, unknown> {
-  const names = Object.keys(command.flags);
+function parseFlags(
+  words: string[],
+  command: Command,
+  lineFlag: string | undefined,
+): Record<string, unknown> {
+  const names = Object.keys(command.flags).filter((name) => name !== lineFlag);
   const text = { type: 'string' } as const;
   const { values, positionals } = parseArgs({
     args: words,
@@ -45,9 +62,9 @@ function parseFlags(words: string[], command: Command): Record<string, unknown> 
       stack: text,
     },
   });
-  if (positionals.length > 2)
+  if (positionals.length > (lineFlag === undefined ? 2 : 3))
     throw new Error('There are words that belong to no flag; quote values that hold spaces.');
-  return values;
+  return { ...values, ...(lineFlag !== undefined && { [lineFlag]: positionals[2] }) };
 }
 
 function flagValue(name: string, flag: Flag | undefined, text: string): unknown {
