@@ -36,7 +36,7 @@ export const newReview = v.object(
 );
 
 /** A comment or a review as its author gives it. */
-export const newEvent = v.variant('type', [newComment, newReview]);
+export const newEvent = v.variant('type', [newComment, newReview], 'type must be comment or review.');
 export type NewEvent = v.InferOutput<typeof newEvent>;
 
 /** Counts characters as people do, not UTF-16 units; a lone half of a pair is no text. */

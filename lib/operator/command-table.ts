@@ -5,7 +5,8 @@ import { presetNames } from '../providers/presets.ts';
 
 /** What one flag takes. */
 export interface Flag {
-  kind: 'text' | 'integer' | 'choice' | 'json';
+  /** `lines` is a file that the command line sends line by line, in batches; it is named without a flag. */
+  kind: 'text' | 'integer' | 'choice' | 'json' | 'lines';
   help: string;
   /** For `choice`. */
   of?: readonly string[];
@@ -131,6 +132,14 @@ export const commandTable = {
         ...event,
         status: { kind: 'choice', of: reviewStatuses, help: 'The verdict' },
         comment: { kind: 'text', help: 'A comment', optional: true },
+      },
+    },
+  },
+  events: {
+    import: {
+      summary: 'Add the comments and reviews of a file; run again, it goes on where it stopped',
+      flags: {
+        events: { kind: 'lines', help: 'A JSON object on each line, like the results of a search' },
       },
     },
   },

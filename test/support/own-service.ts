@@ -10,6 +10,8 @@ export interface OwnService {
   /** Past the proxy. */
   dynamoDb: ReturnType<typeof localDynamoDb>;
   tableName: string;
+  /** The folder that `operator --local` looks into. */
+  directory: string;
   stop(): Promise<void>;
 }
 
@@ -22,6 +24,7 @@ export async function startOwnService(environment: Record<string, string> = {}):
     proxy,
     dynamoDb: localDynamoDb(dynalite.url),
     tableName: running.demo.table_name,
+    directory: running.directory,
     stop: async () => {
       await running.stop();
       await proxy.close();
