@@ -52,7 +52,9 @@ async function checkTokenInfo(
   const { status, body } = await presentCredential({ ...tokenInfoCall(settings, token), signal });
   const hasAppCredential = settings.app_token_secret !== undefined || settings.client_secret !== undefined;
   const refusedStatuses = settings.refused_statuses ?? (hasAppCredential ? [] : [400, 401]);
-  if (refusedStatuses.includes(status)) throw rejected('token_info_refused');
+  const error = String(fieldAt(body, settings.error_field));
+  if (refusedStatuses.includes(status) || settings.refused_errors.includes(error))
+    throw rejected('token_info_refused');
   if (hasAppCredential && [400, 401, 403].includes(status))
     throw new ProviderFailure('refused_our_credentials', url, String(status));
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));

@@ -169,6 +169,20 @@ describe('a provider that refuses our own credentials has said nothing about the
   });
 });
 
+test('a token info whose error code says no, as Facebook has it for tokens of other apps: 400', async () => {
+  const target: Target = {
+    ...debugToken,
+    settings: (address) => {
+      const { user_info, app_check } = debugToken.settings(address);
+      return { user_info, app_check: { ...app_check, error_field: 'error.code', refused_errors: ['100'] } };
+    },
+  };
+  expect(await logInWhen(target, { error: { code: 100, type: 'OAuthException' } }, 400)).toEqual(rejected);
+  expect(await logInWhen(target, { error: { code: 190, type: 'OAuthException' } }, 400)).toEqual(
+    unknownError,
+  );
+});
+
 describe('an id token tells of', () => {
   test.each([...missing, ...unusable])('%s: 400, and nobody is let in', async (_, sub) => {
     const target: Target = {
