@@ -29,7 +29,7 @@ export const logEvents = {
   },
   session_ended: {
     when: 'A session ended before its time',
-    fields: 'login_user_id, session_id, by: reuse, client, operator, refused_login',
+    fields: 'login_user_id, session_id, by: reuse, client, operator',
   },
   login_user_refused: {
     when: 'A blocked person tried to log in or to refresh',

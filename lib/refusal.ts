@@ -12,7 +12,8 @@ export type RefusalCode =
   | 'unauthorized'
   | 'forbidden'
   | 'not_found'
-  | 'unprocessable_entity';
+  | 'unprocessable_entity'
+  | 'temporarily_unavailable';
 
 /** A field of a JSON body and what is wrong with it. */
 export interface FieldError {

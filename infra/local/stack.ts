@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { RouteKey } from '../../lib/routes.ts';
-import { invokeFunction } from '../invoke-function.ts';
+import { type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 import { type InvocableFunction, startLocalAws } from './aws.ts';
 import { createTable, deleteTable, localDynamoDb, startDynalite } from './dynamodb.ts';
 import { gateway, type RequestLine, type RouteHandler } from './gateway.ts';
@@ -24,6 +24,7 @@ export interface Stack {
   tableName: string;
   /** Where Lambda's Invoke and Secrets Manager answer. */
   awsEndpoint: string;
+  operator: FunctionTarget;
   close(): Promise<void>;
 }
 
@@ -61,18 +62,23 @@ export async function startStack({ port, dynamoDbEndpoint, report }: StackOption
     dynamoDbEndpoint: endpoint,
     tableName,
     awsEndpoint: aws.url,
+    operator: { name: 'operator', endpoint: aws.url },
     close: () => closeAll(servers, async () => dynamoDbEndpoint && deleteTable(dynamoDb, tableName)),
   };
 }
 
-/** What Secrets Manager does at the first deployment and then every month. */
-export async function rotateSigningKeys(awsEndpoint: string): Promise<void> {
+/**
+ * What Secrets Manager does at the first deployment and then every month.
+ * @param names of the function and the secret, which a deployment makes up
+ */
+export async function rotateSigningKeys(
+  endpoint: string,
+  names: { rotation: string; signingKeys: string } = { ...secretIds, rotation: 'rotate-signing-keys' },
+): Promise<void> {
   const ClientRequestToken = randomUUID();
   for (const Step of ['createSecret', 'setSecret', 'testSecret', 'finishSecret']) {
-    await invokeFunction(
-      { name: 'rotate-signing-keys', endpoint: awsEndpoint },
-      { SecretId: secretIds.signingKeys, ClientRequestToken, Step },
-    );
+    const event = { SecretId: names.signingKeys, ClientRequestToken, Step };
+    await invokeFunction({ name: names.rotation, endpoint }, event);
   }
 }
 

@@ -22,14 +22,6 @@ async function main(): Promise<void> {
     ? await joinStack({ ...options, directory })
     : await startDemo({ ...options, dynamoDbEndpoint: DYNAMODB_ENDPOINT });
   const files = localFiles();
-  mkdirSync(files.directory, { recursive: true });
-  writeFileSync(files.stack, `${JSON.stringify({ aws_endpoint: awsEndpoint })}\n`);
-  writeFileSync(files.demo, `${JSON.stringify(demo, null, 2)}\n`);
-
-  print(`The login service runs at ${demo.base_url}, its providers at ${demo.sandbox_url}.`);
-  print('Its ids and secrets are in .local/demo.json. Ctrl-C ends it. Paste this into another shell:\n');
-  print(tryIt(demo));
-
   let stopping = false;
   const stop = () => {
     if (stopping) return;
@@ -38,6 +30,14 @@ async function main(): Promise<void> {
     close().then(() => process.exit(0), fail);
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
+
+  mkdirSync(files.directory, { recursive: true });
+  writeFileSync(files.stack, `${JSON.stringify({ aws_endpoint: awsEndpoint })}\n`);
+  writeFileSync(files.demo, `${JSON.stringify(demo, null, 2)}\n`);
+
+  print(`The login service runs at ${demo.base_url}, its providers at ${demo.sandbox_url}.`);
+  print('Its ids and secrets are in .local/demo.json. Ctrl-C ends it. Paste this into another shell:\n');
+  print(tryIt(demo));
 }
 
 async function startDemo(options: StackOptions) {

@@ -23,9 +23,9 @@ const commandHelp = (noun: string, verb: string, { summary, flags }: Command): s
     summary,
     '',
     section(
-      `npm run -s operator -- ${noun} ${verb} --flag value`,
+      `npm run -s operator -- ${noun} ${verb} ${Object.values(flags).some(isLines) ? 'FILE.ndjson' : '--flag value'}`,
       'Flags:',
-      Object.entries(flags).map(([name, flag]) => [`--${name} ${placeholder(flag)}`, flagHelp(flag)]),
+      Object.entries(flags).map(([name, flag]) => [left(name, flag), flagHelp(flag)]),
     ),
   ].join('\n');
 
@@ -33,7 +33,14 @@ const verbRows = (noun: string, verbs: Record<string, Command>): [string, string
   Object.entries(verbs).map(([verb, { summary }]) => [`${noun} ${verb}`, summary]);
 
 const placeholder = ({ kind, of }: Flag): string =>
-  kind === 'choice' ? (of ?? []).join('|') : { text: 'TEXT', integer: 'NUMBER', json: 'FILE.json' }[kind];
+  kind === 'choice'
+    ? (of ?? []).join('|')
+    : { text: 'TEXT', integer: 'NUMBER', json: 'FILE.json', lines: 'FILE.ndjson' }[kind];
+
+const isLines = ({ kind }: Flag): boolean => kind === 'lines';
+
+const left = (name: string, flag: Flag): string =>
+  isLines(flag) ? placeholder(flag) : `--${name} ${placeholder(flag)}`;
 
 const flagHelp = ({ help, optional }: Flag): string => (optional ? `${help} (optional)` : help);
 

@@ -4,7 +4,7 @@ import type { Access } from './service-function.ts';
 export const functionsWithoutRoute = {
   operator: {
     summary: 'Carries out the commands of the operator',
-    tableActions: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
+    tableActions: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
     secrets: ['service-secret'],
   },
   /** What it may do with the signing keys comes with the rotation itself. */

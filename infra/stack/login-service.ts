@@ -1,9 +1,8 @@
-import { CfnOutput, Stack } from 'aws-cdk-lib';
-import { HttpApi, HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
-import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
-import type { Construct } from 'constructs';
-import { routes } from '../../lib/routes.ts';
+import { type App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { routeKeys, routes } from '../../lib/routes.ts';
+import type { Settings } from '../settings.ts';
 import { functionsWithoutRoute } from './functions-without-route.ts';
+import { ServiceApi } from './service-api.ts';
 import { ServiceFunction } from './service-function.ts';
 import { ServiceSecrets } from './service-secrets.ts';
 import { ServiceTable } from './service-table.ts';
@@ -11,42 +10,40 @@ import { SigningKeyRotation } from './signing-key-rotation.ts';
 
 /** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
 export class LoginService extends Stack {
-  constructor(scope: Construct, name: string) {
-    super(scope, name, { description: 'A login and access-request service' });
-    const table = new ServiceTable(this, 'Table');
-    const secrets = new ServiceSecrets(this, 'Secrets').named;
-    const api = new HttpApi(this, 'Api', { apiName: name });
+  constructor(app: App, name: string, settings: Settings) {
+    super(app, name, { description: 'A login and access-request service' });
+    const removalPolicy = settings.removalPolicy === 'retain' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+    const table = new ServiceTable(this, 'Table', removalPolicy);
+    const secrets = new ServiceSecrets(this, 'Secrets', removalPolicy).named;
+    const api = new ServiceApi(this, 'Api', settings);
+    const shared = { table, secrets, environment: environmentOf(settings, api.url) };
 
-    for (const [key, route] of Object.entries(routes)) {
-      const { lambda } = new ServiceFunction(this, key, {
-        access: route,
-        table,
-        secrets,
-        environment: { ISSUER: api.apiEndpoint },
-      });
-      api.addRoutes({
-        path: route.path,
-        methods: [HttpMethod[route.method]],
-        integration: new HttpLambdaIntegration(key, lambda),
-      });
+    for (const key of routeKeys) {
+      const { lambda } = new ServiceFunction(this, key, { ...shared, access: routes[key] });
+      api.addRoute(key, lambda);
     }
-
     const operator = new ServiceFunction(this, 'operator', {
+      ...shared,
       access: functionsWithoutRoute.operator,
-      table,
-      secrets,
       functionName: `${name}-operator`,
     });
-
     const rotation = new ServiceFunction(this, 'rotate-signing-keys', {
+      ...shared,
       access: functionsWithoutRoute['rotate-signing-keys'],
-      table,
-      secrets,
     });
     new SigningKeyRotation(this, 'SigningKeyRotation', secrets['signing-keys'], rotation.lambda);
 
-    new CfnOutput(this, 'ApiUrl', { value: api.apiEndpoint });
+    new CfnOutput(this, 'ApiUrl', { value: api.url });
     new CfnOutput(this, 'TableName', { value: table.tableName });
     new CfnOutput(this, 'OperatorFunctionName', { value: operator.lambda.functionName });
   }
 }
+
+/** What every function is told of the settings. */
+const environmentOf = (settings: Settings, issuer: string): Record<string, string> => ({
+  ISSUER: issuer,
+  ACCESS_TOKEN_SECONDS: String(settings.accessTokenSeconds),
+  SESSION_IDLE_SECONDS: String(settings.sessionIdleSeconds),
+  SESSION_ABSOLUTE_SECONDS: String(settings.sessionAbsoluteSeconds),
+  ...(settings.loopbackProviders && { LOOPBACK_PROVIDERS: 'allowed' }),
+});

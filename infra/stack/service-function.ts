@@ -2,11 +2,13 @@ import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, CfnFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
-import { LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Route, SecretName } from '../../lib/routes.ts';
+import { bundling } from './bundling.ts';
+import { logRetention } from './log-retention.ts';
 import type { ServiceTable } from './service-table.ts';
 
 /** What a function is for, and all that it may touch. */
@@ -44,7 +46,7 @@ export class ServiceFunction extends Construct {
     super(scope, key);
     const logGroup = new LogGroup(this, 'Log', {
       logGroupName: `/${Stack.of(this).stackName}/${key}`,
-      retention: RetentionDays.THREE_MONTHS,
+      retention: logRetention,
       // Its name is fixed: were it retained, the stack could not be deployed again under its name.
       removalPolicy: RemovalPolicy.DESTROY,
     });
@@ -63,15 +65,7 @@ export class ServiceFunction extends Construct {
       timeout: Duration.seconds(10),
       role,
       logGroup,
-      bundling: {
-        format: OutputFormat.ESM,
-        target: 'node24',
-        mainFields: ['module', 'main'],
-        minify: true,
-        // The SDK of the lock file, only the parts that are used, instead of the whole one of the runtime.
-        externalModules: [],
-        logLevel: LogLevel.WARNING,
-      },
+      bundling,
       ...name,
       environment: {
         TABLE_NAME: table.tableName,

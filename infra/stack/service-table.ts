@@ -5,12 +5,12 @@ import { table } from '../../lib/storage/table.ts';
 
 const text = (name: string) => ({ name, type: AttributeType.STRING });
 
-/** The one table. It cannot be deleted by mistake, and outlives the stack. */
+/** The one table. In production it cannot be deleted by mistake, and outlives the stack. */
 export class ServiceTable extends Table {
   /** Without a wildcard, so that a function's rights can be read from the template. */
   readonly indexArns: string[];
 
-  constructor(scope: Construct, id: string) {
+  constructor(scope: Construct, id: string, removalPolicy: RemovalPolicy) {
     super(scope, id, {
       partitionKey: text(table.partitionKey),
       sortKey: text(table.sortKey),
@@ -18,8 +18,8 @@ export class ServiceTable extends Table {
       billingMode: BillingMode.PAY_PER_REQUEST,
       encryption: TableEncryption.AWS_MANAGED,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      deletionProtection: true,
-      removalPolicy: RemovalPolicy.RETAIN,
+      deletionProtection: removalPolicy === RemovalPolicy.RETAIN,
+      removalPolicy,
     });
     for (const [indexName, { sortKey, projection }] of Object.entries(table.localIndexes)) {
       this.addLocalSecondaryIndex({

@@ -1,37 +1,49 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { timestamp } from '../clock.ts';
-import { putNewItem } from '../storage/items.ts';
-import { eventKey, ordinalIn } from '../storage/keys.ts';
-import { type DenseList, readLastOrdinal, sortKeyOf } from '../storage/lists.ts';
+import { Refusal } from '../refusal.ts';
+import { hasAccess } from './access-request.ts';
+import { appendEvents } from './append-events.ts';
 import type { AccessRequestEvent } from './event.ts';
-import { allEvents, listsOf } from './event-lists.ts';
+import type { EventRequest } from './event-request.ts';
+import { hashOfKey, keysCountSince } from './idempotency.ts';
 import type { NewEvent } from './new-event.ts';
 
-/** Milliseconds, at most, before the first repetition; doubled with each one up to the longest. */
-const firstPause = 10;
-const longestPause = 500;
-
 /**
- * Adds an event to an access request: one put, if its id is still free. The last id is read before the last
- * ordinals of its lists: whoever writes after that takes the id, so a put that succeeds proves them right.
+ * Adds an event for an account. A request that comes again with its `Idempotency-Key` within 24 hours gets the
+ * event that it made, also when both come at once.
+ * @throws Refusal `forbidden` when the account has no access, or there is no such access request,
+ *   `unprocessable_entity` when the key came with another event
  */
-export async function addEvent(accessRequestId: number, newEvent: NewEvent): Promise<AccessRequestEvent> {
-  for (let attempt = 0; ; attempt += 1) {
-    const id = (await readLastOrdinal(allEvents(accessRequestId))) + 1;
-    const ordinals = await Promise.all(listsOf(accessRequestId, newEvent).map(nextOrdinal));
-    const now = timestamp();
-    const event = { ...newEvent, id, access_request_id: accessRequestId, created_at: now, updated_at: now };
-    const outcome = await putNewItem({
-      ...eventKey(accessRequestId, id),
-      ...event,
-      ...Object.fromEntries(ordinals),
-    });
-    if (outcome === 'put') return event;
-    await wait(Math.random() * Math.min(longestPause, firstPause * 2 ** attempt));
+export async function addEventFor(
+  accountId: string,
+  { access_request_id, idempotency_key, body }: EventRequest,
+): Promise<AccessRequestEvent> {
+  if (!(await hasAccess(accountId, access_request_id))) {
+    throw new Refusal('forbidden', 'The account has no access to this access request.');
   }
+  if (idempotency_key === undefined) return addEvent(access_request_id, body);
+  const draft = {
+    event: body,
+    idempotencyKey: hashOfKey(accountId, idempotency_key),
+    keyCountsSince: keysCountSince(),
+  };
+  const [appended] = await appendEvents(access_request_id, [draft]);
+  if (!appended || !says(appended.event, body)) throw usedForAnother();
+  return appended.event;
 }
 
-/** The sort key of a list's index, and its value for the list's next member. */
-async function nextOrdinal(list: DenseList): Promise<[string, string]> {
-  return [sortKeyOf(list.index), ordinalIn(list.name, (await readLastOrdinal(list)) + 1)];
+/** Adds an event to an access request. */
+export async function addEvent(accessRequestId: number, event: NewEvent): Promise<AccessRequestEvent> {
+  const [appended] = await appendEvents(accessRequestId, [{ event }]);
+  if (!appended) throw new Error('The event was not added.');
+  return appended.event;
+}
+
+/** Whether an event is what a request asks for. */
+const says = (event: AccessRequestEvent, body: NewEvent): boolean => {
+  const stored = new Map(Object.entries(event));
+  return Object.entries(body).every(([field, value]) => stored.get(field) === value);
+};
+
+function usedForAnother(): Refusal {
+  const message = 'The Idempotency-Key was used for another request within the last 24 hours.';
+  return new Refusal('unprocessable_entity', message, { errors: [{ field: 'Idempotency-Key', message }] });
 }

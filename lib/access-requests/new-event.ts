@@ -20,11 +20,23 @@ const shared = {
   ),
 };
 
+const missing = ({ path }: v.BaseIssue<unknown>) => `${String(path?.[0].key)} is required.`;
+
+/** A comment as its author gives it. */
+export const newComment = v.object({ ...shared, type: v.literal('comment') }, missing);
+/** A review as its author gives it; its comment may be left out. */
+export const newReview = v.object(
+  {
+    ...shared,
+    comment: v.optional(shared.comment, ''),
+    type: v.literal('review'),
+    status: oneOf('status', reviewStatuses),
+  },
+  missing,
+);
+
 /** A comment or a review as its author gives it. */
-export const newEvent = v.variant('type', [
-  v.object({ ...shared, type: v.literal('comment') }),
-  v.object({ ...shared, type: v.literal('review'), status: oneOf('status', reviewStatuses) }),
-]);
+export const newEvent = v.variant('type', [newComment, newReview], 'type must be comment or review.');
 export type NewEvent = v.InferOutput<typeof newEvent>;
 
 /** Counts characters as people do, not UTF-16 units; a lone half of a pair is no text. */

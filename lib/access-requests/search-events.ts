@@ -25,6 +25,11 @@ export type Search = SearchRequest & { type?: 'review' };
 /**
  * Searches the events of an access request, in ascending order of their ids. Access and events are read
  * side by side; without access nothing of them is told.
+ *
+ * What a page costs depends on the page alone, not on how many events there are: three requests, and besides the
+ * page's own items one read unit for the access and one for the last event of the list, whose ordinal is the total (its
+ * comment is read along: up to ten units, if it is one of the longest). With `ids`: two requests, 100 items at most.
+ * Only reviews with an actor filter have no list of their own: they cost what the reviews of that access request cost.
  * @throws Refusal `forbidden` when the account has no access, or there is no such access request
  */
 export async function searchEvents(accountId: string, search: Search): Promise<SearchResult> {

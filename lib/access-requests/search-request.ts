@@ -8,6 +8,9 @@ const largestPage = 100;
 const wholeNumber = (message: string) =>
   v.pipe(v.string(message), v.regex(/^0*[1-9]\d{0,12}$/, message), v.transform(Number));
 
+/** The parameter of the path. */
+export const accessRequestId = wholeNumber('The access_request_id must be a positive integer.');
+
 /** A query parameter that comes once. */
 const once = <Output>(name: string, schema: v.GenericSchema<string, Output>) =>
   v.pipe(
@@ -31,7 +34,7 @@ const pageSize = v.pipe(wholeNumber(pageSizeMessage), v.maxValue(largestPage, pa
 
 /** The path and query parameters of a search; those it does not know are ignored. */
 export const searchRequest = v.object({
-  access_request_id: wholeNumber('The access_request_id must be a positive integer.'),
+  access_request_id: accessRequestId,
   actor_type: v.optional(once('actor_type', actorType)),
   actor_id: v.optional(once('actor_id', v.pipe(v.string(), v.nonEmpty('The parameter actor_id is empty.')))),
   ids: v.optional(eventIds),

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { clock } from '../clock.ts';
 import { platforms } from '../login-apps/platforms.ts';
 
 /** A device as it is stored: a platform and a push token, registered for a Login App. */
@@ -13,9 +14,21 @@ export const device = v.object({
   /** The Login User it is related to. */
   login_user_id: v.optional(v.string()),
   related_at: v.optional(v.string()),
+  /** The session that related it; when that session is logged out, the relation ends. */
+  related_session_id: v.optional(v.string()),
   disabled_at: v.optional(v.string()),
 });
 export type Device = v.InferOutput<typeof device>;
+
+/** Milliseconds after which a device that was not seen counts as stale: 270 days. FCM calls its own tokens so then. */
+const staleAfter = 270 * 24 * 60 * 60 * 1000;
+
+/** The time, ISO 8601, since when a device must have been seen to be sent to. */
+export const activeSince = (): string => new Date(clock.now().getTime() - staleAfter).toISOString();
+
+/** Whether messages may be sent to a device. */
+export const isActive = ({ disabled_at, last_seen_at }: Device): boolean =>
+  disabled_at === undefined && last_seen_at >= activeSince();
 
 /** `d_` and a hash: the id of every device that is registered. */
 export const deviceId = v.pipe(

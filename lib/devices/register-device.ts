@@ -1,22 +1,23 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { findLoginApp, type LoginApp } from '../login-apps/login-app.ts';
-import type { Platform } from '../login-apps/platforms.ts';
+import { type Platform, platforms } from '../login-apps/platforms.ts';
 import { Refusal } from '../refusal.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
 import { missingKey } from '../validation.ts';
+import { pieceOf } from './pieces.ts';
 
 const tokenText = v.string('device.token must be a string.');
 /** An APNs device token in hexadecimal, of any case; stored in lower case. */
 const iosToken = v.pipe(
-  tokenText,
+  v.string(),
   v.regex(/^([0-9a-fA-F]{2}){32,200}$/, 'device.token must be 64 to 400 hexadecimal digits for ios.'),
   v.toLowerCase(),
 );
 /** An FCM registration token: opaque. */
 const androidToken = v.pipe(
-  tokenText,
+  v.string(),
   v.regex(/^[\x21-\x7e]{1,4096}$/, 'device.token must be 1 to 4096 visible ASCII characters for android.'),
 );
 
@@ -31,14 +32,15 @@ export const registrationRequest = v.object(
   {
     device: v.pipe(
       hash,
-      v.variant(
-        'platform',
-        [
-          fields({ platform: v.literal('ios'), token: iosToken }),
-          fields({ platform: v.literal('android'), token: androidToken }),
-        ],
-        ({ input }) => `device.platform ${input === undefined ? 'is required' : 'must be ios or android'}.`,
-      ),
+      // First both fields, so that each one that is wrong is named; then what a token is on its platform.
+      fields({
+        platform: v.picklist(platforms, 'device.platform must be ios or android.'),
+        token: tokenText,
+      }),
+      v.variant('platform', [
+        v.object({ platform: v.literal('ios'), token: iosToken }),
+        v.object({ platform: v.literal('android'), token: androidToken }),
+      ]),
     ),
   },
   ({ input }) =>
@@ -58,7 +60,16 @@ export async function registerDevice(
   const id = `d_${hashOf(login_app_id, platform, token)}`;
   const now = timestamp();
   const update = await updateItem(deviceKey(id), {
-    set: { device_id: id, login_app_id, platform, token, last_seen_at: now },
+    set: {
+      device_id: id,
+      login_app_id,
+      platform,
+      token,
+      last_seen_at: now,
+      list_position: now,
+      piece: pieceOf(login_app_id, id),
+      piece_position: now,
+    },
     setIfAbsent: { created_at: now },
     remove: ['disabled_at'],
   });

@@ -3,8 +3,9 @@ import { timestamp } from '../clock.ts';
 import type { AuthenticatedUser } from '../login-users/login-user.ts';
 import { Refusal } from '../refusal.ts';
 import { updateItem } from '../storage/items.ts';
-import { deviceKey } from '../storage/keys.ts';
+import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
 import { device, deviceId } from './device.ts';
+import { endSurplusRelations } from './end-relation.ts';
 
 /** `{"device_id": "d_…"}`; other fields are ignored. */
 export const relationRequest = v.object(
@@ -13,21 +14,30 @@ export const relationRequest = v.object(
 );
 
 /**
- * Relates a registered device to a Login User; the last one wins. One conditional write.
+ * Relates a registered device to a Login User; the last one wins. One conditional write; when the device is new to
+ * the Login User, the relations that are too many for one person then end.
  * @throws Refusal `not_found` for an unknown device or user, `forbidden` for a device of another Login App,
  *   `unprocessable_entity` for a blocked user or a disabled device
  */
 export async function relateDevice(
-  { user, loginUserId, loginAppId }: Pick<AuthenticatedUser, 'user' | 'loginUserId' | 'loginAppId'>,
+  { user, loginUserId, loginAppId, sessionId }: AuthenticatedUser,
   id: string,
 ): Promise<void> {
   if (!user) throw new Refusal('not_found', 'The Login User does not exist.');
   if (user.blocked_at) throw notRelatable('The Login User is blocked.');
   const update = await updateItem(deviceKey(id), {
-    set: { login_user_id: loginUserId, related_at: timestamp() },
+    set: {
+      login_user_id: loginUserId,
+      related_at: timestamp(),
+      related_session_id: sessionId,
+      list: devicesOfLoginUserList(loginUserId),
+    },
     when: { login_app_id: { is: loginAppId }, disabled_at: { exists: false } },
   });
-  if (update.done) return;
+  if (update.done) {
+    if (update.before?.login_user_id !== loginUserId) await endSurplusRelations(loginUserId, id);
+    return;
+  }
   if (!update.found) throw new Refusal('not_found', 'The device does not exist.');
   if (v.parse(device, update.found).login_app_id !== loginAppId) {
     throw new Refusal('forbidden', 'The device does not belong to the Login App of this token.');

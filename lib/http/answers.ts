@@ -1,6 +1,6 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 
-/** A handler's answer: an HTTP status and what becomes the JSON body. */
+/** A handler's answer: an HTTP status and what becomes the JSON body; none when it is undefined. */
 export interface Answer {
   status: number;
   body: unknown;
@@ -9,6 +9,8 @@ export interface Answer {
 }
 
 export const ok = (body: unknown): Answer => ({ status: 200, body });
+export const noContent = (): Answer => ({ status: 204, body: undefined });
+export const created = (body: unknown): Answer => ({ status: 201, body });
 
 /** What anybody may know, for caches to keep. */
 export const okCacheable = (body: unknown, seconds: number): Answer => ({
@@ -24,10 +26,10 @@ export const jsonResponse = (
 ): APIGatewayProxyStructuredResultV2 => ({
   statusCode: status,
   headers: {
-    'content-type': 'application/json',
+    ...(body !== undefined && { 'content-type': 'application/json' }),
     'cache-control': 'no-store',
     'x-request-id': requestId,
     ...headers,
   },
-  body: JSON.stringify(body),
+  ...(body !== undefined && { body: JSON.stringify(body) }),
 });

@@ -17,6 +17,7 @@ const statuses: Record<RefusalCode, number> = {
   forbidden: 403,
   not_found: 404,
   unprocessable_entity: 422,
+  temporarily_unavailable: 503,
 };
 
 /**

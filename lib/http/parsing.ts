@@ -14,6 +14,19 @@ export const parseJson: Step[] = [httpJsonBodyParser<ApiEvent>(), takeBody];
 /** The input is the body, a form: each name with its value, or with its values when it is repeated. */
 export const parseForm: Step[] = [httpUrlencodeBodyParser<ApiEvent>(), takeBody];
 
+const takeRequest: Step = {
+  before: ({ event }) => {
+    const { body, headers, pathParameters } = event;
+    event.input = { ...pathParameters, idempotency_key: headers['idempotency-key'], body };
+  },
+};
+
+/** The input is the path's parameters, the `Idempotency-Key` and `body`, which must be `application/json`. */
+export const parseJsonRequest: Step[] = [httpJsonBodyParser<ApiEvent>(), takeRequest];
+
+/** The input is the path's parameters and the `Idempotency-Key`; a body means nothing. */
+export const parseBareRequest: Step = takeRequest;
+
 /** The input is the query, each name with all its values in their order, and the path's parameters. */
 export const parsePathAndQuery: Step = {
   before: ({ event }) => {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { providerIds } from '../providers/identifiers.ts';
-import { storedSecret } from '../secrets.ts';
+import { secretAttributes } from '../secrets.ts';
 import { loginAppPartition } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
@@ -11,7 +11,7 @@ export const loginAppId = v.pipe(v.string(), v.regex(/^la_[\w-]{22}$/));
 
 const clientItem = v.object({
   client_id: v.string(),
-  secrets: v.array(storedSecret),
+  ...secretAttributes,
   created_at: v.string(),
 });
 const loginAppTokenItem = v.object({

@@ -5,7 +5,8 @@ import { presetNames } from '../providers/presets.ts';
 
 /** What one flag takes. */
 export interface Flag {
-  kind: 'text' | 'integer' | 'choice' | 'json';
+  /** `lines` is a file that the command line sends line by line, in batches; it is named without a flag. */
+  kind: 'text' | 'integer' | 'choice' | 'json' | 'lines';
   help: string;
   /** For `choice`. */
   of?: readonly string[];
@@ -132,6 +133,28 @@ export const commandTable = {
         status: { kind: 'choice', of: reviewStatuses, help: 'The verdict' },
         comment: { kind: 'text', help: 'A comment', optional: true },
       },
+    },
+  },
+  events: {
+    import: {
+      summary: 'Add the comments and reviews of a file; run again, it goes on where it stopped',
+      flags: {
+        events: { kind: 'lines', help: 'A JSON object on each line, like the results of a search' },
+      },
+    },
+  },
+  devices: {
+    list: {
+      summary: 'List the devices that messages to a Login User, or to everyone in a Login App, go to',
+      flags: {
+        'login-user': { ...loginUser, optional: true },
+        'login-app': { ...loginApp, optional: true },
+        after: { kind: 'text', help: 'The next of the list before; a Login App has many', optional: true },
+      },
+    },
+    disable: {
+      summary: 'Send nothing more to a device, until it registers again',
+      flags: { device: { kind: 'text', help: 'The id of the device (d_…)' } },
     },
   },
   'login-users': {

@@ -2,7 +2,7 @@ import type { Command, Flag } from './command-table.ts';
 
 type ValueOf<F extends Flag> = F['kind'] extends 'integer'
   ? number
-  : F['kind'] extends 'json'
+  : F['kind'] extends 'json' | 'lines'
     ? unknown
     : F['of'] extends readonly string[]
       ? F['of'][number]
@@ -26,7 +26,7 @@ export function flagProblems({ flags: known }: Command, given: Record<string, un
 
 function problem(name: string, { kind, of, optional }: Flag, value: unknown): string | undefined {
   if (value === undefined) return optional ? undefined : `--${name} is missing`;
-  if (kind === 'json') return undefined;
+  if (kind === 'json' || kind === 'lines') return undefined;
   if (kind === 'integer') return Number.isSafeInteger(value) ? undefined : `--${name} must be an integer`;
   if (typeof value !== 'string') return `--${name} must be text`;
   if (kind === 'choice' && !of?.includes(value)) return `--${name} must be one of ${of?.join(', ')}`;

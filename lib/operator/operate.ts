@@ -1,8 +1,14 @@
 import { logEvent, logFailure } from '../log.ts';
 import { Refusal } from '../refusal.ts';
 import { type Command, commandTable, type OperatorAnswer, type OperatorCall } from './command-table.ts';
-import { accessRequestCommands, commentCommands, reviewCommands } from './commands/access-requests.ts';
+import {
+  accessRequestCommands,
+  commentCommands,
+  eventCommands,
+  reviewCommands,
+} from './commands/access-requests.ts';
 import { accountCommands } from './commands/accounts.ts';
+import { deviceCommands } from './commands/devices.ts';
 import { clientCommands, loginAppCommands, mobileApplicationCommands } from './commands/login-apps.ts';
 import { loginUserCommands } from './commands/login-users.ts';
 import { providerCommands } from './commands/providers.ts';
@@ -26,6 +32,8 @@ const commands: { [Noun in keyof Table]: CommandsOf<Noun> } = {
   'access-requests': accessRequestCommands,
   comments: commentCommands,
   reviews: reviewCommands,
+  events: eventCommands,
+  devices: deviceCommands,
   'login-users': loginUserCommands,
 };
 

@@ -55,5 +55,9 @@ export function authorizationHeader(
   });
   oauth.getNonce = () => fixed.nonce;
   oauth.getTimeStamp = () => fixed.timestamp;
-  return oauth.toHeader(oauth.authorize({ url, method }, token)).Authorization;
+  // The library would sign the query's names as they stand in the address; RFC 5849 section 3.4.1.3.1 decodes them first.
+  const { origin, pathname, searchParams } = new URL(url);
+  const names = [...new Set(searchParams.keys())];
+  const data = Object.fromEntries(names.map((name) => [name, searchParams.getAll(name)]));
+  return oauth.toHeader(oauth.authorize({ url: `${origin}${pathname}`, method, data }, token)).Authorization;
 }

@@ -1,6 +1,7 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { newId } from '../secrets.ts';
 import { documentClient, tableName } from './client.ts';
 import { type Change, Expressions } from './expressions.ts';
 import type { Key } from './keys.ts';
@@ -29,20 +30,26 @@ export async function readItems(keys: Key[]): Promise<(Item | undefined)[]> {
   return keys.map(({ pk, sk }) => found.get(`${pk}\n${sk}`));
 }
 
-/** Writes a new item. `exists` when there is one under its key already; that one stays as it is. */
+/**
+ * Writes a new item. `exists` when there is one under its key already; that one stays as it is. The SDK sends a
+ * put again when its answer was lost, and then meets the item that it wrote itself: the item tells by its `write_id`.
+ */
 export async function putNewItem(item: Item & Key): Promise<'put' | 'exists'> {
+  const write_id = newId('w');
   try {
     await documentClient.send(
       new PutCommand({
         TableName: tableName,
-        Item: item,
+        Item: { ...item, write_id },
         ConditionExpression: 'attribute_not_exists(pk)',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),
     );
     return 'put';
   } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) return 'exists';
-    throw error;
+    if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    const found = await itemThatStands(error, item);
+    return found?.write_id === write_id ? 'put' : 'exists';
   }
 }
 
@@ -87,7 +94,12 @@ export async function updateItem(key: Key, change: Change): Promise<UpdateOutcom
     return { done: true, before: Attributes };
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    // The failure carries the item, except in stores that leave it out, and when there is none.
-    return { done: false, found: error.Item ? unmarshall(error.Item) : await readItem(key) };
+    return { done: false, found: await itemThatStands(error, key) };
   }
 }
+
+/** The item that refused a write. The failure carries it, except in stores that leave it out, and when there is none. */
+const itemThatStands = async (
+  { Item: item }: ConditionalCheckFailedException,
+  { pk, sk }: Key,
+): Promise<Item | undefined> => (item ? unmarshall(item) : readItem({ pk, sk }));

@@ -62,6 +62,12 @@ export const deviceKey = (deviceId: string): Key => ({ pk: `DEVICE#${deviceId}`,
 /** `ACCOUNT#ac_7Yt… / ACCOUNT` */
 export const accountKey = (accountId: string): Key => ({ pk: `ACCOUNT#${accountId}`, sk: 'ACCOUNT' });
 
+/** `ACCOUNT#ac_7Yt… / NEW_ACCESS_REQUEST#gDl…`: what an idempotency key made. */
+export const newAccessRequestKey = (accountId: string, idempotencyKey: string): Key => ({
+  pk: `ACCOUNT#${accountId}`,
+  sk: `NEW_ACCESS_REQUEST#${idempotencyKey}`,
+});
+
 /** `ACCESS_REQUEST#42` */
 export const accessRequestPartition = (accessRequestId: number): string =>
   `ACCESS_REQUEST#${accessRequestId}`;
@@ -90,6 +96,8 @@ export const reviewList = 'REVIEW';
 /** `EVENT#0000000000000007`: sorts as the number does. */
 export const ordinalIn = (list: string, ordinal: number): string =>
   `${list}#${String(ordinal).padStart(16, '0')}`;
+/** `EVENT`, of `EVENT#0000000000000007`. */
+export const listNameOf = (sortKey: string): string => sortKey.slice(0, -17);
 /** 7, of `EVENT#0000000000000007`. */
 export const ordinalOf = (sortKey: string): number => Number(sortKey.slice(-16));
 
@@ -98,6 +106,13 @@ export const publicSigningKeysKey = (): Key => ({ pk: 'SIGNING_KEYS', sk: 'PUBLI
 
 /** `ISSUER#Zx9… / KEYS`: the keys of an identity provider, by the hash of its issuer. */
 export const issuerKeysKey = (issuer: string): Key => ({ pk: `ISSUER#${hashOf(issuer)}`, sk: 'KEYS' });
+
+/** `DEVICES_OF#lu_5nQ…`: the devices of a Login User in the index `by_list`, in the order of when they were last seen. */
+export const devicesOfLoginUserList = (loginUserId: string): string => `DEVICES_OF#${loginUserId}`;
+
+/** `DEVICES_OF#la_9hX…#07`: a piece of a Login App's devices in the index `by_piece`, in the same order. */
+export const devicesOfLoginAppPiece = (loginAppId: string, piece: number): string =>
+  `DEVICES_OF#${loginAppId}#${String(piece).padStart(2, '0')}`;
 
 /** The list of all access requests in the index `by_list`, in the order of their ids. */
 export const accessRequestsList = 'ACCESS_REQUESTS';

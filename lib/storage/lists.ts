@@ -55,17 +55,39 @@ export async function readLastOrdinal(list: DenseList): Promise<number> {
   return typeof last === 'string' ? ordinalOf(last) : 0;
 }
 
+/** Some members of a list of a global index, and where the next ones begin. */
+export interface GlobalListPage {
+  items: Item[];
+  next: Item | undefined;
+}
+
+/**
+ * The members of a list of a global index, last position first. Such an index lags behind the table.
+ * @param from the least position
+ * @param limit how many members at most
+ * @param start `next` of the page before
+ */
+export async function readGlobalList(
+  index: GlobalIndex,
+  list: string,
+  { from = ' ', limit, start }: { from?: string; limit: number; start?: Item | undefined },
+): Promise<GlobalListPage> {
+  const { partitionKey, sortKey } = table.globalIndexes[index];
+  const { Items = [], LastEvaluatedKey } = await query({
+    IndexName: index,
+    ...keyCondition('#pk = :pk AND #sk >= :from', partitionKey, sortKey),
+    ExpressionAttributeValues: { ':pk': list, ':from': from },
+    ScanIndexForward: false,
+    Limit: limit,
+    ...(start && { ExclusiveStartKey: start }),
+  });
+  return { items: Items, next: LastEvaluatedKey };
+}
+
 /** The last member of a list of a global index: a hint, since such an index lags behind the table. */
 export async function readLastOfGlobalList(index: GlobalIndex, list: string): Promise<Item | undefined> {
-  const { partitionKey, sortKey } = table.globalIndexes[index];
-  const { Items } = await query({
-    IndexName: index,
-    ...keyCondition('#pk = :pk', partitionKey, sortKey),
-    ExpressionAttributeValues: { ':pk': list },
-    ScanIndexForward: false,
-    Limit: 1,
-  });
-  return Items?.[0];
+  const { items } = await readGlobalList(index, list, { limit: 1 });
+  return items[0];
 }
 
 const denseListQuery = ({ index }: DenseList): Partial<QueryCommandInput> => ({

@@ -17,6 +17,7 @@ export const table = {
   /** Eventually consistent lists across partitions; whoever decides by one reads the items again. */
   globalIndexes: {
     by_list: { partitionKey: 'list', sortKey: 'list_position', projection: 'KEYS_ONLY' },
+    by_piece: { partitionKey: 'piece', sortKey: 'piece_position', projection: 'ALL' },
   },
 } as const;
 

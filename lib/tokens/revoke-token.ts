@@ -14,8 +14,7 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   if (!presented) return;
   const { loginUserId, sessionId } = sessionOf(presented, client);
   const session = await readSession(loginUserId, sessionId);
-  if (!session) return;
-  if (session.client_id !== client.clientId) throw anotherClients();
+  if (session && session.client_id !== client.clientId) throw anotherClients();
   await endSession(loginUserId, sessionId, 'client');
 }
 

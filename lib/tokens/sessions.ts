@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../clock.ts';
+import { endRelationsOfSession } from '../devices/end-relation.ts';
 import { environmentSeconds } from '../environment.ts';
 import { logEvent } from '../log.ts';
 import { newId } from '../secrets.ts';
@@ -62,16 +63,23 @@ export async function readSessions(loginUserId: string): Promise<Session[]> {
 /** Whether a session goes on. The table deletes ended ones late, so the time is looked at too. */
 export const isActive = ({ expires_at }: Session): boolean => expires_at > epochSeconds();
 
-/** Ends a session: no token of it counts from now on. False when it had ended before. */
+/**
+ * Ends a session: no token of it counts from now on, and the devices that it related are nobody's, so that
+ * whoever uses the phone next gets nothing of this person. Repeated after a failure, it does what was left.
+ */
 export async function endSession(
   loginUserId: string,
   sessionId: string,
-  by: 'reuse' | 'client' | 'operator' | 'refused_login',
-): Promise<boolean> {
+  by: 'reuse' | 'client' | 'operator',
+): Promise<void> {
   const ended = await deleteItem(sessionKey(loginUserId, sessionId));
   if (ended) logEvent('session_ended', { login_user_id: loginUserId, session_id: sessionId, by });
-  return ended;
+  await endRelationsOfSession(loginUserId, sessionId);
 }
+
+/** Takes a session back that was never handed out. */
+export const takeBackSession = (session: Session): Promise<boolean> =>
+  deleteItem(sessionKey(session.login_user_id, session.session_id));
 
 /**
  * Moves a session on to its next generation: one conditional write, which of several at once does. A session

@@ -176,9 +176,15 @@ describe('POST /v2/marketing/push_notifications/devices, 422 validation error in
     ['a number', { platform: 1, token }],
     ['a list', { platform: ['ios'], token }],
     ['constructor', { platform: 'constructor', token }],
-    ['missing, with the token', {}],
   ])('device.platform is %s', async (_, body) => {
     expectRefusal(await register(body, appToken), unprocessable('device.platform'));
+  });
+
+  test('both fields are wrong: each is named', async () => {
+    expectRefusal(await register({}, appToken), {
+      ...unprocessable('device.platform'),
+      fields: ['device.platform', 'device.token'],
+    });
   });
 
   test.each([
@@ -282,7 +288,10 @@ describe('POST /v2/marketing/push_notifications/devices, the order of checks', (
     const headers = { authorization: `Bearer ${token}` };
     expectRefusal(await json(path, '{', headers), { ...badRequest, naming: /JSON/ });
     expectRefusal(await json(path, { device: [] }, headers), badRequest);
-    expectRefusal(await json(path, { device: { platform: 'x' } }, headers), unprocessable('device.platform'));
+    expectRefusal(
+      await json(path, { device: { platform: 'x', token: 'x' } }, headers),
+      unprocessable('device.platform'),
+    );
     expectRefusal(
       await json(path, { device: { platform: 'ios', token: 'x' } }, headers),
       unprocessable('device.token'),

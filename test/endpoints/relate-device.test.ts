@@ -133,10 +133,10 @@ describe('POST /v2/marketing/login/user/push_notifications/devices, 422 the requ
   });
 
   test.each([
-    ['null', ''],
-    ['"device_id"', ''],
-    ['7', ''],
-    ['true', ''],
+    ['null', 'body'],
+    ['"device_id"', 'body'],
+    ['7', 'body'],
+    ['true', 'body'],
     ['[]', 'device_id'],
     ['[{"device_id":"x"}]', 'device_id'],
   ])('the body is %s', async (body, field) => {
@@ -148,7 +148,7 @@ describe('POST /v2/marketing/login/user/push_notifications/devices, 422 the requ
     'the body %j is no JSON of ours',
     async (body) => {
       const answer = await json(path, body, { authentication: `Bearer ${userToken}` });
-      expectRefusal(answer, { ...unprocessable, naming: /application\/json/, fields: [''] });
+      expectRefusal(answer, { ...unprocessable, naming: /application\/json/, fields: ['body'] });
     },
   );
 
@@ -163,7 +163,7 @@ describe('POST /v2/marketing/login/user/push_notifications/devices, 422 the requ
         },
         body: new TextEncoder().encode(JSON.stringify({ device_id: unknownDevice })),
       });
-      expectRefusal(answer, { ...unprocessable, naming: /application\/json/, fields: [''] });
+      expectRefusal(answer, { ...unprocessable, naming: /application\/json/, fields: ['body'] });
     },
   );
 });

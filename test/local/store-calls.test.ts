@@ -1,31 +1,25 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startDynalite } from '../../infra/local/dynamodb.ts';
-import type { LoopbackServer } from '../../infra/local/loopback-server.ts';
 import { createClient, createLoginApp, demoSettings, type LoginApp } from '../support/login-app.ts';
-import { type Service, serviceOf, unique } from '../support/service.ts';
-import { type RunningService, startService } from '../support/start-service.ts';
-import { type StoreProxy, startStoreProxy } from '../support/store-proxy.ts';
+import { type Service, unique } from '../support/service.ts';
+import type { RunningService } from '../support/start-service.ts';
+import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
+import type { StoreProxy } from '../support/store-proxy.ts';
 import { hexToken } from '../support/tokens.ts';
 
-let store: LoopbackServer;
-let proxy: StoreProxy;
+let own: ServiceWithStore;
 let running: RunningService;
 let service: Service;
+let proxy: StoreProxy;
 
 beforeAll(async () => {
-  store = await startDynalite();
-  proxy = await startStoreProxy(store.url);
-  running = await startService({ DYNAMODB_ENDPOINT: proxy.url });
-  service = serviceOf(running.demo, running.directory);
-  // Warm: the public signing keys are read once in five minutes.
+  own = await startServiceWithStore();
+  ({ running, service, proxy } = own);
+  // Warm: the issuer's keys are read once an hour, the public signing keys once in five minutes.
+  await service.logIn(unique('alice'));
   await service.register({ platform: 'ios', token: hexToken() }, await service.loginAppToken());
 });
 
-afterAll(async () => {
-  await running.stop();
-  await proxy.close();
-  await store.close();
-});
+afterAll(() => own.stop());
 
 beforeEach(() => {
   proxy.hook = () => undefined;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Demo } from '../../infra/local/demo.ts';
 import { callOperator } from '../../infra/operator/call-operator.ts';
+import { noteSecrets } from './secrets-seen.ts';
 
 /** An HTTP answer, read. */
 export interface Answer {
@@ -33,19 +34,24 @@ export function serviceOf(demo: Demo, directory: string) {
   const call = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const response = await fetch(`${demo.base_url}${path}`, init);
     const text = await response.text();
-    return {
+    noteSecrets(directory, sentBy(init));
+    const answer = {
       status: response.status,
       headers: response.headers,
       text,
       body: text ? JSON.parse(text) : undefined,
     };
+    noteSecrets(directory, answer.body);
+    return answer;
   };
   const credentials = async (
     provider: string,
     query: Record<string, string>,
   ): Promise<Record<string, string>> => {
     const url = `${demo.sandbox_url}/${provider}/credentials?${new URLSearchParams(query)}`;
-    return (await fetch(url)).json() as Promise<Record<string, string>>;
+    const found = (await (await fetch(url)).json()) as Record<string, string>;
+    noteSecrets(directory, found);
+    return found;
   };
   /** A form to the token endpoint; entries may repeat. */
   const token = (
@@ -63,6 +69,12 @@ export function serviceOf(demo: Demo, directory: string) {
       headers: { 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
+  const operate = async (noun: string, verb: string, flags: Record<string, unknown>) => {
+    noteSecrets(directory, flags);
+    const result = await callOperator(operatorOf(directory), noun, verb, flags);
+    noteSecrets(directory, result);
+    return result;
+  };
   return {
     demo,
     call,
@@ -84,6 +96,15 @@ export function serviceOf(demo: Demo, directory: string) {
         { device_id },
         { authentication: `Bearer ${token}` },
       ),
+    listDevices: (token: string): Promise<Answer> =>
+      call('/v2/marketing/login/user/push_notifications/devices', {
+        headers: { authentication: `Bearer ${token}` },
+      }),
+    endRelation: (device_id: string, token: string): Promise<Answer> =>
+      call(`/v2/marketing/login/user/push_notifications/devices/${device_id}`, {
+        method: 'DELETE',
+        headers: { authentication: `Bearer ${token}` },
+      }),
     search: (
       query = '',
       { id = demo.access_request_id as number | string, path = 'events', account = demo.account } = {},
@@ -91,10 +112,51 @@ export function serviceOf(demo: Demo, directory: string) {
       call(`/v1/rbac/access_requests/${id}/${path}${query}`, {
         headers: { authorization: basic(account.account_id, account.account_secret) },
       }),
+    createAccessRequest: ({ account = demo.account, headers = {} as Record<string, string> } = {}) =>
+      call('/v1/rbac/access_requests', {
+        method: 'POST',
+        headers: { authorization: basic(account.account_id, account.account_secret), ...headers },
+      }),
+    /** A new comment or review, as an account. */
+    addEvent: (
+      path: 'comments' | 'reviews',
+      body: unknown,
+      {
+        id = demo.access_request_id as number | string,
+        account = demo.account,
+        headers = {} as Record<string, string>,
+      } = {},
+    ): Promise<Answer> =>
+      json(`/v1/rbac/access_requests/${id}/${path}`, body, {
+        authorization: basic(account.account_id, account.account_secret),
+        ...headers,
+      }),
     /** An operator command; its result, or an exception with its error line. */
-    operate: (noun: string, verb: string, flags: Record<string, unknown>) =>
-      callOperator(operatorOf(directory), noun, verb, flags),
+    operate,
+    /** A Login App of its own, with a client and mobile applications but no providers. */
+    newLoginApp: async (platforms: string[]): Promise<Demo['login_app']> => {
+      const { login_app_id } = await operate('login-apps', 'create', { name: unique('app') });
+      for (const platform of platforms) {
+        await operate('mobile-applications', 'set', { 'login-app': login_app_id, platform });
+      }
+      const client = await operate('clients', 'create', { 'login-app': login_app_id });
+      return {
+        login_app_id: String(login_app_id),
+        client_id: String(client.client_id),
+        client_secret: String(client.client_secret),
+      };
+    },
   };
+}
+
+/** What a request sent: the fields of its form or JSON body. */
+function sentBy({ body }: RequestInit): unknown {
+  if (body instanceof URLSearchParams) return Object.fromEntries(body);
+  try {
+    return typeof body === 'string' ? JSON.parse(body) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export const basic = (user: string, password: string): string =>

@@ -1,10 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Demo } from '../../infra/local/demo.ts';
+import { tryIt } from '../../infra/local/try-it.ts';
 import { moveClock } from './clock-offset.ts';
+import { leakedSecrets } from './secrets-seen.ts';
 
 /** A stack of its own, in a process of its own, as `npm start` runs it. */
 export interface RunningService {
@@ -15,7 +17,10 @@ export interface RunningService {
   output: () => string;
   /** Moves the clock of a service that was started with a movable one. */
   advance: (seconds: number) => void;
-  stop: () => Promise<number | null>;
+  /** Ends it as Ctrl-C does; its exit code. */
+  interrupt: () => Promise<number | null>;
+  /** Ends it and takes its folder away. Throws when any line that it wrote holds a secret that a test sent or got. */
+  stop: () => Promise<void>;
 }
 
 /**
@@ -36,30 +41,34 @@ export async function startService(
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
+  const interrupt = (): Promise<number | null> => {
+    child.kill('SIGINT');
+    return ended;
+  };
   const demoFile = join(directory, 'demo.json');
   while (!existsSync(demoFile) || !output.includes('Ctrl-C')) {
-    if (child.exitCode !== null) throw new Error(`The service did not start: ${output}`);
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`The service did not start: ${output}`);
     await wait(20);
   }
+  const demo: Demo = JSON.parse(readFileSync(demoFile, 'utf8'));
   return {
-    demo: JSON.parse(readFileSync(demoFile, 'utf8')),
+    demo,
     directory,
     output: () => output,
     advance: (seconds) => {
       if (!movableClock) throw new Error('Start the service with { movableClock: true }.');
       moveClock(directory, seconds);
     },
-    stop: () => stop(child, ended, directory),
+    interrupt,
+    stop: async () => {
+      await interrupt();
+      const [leaked, ...others] = leakedSecrets(directory, output.replace(tryIt(demo), ''));
+      rmSync(directory, { recursive: true, force: true });
+      if (leaked) {
+        const more = `and ${others.length} more`;
+        throw new Error(`The service wrote down a secret (${more}): ${leaked.slice(0, 8)}…`);
+      }
+    },
   };
-}
-
-async function stop(
-  child: ChildProcess,
-  ended: Promise<number | null>,
-  directory: string,
-): Promise<number | null> {
-  child.kill('SIGINT');
-  const code = await ended;
-  rmSync(directory, { recursive: true, force: true });
-  return code;
 }

@@ -5,9 +5,11 @@ import {
   revokeAccess,
 } from '../../access-requests/access-request.ts';
 import { addEvent } from '../../access-requests/add-event.ts';
+import { importEvents } from '../../access-requests/import-events.ts';
+import { importLines } from '../../access-requests/import-lines.ts';
 import { newEvent } from '../../access-requests/new-event.ts';
 import { Refusal } from '../../refusal.ts';
-import { refuseAsUnprocessable, validated } from '../../validation.ts';
+import { refuseAsInvalidRequest, refuseAsUnprocessable, validated } from '../../validation.ts';
 import type { CommandsOf } from '../operate.ts';
 import { requireAccount } from './accounts.ts';
 
@@ -34,6 +36,12 @@ export const commentCommands: CommandsOf<'comments'> = {
 
 export const reviewCommands: CommandsOf<'reviews'> = {
   add: (flags) => add({ ...flags, type: 'review', comment: flags.comment ?? '' }),
+};
+
+export const eventCommands: CommandsOf<'events'> = {
+  import: async ({ events }) => ({
+    ...(await importEvents(validated(importLines, events, refuseAsInvalidRequest))),
+  }),
 };
 
 async function add(

@@ -14,12 +14,14 @@ export async function requireAccount(id: string): Promise<Account> {
 export const accountCommands: CommandsOf<'accounts'> = {
   create: async ({ name }) => createAccount(name),
   rotate: async ({ account: id }) => {
-    const { account_id, secrets } = await requireAccount(id);
-    const { secret, old_secrets } = await rotateSecret(accountKey(account_id), secrets, 'acs');
+    const account = await requireAccount(id);
+    const { account_id } = account;
+    const { secret, old_secrets } = await rotateSecret(accountKey(account_id), account, 'acs');
     return { account_id, account_secret: secret, old_secrets };
   },
   revoke: async ({ account: id, secret }) => {
-    const { account_id, secrets } = await requireAccount(id);
-    return { account_id, ...(await revokeSecret(accountKey(account_id), secrets, secret)) };
+    const account = await requireAccount(id);
+    const { account_id } = account;
+    return { account_id, ...(await revokeSecret(accountKey(account_id), account, secret)) };
   },
 };

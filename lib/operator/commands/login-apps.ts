@@ -57,14 +57,16 @@ export const clientCommands: CommandsOf<'clients'> = {
     return { login_app_id, ...(await createClient(login_app_id)) };
   },
   rotate: async ({ 'login-app': id, client }) => {
-    const { login_app_id, client_id, secrets } = await requireClient(id, client);
-    const { secret, old_secrets } = await rotateSecret(clientKey(login_app_id, client_id), secrets, 'lcs');
+    const found = await requireClient(id, client);
+    const { login_app_id, client_id } = found;
+    const { secret, old_secrets } = await rotateSecret(clientKey(login_app_id, client_id), found, 'lcs');
     return { login_app_id, client_id, client_secret: secret, old_secrets };
   },
   revoke: async ({ 'login-app': id, client, secret }) => {
-    const { login_app_id, client_id, secrets } = await requireClient(id, client);
+    const found = await requireClient(id, client);
+    const { login_app_id, client_id } = found;
     if (secret !== undefined) {
-      const left = await revokeSecret(clientKey(login_app_id, client_id), secrets, secret);
+      const left = await revokeSecret(clientKey(login_app_id, client_id), found, secret);
       return { login_app_id, client_id, ...left };
     }
     await revokeClient(login_app_id, client_id);

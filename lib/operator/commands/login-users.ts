@@ -1,3 +1,4 @@
+import { endAllRelations } from '../../devices/end-relation.ts';
 import { deleteLoginUser, readLoginUser, setBlocked } from '../../login-users/login-user.ts';
 import { Refusal } from '../../refusal.ts';
 import { endSession, readSessions } from '../../tokens/sessions.ts';
@@ -19,6 +20,7 @@ export const loginUserCommands: CommandsOf<'login-users'> = {
   delete: async ({ 'login-user': id }) => {
     await block(id, true);
     const sessions_ended = await endSessions(id);
+    await endAllRelations(id);
     await deleteLoginUser(id);
     return { login_user_id: id, sessions_ended, deleted: true };
   },

@@ -1,0 +1,100 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import * as v from 'valibot';
+import { timestamp } from '../clock.ts';
+import { Refusal } from '../refusal.ts';
+import { putNewItem } from '../storage/items.ts';
+import { eventKey, ordinalIn } from '../storage/keys.ts';
+import { sortKeyOf } from '../storage/lists.ts';
+import { type AccessRequestEvent, event as eventSchema } from './event.ts';
+import { listsOf } from './event-lists.ts';
+import { catchUp, type ListsEnd, nameOf, readListsEnd } from './lists-end.ts';
+import type { NewEvent } from './new-event.ts';
+
+/** Milliseconds, at most, before a repetition. */
+const longestPause = 1_000;
+/** Milliseconds after which a writer that never gets its turn gives up. A function has 10 s. */
+const patience = 8_000;
+
+/** An event that is to be written. */
+export interface Draft {
+  event: NewEvent;
+  /** A hash: an event that was written under it is the answer, and no other is written. */
+  idempotencyKey?: string | undefined;
+  /** ISO 8601. An event under the key that is older does not count. */
+  keyCountsSince?: string | undefined;
+  /** ISO 8601, for events that come with their times. Otherwise: now. */
+  created_at?: string | undefined;
+  updated_at?: string | undefined;
+}
+
+/** An event that stands in the table, and whether it did so before. */
+export interface Appended {
+  event: AccessRequestEvent;
+  outcome: 'added' | 'repeated';
+}
+
+/**
+ * Adds events to an access request, in their order. Each is one put, if its id is still free; when another
+ * writer got the id, what was written in between is read. So every event is there whole or not at all.
+ * @throws Refusal `temporarily_unavailable` after 8 s of others being faster; what was added stays
+ */
+export async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<Appended[]> {
+  const appended: Appended[] = [];
+  const giveUpAt = performance.now() + patience;
+  const end = await readListsEnd(accessRequestId, drafts);
+  for (let attempt = 0; ; attempt += 1) {
+    const startedAt = performance.now();
+    if (attempt > 0) await catchUp(accessRequestId, end);
+    for (const draft of drafts.slice(appended.length)) {
+      const result = await append(accessRequestId, end, draft);
+      if (!result) break;
+      appended.push(result);
+    }
+    if (appended.length === drafts.length) return appended;
+    if (performance.now() > giveUpAt) throw tooBusy();
+    // Up to four times as long as the attempt took, doubled with each one: a busy table is asked less often.
+    const took = performance.now() - startedAt;
+    await wait(Math.random() * Math.min(longestPause, took * 2 ** (attempt + 2)));
+  }
+}
+
+/** Undefined when another writer got the next id. */
+async function append(accessRequestId: number, end: ListsEnd, draft: Draft): Promise<Appended | undefined> {
+  const { idempotencyKey: key, keyCountsSince = '' } = draft;
+  const written = key === undefined ? undefined : end.written.get(key);
+  if (written && written.created_at >= keyCountsSince) return { event: written, outcome: 'repeated' };
+
+  const id = end.lastId + 1;
+  const { created_at = timestamp(), updated_at = created_at } = draft;
+  const event = v.parse(eventSchema, {
+    ...draft.event,
+    id,
+    access_request_id: accessRequestId,
+    created_at,
+    updated_at,
+  });
+  const places = listsOf(accessRequestId, event).map((list) => ({
+    list,
+    ordinal: (end.lastOrdinals.get(nameOf(list)) ?? 0) + 1,
+  }));
+  const outcome = await putNewItem({
+    ...eventKey(accessRequestId, id),
+    ...event,
+    ...Object.fromEntries(
+      places.map(({ list, ordinal }) => [sortKeyOf(list.index), ordinalIn(list.name, ordinal)]),
+    ),
+    ...(key !== undefined && { [sortKeyOf('by_idempotency_key')]: ordinalIn(key, id) }),
+  });
+  if (outcome === 'exists') return undefined;
+
+  end.lastId = id;
+  for (const { list, ordinal } of places) end.lastOrdinals.set(nameOf(list), ordinal);
+  if (key !== undefined) end.written.set(key, event);
+  return { event, outcome: 'added' };
+}
+
+const tooBusy = (): Refusal =>
+  new Refusal(
+    'temporarily_unavailable',
+    'Too many are writing to this access request at once; send the request again.',
+  );

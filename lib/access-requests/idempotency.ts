@@ -1,0 +1,24 @@
+import * as v from 'valibot';
+import { clock } from '../clock.ts';
+import { hashOf } from '../storage/keys.ts';
+
+const longestKey = 255;
+const keyMessage = `The header Idempotency-Key must have 1 to ${longestKey} characters.`;
+
+/**
+ * The `Idempotency-Key` header: whatever the caller makes up for one request and sends again with its repetitions.
+ * @see draft-ietf-httpapi-idempotency-key-header
+ */
+export const idempotencyKey = v.optional(
+  v.pipe(v.string(), v.minLength(1, keyMessage), v.maxLength(longestKey, keyMessage)),
+);
+
+/** Seconds for which a key answers what it answered before. After that it counts as new. */
+export const keyLifetimeSeconds = 24 * 60 * 60;
+
+/** The key as it is stored: a hash that is one account's alone. */
+export const hashOfKey = (accountId: string, key: string): string => hashOf('account', accountId, key);
+
+/** The time, ISO 8601, since when a key that was used still counts. */
+export const keysCountSince = (): string =>
+  new Date(clock.now().getTime() - keyLifetimeSeconds * 1000).toISOString();

@@ -1,0 +1,81 @@
+import * as v from 'valibot';
+import { Refusal } from '../refusal.ts';
+import { hashOf } from '../storage/keys.ts';
+import { refuseAsUnprocessable, validated } from '../validation.ts';
+import { readAccessRequest } from './access-request.ts';
+import { appendEvents, type Draft } from './append-events.ts';
+import type { ImportLine, ImportResult } from './import-lines.ts';
+import { newEvent } from './new-event.ts';
+
+const time = (name: string) =>
+  v.optional(
+    v.pipe(
+      v.string(`${name} must be a string.`),
+      v.isoTimestamp(`${name} must be an ISO 8601 time with its time zone.`),
+      v.transform((text) => new Date(text).toISOString()),
+    ),
+  );
+
+/** What a line says besides the event itself. Its id is not taken over: ids follow the order of the lines. */
+const circumstances = v.object(
+  {
+    access_request_id: v.pipe(
+      v.number('access_request_id must be a number.'),
+      v.safeInteger('access_request_id must be an integer.'),
+    ),
+    created_at: time('created_at'),
+    updated_at: time('updated_at'),
+  },
+  ({ path }) => (path ? `${String(path[0].key)} is required.` : 'The line must be a JSON object.'),
+);
+
+/**
+ * Adds events with the times they come with, in their order within each access request. A line that comes again
+ * adds nothing: its event carries the hash of what the line says.
+ * @throws Refusal when it had to stop; what was added stays, and the same lines can come again
+ */
+export async function importEvents(lines: ImportLine[]): Promise<ImportResult> {
+  const result: ImportResult = { added: 0, repeated: 0, refused: [] };
+  const drafts = new Map<number, { line: number; draft: Draft }[]>();
+  for (const line of lines) {
+    const read = readLine(line);
+    if ('reason' in read) result.refused.push({ line: line.line, reason: read.reason });
+    else {
+      const others = drafts.get(read.accessRequestId) ?? [];
+      drafts.set(read.accessRequestId, [...others, { line: line.line, draft: read.draft }]);
+    }
+  }
+  await Promise.all(
+    [...drafts].map(async ([accessRequestId, members]) => {
+      if (!(await readAccessRequest(accessRequestId))) {
+        const reason = 'There is no such access request.';
+        result.refused.push(...members.map(({ line }) => ({ line, reason })));
+        return;
+      }
+      const appended = await appendEvents(
+        accessRequestId,
+        members.map(({ draft }) => draft),
+      );
+      for (const { outcome } of appended) result[outcome] += 1;
+    }),
+  );
+  result.refused.sort((a, b) => a.line - b.line);
+  return result;
+}
+
+function readLine({
+  text,
+  repetition,
+}: ImportLine): { accessRequestId: number; draft: Draft } | { reason: string } {
+  try {
+    const content: unknown = JSON.parse(text);
+    const { access_request_id, ...times } = validated(circumstances, content, refuseAsUnprocessable);
+    const event = validated(newEvent, content, refuseAsUnprocessable);
+    const idempotencyKey = hashOf('import', text, String(repetition));
+    return { accessRequestId: access_request_id, draft: { event, idempotencyKey, ...times } };
+  } catch (error) {
+    if (error instanceof SyntaxError) return { reason: 'The line is not JSON.' };
+    if (error instanceof Refusal) return { reason: error.message };
+    throw error;
+  }
+}

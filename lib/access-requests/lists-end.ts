@@ -1,0 +1,76 @@
+import * as v from 'valibot';
+import { readItems } from '../storage/items.ts';
+import { accessRequestPartition, eventKey, listNameOf, ordinalOf } from '../storage/keys.ts';
+import { type DenseList, readLastOrdinal, readRange, sortKeyOf } from '../storage/lists.ts';
+import { type AccessRequestEvent, event } from './event.ts';
+import { allEvents, listsOf } from './event-lists.ts';
+import type { NewEvent } from './new-event.ts';
+
+/** Where the lists of an access request end, as far as the next events need it. */
+export interface ListsEnd {
+  lastId: number;
+  /** The last ordinal of each list, by `nameOf`. */
+  lastOrdinals: Map<string, number>;
+  /** The last event that was written under each idempotency key. */
+  written: Map<string, AccessRequestEvent>;
+}
+
+/** Tells the lists of one access request apart. */
+export const nameOf = ({ index, name }: DenseList): string => `${index} ${name}`;
+
+/**
+ * Reads where the lists end that these events will stand in. The last id is read before all else: whoever
+ * writes after that takes the next id, so a put that gets it proves the rest right.
+ */
+export async function readListsEnd(
+  accessRequestId: number,
+  drafts: { event: NewEvent; idempotencyKey?: string | undefined }[],
+): Promise<ListsEnd> {
+  const lists = drafts.flatMap((draft) => listsOf(accessRequestId, draft.event));
+  const keys = drafts.map(({ idempotencyKey }) => idempotencyKey).filter((key) => key !== undefined);
+  const lastId = await readLastOrdinal(allEvents(accessRequestId));
+  const [lastOrdinals, written] = await Promise.all([
+    readLastOrdinals(new Map(lists.map((list) => [nameOf(list), list]))),
+    readWritten(accessRequestId, [...new Set(keys)]),
+  ]);
+  return { lastId, lastOrdinals, written };
+}
+
+/**
+ * Brings it up to date with the events that others have written since: they carry their ordinals and their keys.
+ * Stops at a hole, which is an event that came while they were read; the next put will meet it.
+ */
+export async function catchUp(accessRequestId: number, end: ListsEnd): Promise<void> {
+  const items = await readRange(allEvents(accessRequestId), end.lastId + 1, Number.MAX_SAFE_INTEGER);
+  for (const item of items) {
+    const found = v.parse(event, item);
+    if (found.id !== end.lastId + 1) return;
+    end.lastId = found.id;
+    for (const list of listsOf(accessRequestId, found)) {
+      end.lastOrdinals.set(nameOf(list), ordinalOf(String(item[sortKeyOf(list.index)])));
+    }
+    const key = item[sortKeyOf('by_idempotency_key')];
+    if (key !== undefined) end.written.set(listNameOf(String(key)), found);
+  }
+}
+
+async function readLastOrdinals(lists: Map<string, DenseList>): Promise<Map<string, number>> {
+  const ends = [...lists].map(async ([name, list]) => [name, await readLastOrdinal(list)] as const);
+  return new Map(await Promise.all(ends));
+}
+
+async function readWritten(
+  accessRequestId: number,
+  keys: string[],
+): Promise<Map<string, AccessRequestEvent>> {
+  const pk = accessRequestPartition(accessRequestId);
+  const eventIds = await Promise.all(
+    keys.map((name) => readLastOrdinal({ pk, index: 'by_idempotency_key', name })),
+  );
+  const known = keys
+    .map((key, place) => ({ key, eventId: eventIds[place] ?? 0 }))
+    .filter(({ eventId }) => eventId > 0);
+  if (known.length === 0) return new Map();
+  const items = await readItems(known.map(({ eventId }) => eventKey(accessRequestId, eventId)));
+  return new Map(known.map(({ key }, place) => [key, v.parse(event, items[place])]));
+}

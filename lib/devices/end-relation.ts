@@ -1,0 +1,52 @@
+import * as v from 'valibot';
+import { Refusal } from '../refusal.ts';
+import { updateItem } from '../storage/items.ts';
+import { deviceKey } from '../storage/keys.ts';
+import { deviceId } from './device.ts';
+import { mostDevices, readRelatedDevices } from './related-devices.ts';
+
+const relation = ['login_user_id', 'related_at', 'related_session_id', 'list'];
+
+/**
+ * Ends the relation of a device to a Login User: one conditional write.
+ * @throws Refusal `not_found` when the device is not theirs, or does not exist
+ */
+export async function endRelation(loginUserId: string, id: string): Promise<void> {
+  if (!v.is(deviceId, id) || !(await end(loginUserId, id))) {
+    throw new Refusal('not_found', 'The Login User has no such device.');
+  }
+}
+
+/**
+ * Ends the relations that a session made, when it is logged out: whoever uses the phone next gets nothing of
+ * this Login User. A device that another session has related again since is left alone.
+ */
+export async function endRelationsOfSession(loginUserId: string, sessionId: string): Promise<void> {
+  const related = await readRelatedDevices(loginUserId);
+  const ofSession = related.filter(({ related_session_id }) => related_session_id === sessionId);
+  await Promise.all(ofSession.map(({ device_id }) => end(loginUserId, device_id, sessionId)));
+}
+
+/** Ends every relation of a Login User. */
+export async function endAllRelations(loginUserId: string): Promise<void> {
+  const related = await readRelatedDevices(loginUserId);
+  await Promise.all(related.map(({ device_id }) => end(loginUserId, device_id)));
+}
+
+/** Ends the relations of the devices not seen longest, so that with the new one there are 20. */
+export async function endSurplusRelations(loginUserId: string, newDeviceId: string): Promise<void> {
+  const others = (await readRelatedDevices(loginUserId)).filter(({ device_id }) => device_id !== newDeviceId);
+  await Promise.all(others.slice(mostDevices - 1).map(({ device_id }) => end(loginUserId, device_id)));
+}
+
+/** False when the device is no longer theirs, or not by this session. */
+async function end(loginUserId: string, id: string, sessionId?: string): Promise<boolean> {
+  const { done } = await updateItem(deviceKey(id), {
+    remove: relation,
+    when: {
+      login_user_id: { is: loginUserId },
+      ...(sessionId !== undefined && { related_session_id: { is: sessionId } }),
+    },
+  });
+  return done;
+}

@@ -1,0 +1,48 @@
+import * as v from 'valibot';
+import { readItems } from '../storage/items.ts';
+import { devicesOfLoginUserList } from '../storage/keys.ts';
+import { readGlobalList } from '../storage/lists.ts';
+import { type Device, device, isActive } from './device.ts';
+
+/** How many devices a person may have. */
+export const mostDevices = 20;
+/** More than a person can have, and what one batch read takes. */
+const mostRead = 100;
+
+/**
+ * Every device that is related to a Login User, the one seen last first. The index that finds them lags behind,
+ * so each is read again, strongly consistent: a device that has moved on is never among them.
+ */
+export async function readRelatedDevices(loginUserId: string): Promise<Device[]> {
+  const list = devicesOfLoginUserList(loginUserId);
+  const { items: hints } = await readGlobalList('by_list', list, { limit: mostRead });
+  if (hints.length === 0) return [];
+  const items = await readItems(hints.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk) })));
+  return items
+    .filter((item) => item !== undefined)
+    .map((item) => v.parse(device, item))
+    .filter(({ login_user_id }) => login_user_id === loginUserId)
+    .toSorted((a, b) => (a.last_seen_at < b.last_seen_at ? 1 : -1));
+}
+
+/** A device as its owner is shown it. */
+export type ShownDevice = Pick<Device, 'platform' | 'created_at' | 'last_seen_at' | 'related_at'> & {
+  id: string;
+  /** False when no messages are sent to it: its push service no longer knows it, or it was not seen for 270 days. */
+  active: boolean;
+};
+
+/** The devices of a person, for themselves: at most 20, the one seen last first. */
+export async function listDevices(loginUserId: string): Promise<{ devices: ShownDevice[] }> {
+  const related = await readRelatedDevices(loginUserId);
+  return { devices: related.slice(0, mostDevices).map(shown) };
+}
+
+const shown = (found: Device): ShownDevice => ({
+  id: found.device_id,
+  platform: found.platform,
+  active: isActive(found),
+  created_at: found.created_at,
+  last_seen_at: found.last_seen_at,
+  related_at: found.related_at,
+});

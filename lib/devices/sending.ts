@@ -1,0 +1,65 @@
+import * as v from 'valibot';
+import { timestamp } from '../clock.ts';
+import { type Item, updateItem } from '../storage/items.ts';
+import { deviceKey, devicesOfLoginAppPiece } from '../storage/keys.ts';
+import { readGlobalList } from '../storage/lists.ts';
+import { activeSince, type Device, device, isActive } from './device.ts';
+import { mostDevices, readRelatedDevices } from './related-devices.ts';
+
+export { pieces } from './pieces.ts';
+
+/** What a worker that sends messages needs to know, and to whom the device belongs. */
+export type Recipient = Pick<Device, 'device_id' | 'platform' | 'token' | 'last_seen_at' | 'login_user_id'>;
+
+/** The devices that messages to a Login User go to. Strongly consistent as to whose they are. */
+export async function recipientsOfLoginUser(loginUserId: string): Promise<Recipient[]> {
+  const related = await readRelatedDevices(loginUserId);
+  return related.slice(0, mostDevices).filter(isActive).map(recipient);
+}
+
+/** Some of a piece's recipients, and where the next ones begin; undefined after the last. */
+export interface RecipientsPage {
+  recipients: Recipient[];
+  next: Item | undefined;
+}
+
+/**
+ * Some of the devices that messages to everyone go to, related or not, the one seen last first. Workers read the
+ * pieces side by side, each its own. What happened in the last seconds may be missing.
+ * @param piece one of `pieces`
+ * @param limit how many at most
+ * @param start `next` of the page before
+ */
+export async function recipientsOfLoginApp(
+  loginAppId: string,
+  piece: number,
+  { limit, start }: { limit: number; start?: Item | undefined },
+): Promise<RecipientsPage> {
+  const { items, next } = await readGlobalList('by_piece', devicesOfLoginAppPiece(loginAppId, piece), {
+    from: activeSince(),
+    limit,
+    start,
+  });
+  return { recipients: items.map((item) => recipient(v.parse(device, item))), next };
+}
+
+/**
+ * Takes a device off every list for sending: its push service calls the token unregistered. Registering it again
+ * enables it. False when there is no such device.
+ */
+export async function disableDevice(id: string): Promise<boolean> {
+  const { done } = await updateItem(deviceKey(id), {
+    setIfAbsent: { disabled_at: timestamp() },
+    remove: ['piece'],
+    when: { pk: { exists: true } },
+  });
+  return done;
+}
+
+const recipient = ({ device_id, platform, token, last_seen_at, login_user_id }: Device): Recipient => ({
+  device_id,
+  platform,
+  token,
+  last_seen_at,
+  ...(login_user_id !== undefined && { login_user_id }),
+});

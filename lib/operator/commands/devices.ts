@@ -1,0 +1,72 @@
+import * as v from 'valibot';
+import { deviceId } from '../../devices/device.ts';
+import {
+  disableDevice,
+  pieces,
+  type Recipient,
+  recipientsOfLoginApp,
+  recipientsOfLoginUser,
+} from '../../devices/sending.ts';
+import { Refusal } from '../../refusal.ts';
+import type { CommandsOf } from '../operate.ts';
+import { requireLoginApp } from './login-apps.ts';
+
+/** How many devices of a Login App one call lists. */
+const mostListed = 100;
+
+/** Where a list goes on: a piece, and in it what the store goes on from. */
+const place = v.object({
+  piece: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(pieces.length - 1)),
+  start: v.optional(v.record(v.string(), v.string())),
+});
+type Place = v.InferOutput<typeof place>;
+
+export const deviceCommands: CommandsOf<'devices'> = {
+  list: async ({ 'login-user': loginUser, 'login-app': loginApp, after }) => {
+    if (loginUser !== undefined && loginApp === undefined && after === undefined) {
+      return { login_user_id: loginUser, devices: (await recipientsOfLoginUser(loginUser)).map(shown) };
+    }
+    if (loginApp !== undefined && loginUser === undefined) return listOfLoginApp(loginApp, after);
+    throw new Refusal('invalid_request', 'Name either a --login-user or a --login-app.');
+  },
+  disable: async ({ device }) => {
+    if (!v.is(deviceId, device) || !(await disableDevice(device))) {
+      throw new Refusal('not_found', 'There is no such device.');
+    }
+    return { device_id: device, disabled: true };
+  },
+};
+
+/** Up to 100 devices, from as many pieces as it takes. */
+async function listOfLoginApp(id: string, after: string | undefined): Promise<Record<string, unknown>> {
+  const { login_app_id } = await requireLoginApp(id);
+  const devices: Recipient[] = [];
+  let next: Place | undefined = after === undefined ? { piece: 0 } : readPlace(after);
+  while (next && devices.length < mostListed) {
+    const page = await recipientsOfLoginApp(login_app_id, next.piece, {
+      limit: mostListed - devices.length,
+      start: next.start,
+    });
+    devices.push(...page.recipients);
+    next = following(next.piece, page.next);
+  }
+  return { login_app_id, devices: devices.map(shown), ...(next && { next: writePlace(next) }) };
+}
+
+function following(piece: number, start: Record<string, unknown> | undefined): Place | undefined {
+  if (start) return v.parse(place, { piece, start });
+  return piece + 1 < pieces.length ? { piece: piece + 1 } : undefined;
+}
+
+const writePlace = (next: Place): string => Buffer.from(JSON.stringify(next)).toString('base64url');
+
+function readPlace(text: string): Place {
+  try {
+    return v.parse(place, JSON.parse(Buffer.from(text, 'base64url').toString()));
+  } catch {
+    throw new Refusal('invalid_request', '--after must be the next of a list before.');
+  }
+}
+
+/** Without its push token: whoever holds that can send to the device. */
+const shown = ({ token: _, ...device }: Recipient) => device;

@@ -1,0 +1,222 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { deviceIdsOf, eventually, newPerson, newPhone, type Person } from '../support/people.ts';
+import { sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+let appToken: string;
+beforeAll(async () => {
+  appToken = await service.loginAppToken();
+});
+
+/** The ids of a person's devices, when there are so many of them. */
+const idsWhen = (person: Person, count: number) =>
+  eventually(
+    () => deviceIdsOf(service, person),
+    ({ length }) => length === count,
+  );
+const sendableTo = async ({ loginUserId }: Person): Promise<string[]> => {
+  const { devices } = await service.operate('devices', 'list', { 'login-user': loginUserId });
+  return (devices as { device_id: string }[]).map(({ device_id }) => device_id);
+};
+
+describe('GET /v2/marketing/login/user/push_notifications/devices', () => {
+  test('200 with an empty list for a person without devices', async () => {
+    const { status, body } = await service.listDevices((await newPerson(service)).token);
+    expect({ status, body }).toEqual({ status: 200, body: { devices: [] } });
+  });
+
+  test('200 with the devices, the one seen last first, and no push tokens', async () => {
+    const person = await newPerson(service);
+    const first = await newPhone(service, appToken);
+    const second = await newPhone(service, appToken);
+    for (const id of [second, first]) expect((await service.relate(id, person.token)).status).toBe(200);
+    expect(await idsWhen(person, 2)).toEqual([second, first]);
+    const { status, body } = await service.listDevices(person.token);
+    const times = { created_at: timestamp, last_seen_at: timestamp, related_at: timestamp };
+    const shown = { platform: 'android', active: true, ...times };
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: {
+        devices: [
+          { id: second, ...shown },
+          { id: first, ...shown },
+        ],
+      },
+    });
+  });
+
+  test('registering a known device refreshes when it was last seen', async () => {
+    const person = await newPerson(service);
+    const token = unique('phone');
+    const { id } = (await service.register({ platform: 'android', token }, appToken)).body;
+    await service.relate(id, person.token);
+    await idsWhen(person, 1);
+    const before = (await service.listDevices(person.token)).body.devices[0].last_seen_at;
+    expect((await service.register({ platform: 'android', token }, appToken)).status).toBe(200);
+    const after = (await service.listDevices(person.token)).body.devices[0].last_seen_at;
+    expect(Date.parse(after)).toBeGreaterThan(Date.parse(before));
+  });
+
+  test.each([
+    ['no token', {}],
+    ['a Login App Token', 'login app'],
+    ['garbage', { authentication: 'Bearer x.y.z' }],
+  ])('401 with %s', async (_, headers) => {
+    const sent = headers === 'login app' ? { authentication: `Bearer ${appToken}` } : headers;
+    const { status, body } = await service.call('/v2/marketing/login/user/push_notifications/devices', {
+      headers: sent as Record<string, string>,
+    });
+    expect({ status, body }).toMatchObject({ status: 401, body: { error: 'invalid_token' } });
+  });
+});
+
+describe('DELETE /v2/marketing/login/user/push_notifications/devices/{device_id}', () => {
+  test('204, and the relation has ended', async () => {
+    const person = await newPerson(service);
+    const id = await newPhone(service, appToken);
+    await service.relate(id, person.token);
+    const { status, text } = await service.endRelation(id, person.token);
+    expect({ status, text }).toEqual({ status: 204, text: '' });
+    expect(await deviceIdsOf(service, person)).toEqual([]);
+    expect((await service.endRelation(id, person.token)).status).toBe(404);
+  });
+
+  test('404, byte for byte the same, for a device that is not theirs, none, and no device id', async () => {
+    const owner = await newPerson(service);
+    const other = await newPerson(service);
+    const id = await newPhone(service, appToken);
+    await service.relate(id, owner.token);
+    const answers = await Promise.all(
+      [id, `d_${'A'.repeat(43)}`, 'x'].map((device) => service.endRelation(device, other.token)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(await idsWhen(owner, 1)).toEqual([id]);
+  });
+
+  test('401 with no token', async () => {
+    expect((await service.endRelation('x', '')).status).toBe(401);
+  });
+});
+
+describe('at most 20 devices a person', () => {
+  test('relating the 21st ends the relation of the one not seen longest', async () => {
+    const person = await newPerson(service);
+    const phones: { id: string; token: string }[] = [];
+    for (let made = 0; made < 21; made += 1) {
+      const token = unique('phone');
+      const { id } = (await service.register({ platform: 'android', token }, appToken)).body;
+      phones.push({ id, token });
+    }
+    const [first, second, ...others] = phones;
+    for (const phone of [first, second, ...others.slice(0, -1)]) {
+      await service.relate(phone?.id, person.token);
+    }
+    await idsWhen(person, 20);
+    // The first is seen again, so that the second is the one not seen longest.
+    await service.register({ platform: 'android', token: first?.token }, appToken);
+    const newest = others.at(-1);
+    await service.relate(newest?.id, person.token);
+    const expected = [first, ...others].map((phone) => phone?.id).toSorted();
+    const listed = await eventually(
+      () => deviceIdsOf(service, person),
+      (ids) => ids.length === 20 && ids.includes(newest?.id ?? ''),
+    );
+    expect(listed.toSorted()).toEqual(expected);
+    expect((await sendableTo(person)).toSorted()).toEqual(expected);
+    expect((await service.endRelation(second?.id ?? '', person.token)).status).toBe(404);
+  });
+});
+
+describe('a device that moves between people', () => {
+  test('eight ways at once: exactly one owner in the end, and nobody else sees it', async () => {
+    const people = await Promise.all(Array.from({ length: 8 }, () => newPerson(service)));
+    const id = await newPhone(service, appToken);
+    const answers = await Promise.all(people.map(({ token }) => service.relate(id, token)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    const lists = await eventually(
+      () => Promise.all(people.map((person) => deviceIdsOf(service, person))),
+      (all) => all.some(({ length }) => length > 0),
+    );
+    expect(lists.filter((ids) => ids.includes(id))).toHaveLength(1);
+    const owner = people[lists.findIndex((ids) => ids.includes(id))];
+    const ended = await Promise.all(
+      people.filter((person) => person !== owner).map(({ token }) => service.endRelation(id, token)),
+    );
+    expect(ended.map(({ status }) => status)).toEqual(Array(7).fill(404));
+    expect((await service.endRelation(id, owner?.token ?? '')).status).toBe(204);
+  });
+
+  test('at no moment do two people see it', async () => {
+    const [first, second] = [await newPerson(service), await newPerson(service)];
+    const id = await newPhone(service, appToken);
+    for (let turn = 0; turn < 5; turn += 1) {
+      for (const [to, from] of [
+        [first, second],
+        [second, first],
+      ] as const) {
+        await service.relate(id, to.token);
+        expect(await deviceIdsOf(service, from)).toEqual([]);
+        expect(await sendableTo(from)).toEqual([]);
+      }
+    }
+  });
+});
+
+describe('devices list and devices disable', () => {
+  test('a disabled device is listed for sending no more, until it registers again', async () => {
+    const person = await newPerson(service);
+    const token = unique('phone');
+    const { id } = (await service.register({ platform: 'android', token }, appToken)).body;
+    await service.relate(id, person.token);
+    await idsWhen(person, 1);
+    expect(await sendableTo(person)).toEqual([id]);
+
+    expect(await service.operate('devices', 'disable', { device: id })).toEqual({
+      device_id: id,
+      disabled: true,
+    });
+    expect(await sendableTo(person)).toEqual([]);
+    expect((await service.listDevices(person.token)).body.devices).toMatchObject([{ id, active: false }]);
+    expect((await service.relate(id, person.token)).status).toBe(422);
+
+    await service.register({ platform: 'android', token }, appToken);
+    expect(await sendableTo(person)).toEqual([id]);
+  });
+
+  test('a whole Login App is listed page after page, each device once', async () => {
+    const client = await service.newLoginApp(['android']);
+    const token = await service.loginAppToken(client);
+    const ids = await Promise.all(Array.from({ length: 130 }, () => newPhone(service, token)));
+    await service.operate('devices', 'disable', { device: ids[0] });
+    const readAll = async () => {
+      const listed: { device_id: string }[] = [];
+      for (let after: unknown; ; ) {
+        const page = await service.operate('devices', 'list', {
+          'login-app': client.login_app_id,
+          ...(after === undefined ? {} : { after }),
+        });
+        listed.push(...(page.devices as { device_id: string }[]));
+        after = page.next;
+        if (after === undefined) return listed;
+      }
+    };
+    const listed = await eventually(readAll, ({ length }) => length === 129);
+    expect(listed.map(({ device_id }) => device_id).toSorted()).toEqual(ids.slice(1).toSorted());
+    expect(JSON.stringify(listed)).not.toContain('"token"');
+  });
+
+  test.each([
+    [{}, 'Name either a --login-user or a --login-app.'],
+    [{ 'login-user': 'lu_x', 'login-app': 'la_x' }, 'Name either a --login-user or a --login-app.'],
+    [{ 'login-app': 'la_x' }, 'There is no such Login App.'],
+  ])('devices list %j is refused: %s', async (flags, why) => {
+    await expect(service.operate('devices', 'list', flags)).rejects.toThrow(why);
+  });
+
+  test('devices disable of none is refused', async () => {
+    const disabled = service.operate('devices', 'disable', { device: `d_${'A'.repeat(43)}` });
+    await expect(disabled).rejects.toThrow('There is no such device.');
+  });
+});

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { problemsOfEvents } from '../support/check-events.ts';
+import type { Fault, StoreCall } from '../support/fault-proxy.ts';
+import { type OwnService, startOwnService } from '../support/own-service.ts';
+import { unique } from '../support/service.ts';
+
+let own: OwnService;
+beforeAll(async () => {
+  own = await startOwnService();
+});
+afterAll(() => own.stop());
+beforeEach(() => {
+  own.proxy.hook = () => undefined;
+});
+
+const comment = { actor_type: 'custom', actor_id: 'risk-desk', comment: 'A page is missing.' };
+const review = { ...comment, status: 'rejected' };
+const newAccessRequest = async (): Promise<number> => (await own.service.createAccessRequest()).body.id;
+const problems = (id: number) => problemsOfEvents(own.dynamoDb, own.tableName, id);
+const eventsOf = async (id: number) => (await own.service.search('?page_size=100', { id })).body.results;
+
+/** Lets the call with this number, counted from 0, go wrong; tells whether it came to that. */
+function disturb(number: number, fault: Fault, concerns: (call: StoreCall) => boolean = () => true) {
+  let seen = 0;
+  let happened = false;
+  own.proxy.hook = (call) => {
+    if (!concerns(call) || seen++ !== number) return undefined;
+    happened = true;
+    return fault;
+  };
+  return () => happened;
+}
+
+test('fifty writers at once: ids 1 to 50, ordinals without holes, read back item by item', async () => {
+  const id = await newAccessRequest();
+  const actors = ['1001', '1002', '1003'];
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, number) => {
+      const actor_type = number % 2 === 0 ? 'custom' : 'login_user';
+      const sent = { ...review, actor_type, actor_id: actors[number % 3], comment: `${number}` };
+      return own.service.addEvent(number % 4 === 0 ? 'reviews' : 'comments', sent, { id });
+    }),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(201));
+  expect(await problems(id)).toEqual([]);
+  const texts = (await eventsOf(id)).map(({ comment }: { comment: string }) => Number(comment));
+  expect(texts.toSorted((a: number, b: number) => a - b)).toEqual([...Array(50).keys()]);
+});
+
+describe('a writer that dies at any point leaves nothing half-written', () => {
+  test.each(['fails before', 'fails after'] as const)('each store call in turn %s', async (fault) => {
+    const id = await newAccessRequest();
+    await own.service.addEvent('comments', comment, { id });
+    let written = 1;
+    for (let number = 0; ; number += 1) {
+      const happened = disturb(number, fault);
+      const { status } = await own.service.addEvent('reviews', review, { id });
+      own.proxy.hook = () => undefined;
+      expect(status).toBe(happened() ? 500 : 201);
+      const { length } = await eventsOf(id);
+      expect([written, written + 1]).toContain(length);
+      if (status === 201) expect(length).toBe(written + 1);
+      written = length;
+      expect(await problems(id)).toEqual([]);
+      if (!happened()) break;
+    }
+    expect(written).toBe(fault === 'fails before' ? 2 : 3);
+  });
+
+  test.each(['fails before', 'fails after'] as const)(
+    'and with an Idempotency-Key the repeated request writes once, when each store call in turn %s',
+    async (fault) => {
+      for (let number = 0; ; number += 1) {
+        const id = await newAccessRequest();
+        const headers = { 'idempotency-key': unique('key') };
+        const happened = disturb(number, fault);
+        const first = await own.service.addEvent('reviews', review, { id, headers });
+        own.proxy.hook = () => undefined;
+        expect(first.status).toBe(happened() ? 500 : 201);
+        const second = await own.service.addEvent('reviews', review, { id, headers });
+        expect(second.status).toBe(201);
+        expect(await eventsOf(id)).toEqual([second.body]);
+        expect(await problems(id)).toEqual([]);
+        if (!happened()) break;
+      }
+    },
+  );
+
+  test('a new access request is there whole or not at all, and its key answers one', async () => {
+    for (const fault of ['fails before', 'fails after'] as const) {
+      for (let number = 0; ; number += 1) {
+        const headers = { 'idempotency-key': unique('key') };
+        const happened = disturb(number, fault);
+        await own.service.createAccessRequest({ headers });
+        own.proxy.hook = () => undefined;
+        const second = await own.service.createAccessRequest({ headers });
+        const third = await own.service.createAccessRequest({ headers });
+        expect(third).toMatchObject({ status: 201, text: second.text });
+        expect((await own.service.addEvent('comments', comment, { id: second.body.id })).status).toBe(201);
+        if (!happened()) break;
+      }
+    }
+  });
+});
+
+test('a lost answer of the store doubles no event, though the SDK repeats the put', async () => {
+  const id = await newAccessRequest();
+  const happened = disturb(0, 'answer lost', ({ operation }) => operation === 'PutItem');
+  const { status, body } = await own.service.addEvent('comments', comment, { id });
+  expect({ status, happened: happened() }).toEqual({ status: 201, happened: true });
+  expect(await eventsOf(id)).toEqual([body]);
+  expect(await problems(id)).toEqual([]);
+});
+
+test('each lost answer in turn: 201 all the same, and one event each', async () => {
+  const id = await newAccessRequest();
+  const sent: unknown[] = [];
+  for (let number = 0; ; number += 1) {
+    const happened = disturb(number, 'answer lost');
+    const { status, body } = await own.service.addEvent('reviews', review, { id });
+    own.proxy.hook = () => undefined;
+    expect(status).toBe(201);
+    sent.push(body);
+    if (!happened()) break;
+  }
+  expect(await eventsOf(id)).toEqual(sent);
+});
+
+test('a writer that never gets its turn gives up with 503, and nothing of it is written', async () => {
+  const id = await newAccessRequest();
+  let rivals = 0;
+  own.proxy.hook = async ({ operation, body }) => {
+    const { Item } = body as { Item?: { comment?: { S: string } } };
+    if (operation !== 'PutItem' || Item?.comment?.S !== comment.comment) return undefined;
+    rivals += 1;
+    await own.service.addEvent('comments', { ...comment, comment: `rival ${rivals}` }, { id });
+    return undefined;
+  };
+  const { status, body } = await own.service.addEvent('comments', comment, { id });
+  expect({ status, body }).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
+  own.proxy.hook = () => undefined;
+  expect(await problems(id)).toEqual([]);
+  const { body: found } = await own.service.search('?page_size=1', { id });
+  expect(found.total).toBe(rivals);
+});

@@ -1,0 +1,166 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { progressBar } from '../../infra/operator/progress-bar.ts';
+import { problemsOfEvents } from '../support/check-events.ts';
+import { runOperator } from '../support/operator-command.ts';
+import { type OwnService, startOwnService } from '../support/own-service.ts';
+
+let own: OwnService;
+const folder = mkdtempSync(join(tmpdir(), 'events-import-'));
+beforeAll(async () => {
+  own = await startOwnService();
+});
+afterAll(async () => {
+  await own.stop();
+  rmSync(folder, { recursive: true });
+});
+beforeEach(() => {
+  own.proxy.hook = () => undefined;
+});
+
+const newAccessRequest = async (): Promise<number> => (await own.service.createAccessRequest()).body.id;
+const importLines = async (lines: unknown[]) => {
+  const file = join(folder, 'events.ndjson');
+  const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)));
+  writeFileSync(file, text.join('\n'));
+  const { code, stdout, stderr } = await runOperator(own.directory, 'events', 'import', file);
+  return { code, stderr, summary: stdout ? JSON.parse(stdout) : undefined };
+};
+const all = async (id: number) => {
+  const results: Record<string, unknown>[] = [];
+  for (let page = 1; ; page += 1) {
+    const { body } = await own.service.search(`?page_size=100&page=${page}`, { id });
+    results.push(...body.results);
+    if (body.count === 0) return results;
+  }
+};
+const line = (access_request_id: number, number: number) => ({
+  access_request_id,
+  type: number % 3 === 0 ? 'review' : 'comment',
+  actor_type: number % 2 === 0 ? 'custom' : 'login_user',
+  actor_id: `${number % 5}`,
+  comment: `event ${number}`,
+  created_at: new Date(Date.UTC(2020, 0, 1) + number * 60_000).toISOString(),
+  ...(number % 3 === 0 && { status: 'approved' }),
+});
+
+describe('operator events import FILE.ndjson', () => {
+  test('adds every line in the order of the file, with the times that are given', async () => {
+    const [first, second] = [await newAccessRequest(), await newAccessRequest()];
+    const lines = Array.from({ length: 250 }, (_, number) =>
+      line(number % 10 === 0 ? second : first, number),
+    );
+    expect(await importLines(lines)).toEqual({
+      code: 0,
+      stderr: '',
+      summary: { lines: 250, added: 250, already_there: 0, refused: 0, reasons: [] },
+    });
+    for (const id of [first, second]) {
+      const wanted = lines.filter(({ access_request_id }) => access_request_id === id);
+      expect(await all(id)).toEqual(
+        wanted.map((event, place) => ({ ...event, id: place + 1, updated_at: event.created_at })),
+      );
+      expect(await problemsOfEvents(own.dynamoDb, own.tableName, id)).toEqual([]);
+    }
+  });
+
+  test('run again, it adds what is new and doubles nothing; the same line twice is two events', async () => {
+    const id = await newAccessRequest();
+    const lines = [line(id, 1), line(id, 2), line(id, 1)];
+    expect((await importLines(lines)).summary).toMatchObject({ added: 3, already_there: 0 });
+    const more = [...lines, line(id, 1), line(id, 3)];
+    expect((await importLines(more)).summary).toMatchObject({ added: 2, already_there: 3 });
+    const texts = (await all(id)).map(({ comment }) => comment);
+    expect(texts).toEqual(['event 1', 'event 2', 'event 1', 'event 1', 'event 3']);
+  });
+
+  test('says which lines were refused and why, adds the others, and ends with exit code 2', async () => {
+    const id = await newAccessRequest();
+    const { code, summary } = await importLines([
+      '\ufeff',
+      line(id, 1),
+      '{"half',
+      '[]',
+      'null',
+      { ...line(id, 2), actor_type: 'robot' },
+      { ...line(id, 4), created_at: 'yesterday' },
+      { ...line(id, 5), type: 'verdict' },
+      line(999_999_999, 7),
+      { ...line(id, 8), actor_id: '' },
+      { ...line(id, 10), comment: 'a'.repeat(300_000) },
+      line(id, 11),
+    ]);
+    expect(code).toBe(2);
+    expect(summary).toMatchObject({ lines: 11, added: 2, already_there: 0, refused: 9 });
+    expect(
+      Object.fromEntries(
+        summary.reasons.map((one: { reason: string; lines: number[] }) => [one.reason, one.lines]),
+      ),
+    ).toEqual({
+      'The line is not JSON.': [3],
+      'access_request_id is required.': [4],
+      'The line must be a JSON object.': [5],
+      'actor_type must be login_user or custom.': [6],
+      'created_at must be an ISO 8601 time with its time zone.': [7],
+      'type must be comment or review.': [8],
+      'There is no such access request.': [9],
+      'actor_id must have 1 to 200 characters.': [10],
+      'The line is longer than 250000 characters.': [11],
+    });
+    expect((await all(id)).map(({ comment }) => comment)).toEqual(['event 1', 'event 11']);
+  });
+
+  test('a time without milliseconds or in another zone is the same time in UTC', async () => {
+    const id = await newAccessRequest();
+    await importLines([{ ...line(id, 1), created_at: '2020-01-31T10:00:00+02:00' }]);
+    expect(await all(id)).toMatchObject([{ created_at: '2020-01-31T08:00:00.000Z' }]);
+  });
+
+  test('stopped in the middle, it tells so, and goes on when it is run again', async () => {
+    const id = await newAccessRequest();
+    const lines = Array.from({ length: 230 }, (_, number) => line(id, number));
+    let puts = 0;
+    own.proxy.hook = ({ operation }) => {
+      if (operation === 'PutItem') puts += 1;
+      return operation === 'PutItem' && puts > 140 ? 'fails before' : undefined;
+    };
+    const { code, stderr, summary } = await importLines(lines);
+    expect({ code, summary }).toEqual({ code: 1, summary: undefined });
+    expect(stderr).toMatch(/^Stopped; lines 1 to 100 are done\. Run it again to go on\. .+\n$/);
+    own.proxy.hook = () => undefined;
+    expect((await importLines(lines)).summary).toMatchObject({ lines: 230, added: 90, already_there: 140 });
+    expect((await all(id)).map(({ comment }) => comment)).toEqual(lines.map(({ comment }) => comment));
+    expect(await problemsOfEvents(own.dynamoDb, own.tableName, id)).toEqual([]);
+  });
+
+  test.each([
+    [['events', 'import'], 'events import: name a file, as in events import FILE.ndjson.'],
+    [['events', 'import', '/nowhere.ndjson'], 'The file /nowhere.ndjson cannot be read.'],
+  ])('%j is refused', async (words, why) => {
+    const { code, stdout, stderr } = await runOperator(own.directory, ...words);
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${why}\n` });
+  });
+});
+
+test('the progress bar is for terminals alone', () => {
+  let written = '';
+  const stream = (isTTY: boolean) => ({
+    isTTY,
+    write: (text: unknown) => {
+      written += text;
+      return true;
+    },
+  });
+  progressBar(stream(false))(0.5, 10);
+  expect(written).toBe('');
+  const progress = progressBar(stream(true));
+  progress(0.5, 10);
+  progress(1, 20);
+  expect(written.split('\r')).toEqual([
+    '',
+    `[${'#'.repeat(15)}${'.'.repeat(15)}] 50 %  10 lines`,
+    `[${'#'.repeat(30)}] 100 %  20 lines\n`,
+  ]);
+});

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { clock } from '../../lib/clock.ts';
+import { startOwnTable } from '../support/own-table.ts';
+
+let table: Awaited<ReturnType<typeof startOwnTable>>;
+let domain: Awaited<ReturnType<typeof load>>;
+const load = async () => ({
+  ...(await import('../../lib/access-requests/access-request.ts')),
+  ...(await import('../../lib/access-requests/add-event.ts')),
+  ...(await import('../../lib/access-requests/create-access-request.ts')),
+});
+beforeAll(async () => {
+  table = await startOwnTable();
+  domain = await load();
+});
+afterAll(() => table.stop());
+
+const day = 24 * 60 * 60 * 1000;
+let today = Date.UTC(2026, 0, 31);
+beforeEach(() => {
+  clock.now = () => new Date(today);
+});
+
+const comment = { type: 'comment', actor_type: 'custom', actor_id: '7', comment: '' } as const;
+
+test('an Idempotency-Key of an event counts for 24 hours, and then anew', async () => {
+  const { access_request_id } = await domain.createAccessRequest('ac_1');
+  const add = async (text = '') =>
+    (
+      await domain.addEventFor('ac_1', {
+        access_request_id,
+        idempotency_key: 'key',
+        body: { ...comment, comment: text },
+      })
+    ).id;
+  expect(await add()).toBe(1);
+  today += day;
+  expect(await add()).toBe(1);
+  today += 1;
+  expect(await add('another')).toBe(2);
+  expect(await add('another')).toBe(2);
+  await expect(add()).rejects.toThrow('The Idempotency-Key was used for another request');
+});
+
+test('an Idempotency-Key of an access request counts for 24 hours, and then anew', async () => {
+  const create = async () => (await domain.createAccessRequestFor('ac_1', { idempotency_key: 'key' })).id;
+  const first = await create();
+  today += day;
+  expect(await create()).toBe(first);
+  today += 1;
+  const second = await create();
+  expect(second).not.toBe(first);
+  expect(await create()).toBe(second);
+});

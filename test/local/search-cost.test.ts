@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { problemsOfEvents } from '../support/check-events.ts';
+import { writeEvents } from '../support/many-events.ts';
+import { type OwnService, startOwnService } from '../support/own-service.ts';
+
+let own: OwnService;
+let small: number;
+let large: number;
+const largeSize = 2_000;
+beforeAll(async () => {
+  own = await startOwnService();
+  const { dynamoDb, tableName, service } = own;
+  [small, large] = [
+    (await service.createAccessRequest()).body.id,
+    (await service.createAccessRequest()).body.id,
+  ];
+  await writeEvents(dynamoDb, tableName, small, [1, 50], new Map());
+  await writeEvents(dynamoDb, tableName, large, [1, largeSize], new Map());
+  // The account and its secret are remembered from here on.
+  await service.search('', { id: small });
+});
+afterAll(() => own.stop());
+
+const searches = [
+  ['events', ''],
+  ['events', '&actor_type=custom'],
+  ['events', '&actor_id=actor-3'],
+  ['events', '&actor_type=login_user&actor_id=actor-3'],
+  ['reviews', ''],
+] as const;
+
+/** A search, its answer and what it cost. */
+const measure = async (id: number, path: string, query: string) => {
+  own.proxy.forget();
+  const { status, body } = await own.service.search(query, { id, path });
+  expect(status).toBe(200);
+  const calls = own.proxy.calls().map(({ operation }) => operation);
+  const units = own.proxy.calls().reduce((sum, call) => sum + call.units, 0);
+  return { body, calls: calls.toSorted(), units };
+};
+
+test('the events that were written directly are as the service writes them', async () => {
+  expect(await problemsOfEvents(own.dynamoDb, own.tableName, large)).toEqual([]);
+});
+
+describe.each(searches)('a search of %s with %j', (path, filter) => {
+  test('costs the same on every page, of 50 events and of 2,000', async () => {
+    const query = (page: number) => `?page_size=3&page=${page}${filter}`;
+    const { body, calls, units } = await measure(small, path, query(1));
+    expect(calls).toEqual(['GetItem', 'Query', 'Query']);
+    // The page's own three items take one unit.
+    expect(units).toBeLessThanOrEqual(1 + 2);
+    expect(body.count).toBe(3);
+    const { total } = (await measure(large, path, query(1))).body;
+    expect(total).toBeGreaterThan(100);
+    for (const page of [1, Math.ceil(total / 6), Math.floor(total / 3)]) {
+      expect(await measure(large, path, query(page))).toMatchObject({ calls, units, body: { count: 3 } });
+    }
+  });
+
+  test('asks the store for everything side by side', async () => {
+    let waiting: (() => void)[] = [];
+    // Nothing is answered until three calls are there; one after the other, they would wait for ever.
+    own.proxy.hook = async () => {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        if (waiting.length === 3) for (const go of waiting) go();
+      });
+      return undefined;
+    };
+    const { calls } = await measure(large, path, `?page_size=100${filter}`);
+    expect(calls).toHaveLength(3);
+    waiting = [];
+    own.proxy.hook = () => undefined;
+  });
+
+  test('reads no item that is not on the page, but for the last of the list', async () => {
+    const { body } = await measure(large, path, `?page_size=8&page=3${filter}`);
+    const queries = own.proxy.calls().filter(({ operation }) => operation === 'Query');
+    expect(queries.some((call) => 'FilterExpression' in call.body)).toBe(false);
+    expect(body.count).toBe(8);
+  });
+});
+
+test('ids are direct reads, and the other filters apply to them alone', async () => {
+  const ids = Array.from({ length: 100 }, (_, place) => place * 20 + 1).join();
+  const { body, calls, units } = await measure(large, 'events', `?ids=${ids}&actor_id=actor-1&page_size=100`);
+  expect(calls).toEqual(['BatchGetItem', 'GetItem']);
+  expect(units).toBeLessThanOrEqual(100 + 1);
+  expect(body.results.length).toBeGreaterThan(0);
+  expect(body.results.every(({ actor_id }: { actor_id: string }) => actor_id === 'actor-1')).toBe(true);
+});
+
+test("reviews with an actor filter cost what the access request's reviews cost", async () => {
+  const { body, calls } = await measure(large, 'reviews', '?actor_id=actor-3');
+  expect(calls).toEqual(['GetItem', 'Query']);
+  expect(body.total).toBeGreaterThan(0);
+});
+
+test('an event is found by the very next search', async () => {
+  const sent = { actor_type: 'custom', actor_id: 'somebody new', comment: '', status: 'approved' };
+  for (let number = 1; number <= 5; number += 1) {
+    const { body } = await own.service.addEvent('reviews', sent, { id: small });
+    const query = '?actor_type=custom&actor_id=somebody%20new&page_size=1';
+    const found = await own.service.search(`${query}&page=${number}`, { id: small });
+    expect(found.body).toMatchObject({ total: number, results: [body] });
+  }
+});

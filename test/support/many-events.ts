@@ -1,0 +1,65 @@
+import { BatchWriteItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { listsOf } from '../../lib/access-requests/event-lists.ts';
+import { eventKey, ordinalIn } from '../../lib/storage/keys.ts';
+import { table } from '../../lib/storage/table.ts';
+
+/** DynamoDB takes so many items in one request. */
+const batchSize = 25;
+const side = 8;
+
+/** How many different actor ids write; each writes every so-manyth event. */
+export const actorCount = 7;
+
+/** The event with this id: of two actor types and seven actors, every third a review, about 200 bytes. */
+const eventOf = (accessRequestId: number, id: number) => {
+  const at = new Date(Date.UTC(2020, 0, 1) + id * 1000).toISOString();
+  return {
+    id,
+    access_request_id: accessRequestId,
+    type: id % 3 === 0 ? ('review' as const) : ('comment' as const),
+    actor_type: id % 2 === 0 ? ('custom' as const) : ('login_user' as const),
+    actor_id: `actor-${id % actorCount}`,
+    comment: `Event number ${id}, which says as much as events do.`.padEnd(80, '.'),
+    created_at: at,
+    updated_at: at,
+    ...(id % 3 === 0 && { status: 'approved' as const }),
+  };
+};
+
+/**
+ * Gives an access request the events from one id to another, by writing the items as the service would.
+ * @param lengths of its lists so far; empty for the first events
+ */
+export async function writeEvents(
+  dynamoDb: DynamoDBClient,
+  tableName: string,
+  accessRequestId: number,
+  [first, last]: [number, number],
+  lengths: Map<string, number>,
+): Promise<void> {
+  const itemOf = (id: number) => {
+    const event = eventOf(accessRequestId, id);
+    const ordinals = listsOf(accessRequestId, event).map(({ index, name }) => {
+      const ordinal = (lengths.get(`${index} ${name}`) ?? 0) + 1;
+      lengths.set(`${index} ${name}`, ordinal);
+      return [index && table.localIndexes[index].sortKey, ordinalIn(name, ordinal)];
+    });
+    return { ...eventKey(accessRequestId, id), ...event, ...Object.fromEntries(ordinals) };
+  };
+  const writeBatch = async (from: number) => {
+    const ids = Array.from({ length: Math.min(batchSize, last - from + 1) }, (_, place) => from + place);
+    const puts = ids.map((id) => ({ PutRequest: { Item: marshall(itemOf(id)) } }));
+    let requests: Record<string, unknown[]> = { [tableName]: puts };
+    while (Object.keys(requests).length > 0) {
+      const { UnprocessedItems = {} } = await dynamoDb.send(
+        new BatchWriteItemCommand({ RequestItems: requests as Record<string, typeof puts> }),
+      );
+      requests = UnprocessedItems;
+    }
+  };
+  for (let from = first; from <= last; from += batchSize * side) {
+    const starts = Array.from({ length: side }, (_, place) => from + place * batchSize);
+    await Promise.all(starts.filter((start) => start <= last).map(writeBatch));
+  }
+}

@@ -1,0 +1,45 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Service, unique } from './service.ts';
+
+/** A person who has just logged in, with a Login User Token. */
+export interface Person {
+  token: string;
+  loginUserId: string;
+  subject: string;
+}
+
+export async function newPerson(
+  service: Service,
+  subject = unique('person'),
+  client = service.demo.login_app,
+): Promise<Person> {
+  const { body } = await service.logIn(subject, 'provider_f', client);
+  const [, payload = ''] = body.access_token.split('.');
+  const { sub } = JSON.parse(Buffer.from(payload, 'base64url').toString());
+  return { token: body.access_token, loginUserId: sub, subject };
+}
+
+/** Registers a new android phone; its device id. */
+export async function newPhone(service: Service, appToken: string): Promise<string> {
+  const { body } = await service.register({ platform: 'android', token: unique('phone') }, appToken);
+  return body.id;
+}
+
+/** The ids of a person's devices, in their order. */
+export async function deviceIdsOf(service: Service, { token }: Person): Promise<string[]> {
+  const { body } = await service.listDevices(token);
+  return body.devices.map(({ id }: { id: string }) => id);
+}
+
+/** Reads until what is read is as expected, for lists that lag behind; what was read last, after ten seconds. */
+export async function eventually<Value>(
+  read: () => Promise<Value>,
+  isExpected: (value: Value) => boolean,
+): Promise<Value> {
+  const giveUpAt = Date.now() + 10_000;
+  for (;;) {
+    const value = await read();
+    if (isExpected(value) || Date.now() > giveUpAt) return value;
+    await wait(50);
+  }
+}
