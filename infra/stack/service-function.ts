@@ -36,6 +36,7 @@ const secretVariables: Record<SecretName, string> = {
  * table and the secrets what `access` says and nothing else. Its logical id is its key in Pascal case.
  */
 export class ServiceFunction extends Construct {
+  readonly key: string;
   readonly lambda: NodejsFunction;
 
   constructor(
@@ -44,6 +45,7 @@ export class ServiceFunction extends Construct {
     { access, table, secrets, environment, ...name }: ServiceFunctionProps,
   ) {
     super(scope, key);
+    this.key = key;
     const logGroup = new LogGroup(this, 'Log', {
       logGroupName: `/${Stack.of(this).stackName}/${key}`,
       retention: logRetention,
@@ -73,7 +75,8 @@ export class ServiceFunction extends Construct {
         ...environment,
       },
     });
-    nameAfterKey(this.lambda, key);
+    const { defaultChild } = this.lambda.node;
+    if (defaultChild instanceof CfnFunction) defaultChild.overrideLogicalId(logicalIdOf(key));
 
     for (const action of access.tableActions) {
       const resources = action === 'Query' ? [table.tableArn, ...table.indexArns] : [table.tableArn];
@@ -86,8 +89,6 @@ export class ServiceFunction extends Construct {
   }
 }
 
-/** Sets the logical id, by which `sam local invoke` finds a function: `issue-token` is `IssueToken`. */
-function nameAfterKey({ node }: NodejsFunction, key: string): void {
-  const words = key.split('-').map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
-  if (node.defaultChild instanceof CfnFunction) node.defaultChild.overrideLogicalId(words.join(''));
-}
+/** By which `sam local invoke` finds a function: `issue-token` is `IssueToken`. */
+export const logicalIdOf = (key: string): string =>
+  key.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -1,3 +1,4 @@
+import { logEvent } from '../log.ts';
 import { Refusal } from '../refusal.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import { rejected } from './rejected.ts';
@@ -41,6 +42,7 @@ export async function callProvider({
   json,
   signal,
 }: ProviderCall): Promise<ProviderAnswer> {
+  const startedAt = performance.now();
   try {
     const response = await fetch(url, {
       headers: {
@@ -64,6 +66,9 @@ export async function callProvider({
     throw error instanceof ProviderFailure || error instanceof Refusal
       ? error
       : connectionFailure(error, url);
+  } finally {
+    const milliseconds = Math.round(performance.now() - startedAt);
+    logEvent('provider_called', { host: new URL(url).host, milliseconds });
   }
 }
 

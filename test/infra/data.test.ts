@@ -84,6 +84,7 @@ describe('the secrets', () => {
 
 test('a deployment tells its address, its table and its operator function', () => {
   expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
+    'AlarmTopic',
     'ApiUrl',
     'OperatorFunctionName',
     'TableName',
