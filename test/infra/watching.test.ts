@@ -61,6 +61,23 @@ describe('alarms', () => {
     }
   });
 
+  test('of this account, and nobody else, may tell the topic, over TLS', () => {
+    template.hasResourceProperties('AWS::SNS::TopicPolicy', {
+      PolicyDocument: {
+        Statement: [
+          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+          {
+            Effect: 'Allow',
+            Action: 'sns:Publish',
+            Principal: { Service: 'cloudwatch.amazonaws.com' },
+            Resource: Match.anyValue(),
+            Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+          },
+        ],
+      },
+    });
+  });
+
   test('the topic writes to the address of the setting alarmEmail, and else to nobody', () => {
     template.resourceCountIs('AWS::SNS::Subscription', 0);
     templateWith({ alarmEmail: 'ops@example.com' }).hasResourceProperties('AWS::SNS::Subscription', {
