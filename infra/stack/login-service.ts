@@ -9,7 +9,7 @@ import { ServiceApi } from './service-api.ts';
 import { ServiceDashboard } from './service-dashboard.ts';
 import { ServiceFunction } from './service-function.ts';
 import { ServiceSecrets } from './service-secrets.ts';
-import { ServiceTable } from './service-table.ts';
+import { existingTable, ServiceTable } from './service-table.ts';
 import { SigningKeyRotation } from './signing-key-rotation.ts';
 
 /** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
@@ -17,7 +17,9 @@ export class LoginService extends Stack {
   constructor(app: App, settings: Settings) {
     super(app, settings.stack, { description: 'A login and access-request service' });
     const removalPolicy = settings.removalPolicy === 'retain' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
-    const table = new ServiceTable(this, 'Table', removalPolicy);
+    const table = settings.tableName
+      ? existingTable(this, settings.tableName)
+      : new ServiceTable(this, 'Table', removalPolicy);
     const secrets = new ServiceSecrets(this, 'Secrets', removalPolicy).named;
     const api = new ServiceApi(this, 'Api', settings);
     const shared = { table, secrets, environment: environmentOf(settings, api.url) };

@@ -1,20 +1,22 @@
 import { Duration } from 'aws-cdk-lib';
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
-import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { metrics } from '../../lib/metrics.ts';
 
 /** The names of the metrics that the functions write. */
 type OwnMetric = (typeof metrics)[keyof typeof metrics]['name'];
 
+type ObservedTable = Pick<ITable, 'metric'>;
+
 /** What is looked at, by alarms and dashboard alike. All per minute. */
 export class Measurements {
   readonly #namespace: string;
   readonly #api: HttpApi;
-  readonly #table: Table;
+  readonly #table: ObservedTable;
 
-  constructor(namespace: string, api: HttpApi, table: Table) {
+  constructor(namespace: string, api: HttpApi, table: ObservedTable) {
     this.#namespace = namespace;
     this.#api = api;
     this.#table = table;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, CfnFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -9,14 +10,14 @@ import { Construct } from 'constructs';
 import type { Route, SecretName } from '../../lib/routes.ts';
 import { bundling } from './bundling.ts';
 import { logRetention } from './log-retention.ts';
-import type { ServiceTable } from './service-table.ts';
+import { indexArnsOf } from './service-table.ts';
 
 /** What a function is for, and all that it may touch. */
 export type Access = Pick<Route, 'summary' | 'tableActions' | 'secrets'>;
 
 interface ServiceFunctionProps {
   access: Access;
-  table: ServiceTable;
+  table: Pick<ITable, 'tableName' | 'tableArn'>;
   secrets: Record<SecretName, Secret>;
   /** Environment variables beside those of the table and the secrets. */
   environment?: Record<string, string>;
@@ -79,7 +80,7 @@ export class ServiceFunction extends Construct {
     if (defaultChild instanceof CfnFunction) defaultChild.overrideLogicalId(logicalIdOf(key));
 
     for (const action of access.tableActions) {
-      const resources = action === 'Query' ? [table.tableArn, ...table.indexArns] : [table.tableArn];
+      const resources = action === 'Query' ? [table.tableArn, ...indexArnsOf(table)] : [table.tableArn];
       role.addToPolicy(new PolicyStatement({ actions: [`dynamodb:${action}`], resources }));
     }
     for (const name of access.secrets) {
