@@ -1,25 +1,52 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@aws-lambda-powertools/logger';
+import type { LogEvent, LogFields } from './log-events.ts';
 
 /** Structured lines on standard output. Nothing that is secret, and nothing a caller sent, goes in. */
-export const log = new Logger({ serviceName: 'login-service' });
+const logger = new Logger({ serviceName: 'login-service' });
+
+const requestFields = new AsyncLocalStorage<LogFields>();
+
+/** Runs what serves one request; all its log lines carry these fields. */
+export const withLogFields = <Result>(fields: LogFields, run: () => Result): Result =>
+  requestFields.run({ ...fields }, run);
+
+/** Adds fields to all further log lines of this request. */
+export function note(fields: LogFields): void {
+  Object.assign(requestFields.getStore() ?? {}, fields);
+}
+
+/** Writes one line. What each event means, and which fields it has, is said in `log-events.ts`. */
+export function logEvent(event: LogEvent, fields: LogFields = {}): void {
+  logger.info(event, { event, ...requestFields.getStore(), ...fields });
+}
+
+/** Writes down an error that nobody expected. */
+export function logFailure(event: LogEvent, error: unknown, fields: LogFields = {}): void {
+  logger.error(event, { event, ...requestFields.getStore(), ...fields, failure: describeError(error) });
+}
 
 /**
  * What may be logged of an unexpected error: its name, its code and where it was thrown. The messages of
  * the language's own errors quote the value they failed on, so only the service's own and the SDK's go in.
  */
-export function describeError(error: unknown): Record<string, unknown> {
+function describeError(error: unknown): LogFields {
   if (!(error instanceof Error)) return { name: typeof error };
   const { name, stack, cause } = error;
-  const isBuiltIn = ['SyntaxError', 'TypeError', 'RangeError', 'URIError', 'ReferenceError'].includes(name);
+  const isBuiltIn = [
+    'SyntaxError',
+    'TypeError',
+    'RangeError',
+    'URIError',
+    'ReferenceError',
+    'ValiError',
+  ].includes(name);
+  const frames = stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
   return {
     name,
     ...('code' in error && { code: error.code }),
     ...(isBuiltIn ? {} : { message: error.message }),
-    at: stack
-      ?.split('\n')
-      .filter((line) => line.startsWith('    at '))
-      .slice(0, 8)
-      .map((line) => line.trim()),
+    at: frames.slice(0, 8).map((line) => line.trim()),
     ...(cause instanceof Error && { cause: describeError(cause) }),
   };
 }

@@ -1,12 +1,13 @@
 /**
  * Why the service refuses a request. The first six are OAuth error codes
- * (RFC 6749 section 5.2, RFC 6750 section 3.1).
+ * (RFC 6749 section 5.2, RFC 7009 section 2.2.1, RFC 6750 section 3.1).
  */
 export type RefusalCode =
   | 'invalid_request'
   | 'invalid_client'
   | 'invalid_grant'
   | 'unsupported_grant_type'
+  | 'unsupported_token_type'
   | 'invalid_token'
   | 'unauthorized'
   | 'forbidden'

@@ -6,6 +6,10 @@ import { timestamp } from './clock.ts';
 export const storedSecret = v.object({ secret_id: v.string(), sha256: v.string(), created_at: v.string() });
 export type StoredSecret = v.InferOutput<typeof storedSecret>;
 
+/** The attributes of an item that has secrets. The version is another one after each change. */
+export const secretAttributes = { secrets: v.array(storedSecret), secrets_version: v.string() };
+export type WithSecrets = { secrets: StoredSecret[]; secrets_version: string };
+
 /** 128 random bits, URL-safe, after a prefix that tells what it is: `la_Xk2…` */
 export const newId = (prefix: string): string => `${prefix}_${randomBytes(16).toString('base64url')}`;
 
@@ -14,12 +18,33 @@ export const newSecret = (prefix: string): string => `${prefix}_${randomBytes(32
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
-/** What is stored of a new secret. */
-export const storeSecret = (secret: string): StoredSecret => ({
+/** A version of secrets that no other is. */
+export const newSecretsVersion = (): string => newId('v');
+
+/** What a new item stores of its first secret. */
+export const firstSecret = (secret: string): WithSecrets => ({
+  secrets: [storeSecret(secret)],
+  secrets_version: newSecretsVersion(),
+});
+
+const storeSecret = (secret: string): StoredSecret => ({
   secret_id: newId('sec'),
   sha256: sha256(secret),
   created_at: timestamp(),
 });
+
+/** The most secrets that are valid side by side: a new one, and the old one until it is revoked. */
+const mostSecrets = 2;
+
+/** The secrets with a new one beside them, or undefined when there are as many as may be. */
+export function withNewSecret(
+  stored: StoredSecret[],
+  prefix: string,
+): { secret: string; secrets: StoredSecret[] } | undefined {
+  if (stored.length >= mostSecrets) return undefined;
+  const secret = newSecret(prefix);
+  return { secret, secrets: [...stored, storeSecret(secret)] };
+}
 
 /** Compares two texts in a time that does not depend on where they differ. */
 export function equalInConstantTime(a: string, b: string): boolean {

@@ -10,13 +10,18 @@ export const refuseAsInvalidRequest: Refuse = ([first]) =>
 
 /** `unprocessable_entity`, naming each field that is wrong. */
 export const refuseAsUnprocessable: Refuse = (errors) =>
-  new Refusal('unprocessable_entity', errors.map(({ message }) => message).join(' '), { errors });
+  new Refusal('unprocessable_entity', errors.map(({ message }) => message).join(' '), {
+    errors: errors.map(({ field, message }) => ({ field: field || 'body', message })),
+  });
 
 /** `invalid_request` when the outer shape of the body is wrong, `unprocessable_entity` when fields inside it are. */
 export const refuseShapeThenFields: Refuse = (errors) => {
   const shapeErrors = errors.filter(({ field }) => !field.includes('.'));
   return shapeErrors.length > 0 ? refuseAsInvalidRequest(shapeErrors) : refuseAsUnprocessable(errors);
 };
+
+/** The name of the key that an object lacks, for the message of its schema. */
+export const missingKey = ({ path }: v.BaseIssue<unknown>): string => String(path?.[0]?.key);
 
 /**
  * `invalid_request` when the request around the body is wrong, or the body is no object at all;

@@ -1,6 +1,7 @@
 import { providerIds } from '../../lib/providers/identifiers.ts';
+import type { FunctionTarget } from '../invoke-function.ts';
 import { callOperator } from '../operator/call-operator.ts';
-import type { Stack } from './stack.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
 
 interface LoginAppCredentials {
   login_app_id: string;
@@ -33,10 +34,18 @@ type Operate = (
   flags: Record<string, unknown>,
 ) => Promise<Record<string, unknown>>;
 
+/** The stack that a demo is for, on this machine or deployed. */
+export interface DemoStack {
+  url: string;
+  sandbox: Pick<Sandbox, 'url' | 'settings'>;
+  dynamoDbEndpoint: string;
+  tableName: string;
+  operator: FunctionTarget;
+}
+
 /** Fills a stack with a demo, through the operator function alone. */
-export async function seedDemo(stack: Stack): Promise<Demo> {
-  const operate: Operate = (noun, verb, flags) =>
-    callOperator({ name: 'operator', endpoint: stack.awsEndpoint }, noun, verb, flags);
+export async function seedDemo(stack: DemoStack): Promise<Demo> {
+  const operate: Operate = (noun, verb, flags) => callOperator(stack.operator, noun, verb, flags);
   const settings = stack.sandbox.settings;
   const [login_app, other_login_app, login_app_without_mobile_application, account, other_account] =
     await Promise.all([

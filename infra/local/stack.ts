@@ -1,9 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type RouteKey, routeKeys } from '../../lib/routes.ts';
-import { invokeFunction } from '../invoke-function.ts';
+import type { RouteKey } from '../../lib/routes.ts';
+import { type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 import { type InvocableFunction, startLocalAws } from './aws.ts';
 import { createTable, deleteTable, localDynamoDb, startDynalite } from './dynamodb.ts';
 import { gateway, type RequestLine, type RouteHandler } from './gateway.ts';
+import { loadOtherFunctions, loadRouteHandlers, secretIds, setEnvironment } from './load-functions.ts';
 import { type LoopbackServer, serve } from './loopback-server.ts';
 import { type Sandbox, startSandbox } from './sandbox/sandbox.ts';
 
@@ -23,6 +24,7 @@ export interface Stack {
   tableName: string;
   /** Where Lambda's Invoke and Secrets Manager answer. */
   awsEndpoint: string;
+  operator: FunctionTarget;
   close(): Promise<void>;
 }
 
@@ -47,21 +49,11 @@ export async function startStack({ port, dynamoDbEndpoint, report }: StackOption
   const dynamoDb = localDynamoDb(endpoint);
   await createTable(dynamoDb, tableName);
 
-  aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
-  aws.secrets.create('service-secret', randomBytes(48).toString('base64url'));
-  Object.assign(process.env, {
-    TABLE_NAME: tableName,
-    ISSUER: api.url,
-    SIGNING_KEYS_SECRET_ID: 'signing-keys',
-    SERVICE_SECRET_ID: 'service-secret',
-    LOOPBACK_PROVIDERS: 'allowed',
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
-    AWS_ENDPOINT_URL_DYNAMODB: endpoint,
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: aws.url,
-  });
-  await loadFunctions(handlers, functions);
+  aws.secrets.create(secretIds.signingKeys, 'to be replaced by the first rotation');
+  aws.secrets.create(secretIds.service, randomBytes(48).toString('base64url'));
+  setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.url });
+  await loadRouteHandlers(handlers);
+  await loadOtherFunctions(functions);
   await rotateSigningKeys(aws.url);
 
   return {
@@ -70,28 +62,23 @@ export async function startStack({ port, dynamoDbEndpoint, report }: StackOption
     dynamoDbEndpoint: endpoint,
     tableName,
     awsEndpoint: aws.url,
+    operator: { name: 'operator', endpoint: aws.url },
     close: () => closeAll(servers, async () => dynamoDbEndpoint && deleteTable(dynamoDb, tableName)),
   };
 }
 
-/** They read the environment when they load, as in Lambda; so they load when it is set. */
-async function loadFunctions(
-  handlers: Map<RouteKey, RouteHandler>,
-  functions: Map<string, InvocableFunction>,
+/**
+ * What Secrets Manager does at the first deployment and then every month.
+ * @param names of the function and the secret, which a deployment makes up
+ */
+export async function rotateSigningKeys(
+  endpoint: string,
+  names: { rotation: string; signingKeys: string } = { ...secretIds, rotation: 'rotate-signing-keys' },
 ): Promise<void> {
-  const load = async (name: string) => (await import(`../../functions/${name}.ts`)).handler;
-  for (const key of routeKeys) handlers.set(key, await load(key));
-  for (const name of ['operator', 'rotate-signing-keys']) functions.set(name, await load(name));
-}
-
-/** What Secrets Manager does at the first deployment and then every month. */
-export async function rotateSigningKeys(awsEndpoint: string): Promise<void> {
   const ClientRequestToken = randomUUID();
   for (const Step of ['createSecret', 'setSecret', 'testSecret', 'finishSecret']) {
-    await invokeFunction(
-      { name: 'rotate-signing-keys', endpoint: awsEndpoint },
-      { SecretId: 'signing-keys', ClientRequestToken, Step },
-    );
+    const event = { SecretId: names.signingKeys, ClientRequestToken, Step };
+    await invokeFunction({ name: names.rotation, endpoint }, event);
   }
 }
 

@@ -1,8 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { seedDemo } from './demo.ts';
 import type { RequestLine } from './gateway.ts';
+import { joinStack } from './join-stack.ts';
 import { localFiles } from './local-files.ts';
-import { startStack } from './stack.ts';
+import { type StackOptions, startStack } from './stack.ts';
 import { tryIt } from './try-it.ts';
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -10,31 +11,38 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 const reportRequest = ({ method, path, status, milliseconds }: RequestLine): void =>
   void print(`${method} ${path} ${status} ${milliseconds} ms`);
 
-/** Starts the service on this machine, fills it with a demo and serves until it is interrupted. */
+/**
+ * Starts the service on this machine, fills it with a demo and serves until it is interrupted. With `JOIN`, the
+ * folder of a stack that runs, it serves that one's API in a second process, and needs a `LOCAL_DIR` of its own.
+ */
 async function main(): Promise<void> {
-  const stack = await startStack({
-    port: portFrom(process.env.PORT),
-    dynamoDbEndpoint: process.env.DYNAMODB_ENDPOINT,
-    report: reportRequest,
-  });
+  const { JOIN: directory, PORT, DYNAMODB_ENDPOINT } = process.env;
+  const options = { port: portFrom(PORT), report: reportRequest };
+  const { demo, awsEndpoint, close } = directory
+    ? await joinStack({ ...options, directory })
+    : await startDemo({ ...options, dynamoDbEndpoint: DYNAMODB_ENDPOINT });
   const files = localFiles();
-  const demo = await seedDemo(stack);
-  mkdirSync(files.directory, { recursive: true });
-  writeFileSync(files.stack, `${JSON.stringify({ aws_endpoint: stack.awsEndpoint })}\n`);
-  writeFileSync(files.demo, `${JSON.stringify(demo, null, 2)}\n`);
-
-  print(`The login service runs at ${demo.base_url}, its providers at ${demo.sandbox_url}.`);
-  print('Its ids and secrets are in .local/demo.json. Ctrl-C ends it. Paste this into another shell:\n');
-  print(tryIt(demo));
-
   let stopping = false;
   const stop = () => {
     if (stopping) return;
     stopping = true;
     for (const file of [files.demo, files.stack]) rmSync(file, { force: true });
-    stack.close().then(() => process.exit(0), fail);
+    close().then(() => process.exit(0), fail);
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
+
+  mkdirSync(files.directory, { recursive: true });
+  writeFileSync(files.stack, `${JSON.stringify({ aws_endpoint: awsEndpoint })}\n`);
+  writeFileSync(files.demo, `${JSON.stringify(demo, null, 2)}\n`);
+
+  print(`The login service runs at ${demo.base_url}, its providers at ${demo.sandbox_url}.`);
+  print('Its ids and secrets are in .local/demo.json. Ctrl-C ends it. Paste this into another shell:\n');
+  print(tryIt(demo));
+}
+
+async function startDemo(options: StackOptions) {
+  const stack = await startStack(options);
+  return { ...stack, demo: await seedDemo(stack) };
 }
 
 function portFrom(text = '3000'): number {

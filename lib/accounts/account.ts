@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { matchesAny, newId, newSecret, storedSecret, storeSecret } from '../secrets.ts';
+import { firstSecret, matchesAny, newId, newSecret, secretAttributes } from '../secrets.ts';
 import { putNewItem, readItem } from '../storage/items.ts';
 import { accountKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
@@ -11,7 +11,7 @@ const accountId = v.pipe(v.string(), v.regex(/^ac_[\w-]{22}$/));
 const accountItem = v.object({
   account_id: v.string(),
   name: v.string(),
-  secrets: v.array(storedSecret),
+  ...secretAttributes,
   created_at: v.string(),
 });
 
@@ -43,7 +43,7 @@ export async function createAccount(name: string): Promise<{ account_id: string;
     ...accountKey(account_id),
     account_id,
     name,
-    secrets: [storeSecret(account_secret)],
+    ...firstSecret(account_secret),
     created_at,
   });
   return { account_id, account_secret };

@@ -1,4 +1,5 @@
 import { authenticateAccount } from '../accounts/account.ts';
+import { note } from '../log.ts';
 import { Refusal } from '../refusal.ts';
 import { authentication, basicCredentials } from './credentials.ts';
 
@@ -13,5 +14,6 @@ export const account = authentication(async (headers) => {
   }
   const found = await authenticateAccount(credentials.user, credentials.password);
   if (!found) throw new Refusal('unauthorized', 'The account id and the account secret do not match.');
+  note({ account_id: found.account_id });
   return found;
 });

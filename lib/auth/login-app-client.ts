@@ -1,3 +1,4 @@
+import { note } from '../log.ts';
 import { authenticateClient } from '../login-apps/authenticate-client.ts';
 import { Refusal } from '../refusal.ts';
 import { authentication, basicCredentials } from './credentials.ts';
@@ -13,5 +14,6 @@ export const loginAppClient = authentication(async (headers) => {
   }
   const client = await authenticateClient(credentials.user, credentials.password);
   if (!client) throw new Refusal('invalid_client', 'The client id and the client secret do not match.');
+  note({ client_id: client.clientId, login_app_id: client.loginApp.login_app_id });
   return client;
 });

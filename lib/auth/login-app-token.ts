@@ -1,20 +1,28 @@
+import { note } from '../log.ts';
 import { findLoginApp, type LoginApp } from '../login-apps/login-app.ts';
+import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import { Refusal } from '../refusal.ts';
-import { verifyAccessToken } from '../tokens/access-token.ts';
+import { verifyLoginAppToken } from '../tokens/verify-access-token.ts';
 import { authentication, bearerToken } from './credentials.ts';
 
 /**
- * Login App Token: a bearer token that stands for the app itself, in the `Authorization` header.
- * It counts as long as the client that it was issued to is one of the Login App's.
+ * Login App Token: a bearer token that stands for the app itself, in the `Authorization` header. One that a
+ * client was issued counts as long as the client is one of the Login App's, a long-lived one until it is revoked.
  */
 export const loginAppToken = authentication<{ loginApp: LoginApp }>(async (headers) => {
   const token = bearerToken(headers.authorization);
   if (!token) throw new Refusal('invalid_token', 'Send a Login App Token as Authorization: Bearer.');
-  const claims = await verifyAccessToken(token, 'login_app');
-  const isCurrent = (app: LoginApp) => app.clients.has(claims.client_id);
-  const loginApp = await findLoginApp(claims.aud, isCurrent);
-  if (!loginApp || !isCurrent(loginApp)) {
-    throw new Refusal('invalid_token', 'The Login App Token is no longer valid.');
-  }
+  const loginApp = await (isLongLived(token)
+    ? authenticateLoginAppToken(token)
+    : loginAppOfClientsToken(token));
+  if (!loginApp) throw new Refusal('invalid_token', 'The Login App Token is no longer valid.');
+  note({ login_app_id: loginApp.login_app_id });
   return { loginApp };
 });
+
+async function loginAppOfClientsToken(token: string): Promise<LoginApp | undefined> {
+  const { aud, client_id } = await verifyLoginAppToken(token);
+  const isCurrent = (app: LoginApp) => app.clients.has(client_id);
+  const loginApp = await findLoginApp(aud, isCurrent);
+  return loginApp && isCurrent(loginApp) ? loginApp : undefined;
+}

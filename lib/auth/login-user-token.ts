@@ -1,7 +1,8 @@
+import { note } from '../log.ts';
 import { type AuthenticatedUser, readLoginUserWithSession } from '../login-users/login-user.ts';
 import { Refusal } from '../refusal.ts';
-import { verifyAccessToken } from '../tokens/access-token.ts';
 import { isActive } from '../tokens/sessions.ts';
+import { verifyLoginUserToken } from '../tokens/verify-access-token.ts';
 import { authentication, bearerToken } from './credentials.ts';
 
 /**
@@ -10,7 +11,8 @@ import { authentication, bearerToken } from './credentials.ts';
  */
 export const loginUserToken = authentication<AuthenticatedUser>(async (headers) => {
   const token = oneBearerToken([headers.authentication, headers.authorization]);
-  const claims = await verifyAccessToken(token, 'login_user');
+  const claims = await verifyLoginUserToken(token);
+  note({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
   const { user, session } = await readLoginUserWithSession(claims.sub, claims.sid);
   if (!session || !isActive(session)) {
     throw new Refusal('invalid_token', 'The session of this Login User Token has ended.');
@@ -20,10 +22,11 @@ export const loginUserToken = authentication<AuthenticatedUser>(async (headers) 
 
 function oneBearerToken(headers: (string | undefined)[]): string {
   const sent = headers.filter((header) => header !== undefined);
-  const [token, another] = new Set(sent.map(bearerToken));
-  if (another !== undefined || (token === undefined && sent.length > 1)) {
+  const tokens = new Set(sent.map(bearerToken));
+  if (tokens.size > 1) {
     throw new Refusal('invalid_token', 'The Authentication and the Authorization header do not agree.');
   }
+  const [token] = tokens;
   if (!token) throw new Refusal('invalid_token', 'Send a Login User Token as Authentication: Bearer.');
   return token;
 }

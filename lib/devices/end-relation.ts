@@ -27,6 +27,12 @@ export async function endRelationsOfSession(loginUserId: string, sessionId: stri
   await Promise.all(ofSession.map(({ device_id }) => end(loginUserId, device_id, sessionId)));
 }
 
+/** Ends every relation of a Login User. */
+export async function endAllRelations(loginUserId: string): Promise<void> {
+  const related = await readRelatedDevices(loginUserId);
+  await Promise.all(related.map(({ device_id }) => end(loginUserId, device_id)));
+}
+
 /** Ends the relations of the devices not seen longest, so that with the new one there are 20. */
 export async function endSurplusRelations(loginUserId: string, newDeviceId: string): Promise<void> {
   const others = (await readRelatedDevices(loginUserId)).filter(({ device_id }) => device_id !== newDeviceId);

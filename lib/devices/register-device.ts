@@ -1,45 +1,50 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { findLoginApp, type LoginApp } from '../login-apps/login-app.ts';
-import type { Platform } from '../login-apps/platforms.ts';
+import { type Platform, platforms } from '../login-apps/platforms.ts';
 import { Refusal } from '../refusal.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
+import { missingKey } from '../validation.ts';
 import { pieceOf } from './pieces.ts';
 
-const field = (name: string) =>
-  v.string(({ input }) => `${name} ${input === undefined ? 'is required' : 'must be a string'}.`);
-
+const tokenText = v.string('device.token must be a string.');
 /** An APNs device token in hexadecimal, of any case; stored in lower case. */
 const iosToken = v.pipe(
-  field('device.token'),
+  v.string(),
   v.regex(/^([0-9a-fA-F]{2}){32,200}$/, 'device.token must be 64 to 400 hexadecimal digits for ios.'),
   v.toLowerCase(),
 );
 /** An FCM registration token: opaque. */
 const androidToken = v.pipe(
-  field('device.token'),
+  v.string(),
   v.regex(/^[\x21-\x7e]{1,4096}$/, 'device.token must be 1 to 4096 visible ASCII characters for android.'),
 );
 
-const hash = 'device must be a JSON object with the fields token and platform.';
+const hashMessage = 'device must be a JSON object with the fields token and platform.';
+const hash = v.custom<object>((value) => value instanceof Object && !Array.isArray(value), hashMessage);
+
+const fields = <const Entries extends v.ObjectEntries>(entries: Entries) =>
+  v.object(entries, (issue) => `device.${missingKey(issue)} is required.`);
 
 /** `{"device": {"token": …, "platform": "ios" | "android"}}`; other fields are ignored. */
 export const registrationRequest = v.object(
   {
     device: v.pipe(
-      v.record(v.string(), v.unknown(), hash),
-      v.variant(
-        'platform',
-        [
-          v.object({ platform: v.literal('ios'), token: iosToken }),
-          v.object({ platform: v.literal('android'), token: androidToken }),
-        ],
-        ({ input }) => `device.platform ${input === undefined ? 'is required' : 'must be ios or android'}.`,
-      ),
+      hash,
+      // First both fields, so that each one that is wrong is named; then what a token is on its platform.
+      fields({
+        platform: v.picklist(platforms, 'device.platform must be ios or android.'),
+        token: tokenText,
+      }),
+      v.variant('platform', [
+        v.object({ platform: v.literal('ios'), token: iosToken }),
+        v.object({ platform: v.literal('android'), token: androidToken }),
+      ]),
     ),
   },
-  ({ input }) => (input instanceof Object ? hash : 'The body must be a JSON object with the field device.'),
+  ({ input }) =>
+    input instanceof Object ? hashMessage : 'The body must be a JSON object with the field device.',
 );
 
 /**

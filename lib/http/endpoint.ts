@@ -1,6 +1,7 @@
 import middy, { type MiddlewareObj } from '@middy/core';
-import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
 import type * as v from 'valibot';
+import { withLogFields } from '../log.ts';
 import type { Refuse } from '../validation.ts';
 import { type Answer, jsonResponse } from './answers.ts';
 import { renderErrors } from './errors.ts';
@@ -32,10 +33,15 @@ interface Endpoint<Caller, Schema extends v.GenericSchema> {
 
 /** The one chain of every endpoint: authenticate, parse, validate, handle, render. */
 export function endpoint<Caller, Schema extends v.GenericSchema>(steps: Endpoint<Caller, Schema>) {
-  return middy<ApiEvent<Caller, v.InferOutput<Schema>>, APIGatewayProxyStructuredResultV2>()
+  const chain = middy<ApiEvent<Caller, v.InferOutput<Schema>>, APIGatewayProxyStructuredResultV2>()
     .use(renderErrors(steps.refuse))
     .use(steps.authenticate)
     .use(steps.parse)
     .use(validate(steps.input, steps.refuse))
     .handler(async (event) => jsonResponse(await steps.handle(event), event.requestContext.requestId));
+
+  return (event: ApiEvent<Caller, v.InferOutput<Schema>>, context: Context) => {
+    const { requestId, routeKey } = event.requestContext;
+    return withLogFields({ request_id: requestId, route: routeKey }, () => chain(event, context));
+  };
 }

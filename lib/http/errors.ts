@@ -1,5 +1,6 @@
-import { describeError, log } from '../log.ts';
+import { logEvent, logFailure } from '../log.ts';
 import { Refusal, type RefusalCode } from '../refusal.ts';
+import { routes } from '../routes.ts';
 import type { Refuse } from '../validation.ts';
 import { type Answer, jsonResponse } from './answers.ts';
 import type { Step } from './endpoint.ts';
@@ -9,6 +10,7 @@ const statuses: Record<RefusalCode, number> = {
   invalid_request: 400,
   invalid_grant: 400,
   unsupported_grant_type: 400,
+  unsupported_token_type: 400,
   invalid_client: 401,
   invalid_token: 401,
   unauthorized: 401,
@@ -34,23 +36,29 @@ export const renderErrors = (refuse: Refuse): Step => ({
     const { requestId } = request.event.requestContext;
     const error = unreadableBody(request.error, refuse) ?? request.error;
     if (error instanceof Refusal) {
-      const challenge = challenges[error.code];
-      request.response = jsonResponse(
-        refusalAnswer(error),
-        requestId,
-        challenge ? { 'www-authenticate': challenge } : {},
-      );
+      logEvent(refusalEvent(request.event.requestContext.routeKey), {
+        error: error.code,
+        reason: error.reason,
+      });
+      request.response = jsonResponse(refusalAnswer(error), requestId);
     } else {
-      log.error('request_failed', { request_id: requestId, error: describeError(error) });
+      logFailure('request_failed', error);
       request.response = jsonResponse(unknownErrorAnswer(requestId), requestId);
     }
   },
 });
 
-const refusalAnswer = ({ code, message, errors }: Refusal): Answer => ({
-  status: statuses[code],
-  body: { error: code, error_description: message, ...(errors && { errors }) },
-});
+const tokenRoute = `${routes['issue-token'].method} ${routes['issue-token'].path}`;
+const refusalEvent = (routeKey: string) => (routeKey === tokenRoute ? 'token_refused' : 'request_refused');
+
+function refusalAnswer({ code, message, errors }: Refusal): Answer {
+  const challenge = challenges[code];
+  return {
+    status: statuses[code],
+    body: { error: code, error_description: message, ...(errors && { errors }) },
+    ...(challenge && { headers: { 'www-authenticate': challenge } }),
+  };
+}
 
 const unknownErrorAnswer = (requestId: string): Answer => ({
   status: 500,

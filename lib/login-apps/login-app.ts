@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { providerIds } from '../providers/identifiers.ts';
-import { storedSecret } from '../secrets.ts';
+import { secretAttributes } from '../secrets.ts';
 import { loginAppPartition } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
@@ -11,7 +11,13 @@ export const loginAppId = v.pipe(v.string(), v.regex(/^la_[\w-]{22}$/));
 
 const clientItem = v.object({
   client_id: v.string(),
-  secrets: v.array(storedSecret),
+  ...secretAttributes,
+  created_at: v.string(),
+});
+const loginAppTokenItem = v.object({
+  token_id: v.string(),
+  name: v.string(),
+  sha256: v.string(),
   created_at: v.string(),
 });
 const providerSettingsItem = v.object({ provider: v.picklist(providerIds), settings: v.looseObject({}) });
@@ -19,6 +25,7 @@ const mobileApplicationItem = v.object({ platform: v.picklist(platforms) });
 const loginAppItem = v.object({ login_app_id: v.string(), name: v.string(), created_at: v.string() });
 
 export type LoginAppClient = v.InferOutput<typeof clientItem>;
+export type StoredLoginAppToken = v.InferOutput<typeof loginAppTokenItem>;
 export type StoredProviderSettings = v.InferOutput<typeof providerSettingsItem>['settings'];
 
 /** An application whose people log in, with everything that belongs to it: its whole partition, in one read. */
@@ -27,6 +34,8 @@ export interface LoginApp extends v.InferOutput<typeof loginAppItem> {
   /** By provider identifier; secrets in it are encrypted. */
   providers: Map<string, StoredProviderSettings>;
   mobileApplications: Set<Platform>;
+  /** Long-lived Login App Tokens by their ids. */
+  tokens: Map<string, StoredLoginAppToken>;
 }
 
 /** The Login App from the table, or undefined when there is none. An id of another form is not looked up. */
@@ -43,6 +52,7 @@ export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
     providers: new Map(
       members('PROVIDER', providerSettingsItem).map((item) => [item.provider, item.settings]),
     ),
+    tokens: new Map(members('LOGIN_APP_TOKEN', loginAppTokenItem).map((token) => [token.token_id, token])),
     mobileApplications: new Set(
       members('MOBILE_APPLICATION', mobileApplicationItem).map(({ platform }) => platform),
     ),

@@ -1,7 +1,7 @@
 import { timestamp } from '../clock.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
 import { encryptSecrets } from '../providers/settings-encryption.ts';
-import { newId, newSecret, storeSecret } from '../secrets.ts';
+import { firstSecret, newId, newSecret } from '../secrets.ts';
 import { deleteItem, putItem, putNewItem } from '../storage/items.ts';
 import { clientKey, loginAppKey, mobileApplicationKey, providerSettingsKey } from '../storage/keys.ts';
 import type { Platform } from './platforms.ts';
@@ -22,7 +22,7 @@ export async function createClient(
   await putNewItem({
     ...clientKey(loginAppId, client_id),
     client_id,
-    secrets: [storeSecret(client_secret)],
+    ...firstSecret(client_secret),
     created_at: timestamp(),
   });
   return { client_id, client_secret };

@@ -1,7 +1,8 @@
+import { logEvent } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
 import { Refusal } from '../refusal.ts';
-import { endSession, newSession, putSession, type Session } from '../tokens/sessions.ts';
+import { newSession, putSession, type Session, takeBackSession } from '../tokens/sessions.ts';
 import { loginUserIdOf, recordLogin } from './login-user.ts';
 
 /**
@@ -22,7 +23,8 @@ export async function logIn(
     putSession(session),
   ]);
   if (outcome === 'blocked') {
-    await endSession(login_user_id, session.session_id);
+    await takeBackSession(session);
+    logEvent('login_user_refused', { login_user_id });
     throw new Refusal('invalid_grant', 'This person is blocked.', { reason: 'login_user_blocked' });
   }
   return session;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { readItems, updateItem } from '../storage/items.ts';
+import { deleteItem, readItem, readItems, updateItem } from '../storage/items.ts';
 import { hashOf, loginUserKey, sessionKey } from '../storage/keys.ts';
 import { type Session, session } from '../tokens/sessions.ts';
 
@@ -66,3 +66,11 @@ export async function setBlocked(loginUserId: string, blocked: boolean): Promise
   });
   return done;
 }
+
+export async function readLoginUser(loginUserId: string): Promise<LoginUser | undefined> {
+  const item = await readItem(loginUserKey(loginUserId));
+  return item && v.parse(loginUser, item);
+}
+
+export const deleteLoginUser = (loginUserId: string): Promise<boolean> =>
+  deleteItem(loginUserKey(loginUserId));

@@ -1,6 +1,7 @@
 import { actorTypes, reviewStatuses } from '../access-requests/event.ts';
 import { platforms } from '../login-apps/platforms.ts';
 import { providerIds } from '../providers/identifiers.ts';
+import { presetNames } from '../providers/presets.ts';
 
 /** What one flag takes. */
 export interface Flag {
@@ -24,6 +25,8 @@ const accessRequest = { kind: 'integer', help: 'The id of the access request' } 
 const loginUser = { kind: 'text', help: 'The id of the Login User (lu_…), the sub of their tokens' } as const;
 const provider = { kind: 'choice', of: providerIds, help: 'The provider' } as const;
 const platform = { kind: 'choice', of: platforms, help: 'The platform' } as const;
+const client = { kind: 'text', help: 'The client id (la_….c_…)' } as const;
+const secret = { kind: 'text', help: 'The id of the secret (sec_…)' } as const;
 const name = { kind: 'text', help: 'A name to know it by' } as const;
 const event = {
   'access-request': accessRequest,
@@ -35,18 +38,39 @@ const event = {
 export const commandTable = {
   accounts: {
     create: { summary: 'Create an account; its secret is shown this once', flags: { name } },
+    rotate: {
+      summary: 'Give an account a new secret; the old one is valid until it is revoked',
+      flags: { account },
+    },
+    revoke: { summary: 'Revoke a secret of an account', flags: { account, secret } },
   },
   'login-apps': {
     create: { summary: 'Create a Login App', flags: { name } },
+    'tokens create': {
+      summary: 'Create a long-lived Login App Token to ship inside an app; it is shown this once',
+      flags: { 'login-app': loginApp, name },
+    },
+    'tokens list': {
+      summary: 'List the long-lived Login App Tokens of a Login App',
+      flags: { 'login-app': loginApp },
+    },
+    'tokens revoke': {
+      summary: 'Revoke a long-lived Login App Token; it ends within 30 seconds',
+      flags: { 'login-app': loginApp, token: { kind: 'text', help: 'The id of the token (t_…)' } },
+    },
   },
   clients: {
     create: {
       summary: 'Create a client of a Login App; its secret is shown this once',
       flags: { 'login-app': loginApp },
     },
+    rotate: {
+      summary: 'Give a client a new secret; the old one is valid until it is revoked',
+      flags: { 'login-app': loginApp, client },
+    },
     revoke: {
-      summary: 'Revoke a client; its secret and its Login App Tokens end within 30 seconds',
-      flags: { 'login-app': loginApp, client: { kind: 'text', help: 'The client id' } },
+      summary: 'Revoke a client with its Login App Tokens, or one of its secrets; it ends within 30 seconds',
+      flags: { 'login-app': loginApp, client, secret: { ...secret, optional: true } },
     },
   },
   'mobile-applications': {
@@ -62,8 +86,22 @@ export const commandTable = {
       flags: {
         'login-app': loginApp,
         provider,
-        settings: { kind: 'json', help: 'A JSON file with the provider settings' },
+        settings: { kind: 'json', help: 'A JSON file with the provider settings', optional: true },
+        preset: {
+          kind: 'choice',
+          of: presetNames,
+          help: 'Or: the settings of a well-known provider',
+          optional: true,
+        },
+        'app-id': { kind: 'text', help: 'For a preset: our app ids there, joined by commas', optional: true },
+        'app-secret': { kind: 'text', help: 'For a preset: the secret of our app there', optional: true },
+        'redirect-uri': { kind: 'text', help: 'For a preset: where codes are sent to', optional: true },
+        tenant: { kind: 'text', help: 'For the preset microsoft: the id of the directory', optional: true },
       },
+    },
+    check: {
+      summary: 'Call a provider as it is set up, and say what is wrong',
+      flags: { 'login-app': loginApp, provider },
     },
     show: {
       summary: 'Show the provider settings of a Login App, secrets masked',
@@ -122,6 +160,12 @@ export const commandTable = {
   'login-users': {
     block: { summary: 'Let a Login User in no more', flags: { 'login-user': loginUser } },
     unblock: { summary: 'Let a blocked Login User in again', flags: { 'login-user': loginUser } },
+    sessions: { summary: 'List the sessions of a Login User', flags: { 'login-user': loginUser } },
+    logout: { summary: 'End all sessions of a Login User', flags: { 'login-user': loginUser } },
+    delete: {
+      summary: 'Delete a Login User with their sessions and the relations of their devices',
+      flags: { 'login-user': loginUser },
+    },
   },
 } as const satisfies Record<string, Record<string, Command>>;
 

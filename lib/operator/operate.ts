@@ -1,4 +1,4 @@
-import { describeError, log } from '../log.ts';
+import { logEvent, logFailure } from '../log.ts';
 import { Refusal } from '../refusal.ts';
 import { type Command, commandTable, type OperatorAnswer, type OperatorCall } from './command-table.ts';
 import {
@@ -48,14 +48,38 @@ export async function operate({ noun, verb, flags }: OperatorCall): Promise<Oper
   if (!command || !run) return { error: 'There is no such command.' };
   const problems = flagProblems(command, flags);
   if (problems.length > 0) return { error: `${noun} ${verb}: ${problems.join('; ')}.` };
+  const told = { command: `${noun} ${verb}`, ...idsOf(flags) };
   try {
-    return { result: await run(flags) };
+    const result = await run(flags);
+    logEvent('operator_command', told);
+    return { result };
   } catch (error) {
-    if (error instanceof Refusal) return { error: error.message };
-    log.error('operator_command_failed', { command: `${noun} ${verb}`, error: describeError(error) });
+    if (error instanceof Refusal) {
+      logEvent('operator_command_refused', told);
+      return { error: error.message };
+    }
+    logFailure('operator_command_failed', error, told);
     return { error: 'The command failed; the log of the operator function tells why.' };
   }
 }
+
+/** The flags that name something of ours; names, comments and settings stay out of the log. */
+const idsOf = (flags: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(flags)
+      .filter(([name]) => loggedFlags.includes(name))
+      .map(([name, value]) => [name.replaceAll('-', '_'), value]),
+  );
+const loggedFlags = [
+  'login-app',
+  'client',
+  'provider',
+  'platform',
+  'account',
+  'access-request',
+  'login-user',
+  'session',
+];
 
 const member = <Member>(table: Record<string, Record<string, unknown>>, noun: string, verb: string) =>
   (Object.hasOwn(table, noun) && Object.hasOwn(table[noun] ?? {}, verb) ? table[noun]?.[verb] : undefined) as

@@ -1,7 +1,10 @@
 import { ProviderFailure } from './provider-failure.ts';
+import { rejected } from './rejected.ts';
 
 /** Milliseconds for all calls of one verification together. */
 export const verificationTimeout = 3_000;
+/** What servers answer when a credential makes the request too long for them. @see RFC 9110 section 15.5, RFC 6585 section 5 */
+const tooLongStatuses = [413, 414, 431];
 /** The most bytes of an answer that are read, after decompression. */
 const mostBytes = 64 * 1024;
 
@@ -15,8 +18,10 @@ export interface ProviderAnswer {
 interface ProviderCall {
   url: string;
   headers?: Record<string, string>;
-  /** Posted as a form; without one the call is a GET. */
+  /** Posted as a form; without this or `json` the call is a GET. */
   form?: Record<string, string>;
+  /** Posted as JSON. */
+  json?: unknown;
   signal: AbortSignal;
 }
 
@@ -27,11 +32,22 @@ export const verificationDeadline = (): AbortSignal => AbortSignal.timeout(verif
  * One call to an address of the settings. Follows no redirect, reads at most 64 KiB, ends with the deadline.
  * @throws ProviderFailure when there is no usable answer; answers of 4xx are returned
  */
-export async function callProvider({ url, headers, form, signal }: ProviderCall): Promise<ProviderAnswer> {
+export async function callProvider({
+  url,
+  headers,
+  form,
+  json,
+  signal,
+}: ProviderCall): Promise<ProviderAnswer> {
   try {
     const response = await fetch(url, {
-      headers: { accept: 'application/json', ...headers },
+      headers: {
+        accept: 'application/json',
+        ...(json !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
       ...(form && { method: 'POST', body: new URLSearchParams(form) }),
+      ...(json !== undefined && { method: 'POST', body: JSON.stringify(json) }),
       redirect: 'manual',
       signal,
     });
@@ -40,10 +56,21 @@ export async function callProvider({ url, headers, form, signal }: ProviderCall)
     if (status === 429 || status >= 500) {
       throw await givenUp(response, new ProviderFailure('unexpected_status', url, String(status)));
     }
-    return { status, body: parsed(await readText(response, url), status, url) };
+    return { status, body: parsed(response, await readText(response, url), url) };
   } catch (error) {
     throw error instanceof ProviderFailure ? error : connectionFailure(error, url);
   }
+}
+
+/**
+ * A call that presents a person's credential.
+ * @throws ProviderFailure
+ * @throws Refusal when the credential is too long for the provider
+ */
+export async function presentCredential(call: ProviderCall): Promise<ProviderAnswer> {
+  const answer = await callProvider(call);
+  if (tooLongStatuses.includes(answer.status)) throw rejected('credential_too_long');
+  return answer;
 }
 
 /** Calls with credentials in HTTP Basic, form-encoded. @see RFC 6749 section 2.3.1 */
@@ -67,14 +94,18 @@ async function readText(response: Response, url: string): Promise<string> {
   return text + decoder.decode();
 }
 
-function parsed(text: string, status: number, url: string): unknown {
+function parsed({ status, headers }: Response, text: string, url: string): unknown {
   try {
-    return JSON.parse(text);
+    if (isJson(headers.get('content-type') ?? '')) return JSON.parse(text);
   } catch {
-    if (status >= 400) return undefined;
-    throw new ProviderFailure('answer_not_json', url);
+    // What says that it is JSON, and is not, is like what does not say so.
   }
+  if (status >= 400) return undefined;
+  throw new ProviderFailure('answer_not_json', url);
 }
+
+/** @see RFC 6839 section 3.1 for the suffix */
+const isJson = (contentType: string): boolean => /^application\/([\w.+-]+\+)?json *(;|$)/i.test(contentType);
 
 async function givenUp(response: Response, failure: ProviderFailure): Promise<ProviderFailure> {
   await response.body?.cancel();

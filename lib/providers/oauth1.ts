@@ -2,11 +2,11 @@ import { createHmac } from 'node:crypto';
 import OAuth from 'oauth-1.0a';
 import { epochSeconds } from '../clock.ts';
 import { newId } from '../secrets.ts';
-import { callProvider, verificationDeadline } from './call-provider.ts';
+import { presentCredential, verificationDeadline } from './call-provider.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import { plausible, rejected } from './rejected.ts';
 import type { OAuth1Settings } from './settings.ts';
-import { subjectAt } from './subject.ts';
+import { requiredSubject } from './subject.ts';
 
 /** An OAuth 1.0 access token with its secret. */
 export interface OAuth1Token {
@@ -26,16 +26,14 @@ export async function verifyOAuth1(
 ): Promise<string> {
   const { verify_url: url, subject_field } = settings;
   const credential = { key: plausible(token), secret: plausible(secret) };
-  const { status, body } = await callProvider({
+  const { status, body } = await presentCredential({
     url,
     headers: { authorization: authorizationHeader(settings, 'GET', url, credential) },
     signal: verificationDeadline(),
   });
   if ([401, 403].includes(status)) throw rejected('verification_refused');
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
-  const subject = subjectAt(body, subject_field);
-  if (!subject) throw new ProviderFailure('unexpected_answer', url, `no usable ${subject_field}`);
-  return subject;
+  return requiredSubject(body, url, subject_field);
 }
 
 /**
@@ -57,5 +55,9 @@ export function authorizationHeader(
   });
   oauth.getNonce = () => fixed.nonce;
   oauth.getTimeStamp = () => fixed.timestamp;
-  return oauth.toHeader(oauth.authorize({ url, method }, token)).Authorization;
+  // The library would sign the query's names as they stand in the address; RFC 5849 section 3.4.1.3.1 decodes them first.
+  const { origin, pathname, searchParams } = new URL(url);
+  const names = [...new Set(searchParams.keys())];
+  const data = Object.fromEntries(names.map((name) => [name, searchParams.getAll(name)]));
+  return oauth.toHeader(oauth.authorize({ url: `${origin}${pathname}`, method, data }, token)).Authorization;
 }

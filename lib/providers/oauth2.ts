@@ -1,9 +1,9 @@
-import { epochSeconds } from '../clock.ts';
-import { basicAuthorization, callProvider, verificationDeadline } from './call-provider.ts';
+import { appCheck } from './app-check.ts';
+import { basicAuthorization, presentCredential, verificationDeadline } from './call-provider.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import { plausible, rejected } from './rejected.ts';
-import type { CodeExchange, IntrospectionCheck, OAuth2Settings, TokenInfoCheck } from './settings.ts';
-import { fieldAt, subjectAt } from './subject.ts';
+import type { CodeExchange, OAuth2Settings } from './settings.ts';
+import { fieldAt, requiredSubject } from './subject.ts';
 
 /** Who holds an OAuth 2.0 access token that was issued to our app. @throws Refusal, ProviderFailure */
 export function verifyOAuth2(settings: OAuth2Settings, accessToken: string): Promise<string> {
@@ -44,90 +44,28 @@ async function subjectOf(settings: OAuth2Settings, token: string, signal: AbortS
 
 async function userInfo({ user_info }: OAuth2Settings, token: string, signal: AbortSignal): Promise<string> {
   const { url, subject_field, subject_type } = user_info;
-  const { status, body } = await callProvider({ url, headers: { authorization: `Bearer ${token}` }, signal });
-  if ([400, 401, 403].includes(status)) throw rejected('user_info_refused');
-  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
-  const subject = subjectAt(body, subject_field, subject_type);
-  if (!subject) throw new ProviderFailure('unexpected_answer', url, `no usable ${subject_field}`);
-  return subject;
-}
-
-/** The person whom the app check tells of, where it does. */
-function appCheck(settings: OAuth2Settings, token: string, signal: AbortSignal): Promise<string | undefined> {
-  const { app_check, user_info } = settings;
-  if (app_check.method === 'token_info')
-    return checkTokenInfo(app_check, token, signal, user_info.subject_type);
-  return introspect(app_check, token, signal, user_info.subject_field === 'sub');
-}
-
-/** @see RFC 7662 section 2 */
-async function introspect(
-  { url, client_id, client_secret, audiences }: IntrospectionCheck,
-  token: string,
-  signal: AbortSignal,
-  tellsSubject: boolean,
-): Promise<string | undefined> {
-  const { status, body } = await callProvider({
+  const { status, body } = await presentCredential({
     url,
-    form: { token, token_type_hint: 'access_token' },
-    headers: { authorization: basicAuthorization(client_id, client_secret) },
+    headers: { authorization: `Bearer ${token}` },
     signal,
   });
-  if (status === 401) throw new ProviderFailure('refused_our_credentials', url);
-  const active = fieldAt(body, 'active');
-  if (status !== 200 || typeof active !== 'boolean')
-    throw new ProviderFailure('unexpected_answer', url, String(status));
-  if (!active) throw rejected('token_inactive');
-  // `client_id` says who got the token, `aud` where it may be used; the second counts only without the first.
-  const issuedTo = fieldAt(body, 'client_id') ?? fieldAt(body, 'aud');
-  if (!isOneOf(audiences, issuedTo)) throw rejected('issued_to_another_app');
-  refuseExpired(fieldAt(body, 'exp'));
-  return tellsSubject ? subjectAt(body, 'sub') : undefined;
-}
-
-async function checkTokenInfo(
-  settings: TokenInfoCheck,
-  token: string,
-  signal: AbortSignal,
-  subjectType: 'string' | 'integer',
-): Promise<string | undefined> {
-  const { token_parameter, app_token_parameter, app_token_secret, valid_field, subject_field } = settings;
-  const url = new URL(settings.url);
-  url.searchParams.set(token_parameter, token);
-  if (app_token_parameter && app_token_secret) url.searchParams.set(app_token_parameter, app_token_secret);
-  const { status, body } = await callProvider({ url: url.href, signal });
-  if ([400, 401].includes(status) && !app_token_secret) throw rejected('token_info_refused');
-  if (status !== 200) throw new ProviderFailure('unexpected_status', settings.url, String(status));
-  if (valid_field && fieldAt(body, valid_field) !== true) throw rejected('token_invalid');
-  if (!isOneOf(settings.audiences, fieldAt(body, settings.audience_field)))
-    throw rejected('issued_to_another_app');
-  refuseExpired(fieldAt(body, 'exp'));
-  return subject_field ? requiredSubject(body, subject_field, subjectType, settings.url) : undefined;
-}
-
-function requiredSubject(body: unknown, path: string, type: 'string' | 'integer', url: string): string {
-  const subject = subjectAt(body, path, type);
-  if (!subject) throw new ProviderFailure('unexpected_answer', url, `no usable ${path}`);
-  return subject;
-}
-
-const isOneOf = (audiences: string[], issuedTo: unknown): boolean =>
-  [issuedTo].flat().some((app) => typeof app === 'string' && audiences.includes(app));
-
-function refuseExpired(exp: unknown): void {
-  if (typeof exp === 'number' && exp <= epochSeconds()) throw rejected('token_expired');
+  if ([400, 401, 403].includes(status)) throw rejected('user_info_refused');
+  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
+  return requiredSubject(body, url, subject_field, subject_type);
 }
 
 async function exchangeCode(exchange: CodeExchange, code: string, signal: AbortSignal): Promise<string> {
-  const { token_url: url, client_id, client_secret, redirect_uri } = exchange;
-  const { status, body } = await callProvider({
+  const { token_url: url, client_id, client_secret, redirect_uri, client_authentication } = exchange;
+  const parameters = { grant_type: 'authorization_code', code, redirect_uri };
+  const { status, body } = await presentCredential({
     url,
-    form: { grant_type: 'authorization_code', code, redirect_uri },
-    headers: { authorization: basicAuthorization(client_id, client_secret) },
+    ...(client_authentication === 'basic'
+      ? { form: parameters, headers: { authorization: basicAuthorization(client_id, client_secret) } }
+      : { form: { ...parameters, client_id, client_secret } }),
     signal,
   });
-  const error = fieldAt(body, 'error');
-  if (error === 'invalid_grant') throw rejected('code_refused');
+  const error = fieldAt(body, exchange.error_field);
+  if (exchange.refused_errors.includes(String(error))) throw rejected('code_refused');
   if (status === 401 || error === 'invalid_client') throw new ProviderFailure('refused_our_credentials', url);
   const token = fieldAt(body, 'access_token');
   if (status !== 200 || typeof token !== 'string') {

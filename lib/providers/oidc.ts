@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../clock.ts';
 import { equalInConstantTime } from '../secrets.ts';
-import { verificationDeadline } from './call-provider.ts';
 import { issuerKey } from './issuer-keys.ts';
 import { plausible, rejected } from './rejected.ts';
 import type { OidcSettings } from './settings.ts';
@@ -53,20 +52,15 @@ async function verifiedIdToken(
   { issuer, audiences }: OidcSettings,
   idToken: string,
 ): Promise<{ payload: JWTPayload; alg: string }> {
-  const signal = verificationDeadline();
   try {
-    const { payload, protectedHeader } = await jwtVerify(
-      idToken,
-      (header) => issuerKey(issuer, header, signal),
-      {
-        algorithms,
-        issuer,
-        audience: audiences,
-        clockTolerance: leeway,
-        requiredClaims: ['exp', 'iat', 'sub'],
-        currentDate: clock.now(),
-      },
-    );
+    const { payload, protectedHeader } = await jwtVerify(idToken, (header) => issuerKey(issuer, header), {
+      algorithms,
+      issuer,
+      audience: audiences,
+      clockTolerance: leeway,
+      requiredClaims: ['exp', 'iat', 'sub'],
+      currentDate: clock.now(),
+    });
     if (!/^(jwt)?$/i.test(protectedHeader.typ ?? '')) throw rejected('not_an_id_token');
     return { payload, alg: protectedHeader.alg };
   } catch (error) {

@@ -25,7 +25,9 @@ export async function decryptSecrets(settings: object, place: SettingsPlace): Pr
     const [keyId, encoded = ''] = text.split('.');
     if (keyId !== id) throw new Error('The provider settings are encrypted with a key that is gone.');
     const bytes = Buffer.from(encoded, 'base64url');
-    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+    const nonce = bytes.subarray(0, 12);
+    // A tag that was cut short is refused.
+    const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: 16 })
       .setAAD(additionalData(place, path))
       .setAuthTag(bytes.subarray(-16));
     return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8');

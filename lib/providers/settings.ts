@@ -20,6 +20,8 @@ const audiences = v.pipe(
   v.minLength(1, 'must name at least one app id'),
 );
 
+const statuses = v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses');
+
 /** A field of a JSON answer; dots lead into objects: `data.app_id`. */
 const fieldPath = v.pipe(
   text,
@@ -52,6 +54,13 @@ const tokenInfo = v.strictObject({
   /** The query parameter that carries our app's own credential, where the provider wants one. */
   app_token_parameter: v.optional(text),
   app_token_secret: v.optional(text),
+  /** How the token is sent: in the query of a GET, or in the JSON body of a POST. */
+  send_token_as: v.optional(v.picklist(['query', 'json'], 'must be query or json'), 'query'),
+  /** Our app's credentials for HTTP Basic, where the provider wants them. */
+  client_id: v.optional(text),
+  client_secret: v.optional(text),
+  /** The statuses that say no to the token; all others but 200 say nothing about it. @default 400 and 401, without an app credential */
+  refused_statuses: v.optional(statuses),
   /** Where the answer has the app id that the token was issued to. */
   audience_field: fieldPath,
   /** Where the answer says true for a valid token, where it does. */
@@ -66,6 +75,11 @@ const authorizationCode = v.strictObject({
   client_id: text,
   client_secret: text,
   redirect_uri: text,
+  /** Where our credentials go (RFC 6749 section 2.3.1). */
+  client_authentication: v.optional(v.picklist(['basic', 'form'], 'must be basic or form'), 'basic'),
+  /** Where an error answer has its code, and the codes that say no to the code that was sent. */
+  error_field: v.optional(fieldPath, 'error'),
+  refused_errors: v.optional(v.array(text, 'must be a list of error codes'), ['invalid_grant']),
 });
 
 const oauth2Settings = v.strictObject({
@@ -89,6 +103,12 @@ const oidcSettings = v.strictObject({ issuer: providerUrl, audiences });
 
 /** What an operator sets for each protocol family. Settings without an app check do not exist. */
 export const settingsSchemas = { oauth2: oauth2Settings, oauth1: oauth1Settings, oidc: oidcSettings };
+
+/** Stored settings as their family's schema says. @throws ValiError for others, which `checkSettings` lets nobody store */
+export const parseSettings = <Family extends ProviderFamily>(
+  family: Family,
+  settings: object,
+): v.InferOutput<(typeof settingsSchemas)[Family]> => v.parse(settingsSchemas[family], settings);
 
 export type OAuth2Settings = v.InferOutput<typeof oauth2Settings>;
 export type OAuth1Settings = v.InferOutput<typeof oauth1Settings>;

@@ -1,3 +1,5 @@
+import { ProviderFailure } from './provider-failure.ts';
+
 /** The longest subject that is stored, in characters; OpenID Connect allows 255. */
 const longestSubject = 255;
 
@@ -14,7 +16,7 @@ export function fieldAt(answer: unknown, path: string): unknown {
 
 /**
  * The person's id in an answer, as text; undefined when it is missing, of the other type or of no usable
- * size. An integer that JSON readers round is no id: two people could share it.
+ * size, or no text (half of a surrogate pair), which no store keeps. An integer that JSON readers round is no id: two people could share it.
  */
 export function subjectAt(
   answer: unknown,
@@ -23,5 +25,18 @@ export function subjectAt(
 ): string | undefined {
   const value = fieldAt(answer, path);
   if (type === 'integer') return Number.isSafeInteger(value) ? String(value) : undefined;
-  return typeof value === 'string' && value.length > 0 && value.length <= longestSubject ? value : undefined;
+  if (typeof value !== 'string' || !value.isWellFormed()) return undefined;
+  return value.length > 0 && value.length <= longestSubject ? value : undefined;
+}
+
+/** The same, where an answer without one is none. @throws ProviderFailure */
+export function requiredSubject(
+  answer: unknown,
+  url: string,
+  path: string,
+  type?: 'string' | 'integer',
+): string {
+  const subject = subjectAt(answer, path, type);
+  if (subject === undefined) throw new ProviderFailure('unexpected_answer', url, `no usable ${path}`);
+  return subject;
 }

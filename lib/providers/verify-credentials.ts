@@ -1,11 +1,10 @@
-import * as v from 'valibot';
 import { findLoginApp, type LoginApp } from '../login-apps/login-app.ts';
 import { Refusal } from '../refusal.ts';
 import { type ProviderId, providerFamilies } from './identifiers.ts';
 import { verifyOAuth1 } from './oauth1.ts';
 import { verifyOAuth2, verifyOAuth2Code } from './oauth2.ts';
 import { verifyOidc } from './oidc.ts';
-import { settingsSchemas } from './settings.ts';
+import { parseSettings } from './settings.ts';
 import { decryptSecrets } from './settings-encryption.ts';
 
 /** A credential, by the names of the request's parameters. */
@@ -28,14 +27,14 @@ export async function verifyCredentials(
   const settings = await settingsOf(loginApp, provider);
   switch (providerFamilies[provider]) {
     case 'oauth2':
-      return verifyOAuth2(v.parse(settingsSchemas.oauth2, settings), access_token);
+      return verifyOAuth2(parseSettings('oauth2', settings), access_token);
     case 'oauth1':
-      return verifyOAuth1(v.parse(settingsSchemas.oauth1, settings), {
+      return verifyOAuth1(parseSettings('oauth1', settings), {
         token: access_token,
         secret: access_secret,
       });
     case 'oidc':
-      return verifyOidc(v.parse(settingsSchemas.oidc, settings), {
+      return verifyOidc(parseSettings('oidc', settings), {
         idToken: id_token,
         accessToken: access_token || undefined,
       });
@@ -48,7 +47,7 @@ export async function verifyAuthorizationCode(
   provider: ProviderId,
   code: string,
 ): Promise<string> {
-  const settings = v.parse(settingsSchemas.oauth2, await settingsOf(loginApp, provider));
+  const settings = parseSettings('oauth2', await settingsOf(loginApp, provider));
   if (!settings.authorization_code) throw notSetUp(provider);
   return verifyOAuth2Code(settings, settings.authorization_code, code);
 }

@@ -35,17 +35,26 @@ export const mobileApplicationKey = (loginAppId: string, platform: string): Key 
   pk: loginAppPartition(loginAppId),
   sk: `MOBILE_APPLICATION#${platform}`,
 });
+/** `LOGIN_APP#la_9hX… / LOGIN_APP_TOKEN#t_Gm0…` */
+export const loginAppTokenKey = (loginAppId: string, tokenId: string): Key => ({
+  pk: loginAppPartition(loginAppId),
+  sk: `LOGIN_APP_TOKEN#${tokenId}`,
+});
 
+/** `LOGIN_USER#lu_5nQ…`: a Login User with their sessions. */
+export const loginUserPartition = (loginUserId: string): string => `LOGIN_USER#${loginUserId}`;
 /** `LOGIN_USER#lu_5nQ… / LOGIN_USER` */
 export const loginUserKey = (loginUserId: string): Key => ({
-  pk: `LOGIN_USER#${loginUserId}`,
+  pk: loginUserPartition(loginUserId),
   sk: 'LOGIN_USER',
 });
 /** `LOGIN_USER#lu_5nQ… / SESSION#s_b2F…` */
 export const sessionKey = (loginUserId: string, sessionId: string): Key => ({
-  pk: `LOGIN_USER#${loginUserId}`,
-  sk: `SESSION#${sessionId}`,
+  pk: loginUserPartition(loginUserId),
+  sk: `${sessionPrefix}${sessionId}`,
 });
+/** What the sort keys of sessions begin with. */
+export const sessionPrefix = 'SESSION#';
 
 /** `DEVICE#d_kP0… / DEVICE` */
 export const deviceKey = (deviceId: string): Key => ({ pk: `DEVICE#${deviceId}`, sk: 'DEVICE' });
@@ -94,6 +103,9 @@ export const ordinalOf = (sortKey: string): number => Number(sortKey.slice(-16))
 
 /** `SIGNING_KEYS / PUBLIC` */
 export const publicSigningKeysKey = (): Key => ({ pk: 'SIGNING_KEYS', sk: 'PUBLIC' });
+
+/** `ISSUER#Zx9… / KEYS`: the keys of an identity provider, by the hash of its issuer. */
+export const issuerKeysKey = (issuer: string): Key => ({ pk: `ISSUER#${hashOf(issuer)}`, sk: 'KEYS' });
 
 /** `DEVICES_OF#lu_5nQ…`: the devices of a Login User in the index `by_list`, in the order of when they were last seen. */
 export const devicesOfLoginUserList = (loginUserId: string): string => `DEVICES_OF#${loginUserId}`;

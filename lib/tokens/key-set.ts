@@ -17,14 +17,19 @@ export type PublicJwk = v.InferOutput<typeof publicJwk>;
 export const privateJwk = v.object({ ...publicJwk.entries, d: v.string() });
 export type PrivateJwk = v.InferOutput<typeof privateJwk>;
 
-/** A key that signs no more, kept for the tokens it has signed. */
-const previousKey = v.object({ key: publicJwk, /** Epoch seconds. */ keep_until: v.number() });
+/** A key as it is published. One that signs no more is kept for as long as the tokens it signed are valid. */
+export const publishedKey = v.object({
+  key: publicJwk,
+  /** Epoch seconds; absent for keys that sign, or will. */
+  keep_until: v.optional(v.number()),
+});
+export type PublishedKey = v.InferOutput<typeof publishedKey>;
 
 /** The signing keys as the secret holds them. `next` is published one period before it signs. */
 export const keySet = v.object({
   next: privateJwk,
   current: privateJwk,
-  previous: v.array(previousKey),
+  previous: v.array(publishedKey),
 });
 export type KeySet = v.InferOutput<typeof keySet>;
 
@@ -36,8 +41,11 @@ export const newKeySet = async (): Promise<KeySet> => ({
 });
 
 /** What may be known of a key set: every key that a valid token can be signed with, without private parts. */
-export const publicKeysOf = ({ next, current, previous }: KeySet): PublicJwk[] =>
-  [current, next, ...previous.map(({ key }) => key)].map((key) => v.parse(publicJwk, key));
+export const publishedKeysOf = ({ next, current, previous }: KeySet): PublishedKey[] => [
+  { key: v.parse(publicJwk, current) },
+  { key: v.parse(publicJwk, next) },
+  ...previous,
+];
 
 export async function newSigningKey(): Promise<PrivateJwk> {
   const { privateKey } = await generateKeyPair('ES256', { extractable: true });

@@ -1,16 +1,19 @@
 import { importJWK } from 'jose';
 import * as v from 'valibot';
-import { clock } from '../clock.ts';
+import { clock, epochSeconds } from '../clock.ts';
 import { putItem, readItem } from '../storage/items.ts';
 import { publicSigningKeysKey } from '../storage/keys.ts';
-import { type PublicJwk, publicJwk } from './key-set.ts';
+import { type PublicJwk, type PublishedKey, publishedKey } from './key-set.ts';
 
 /** Milliseconds for which a warm function uses the keys it has read. */
 const freshFor = 5 * 60_000;
 /** Milliseconds between two reads that unknown key ids can cause. */
 const coolDown = 10_000;
 
-let remembered: { keys: PublicJwk[]; readAt: number } | undefined;
+let remembered: { keys: PublishedKey[]; readAt: number } | undefined;
+
+/** Every key that a valid access token can be signed with. */
+export const publicKeys = (): Promise<PublicJwk[]> => keysReadWithin(freshFor);
 
 /** The public key of a key id; one that is not known is looked for in the table at once, but not again and again. */
 export async function publicKey(kid: string): Promise<Awaited<ReturnType<typeof importJWK>> | undefined> {
@@ -19,19 +22,22 @@ export async function publicKey(kid: string): Promise<Awaited<ReturnType<typeof 
   return jwk && importJWK(jwk);
 }
 
-/** The public signing keys as the table has them now. */
-export async function readPublicKeys(): Promise<PublicJwk[]> {
+/** The published keys as the table has them now. */
+export async function readPublishedKeys(): Promise<PublishedKey[]> {
   const item = await readItem(publicSigningKeysKey());
-  return v.parse(v.array(publicJwk), item?.keys ?? []);
+  return v.parse(v.array(publishedKey), item?.keys ?? []);
 }
 
 /** Makes the public keys known to all verifying functions. */
-export const publishKeys = (keys: PublicJwk[]): Promise<void> => putItem({ ...publicSigningKeysKey(), keys });
+export const publishKeys = (keys: PublishedKey[]): Promise<void> =>
+  putItem({ ...publicSigningKeysKey(), keys });
 
 async function keysReadWithin(milliseconds: number): Promise<PublicJwk[]> {
   const now = clock.now().getTime();
   if (!remembered || now - remembered.readAt >= milliseconds) {
-    remembered = { keys: await readPublicKeys(), readAt: now };
+    remembered = { keys: await readPublishedKeys(), readAt: now };
   }
-  return remembered.keys;
+  return remembered.keys
+    .filter(({ keep_until }) => keep_until === undefined || keep_until > epochSeconds())
+    .map(({ key }) => key);
 }

@@ -1,10 +1,11 @@
 import { CompactSign, compactVerify, importJWK } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
+import { logEvent } from '../log.ts';
 import { makeCurrent, putPendingSecret, readPendingSecret, readSecret } from '../storage/secrets.ts';
 import { accessTokenLifetime } from './access-token.ts';
-import { type KeySet, keySet, newKeySet, newSigningKey, publicJwk, publicKeysOf } from './key-set.ts';
-import { publishKeys, readPublicKeys } from './public-keys.ts';
+import { type KeySet, keySet, newKeySet, newSigningKey, publicJwk, publishedKeysOf } from './key-set.ts';
+import { publishKeys, readPublishedKeys } from './public-keys.ts';
 import { signingKeyFreshFor } from './signing-key.ts';
 
 /** What Secrets Manager calls a rotation function with, four times per rotation. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
@@ -29,23 +30,26 @@ const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>>
 
   /** Publishes its public keys, so that every token it will sign can be verified before it signs one. */
   async setSecret(step) {
-    await publishKeys(publicKeysOf(await pendingKeySet(step)));
+    await publishKeys(publishedKeysOf(await pendingKeySet(step)));
   },
 
   /** Signs with the prepared key and verifies with what was published. */
   async testSecret(step) {
     const { current } = await pendingKeySet(step);
-    const published = (await readPublicKeys()).find(({ kid }) => kid === current.kid);
+    const published = (await readPublishedKeys()).find(({ key }) => key.kid === current.kid);
     if (!published) throw new Error('The key that is to sign is not published.');
     const message = new TextEncoder().encode(step.ClientRequestToken);
     const signed = await new CompactSign(message)
       .setProtectedHeader({ alg: 'ES256' })
       .sign(await importJWK(current));
-    await compactVerify(signed, await importJWK(published));
+    await compactVerify(signed, await importJWK(published.key));
   },
 
   /** Lets it sign. */
-  finishSecret: ({ SecretId, ClientRequestToken }) => makeCurrent(SecretId, ClientRequestToken),
+  async finishSecret(step) {
+    await makeCurrent(step.SecretId, step.ClientRequestToken);
+    logEvent('signing_keys_rotated', { kid: (await currentKeySet(step)).current.kid });
+  },
 };
 
 /** `next` becomes `current`; the one that signed until now is kept for as long as its tokens are valid. */
@@ -58,9 +62,15 @@ async function keySetAfter(current: KeySet | undefined): Promise<KeySet> {
     current: current.next,
     previous: [
       { key: v.parse(publicJwk, current.current), keep_until },
-      ...current.previous.filter((previous) => previous.keep_until > now),
+      ...current.previous.filter((previous) => (previous.keep_until ?? 0) > now),
     ],
   };
+}
+
+async function currentKeySet({ SecretId }: RotationStep): Promise<KeySet> {
+  const current = parseKeySet(await readSecret(SecretId));
+  if (!current) throw new Error('The secret holds no key set.');
+  return current;
 }
 
 async function pendingKeySet({ SecretId, ClientRequestToken }: RotationStep): Promise<KeySet> {

@@ -1,4 +1,6 @@
-import { accessTokenLifetime, issueAccessToken } from './access-token.ts';
+import { note } from '../log.ts';
+import { accessTokenLifetime } from './access-token.ts';
+import { issueAccessToken } from './issue-access-token.ts';
 import { writeRefreshToken } from './refresh-token.ts';
 import type { Session } from './sessions.ts';
 
@@ -13,6 +15,7 @@ export interface TokenResponse {
 
 /** The Login User Token of a session. */
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
+  note({ login_user_id: session.login_user_id, session_id: session.session_id });
   const [access_token, refresh_token] = await Promise.all([
     issueAccessToken<'login_user'>({
       token_use: 'login_user',

@@ -1,23 +1,233 @@
 import { describe, expect, test } from '@jest/globals';
-import { sharedService, unique } from '../support/service.ts';
+import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
+import { createLoginApp, demoSettings } from '../support/login-app.ts';
+import { basic, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
+const { call, credentials, demo, token } = service;
+const path = '/v2/marketing/oauth/token';
 
-describe('POST /v2/marketing/oauth/token', () => {
-  test.each(['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'])(
-    'grant_type provider_credentials, %s: 200 with the token response',
+const providers = ['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'];
+const oauth2Providers = ['provider_a', 'provider_b', 'provider_d', 'provider_e'];
+
+/** A request that works, as its form fields. */
+async function workingForm(provider: string): Promise<Record<string, string>> {
+  const { authorization_code: _, ...fields } = await credentials(provider, { subject: unique('alice') });
+  return { grant_type: 'provider_credentials', provider, ...fields };
+}
+
+const without = (form: Record<string, string>, name: string) =>
+  Object.fromEntries(Object.entries(form).filter(([field]) => field !== name));
+
+const invalidRequest = (naming: RegExp | string) => ({ status: 400, error: 'invalid_request', naming });
+
+describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () => {
+  test.each(providers)('%s: 200 with the token response', async (provider) => {
+    expectAnswer(await token(await workingForm(provider)), 200, tokenResponse);
+  });
+
+  test('provider_f: access_token is optional beside id_token', async () => {
+    const form = await credentials('provider_f', { subject: unique('alice'), with_access_token: 'true' });
+    expect(Object.keys(form).sort()).toEqual(['access_token', 'id_token']);
+    const answer = await token({ grant_type: 'provider_credentials', provider: 'provider_f', ...form });
+    expectAnswer(answer, 200, tokenResponse);
+  });
+
+  test('provider_f: an access_token that the id_token does not speak of counts for nothing', async () => {
+    const form = { ...(await workingForm('provider_f')), access_token: 'of-some-kind' };
+    expectAnswer(await token(form), 200, tokenResponse);
+  });
+
+  describe.each([
+    ...oauth2Providers.flatMap((provider) => [
+      { provider, required: ['access_token'], forbidden: ['access_secret', 'id_token'] },
+    ]),
+    { provider: 'provider_c', required: ['access_token', 'access_secret'], forbidden: ['id_token'] },
+    { provider: 'provider_f', required: ['id_token'], forbidden: ['access_secret'] },
+  ])('$provider', ({ provider, required, forbidden }) => {
+    test.each(['grant_type', 'provider', ...required])('%s is required: 400', async (name) => {
+      const answer = await token(without(await workingForm(provider), name));
+      expectRefusal(answer, invalidRequest(`The parameter ${name} is required.`));
+    });
+
+    test.each(required)('%s must not be empty: 400', async (name) => {
+      const answer = await token({ ...(await workingForm(provider)), [name]: '' });
+      expectRefusal(answer, invalidRequest(`The parameter ${name} is empty.`));
+    });
+
+    test.each(['grant_type', 'provider', ...required])('%s must not be repeated: 400', async (name) => {
+      const form = await workingForm(provider);
+      const answer = await token([...Object.entries(form), [name, form[name] ?? '']]);
+      expectRefusal(answer, invalidRequest(`The parameter ${name} is repeated.`));
+    });
+
+    test.each(forbidden)('%s must not be supplied: 400', async (name) => {
+      const form = await workingForm(provider);
+      const naming = new RegExp(`^The parameter ${name} must not be supplied for `);
+      expectRefusal(await token({ ...form, [name]: 'something' }), invalidRequest(naming));
+      expectRefusal(await token({ ...form, [name]: '' }), invalidRequest(naming));
+      expectRefusal(await token([...Object.entries(form), [name, 'a'], [name, 'b']]), invalidRequest(naming));
+    });
+  });
+
+  test.each([
+    ['repeated', ['a', 'b'], 'The parameter access_token is repeated.'],
+    ['empty', [''], 'The parameter access_token is empty.'],
+  ])('provider_f: an optional access_token that is %s: 400', async (_, values, description) => {
+    const form = Object.entries(await workingForm('provider_f'));
+    const answer = await token([
+      ...form,
+      ...values.map((value): [string, string] => ['access_token', value]),
+    ]);
+    expectRefusal(answer, invalidRequest(description));
+  });
+
+  test.each(['provider_g', 'PROVIDER_A', 'provider_a ', 'provider_', '', '__proto__', 'constructor'])(
+    'the provider %j is invalid: 400',
     async (provider) => {
-      const { status, body, headers } = await service.logIn(unique('alice'), provider);
-      expect({ status, body }).toEqual({
-        status: 200,
-        body: {
-          access_token: expect.any(String),
-          token_type: 'bearer',
-          expires_in: 3600,
-          refresh_token: expect.any(String),
-        },
-      });
-      expect(headers.get('cache-control')).toBe('no-store');
+      const answer = await token({ ...(await workingForm('provider_a')), provider });
+      expectRefusal(answer, invalidRequest(/\bprovider\b/));
     },
   );
+
+  test('an invalid provider is told which ones are allowed', async () => {
+    const answer = await token({ ...(await workingForm('provider_a')), provider: 'provider_x' });
+    expectRefusal(answer, invalidRequest(`The provider must be one of ${providers.join(', ')}.`));
+  });
+
+  test.each(providers)('%s, valid but not set up for this Login App: 400', async (provider) => {
+    const app = await createLoginApp(service, unique('bare'));
+    expectRefusal(await token(await workingForm(provider), app), invalidRequest(new RegExp(provider)));
+  });
+});
+
+describe('POST /v2/marketing/oauth/token, grant_type provider_authorization_code', () => {
+  const codeForm = async (): Promise<Record<string, string>> => {
+    const { authorization_code = '' } = await credentials('provider_b', { subject: unique('alice') });
+    return { grant_type: 'provider_authorization_code', provider: 'provider_b', authorization_code };
+  };
+
+  test('provider_b: 200 with the token response', async () => {
+    expectAnswer(await token(await codeForm()), 200, tokenResponse);
+  });
+
+  test.each(['provider', 'authorization_code'])('%s is required: 400', async (name) => {
+    const form = await codeForm();
+    expectRefusal(await token(without(form, name)), invalidRequest(`The parameter ${name} is required.`));
+    expectRefusal(await token({ ...form, [name]: '' }), invalidRequest(`The parameter ${name} is empty.`));
+    const repeated = await token([...Object.entries(form), [name, form[name] ?? '']]);
+    expectRefusal(repeated, invalidRequest(`The parameter ${name} is repeated.`));
+  });
+
+  test.each([...providers.filter((provider) => provider !== 'provider_b'), 'x', '__proto__'])(
+    'only provider_b is supported, not %s: 400',
+    async (provider) => {
+      const answer = await token({ ...(await codeForm()), provider });
+      expectRefusal(answer, invalidRequest('The provider must be provider_b for this grant.'));
+    },
+  );
+
+  test('provider_b set up without a code exchange: 400', async () => {
+    const app = await createLoginApp(service, unique('no-exchange'));
+    const settings = await demoSettings(service, 'provider_d');
+    await service.operate('providers', 'set', {
+      'login-app': app.login_app_id,
+      provider: 'provider_b',
+      settings,
+    });
+    expectRefusal(await token(await codeForm(), app), invalidRequest(/provider_b/));
+  });
+});
+
+describe('POST /v2/marketing/oauth/token, grant_type client_credentials', () => {
+  test('200 with a Login App Token and no refresh token', async () => {
+    const { refresh_token: _, ...response } = tokenResponse;
+    expectAnswer(await token({ grant_type: 'client_credentials' }), 200, response);
+  });
+});
+
+describe('POST /v2/marketing/oauth/token, the request', () => {
+  test.each([
+    'password',
+    'authorization_code',
+    'Provider_Credentials',
+    'provider_credentials ',
+    '__proto__',
+    'constructor',
+    'toString',
+    'x'.repeat(20_000),
+  ])('the grant_type %.30s is not supported: 400 unsupported_grant_type', async (grant_type) => {
+    const answer = await token({ ...(await workingForm('provider_a')), grant_type });
+    expectRefusal(answer, { status: 400, error: 'unsupported_grant_type', naming: /provider_credentials/ });
+  });
+
+  test.each([
+    ['empty', [['grant_type', '']], 'The parameter grant_type is empty.'],
+    ['missing', [], 'The parameter grant_type is required.'],
+  ] as [string, [string, string][], string][])('grant_type %s: 400', async (_, form, description) => {
+    expectRefusal(await token(form), invalidRequest(description));
+  });
+
+  test.each([undefined, 'application/json', 'text/plain', 'multipart/form-data; boundary=x'])(
+    'the content type %s: 400',
+    async (contentType) => {
+      const answer = await call(path, {
+        method: 'POST',
+        headers: {
+          authorization: basic(demo.login_app.client_id, demo.login_app.client_secret),
+          ...(contentType && { 'content-type': contentType }),
+        },
+        body: new TextEncoder().encode('grant_type=client_credentials'),
+      });
+      expectRefusal(answer, invalidRequest(/application\/x-www-form-urlencoded/));
+    },
+  );
+
+  test('no body: 400', async () => {
+    const authorization = basic(demo.login_app.client_id, demo.login_app.client_secret);
+    const form = 'application/x-www-form-urlencoded';
+    const bare = await call(path, { method: 'POST', headers: { authorization } });
+    expectRefusal(bare, invalidRequest(/application\/x-www-form-urlencoded/));
+    const empty = await call(path, { method: 'POST', headers: { authorization, 'content-type': form } });
+    expectRefusal(empty, invalidRequest('The parameter grant_type is required.'));
+  });
+
+  test('the content type may name a charset', async () => {
+    const answer = await call(path, {
+      method: 'POST',
+      headers: {
+        authorization: basic(demo.login_app.client_id, demo.login_app.client_secret),
+        'content-type': 'application/x-www-form-urlencoded; charset=utf-8',
+      },
+      body: 'grant_type=client_credentials',
+    });
+    expect(answer.status).toBe(200);
+  });
+
+  test('parameters that no grant knows are ignored, whatever their names', async () => {
+    const form = await workingForm('provider_d');
+    const odd = { scope: 'all', ['__proto__']: 'x', constructor: 'y', prototype: 'z', toString: 't', '': '' };
+    expectAnswer(await token({ ...form, ...odd }), 200, tokenResponse);
+    const onlyOdd = await token([
+      ['__proto__', 'provider_credentials'],
+      ['__proto__[grant_type]', 'client_credentials'],
+      ['constructor', 'x'],
+    ]);
+    expectRefusal(onlyOdd, invalidRequest('The parameter grant_type is required.'));
+  });
+
+  test('an answer never repeats what was sent', async () => {
+    const secret = unique('very-secret');
+    const answers = await Promise.all([
+      token({ grant_type: secret }),
+      token({ ...(await workingForm('provider_a')), provider: secret }),
+      token({ ...(await workingForm('provider_a')), access_token: secret }),
+      token({ ...(await workingForm('provider_c')), access_secret: secret }),
+      token({ ...(await workingForm('provider_f')), id_token: secret }),
+    ]);
+    for (const { status, text } of answers) {
+      expect(status).toBe(400);
+      expect(text).not.toContain(secret);
+    }
+  });
 });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Demo } from '../../infra/local/demo.ts';
 import { callOperator } from '../../infra/operator/call-operator.ts';
+import { noteSecrets } from './secrets-seen.ts';
 
 /** An HTTP answer, read. */
 export interface Answer {
@@ -33,19 +34,24 @@ export function serviceOf(demo: Demo, directory: string) {
   const call = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const response = await fetch(`${demo.base_url}${path}`, init);
     const text = await response.text();
-    return {
+    noteSecrets(directory, sentBy(init));
+    const answer = {
       status: response.status,
       headers: response.headers,
       text,
       body: text ? JSON.parse(text) : undefined,
     };
+    noteSecrets(directory, answer.body);
+    return answer;
   };
   const credentials = async (
     provider: string,
     query: Record<string, string>,
   ): Promise<Record<string, string>> => {
     const url = `${demo.sandbox_url}/${provider}/credentials?${new URLSearchParams(query)}`;
-    return (await fetch(url)).json() as Promise<Record<string, string>>;
+    const found = (await (await fetch(url)).json()) as Record<string, string>;
+    noteSecrets(directory, found);
+    return found;
   };
   /** A form to the token endpoint; entries may repeat. */
   const token = (
@@ -63,8 +69,12 @@ export function serviceOf(demo: Demo, directory: string) {
       headers: { 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
-  const operate = (noun: string, verb: string, flags: Record<string, unknown>) =>
-    callOperator(operatorOf(directory), noun, verb, flags);
+  const operate = async (noun: string, verb: string, flags: Record<string, unknown>) => {
+    noteSecrets(directory, flags);
+    const result = await callOperator(operatorOf(directory), noun, verb, flags);
+    noteSecrets(directory, result);
+    return result;
+  };
   return {
     demo,
     call,
@@ -137,6 +147,16 @@ export function serviceOf(demo: Demo, directory: string) {
       };
     },
   };
+}
+
+/** What a request sent: the fields of its form or JSON body. */
+function sentBy({ body }: RequestInit): unknown {
+  if (body instanceof URLSearchParams) return Object.fromEntries(body);
+  try {
+    return typeof body === 'string' ? JSON.parse(body) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export const basic = (user: string, password: string): string =>

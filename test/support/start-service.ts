@@ -1,9 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Demo } from '../../infra/local/demo.ts';
+import { tryIt } from '../../infra/local/try-it.ts';
+import { moveClock } from './clock-offset.ts';
+import { leakedSecrets } from './secrets-seen.ts';
 
 /** A stack of its own, in a process of its own, as `npm start` runs it. */
 export interface RunningService {
@@ -12,40 +15,60 @@ export interface RunningService {
   directory: string;
   /** Everything that the process has written so far. */
   output: () => string;
-  stop: () => Promise<number | null>;
+  /** Moves the clock of a service that was started with a movable one. */
+  advance: (seconds: number) => void;
+  /** Ends it as Ctrl-C does; its exit code. */
+  interrupt: () => Promise<number | null>;
+  /** Ends it and takes its folder away. Throws when any line that it wrote holds a secret that a test sent or got. */
+  stop: () => Promise<void>;
 }
 
-/** Starts one on free ports and waits until it is ready. */
-export async function startService(environment: Record<string, string> = {}): Promise<RunningService> {
+/**
+ * Starts one on free ports and waits until it is ready.
+ * @param environment `JOIN`, the directory of another, makes a second process of the same service
+ * @param options.movableClock lets the test move the service's clock, though not the sandbox's
+ */
+export async function startService(
+  environment: Record<string, string> = {},
+  { movableClock = false } = {},
+): Promise<RunningService> {
   const directory = mkdtempSync(join(tmpdir(), 'login-service-'));
-  const child = spawn(process.execPath, ['infra/local/start.ts'], {
+  const preload = movableClock ? ['--import', './test/support/movable-clock.ts'] : [];
+  const child = spawn(process.execPath, [...preload, 'infra/local/start.ts'], {
     env: { ...process.env, NODE_OPTIONS: '', PORT: '0', LOCAL_DIR: directory, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
+  const interrupt = (): Promise<number | null> => {
+    child.kill('SIGINT');
+    return ended;
+  };
   const demoFile = join(directory, 'demo.json');
   while (!existsSync(demoFile) || !output.includes('Ctrl-C')) {
     if (child.exitCode !== null || child.signalCode !== null)
       throw new Error(`The service did not start: ${output}`);
     await wait(20);
   }
+  const demo: Demo = JSON.parse(readFileSync(demoFile, 'utf8'));
   return {
-    demo: JSON.parse(readFileSync(demoFile, 'utf8')),
+    demo,
     directory,
     output: () => output,
-    stop: () => stop(child, ended, directory),
+    advance: (seconds) => {
+      if (!movableClock) throw new Error('Start the service with { movableClock: true }.');
+      moveClock(directory, seconds);
+    },
+    interrupt,
+    stop: async () => {
+      await interrupt();
+      const [leaked, ...others] = leakedSecrets(directory, output.replace(tryIt(demo), ''));
+      rmSync(directory, { recursive: true, force: true });
+      if (leaked) {
+        const more = `and ${others.length} more`;
+        throw new Error(`The service wrote down a secret (${more}): ${leaked.slice(0, 8)}…`);
+      }
+    },
   };
-}
-
-async function stop(
-  child: ChildProcess,
-  ended: Promise<number | null>,
-  directory: string,
-): Promise<number | null> {
-  child.kill('SIGINT');
-  const code = await ended;
-  rmSync(directory, { recursive: true, force: true });
-  return code;
 }

@@ -8,10 +8,10 @@ import { addEvent } from '../../access-requests/add-event.ts';
 import { importEvents } from '../../access-requests/import-events.ts';
 import { importLines } from '../../access-requests/import-lines.ts';
 import { newEvent } from '../../access-requests/new-event.ts';
-import { readAccount } from '../../accounts/account.ts';
 import { Refusal } from '../../refusal.ts';
 import { refuseAsInvalidRequest, refuseAsUnprocessable, validated } from '../../validation.ts';
 import type { CommandsOf } from '../operate.ts';
+import { requireAccount } from './accounts.ts';
 
 export const accessRequestCommands: CommandsOf<'access-requests'> = {
   create: async ({ account }) => {
@@ -51,10 +51,6 @@ async function add(
   const event = validated(newEvent, { ...rest, actor_type, actor_id }, refuseAsUnprocessable);
   if (!(await readAccessRequest(id))) throw noSuchAccessRequest();
   return addEvent(id, event);
-}
-
-async function requireAccount(id: string): Promise<void> {
-  if (!(await readAccount(id))) throw new Refusal('not_found', 'There is no such account.');
 }
 
 const noSuchAccessRequest = (): Refusal => new Refusal('not_found', 'There is no such access request.');

@@ -1,4 +1,5 @@
 import { type LoginApp, readLoginApp } from '../../login-apps/login-app.ts';
+import { createLoginAppToken, revokeLoginAppToken } from '../../login-apps/login-app-tokens.ts';
 import {
   createClient,
   createLoginApp,
@@ -7,7 +8,9 @@ import {
   setMobileApplication,
 } from '../../login-apps/manage-login-app.ts';
 import { Refusal } from '../../refusal.ts';
+import { clientKey } from '../../storage/keys.ts';
 import type { CommandsOf } from '../operate.ts';
+import { revokeSecret, rotateSecret } from './rotate-secrets.ts';
 
 /** The Login App of a command. @throws Refusal when there is none */
 export async function requireLoginApp(id: string): Promise<LoginApp> {
@@ -16,8 +19,36 @@ export async function requireLoginApp(id: string): Promise<LoginApp> {
   return loginApp;
 }
 
+/** A client of a Login App. @throws Refusal when there is none */
+async function requireClient(loginAppId: string, clientId: string) {
+  const { login_app_id, clients } = await requireLoginApp(loginAppId);
+  const client = clients.get(clientId);
+  if (!client) throw new Refusal('not_found', 'The Login App has no such client.');
+  return { login_app_id, ...client };
+}
+
 export const loginAppCommands: CommandsOf<'login-apps'> = {
   create: async ({ name }) => createLoginApp(name),
+  'tokens create': async ({ 'login-app': id, name }) => {
+    const { login_app_id } = await requireLoginApp(id);
+    return { login_app_id, ...(await createLoginAppToken(login_app_id, name)) };
+  },
+  'tokens list': async ({ 'login-app': id }) => {
+    const { login_app_id, tokens } = await requireLoginApp(id);
+    const shown = [...tokens.values()].map(({ token_id, name, created_at }) => ({
+      token_id,
+      name,
+      created_at,
+    }));
+    return { login_app_id, tokens: shown };
+  },
+  'tokens revoke': async ({ 'login-app': id, token }) => {
+    const { login_app_id } = await requireLoginApp(id);
+    if (!(await revokeLoginAppToken(login_app_id, token))) {
+      throw new Refusal('not_found', 'The Login App has no such token.');
+    }
+    return { login_app_id, token_id: token, revoked: true };
+  },
 };
 
 export const clientCommands: CommandsOf<'clients'> = {
@@ -25,11 +56,21 @@ export const clientCommands: CommandsOf<'clients'> = {
     const { login_app_id } = await requireLoginApp(id);
     return { login_app_id, ...(await createClient(login_app_id)) };
   },
-  revoke: async ({ 'login-app': id, client }) => {
-    const { login_app_id } = await requireLoginApp(id);
-    if (!(await revokeClient(login_app_id, client)))
-      throw new Refusal('not_found', 'The Login App has no such client.');
-    return { login_app_id, client_id: client, revoked: true };
+  rotate: async ({ 'login-app': id, client }) => {
+    const found = await requireClient(id, client);
+    const { login_app_id, client_id } = found;
+    const { secret, old_secrets } = await rotateSecret(clientKey(login_app_id, client_id), found, 'lcs');
+    return { login_app_id, client_id, client_secret: secret, old_secrets };
+  },
+  revoke: async ({ 'login-app': id, client, secret }) => {
+    const found = await requireClient(id, client);
+    const { login_app_id, client_id } = found;
+    if (secret !== undefined) {
+      const left = await revokeSecret(clientKey(login_app_id, client_id), found, secret);
+      return { login_app_id, client_id, ...left };
+    }
+    await revokeClient(login_app_id, client_id);
+    return { login_app_id, client_id, revoked: true };
   },
 };
 

@@ -1,22 +1,30 @@
 import { setProviderSettings } from '../../login-apps/manage-login-app.ts';
+import { applyPreset } from '../../providers/apply-preset.ts';
+import { checkProvider } from '../../providers/check-provider.ts';
 import { checkSettings } from '../../providers/settings.ts';
-import { maskSecrets } from '../../providers/settings-encryption.ts';
+import { decryptSecrets, maskSecrets } from '../../providers/settings-encryption.ts';
 import { Refusal } from '../../refusal.ts';
 import type { CommandsOf } from '../operate.ts';
 import { requireLoginApp } from './login-apps.ts';
 
-export const providerCommands: CommandsOf<'providers'> = {
-  set: async ({ 'login-app': id, provider, settings }) => {
-    const { login_app_id } = await requireLoginApp(id);
-    const checked = checkSettings(provider, settings);
-    if ('problems' in checked) {
-      throw new Refusal(
-        'invalid_request',
-        `The settings of ${provider} are refused: ${checked.problems.join('; ')}.`,
-      );
-    }
+type Commands = CommandsOf<'providers'>;
+
+export const providerCommands: Commands = {
+  set: async (flags) => {
+    const { provider } = flags;
+    const { login_app_id } = await requireLoginApp(flags['login-app']);
+    const checked = checkSettings(provider, settingsFrom(flags));
+    if ('problems' in checked) throw refused(provider, checked.problems);
     await setProviderSettings(login_app_id, provider, checked.settings);
     return { login_app_id, provider, settings: maskSecrets(checked.settings) };
+  },
+  check: async ({ 'login-app': id, provider }) => {
+    const { login_app_id, providers } = await requireLoginApp(id);
+    const stored = providers.get(provider);
+    if (!stored) throw new Refusal('not_found', `${provider} is not set up for this Login App.`);
+    const settings = await decryptSecrets(stored, { loginAppId: login_app_id, provider });
+    const checks = await checkProvider(provider, settings);
+    return { login_app_id, provider, ok: checks.every(({ ok }) => ok), checks };
   },
   show: async ({ 'login-app': id, provider }) => {
     const { login_app_id, providers } = await requireLoginApp(id);
@@ -27,3 +35,23 @@ export const providerCommands: CommandsOf<'providers'> = {
     };
   },
 };
+
+/** The settings that the flags give, whole or by a preset. @throws Refusal */
+function settingsFrom(flags: Parameters<Commands['set']>[0]): unknown {
+  const { provider, settings, preset } = flags;
+  if ((settings === undefined) === (preset === undefined)) {
+    throw new Refusal('invalid_request', 'Give either --settings or --preset.');
+  }
+  if (preset === undefined) return settings;
+  const applied = applyPreset(preset, provider, {
+    appIds: (flags['app-id'] ?? '').split(',').filter(Boolean),
+    appSecret: flags['app-secret'] ?? '',
+    redirectUri: flags['redirect-uri'],
+    tenant: flags.tenant,
+  });
+  if ('problems' in applied) throw refused(provider, applied.problems);
+  return applied.settings;
+}
+
+const refused = (provider: string, problems: string[]): Refusal =>
+  new Refusal('invalid_request', `The settings of ${provider} are refused: ${problems.join('; ')}.`);

@@ -1,11 +1,12 @@
 import * as v from 'valibot';
+import { note } from '../../log.ts';
 import { logIn } from '../../login-users/log-in.ts';
 import { authorizationCodeProvider } from '../../providers/identifiers.ts';
 import { verifyAuthorizationCode } from '../../providers/verify-credentials.ts';
 import { loginUserTokenOf } from '../token-response.ts';
-import { grant, required } from './grant.ts';
+import { grant, parameters, required } from './grant.ts';
 
-const parameters = v.object({
+const schema = parameters({
   provider: v.pipe(
     required('provider'),
     v.literal(authorizationCodeProvider, `The provider must be ${authorizationCodeProvider} for this grant.`),
@@ -14,10 +15,8 @@ const parameters = v.object({
 });
 
 /** A Login User Token for an authorization code that a provider issued. */
-export const providerAuthorizationCode = grant(
-  parameters,
-  async (client, { provider, authorization_code }) => {
-    const subject = await verifyAuthorizationCode(client.loginApp, provider, authorization_code);
-    return loginUserTokenOf(await logIn(client, provider, subject));
-  },
-);
+export const providerAuthorizationCode = grant(schema, async (client, { provider, authorization_code }) => {
+  note({ provider });
+  const subject = await verifyAuthorizationCode(client.loginApp, provider, authorization_code);
+  return loginUserTokenOf(await logIn(client, provider, subject));
+});

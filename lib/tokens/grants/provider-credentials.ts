@@ -1,26 +1,27 @@
 import * as v from 'valibot';
+import { note } from '../../log.ts';
 import { logIn } from '../../login-users/log-in.ts';
 import { providerIds } from '../../providers/identifiers.ts';
 import { verifyCredentials } from '../../providers/verify-credentials.ts';
 import { loginUserTokenOf } from '../token-response.ts';
-import { forbidden, grant, optional, required } from './grant.ts';
+import { forbidden, grant, optional, parameters, required } from './grant.ts';
 
-const parameters = v.variant(
+const schema = v.variant(
   'provider',
   [
-    v.object({
+    parameters({
       provider: v.picklist(['provider_a', 'provider_b', 'provider_d', 'provider_e']),
       access_token: required('access_token'),
       access_secret: forbidden('access_secret', 'for an OAuth 2.0 provider'),
       id_token: forbidden('id_token', 'for an OAuth 2.0 provider'),
     }),
-    v.object({
+    parameters({
       provider: v.literal('provider_c'),
       access_token: required('access_token'),
       access_secret: required('access_secret'),
       id_token: forbidden('id_token', 'for the OAuth 1.0 provider'),
     }),
-    v.object({
+    parameters({
       provider: v.literal('provider_f'),
       id_token: required('id_token'),
       access_token: optional('access_token'),
@@ -31,7 +32,8 @@ const parameters = v.variant(
 );
 
 /** A Login User Token for a credential that a provider issued. */
-export const providerCredentials = grant(parameters, async (client, { provider, ...credentials }) => {
+export const providerCredentials = grant(schema, async (client, { provider, ...credentials }) => {
+  note({ provider });
   const subject = await verifyCredentials(client.loginApp, provider, credentials);
   return loginUserTokenOf(await logIn(client, provider, subject));
 });

@@ -1,0 +1,13 @@
+import { App } from 'aws-cdk-lib';
+import { readSettings, SettingsError } from './settings.ts';
+import { LoginService } from './stack/login-service.ts';
+
+try {
+  const app = new App();
+  const settings = readSettings(app.node.getAllContext());
+  new LoginService(app, settings.stack, settings);
+} catch (error) {
+  if (!(error instanceof SettingsError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}

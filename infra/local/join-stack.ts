@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import type { RouteKey } from '../../lib/routes.ts';
+import type { Demo } from './demo.ts';
+import { gateway, type RequestLine, type RouteHandler } from './gateway.ts';
+import { loadRouteHandlers, setEnvironment } from './load-functions.ts';
+import { filesIn } from './local-files.ts';
+import { serve } from './loopback-server.ts';
+
+export interface JoinOptions {
+  /** The folder in which the other stack tells of itself, its `LOCAL_DIR`. */
+  directory: string;
+  /** The API's port; 0 takes a free one. */
+  port: number;
+  report: (line: RequestLine) => void;
+}
+
+/**
+ * Serves the API once more in this process, as a deployment does in many: with the table, the secrets, the
+ * sandbox, the demo and the issuer of a stack that runs already.
+ */
+export async function joinStack({ directory, port, report }: JoinOptions) {
+  const files = filesIn(directory);
+  const demo: Demo = JSON.parse(readFileSync(files.demo, 'utf8'));
+  const awsEndpoint = String(JSON.parse(readFileSync(files.stack, 'utf8')).aws_endpoint);
+  const handlers = new Map<RouteKey, RouteHandler>();
+  const api = await serve(gateway(handlers, report), port);
+  setEnvironment({
+    issuer: demo.base_url,
+    tableName: demo.table_name,
+    dynamoDbEndpoint: demo.dynamodb_endpoint,
+    awsEndpoint,
+  });
+  await loadRouteHandlers(handlers);
+  return { demo: { ...demo, base_url: api.url }, awsEndpoint, close: api.close };
+}

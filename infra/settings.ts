@@ -1,0 +1,104 @@
+import * as v from 'valibot';
+
+/** A whole number; CDK hands over what `-c` sets as text. */
+const whole = (least: number, most: number) => {
+  const message = `must be a whole number from ${least} to ${most}`;
+  return v.pipe(
+    v.unknown(),
+    v.transform((value) => (typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value)),
+    v.number(message),
+    v.integer(message),
+    v.minValue(least, message),
+    v.maxValue(most, message),
+  );
+};
+
+const truth = v.pipe(
+  v.unknown(),
+  v.transform((value) => (value === 'true' || value === 'false' ? value === 'true' : value)),
+  v.boolean('must be true or false'),
+);
+
+const text = (pattern: RegExp, message: string) => v.pipe(v.string(message), v.regex(pattern, message));
+
+const year = 365 * 86_400;
+
+/** Every setting of a deployment. `docs/settings.md` tells what each is for; a test keeps the two equal. */
+const settings = v.object({
+  stack: v.optional(
+    text(/^[A-Za-z][A-Za-z0-9-]{0,39}$/, 'must be letters, digits and hyphens, at most 40'),
+    'login-service',
+  ),
+  stage: v.optional(
+    v.picklist(['production', 'development'], 'must be production or development'),
+    'production',
+  ),
+  domainName: v.optional(text(/^([a-z0-9-]+\.)+[a-z]{2,}$/, 'must be a domain name in lower case')),
+  certificateArn: v.optional(
+    text(/^arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of an ACM certificate'),
+  ),
+  accessTokenSeconds: v.optional(whole(60, 86_400), 3600),
+  sessionIdleSeconds: v.optional(whole(3600, year), 30 * 86_400),
+  sessionAbsoluteSeconds: v.optional(whole(3600, 10 * year), year),
+  tokenRateLimit: v.optional(whole(1, 100_000), 200),
+  tokenBurstLimit: v.optional(whole(1, 100_000), 400),
+  rateLimit: v.optional(whole(1, 100_000), 1000),
+  burstLimit: v.optional(whole(1, 100_000), 2000),
+  alarmEmail: v.optional(v.pipe(v.string('must be an e-mail address'), v.email('must be an e-mail address'))),
+  removalPolicy: v.optional(v.picklist(['retain', 'destroy'], 'must be retain or destroy')),
+  tokenConcurrency: v.optional(whole(0, 1000), 0),
+  canary: v.optional(truth),
+  loopbackProviders: v.optional(truth, false),
+});
+
+export const settingNames = Object.keys(settings.entries);
+
+type Given = v.InferOutput<typeof settings>;
+
+/** The settings of a deployment, with what follows from its stage. */
+export type Settings = Given & { removalPolicy: 'retain' | 'destroy'; canary: boolean };
+
+/**
+ * The settings among the values of a CDK context (`cdk.json`, `-c name=value`).
+ * @throws SettingsError naming the first setting that is wrong, or that there is none of this name
+ */
+export function readSettings(context: Record<string, unknown>): Settings {
+  const unknown = Object.keys(context).find((name) => !settingNames.includes(name) && !isOfCdk(name));
+  if (unknown) throw new SettingsError(unknown, `is unknown; there are ${settingNames.join(', ')}`);
+  const result = v.safeParse(settings, context);
+  if (!result.success) {
+    const [issue] = result.issues;
+    throw new SettingsError(v.getDotPath(issue) ?? '', issue.message);
+  }
+  return consistent(result.output);
+}
+
+/** Says what is wrong with a setting, in one line that never holds its value. */
+export class SettingsError extends Error {
+  constructor(name: string, message: string) {
+    super(`The setting ${name} ${message}.`);
+  }
+}
+
+/** The CDK's own context: feature flags (`@aws-cdk/…`), its switches (`aws:cdk:…`), what it has looked up. */
+const isOfCdk = (name: string): boolean =>
+  /[@:]/.test(name) || ['acknowledged-issue-numbers', 'cli-telemetry'].includes(name);
+
+function consistent(given: Given): Settings {
+  const isProduction = given.stage === 'production';
+  const {
+    removalPolicy = isProduction ? 'retain' : 'destroy',
+    canary = isProduction,
+    domainName,
+    certificateArn,
+  } = given;
+  if (domainName && !certificateArn) throw new SettingsError('certificateArn', 'must come with domainName');
+  if (certificateArn && !domainName) throw new SettingsError('domainName', 'must come with certificateArn');
+  if (isProduction && removalPolicy === 'destroy')
+    throw new SettingsError('removalPolicy', 'must be retain in production');
+  if (isProduction && given.loopbackProviders)
+    throw new SettingsError('loopbackProviders', 'must be false in production');
+  if (given.sessionIdleSeconds > given.sessionAbsoluteSeconds)
+    throw new SettingsError('sessionIdleSeconds', 'must be at most sessionAbsoluteSeconds');
+  return { ...given, removalPolicy, canary };
+}

@@ -1,0 +1,49 @@
+import { type App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { routeKeys, routes } from '../../lib/routes.ts';
+import type { Settings } from '../settings.ts';
+import { functionsWithoutRoute } from './functions-without-route.ts';
+import { ServiceApi } from './service-api.ts';
+import { ServiceFunction } from './service-function.ts';
+import { ServiceSecrets } from './service-secrets.ts';
+import { ServiceTable } from './service-table.ts';
+import { SigningKeyRotation } from './signing-key-rotation.ts';
+
+/** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
+export class LoginService extends Stack {
+  constructor(app: App, name: string, settings: Settings) {
+    super(app, name, { description: 'A login and access-request service' });
+    const removalPolicy = settings.removalPolicy === 'retain' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+    const table = new ServiceTable(this, 'Table', removalPolicy);
+    const secrets = new ServiceSecrets(this, 'Secrets', removalPolicy).named;
+    const api = new ServiceApi(this, 'Api', settings);
+    const shared = { table, secrets, environment: environmentOf(settings, api.url) };
+
+    for (const key of routeKeys) {
+      const { lambda } = new ServiceFunction(this, key, { ...shared, access: routes[key] });
+      api.addRoute(key, lambda);
+    }
+    const operator = new ServiceFunction(this, 'operator', {
+      ...shared,
+      access: functionsWithoutRoute.operator,
+      functionName: `${name}-operator`,
+    });
+    const rotation = new ServiceFunction(this, 'rotate-signing-keys', {
+      ...shared,
+      access: functionsWithoutRoute['rotate-signing-keys'],
+    });
+    new SigningKeyRotation(this, 'SigningKeyRotation', secrets['signing-keys'], rotation.lambda);
+
+    new CfnOutput(this, 'ApiUrl', { value: api.url });
+    new CfnOutput(this, 'TableName', { value: table.tableName });
+    new CfnOutput(this, 'OperatorFunctionName', { value: operator.lambda.functionName });
+  }
+}
+
+/** What every function is told of the settings. */
+const environmentOf = (settings: Settings, issuer: string): Record<string, string> => ({
+  ISSUER: issuer,
+  ACCESS_TOKEN_SECONDS: String(settings.accessTokenSeconds),
+  SESSION_IDLE_SECONDS: String(settings.sessionIdleSeconds),
+  SESSION_ABSOLUTE_SECONDS: String(settings.sessionAbsoluteSeconds),
+  ...(settings.loopbackProviders && { LOOPBACK_PROVIDERS: 'allowed' }),
+});

@@ -1,0 +1,104 @@
+import { CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
+import {
+  CfnStage,
+  DomainName,
+  HttpApi,
+  HttpMethod,
+  type HttpRoute,
+  HttpStage,
+  LogGroupLogDestination,
+} from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { type RouteKey, routes } from '../../lib/routes.ts';
+import type { Settings } from '../settings.ts';
+import { logRetention } from './log-retention.ts';
+
+/** One line per request: what tells of load and failures, and nothing of the query, the headers or the body. */
+const accessLog = JSON.stringify({
+  time: '$context.requestTime',
+  request_id: '$context.requestId',
+  route: '$context.routeKey',
+  status: '$context.status',
+  milliseconds: '$context.responseLatency',
+  function_milliseconds: '$context.integrationLatency',
+  bytes: '$context.responseLength',
+  source_ip: '$context.identity.sourceIp',
+  protocol: '$context.protocol',
+  gateway_error: '$context.error.responseType',
+});
+
+/** The HTTP API: its address, its access log, and how much each route takes. */
+export class ServiceApi extends Construct {
+  /** Where clients reach it. */
+  readonly url: string;
+  readonly api: HttpApi;
+  readonly #settings: Settings;
+  readonly #stage: HttpStage;
+
+  constructor(scope: Construct, id: string, settings: Settings) {
+    super(scope, id);
+    this.#settings = settings;
+    const { domainName, certificateArn } = settings;
+    this.api = new HttpApi(this, 'Http', { apiName: settings.stack, createDefaultStage: false });
+    this.url = domainName ? `https://${domainName}` : this.api.apiEndpoint;
+    const domain = domainName && certificateArn ? this.#ownDomain(domainName, certificateArn) : undefined;
+    this.#stage = new HttpStage(this, 'Stage', {
+      httpApi: this.api,
+      autoDeploy: true,
+      // Of each route by itself.
+      throttle: { rateLimit: settings.rateLimit, burstLimit: settings.burstLimit },
+      accessLogSettings: {
+        destination: new LogGroupLogDestination(this.#accessLogGroup()),
+        format: AccessLogFormat.custom(accessLog),
+      },
+      ...(domain && { domainMapping: { domainName: domain } }),
+    });
+  }
+
+  /** Leads a row of the route table to its function. */
+  addRoute(key: RouteKey, target: IFunction): void {
+    const { method, path } = routes[key];
+    const added = this.api.addRoutes({
+      path,
+      methods: [HttpMethod[method]],
+      integration: new HttpLambdaIntegration(key, target),
+    });
+    if (key === 'issue-token') this.#throttleTokens(added);
+  }
+
+  /** The token route calls providers and signs, so it takes less than the others. */
+  #throttleTokens(added: HttpRoute[]): void {
+    const stage = this.#stage.node.defaultChild;
+    if (!(stage instanceof CfnStage)) return;
+    const { method, path } = routes['issue-token'];
+    stage.routeSettings = {
+      [`${method} ${path}`]: {
+        ThrottlingRateLimit: this.#settings.tokenRateLimit,
+        ThrottlingBurstLimit: this.#settings.tokenBurstLimit,
+      },
+    };
+    // A route cannot be throttled before it is there.
+    stage.node.addDependency(...added);
+  }
+
+  #accessLogGroup(): LogGroup {
+    return new LogGroup(this, 'AccessLog', {
+      logGroupName: `/${Stack.of(this).stackName}/access`,
+      retention: logRetention,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+  }
+
+  /** The record in the DNS is made by who has the domain: it leads to the output `DomainTarget`. */
+  #ownDomain(domainName: string, certificateArn: string): DomainName {
+    const certificate = Certificate.fromCertificateArn(this, 'Certificate', certificateArn);
+    const domain = new DomainName(this, 'Domain', { domainName, certificate });
+    new CfnOutput(Stack.of(this), 'DomainTarget', { value: domain.regionalDomainName });
+    return domain;
+  }
+}

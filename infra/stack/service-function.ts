@@ -1,0 +1,93 @@
+import { join } from 'node:path';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Architecture, CfnFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import type { Route, SecretName } from '../../lib/routes.ts';
+import { bundling } from './bundling.ts';
+import { logRetention } from './log-retention.ts';
+import type { ServiceTable } from './service-table.ts';
+
+/** What a function is for, and all that it may touch. */
+export type Access = Pick<Route, 'summary' | 'tableActions' | 'secrets'>;
+
+interface ServiceFunctionProps {
+  access: Access;
+  table: ServiceTable;
+  secrets: Record<SecretName, Secret>;
+  /** Environment variables beside those of the table and the secrets. */
+  environment?: Record<string, string>;
+  functionName?: string;
+}
+
+const functionsFolder = join(import.meta.dirname, '../../functions');
+
+/** The environment variable that tells a function the ARN of a secret. */
+const secretVariables: Record<SecretName, string> = {
+  'signing-keys': 'SIGNING_KEYS_SECRET_ID',
+  'service-secret': 'SERVICE_SECRET_ID',
+};
+
+/**
+ * One Lambda: the file of `functions/` that its id names, its log, and a role of its own that may do with the
+ * table and the secrets what `access` says and nothing else. Its logical id is its key in Pascal case.
+ */
+export class ServiceFunction extends Construct {
+  readonly lambda: NodejsFunction;
+
+  constructor(
+    scope: Construct,
+    key: string,
+    { access, table, secrets, environment, ...name }: ServiceFunctionProps,
+  ) {
+    super(scope, key);
+    const logGroup = new LogGroup(this, 'Log', {
+      logGroupName: `/${Stack.of(this).stackName}/${key}`,
+      retention: logRetention,
+      // Its name is fixed: were it retained, the stack could not be deployed again under its name.
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    // The role that CDK would make may write to every log group of the account.
+    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    logGroup.grantWrite(role);
+
+    this.lambda = new NodejsFunction(this, 'Function', {
+      description: access.summary,
+      entry: join(functionsFolder, `${key}.ts`),
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      // CPU comes with memory, 1,769 MB being one whole vCPU; 1,024 MB is for the cold start, not for the data.
+      memorySize: 1024,
+      // The 3 s that a verification may wait for its provider, a cold start, and retries of the store.
+      timeout: Duration.seconds(10),
+      role,
+      logGroup,
+      bundling,
+      ...name,
+      environment: {
+        TABLE_NAME: table.tableName,
+        ...Object.fromEntries(access.secrets.map((name) => [secretVariables[name], secrets[name].secretArn])),
+        ...environment,
+      },
+    });
+    nameAfterKey(this.lambda, key);
+
+    for (const action of access.tableActions) {
+      const resources = action === 'Query' ? [table.tableArn, ...table.indexArns] : [table.tableArn];
+      role.addToPolicy(new PolicyStatement({ actions: [`dynamodb:${action}`], resources }));
+    }
+    for (const name of access.secrets) {
+      const resources = [secrets[name].secretArn];
+      role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources }));
+    }
+  }
+}
+
+/** Sets the logical id, by which `sam local invoke` finds a function: `issue-token` is `IssueToken`. */
+function nameAfterKey({ node }: NodejsFunction, key: string): void {
+  const words = key.split('-').map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
+  if (node.defaultChild instanceof CfnFunction) node.defaultChild.overrideLogicalId(words.join(''));
+}

@@ -1,0 +1,28 @@
+import type { RemovalPolicy } from 'aws-cdk-lib';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import type { SecretName } from '../../lib/routes.ts';
+
+/**
+ * The secrets of the service; in production they outlive the stack. How a value is generated must never change here: an
+ * update would generate it anew, and with it every token and every provider secret of the table would be lost.
+ */
+export class ServiceSecrets extends Construct {
+  readonly named: Record<SecretName, Secret>;
+
+  constructor(scope: Construct, id: string, removalPolicy: RemovalPolicy) {
+    super(scope, id);
+    this.named = {
+      /** Begins as a random text that is no key set; the first rotation, at deployment, makes the keys. */
+      'signing-keys': new Secret(this, 'SigningKeys', {
+        description: 'The keys that sign access tokens; written by their rotation alone',
+        removalPolicy,
+      }),
+      'service-secret': new Secret(this, 'ServiceSecret', {
+        description: 'What refresh tokens and the encryption of provider secrets are derived from',
+        generateSecretString: { passwordLength: 64, excludePunctuation: true },
+        removalPolicy,
+      }),
+    };
+  }
+}

@@ -1,0 +1,43 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import type { Construct } from 'constructs';
+import { table } from '../../lib/storage/table.ts';
+
+const text = (name: string) => ({ name, type: AttributeType.STRING });
+
+/** The one table. In production it cannot be deleted by mistake, and outlives the stack. */
+export class ServiceTable extends Table {
+  /** Without a wildcard, so that a function's rights can be read from the template. */
+  readonly indexArns: string[];
+
+  constructor(scope: Construct, id: string, removalPolicy: RemovalPolicy) {
+    super(scope, id, {
+      partitionKey: text(table.partitionKey),
+      sortKey: text(table.sortKey),
+      timeToLiveAttribute: table.timeToLive,
+      billingMode: BillingMode.PAY_PER_REQUEST,
+      encryption: TableEncryption.AWS_MANAGED,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      deletionProtection: removalPolicy === RemovalPolicy.RETAIN,
+      removalPolicy,
+    });
+    for (const [indexName, { sortKey, projection }] of Object.entries(table.localIndexes)) {
+      this.addLocalSecondaryIndex({
+        indexName,
+        sortKey: text(sortKey),
+        projectionType: ProjectionType[projection],
+      });
+    }
+    for (const [indexName, { partitionKey, sortKey, projection }] of Object.entries(table.globalIndexes)) {
+      this.addGlobalSecondaryIndex({
+        indexName,
+        partitionKey: text(partitionKey),
+        sortKey: text(sortKey),
+        projectionType: ProjectionType[projection],
+      });
+    }
+    this.indexArns = [...Object.keys(table.localIndexes), ...Object.keys(table.globalIndexes)].map(
+      (name) => `${this.tableArn}/index/${name}`,
+    );
+  }
+}

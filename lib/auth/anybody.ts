@@ -1,0 +1,4 @@
+import { authentication } from './credentials.ts';
+
+/** For what everybody may know. */
+export const anybody = authentication<undefined>(async () => undefined);

@@ -1,0 +1,43 @@
+import { timestamp } from '../clock.ts';
+import { equalInConstantTime, newId, newSecret, sha256 } from '../secrets.ts';
+import { deleteItem, putNewItem } from '../storage/items.ts';
+import { loginAppTokenKey } from '../storage/keys.ts';
+import { findLoginApp, type LoginApp } from './login-app.ts';
+
+/**
+ * Long-lived Login App Tokens, to ship inside a mobile app: a phone can't keep a client secret, and registers
+ * before anyone logs in. They are no JWTs, since signing keys rotate: `LOGIN_APP_ID.TOKEN_ID.SECRET`. They
+ * are listed on the Login App, hashed, and count until they are revoked.
+ */
+export async function createLoginAppToken(
+  loginAppId: string,
+  name: string,
+): Promise<{ token_id: string; login_app_token: string }> {
+  const token_id = newId('t');
+  const secret = newSecret('las');
+  await putNewItem({
+    ...loginAppTokenKey(loginAppId, token_id),
+    token_id,
+    name,
+    sha256: sha256(secret),
+    created_at: timestamp(),
+  });
+  return { token_id, login_app_token: `${loginAppId}.${token_id}.${secret}` };
+}
+
+/** False when the Login App has no such token. */
+export const revokeLoginAppToken = (loginAppId: string, tokenId: string): Promise<boolean> =>
+  deleteItem(loginAppTokenKey(loginAppId, tokenId));
+
+/** Whether a token has the form of a long-lived one. */
+export const isLongLived = (token: string): boolean =>
+  /^la_[\w-]{22}\.t_[\w-]{22}\.las_[\w-]{43}$/.test(token);
+
+/** The Login App of a long-lived token; undefined when it is not one of its tokens. */
+export async function authenticateLoginAppToken(token: string): Promise<LoginApp | undefined> {
+  const [loginAppId = '', tokenId = '', secret = ''] = token.split('.');
+  const digest = sha256(secret);
+  const isToken = (app: LoginApp) => equalInConstantTime(digest, app.tokens.get(tokenId)?.sha256 ?? '');
+  const loginApp = await findLoginApp(loginAppId, isToken);
+  return loginApp && isToken(loginApp) ? loginApp : undefined;
+}

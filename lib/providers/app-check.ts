@@ -1,0 +1,93 @@
+import { epochSeconds } from '../clock.ts';
+import { basicAuthorization, presentCredential } from './call-provider.ts';
+import { ProviderFailure } from './provider-failure.ts';
+import { rejected } from './rejected.ts';
+import type { IntrospectionCheck, OAuth2Settings, TokenInfoCheck } from './settings.ts';
+import { fieldAt, requiredSubject } from './subject.ts';
+
+/** The person whom the app check tells of, where it does. */
+export function appCheck(
+  settings: OAuth2Settings,
+  token: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { app_check, user_info } = settings;
+  if (app_check.method === 'token_info')
+    return checkTokenInfo(app_check, token, signal, user_info.subject_type);
+  return introspect(app_check, token, signal, user_info.subject_field === 'sub');
+}
+
+/** @see RFC 7662 section 2 */
+async function introspect(
+  { url, client_id, client_secret, audiences }: IntrospectionCheck,
+  token: string,
+  signal: AbortSignal,
+  isComparable: boolean,
+): Promise<string | undefined> {
+  const { status, body } = await presentCredential({
+    url,
+    form: { token, token_type_hint: 'access_token' },
+    headers: { authorization: basicAuthorization(client_id, client_secret) },
+    signal,
+  });
+  if (status === 401) throw new ProviderFailure('refused_our_credentials', url);
+  const active = fieldAt(body, 'active');
+  if (status !== 200 || typeof active !== 'boolean')
+    throw new ProviderFailure('unexpected_answer', url, String(status));
+  if (!active) throw rejected('token_inactive');
+  // `client_id` says who got the token, `aud` where it may be used; the second counts only without the first.
+  refuseForeign(audiences, fieldAt(body, 'client_id') ?? fieldAt(body, 'aud'), url);
+  refuseExpired(body, url);
+  const sub = fieldAt(body, 'sub') ?? null;
+  return isComparable && sub !== null ? requiredSubject(body, url, 'sub') : undefined;
+}
+
+async function checkTokenInfo(
+  settings: TokenInfoCheck,
+  token: string,
+  signal: AbortSignal,
+  subjectType: 'string' | 'integer',
+): Promise<string | undefined> {
+  const { url, valid_field, subject_field } = settings;
+  const { status, body } = await presentCredential({ ...tokenInfoCall(settings, token), signal });
+  const refusedStatuses = settings.refused_statuses ?? (settings.app_token_secret ? [] : [400, 401]);
+  if (refusedStatuses.includes(status)) throw rejected('token_info_refused');
+  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
+  if (valid_field) refuseInvalid(body, valid_field, url);
+  refuseForeign(settings.audiences, fieldAt(body, settings.audience_field), url);
+  refuseExpired(body, url);
+  return subject_field ? requiredSubject(body, url, subject_field, subjectType) : undefined;
+}
+
+function tokenInfoCall(settings: TokenInfoCheck, token: string) {
+  const { token_parameter, app_token_parameter, app_token_secret, client_id, client_secret } = settings;
+  const url = new URL(settings.url);
+  if (app_token_parameter && app_token_secret) url.searchParams.set(app_token_parameter, app_token_secret);
+  const headers =
+    client_id && client_secret ? { authorization: basicAuthorization(client_id, client_secret) } : {};
+  if (settings.send_token_as === 'json')
+    return { url: url.href, headers, json: { [token_parameter]: token } };
+  url.searchParams.set(token_parameter, token);
+  return { url: url.href, headers };
+}
+
+function refuseInvalid(body: unknown, validField: string, url: string): void {
+  const valid = fieldAt(body, validField);
+  if (typeof valid !== 'boolean') throw new ProviderFailure('unexpected_answer', url, `no ${validField}`);
+  if (!valid) throw rejected('token_invalid');
+}
+
+/** @param issuedTo the app that the answer names, or a list of them */
+function refuseForeign(audiences: string[], issuedTo: unknown, url: string): void {
+  const apps = [issuedTo].flat().filter((app) => typeof app === 'string' && app !== '');
+  if (apps.length === 0) throw new ProviderFailure('unexpected_answer', url, 'no app id');
+  if (!audiences.some((audience) => apps.includes(audience))) throw rejected('issued_to_another_app');
+}
+
+/** Looks at the end of the token, and the seconds until then, where the answer has them. Some write numbers as text. */
+function refuseExpired(body: unknown, url: string): void {
+  const end = Number(fieldAt(body, 'exp') ?? Infinity);
+  const secondsLeft = Number(fieldAt(body, 'expires_in') ?? Infinity);
+  if (Number.isNaN(end + secondsLeft)) throw new ProviderFailure('unexpected_answer', url, 'no usable end');
+  if (end <= epochSeconds() || secondsLeft <= 0) throw rejected('token_expired');
+}

@@ -1,0 +1,34 @@
+import * as v from 'valibot';
+import { callProvider } from './call-provider.ts';
+import { ProviderFailure } from './provider-failure.ts';
+import { providerUrl } from './settings.ts';
+
+/** The keys of an issuer. @see RFC 7517 section 5 */
+export const issuerKeySet = v.object({
+  keys: v.pipe(v.array(v.looseObject({ kty: v.string() })), v.nonEmpty()),
+});
+export type IssuerKeySet = v.InferOutput<typeof issuerKeySet>;
+
+/**
+ * Fetches the keys with which an issuer signs, from where its discovery document says.
+ * @throws ProviderFailure
+ * @see OpenID Connect Discovery 1.0, section 4
+ */
+export async function fetchIssuerKeys(issuer: string, signal: AbortSignal): Promise<IssuerKeySet> {
+  const discovery = v.object({ issuer: v.literal(issuer), jwks_uri: providerUrl });
+  const discoveryUrl = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const { jwks_uri } = await fetchDocument(discoveryUrl, discovery, signal);
+  return fetchDocument(jwks_uri, issuerKeySet, signal);
+}
+
+async function fetchDocument<Schema extends v.GenericSchema>(
+  url: string,
+  schema: Schema,
+  signal: AbortSignal,
+): Promise<v.InferOutput<Schema>> {
+  const { status, body } = await callProvider({ url, signal });
+  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
+  const result = v.safeParse(schema, body);
+  if (!result.success) throw new ProviderFailure('unexpected_answer', url);
+  return result.output;
+}

@@ -1,0 +1,22 @@
+import { SignJWT } from 'jose';
+import { epochSeconds } from '../clock.ts';
+import { newId } from '../secrets.ts';
+import { type AccessTokenClaims, accessTokenLifetime, type TokenUse } from './access-token.ts';
+import { issuer } from './issuer.ts';
+import { currentSigningKey } from './signing-key.ts';
+
+/** What a new token is to say; the rest is the same for all. */
+type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti' | 'iat' | 'exp'>;
+
+/** A signed access token: a JWT of type `at+jwt`, ES256. @see RFC 9068 */
+export async function issueAccessToken<Use extends TokenUse>(claims: NewClaims<Use>): Promise<string> {
+  const { kid, key } = await currentSigningKey();
+  const issuedAt = epochSeconds();
+  return new SignJWT({ ...claims })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid })
+    .setIssuer(issuer())
+    .setJti(newId('at'))
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + accessTokenLifetime())
+    .sign(key);
+}

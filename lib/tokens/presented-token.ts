@@ -1,0 +1,28 @@
+import { readLoginUserWithSession } from '../login-users/login-user.ts';
+import type { AccessTokenPayload } from './access-token.ts';
+import { parameters, required } from './grants/grant.ts';
+import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
+import { isActive, type Session } from './sessions.ts';
+import { readAccessToken } from './verify-access-token.ts';
+
+/** A token that one of the endpoints for tokens was asked about: one of ours, or nothing. */
+export type PresentedToken =
+  | { kind: 'access_token'; claims: AccessTokenPayload }
+  | { kind: 'refresh_token'; content: RefreshTokenContent };
+
+/** Reads a token of either kind. Undefined for whatever is not a valid token of ours. */
+export async function readToken(token: string): Promise<PresentedToken | undefined> {
+  const content = await readRefreshToken(token);
+  if (content) return { kind: 'refresh_token', content };
+  const claims = await readAccessToken(token);
+  return claims && { kind: 'access_token', claims };
+}
+
+/** The session that a token belongs to, if it goes on and its Login User may use it. */
+export async function activeSessionOf(loginUserId: string, sessionId: string): Promise<Session | undefined> {
+  const { user, session } = await readLoginUserWithSession(loginUserId, sessionId);
+  return user && !user.blocked_at && session && isActive(session) ? session : undefined;
+}
+
+/** The one parameter of the endpoints for tokens; `token_type_hint` is not needed and ignored. */
+export const tokenParameter = parameters({ token: required('token') });

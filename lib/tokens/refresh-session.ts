@@ -1,0 +1,64 @@
+import { epochSeconds } from '../clock.ts';
+import { logEvent } from '../log.ts';
+import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
+import { readLoginUserWithSession } from '../login-users/login-user.ts';
+import { Refusal } from '../refusal.ts';
+import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
+import { endSession, isActive, moveOn, type Session } from './sessions.ts';
+
+/**
+ * Seconds for which the immediate predecessor of a refresh token is answered like a first time, with the
+ * same successor: a lost response, or two requests at once, costs nobody their login.
+ */
+const graceSeconds = 30;
+
+/**
+ * Moves the session of a refresh token on. An outdated token ends its session: somebody else has a copy.
+ * @throws Refusal `invalid_grant`, whatever is wrong with the token
+ * @see RFC 9700 section 4.14.2
+ */
+export async function refreshSession(client: AuthenticatedClient, refreshToken: string): Promise<Session> {
+  const content = await readRefreshToken(refreshToken);
+  if (!content) throw refused('refresh_token_malformed');
+  const { user, session } = await readLoginUserWithSession(content.loginUserId, content.sessionId);
+  if (!session || !isActive(session)) throw refused('session_ended');
+  if (session.client_id !== client.clientId) throw refused('issued_to_another_client');
+  if (!user || user.blocked_at) {
+    logEvent('login_user_refused', { login_user_id: content.loginUserId });
+    throw refused('login_user_blocked');
+  }
+  return successorOf(session, content);
+}
+
+async function successorOf(session: Session, content: RefreshTokenContent): Promise<Session> {
+  switch (standing(session, content.generation)) {
+    case 'current': {
+      const { moved, session: next } = await moveOn(session);
+      if (moved && next) return next;
+      // Another request was first, or the session ended.
+      if (!next) throw refused('session_ended');
+      return successorOf(next, content);
+    }
+    case 'predecessor':
+      return session;
+    case 'outdated':
+      logEvent('refresh_token_reused', {
+        login_user_id: session.login_user_id,
+        session_id: session.session_id,
+        generation: session.generation,
+        presented_generation: content.generation,
+      });
+      await endSession(session.login_user_id, session.session_id, 'reuse');
+      throw refused('refresh_token_reused');
+  }
+}
+
+/** What a refresh token of a generation is to its session now. */
+export function standing(session: Session, generation: number): 'current' | 'predecessor' | 'outdated' {
+  if (generation === session.generation) return 'current';
+  const age = epochSeconds() - (session.refreshed_at ?? 0);
+  return generation === session.generation - 1 && age <= graceSeconds ? 'predecessor' : 'outdated';
+}
+
+const refused = (reason: string): Refusal =>
+  new Refusal('invalid_grant', 'The refresh token is not valid for this client.', { reason });

@@ -1,0 +1,33 @@
+import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
+import { Refusal } from '../refusal.ts';
+import { type PresentedToken, readToken } from './presented-token.ts';
+import { endSession, readSession } from './sessions.ts';
+
+/**
+ * Ends the session that a refresh token or an access token belongs to, and that session alone. What is no
+ * token of ours, or has ended, is revoked already.
+ * @throws Refusal when the token was issued to another client, or cannot be revoked
+ * @see RFC 7009 section 2
+ */
+export async function revokeToken(client: AuthenticatedClient, token: string): Promise<void> {
+  const presented = await readToken(token);
+  if (!presented) return;
+  const { loginUserId, sessionId } = sessionOf(presented, client);
+  const session = await readSession(loginUserId, sessionId);
+  if (session && session.client_id !== client.clientId) throw anotherClients();
+  await endSession(loginUserId, sessionId, 'client');
+}
+
+function sessionOf(presented: PresentedToken, { clientId }: AuthenticatedClient) {
+  if (presented.kind === 'refresh_token') return presented.content;
+  const { claims } = presented;
+  if (claims.client_id !== clientId) throw anotherClients();
+  if (claims.token_use === 'login_user') return { loginUserId: claims.sub, sessionId: claims.sid };
+  throw new Refusal(
+    'unsupported_token_type',
+    'A Login App Token cannot be revoked; it expires, or ends with its client.',
+  );
+}
+
+const anotherClients = (): Refusal =>
+  new Refusal('invalid_request', 'The token was issued to another client.');

@@ -1,0 +1,43 @@
+import { errors, jwtVerify } from 'jose';
+import * as v from 'valibot';
+import { clock } from '../clock.ts';
+import { Refusal } from '../refusal.ts';
+import { type AccessTokenClaims, type AccessTokenPayload, accessTokenPayload } from './access-token.ts';
+import { issuer } from './issuer.ts';
+import { publicKey } from './public-keys.ts';
+
+/** What one of our own access tokens says, or undefined for whatever is not a valid one. @see RFC 9068 section 4 */
+export async function readAccessToken(token: string): Promise<AccessTokenPayload | undefined> {
+  try {
+    const { payload } = await jwtVerify(token, async ({ kid }) => keyOf(kid), {
+      algorithms: ['ES256'],
+      typ: 'at+jwt',
+      issuer: issuer(),
+      currentDate: clock.now(),
+    });
+    return v.parse(accessTokenPayload, payload);
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return undefined;
+    throw error;
+  }
+}
+
+/** The claims of a Login User Token. @throws Refusal `invalid_token`, whatever is wrong with it */
+export async function verifyLoginUserToken(token: string): Promise<AccessTokenClaims<'login_user'>> {
+  const claims = await readAccessToken(token);
+  if (claims?.token_use === 'login_user') return claims;
+  throw new Refusal('invalid_token', 'The token is not a valid Login User Token.');
+}
+
+/** The claims of a Login App Token. @throws Refusal `invalid_token`, whatever is wrong with it */
+export async function verifyLoginAppToken(token: string): Promise<AccessTokenClaims<'login_app'>> {
+  const claims = await readAccessToken(token);
+  if (claims?.token_use === 'login_app') return claims;
+  throw new Refusal('invalid_token', 'The token is not a valid Login App Token.');
+}
+
+async function keyOf(kid: string | undefined) {
+  const key = kid === undefined ? undefined : await publicKey(kid);
+  if (!key) throw new errors.JWSInvalid('no key of this id');
+  return key;
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { type Answer, type Service, unique } from '../support/service.ts';
+
+/** What a client of the service holds before a deployment, and expects to be good for after it. */
+export interface LastingData {
+  accessToken: string;
+  refreshToken: string;
+  device: { platform: 'android'; token: string };
+  deviceId: string;
+  events: unknown;
+}
+
+/** Logs in, registers a device and looks at the events. @throws AssertionError */
+export async function leaveData(service: Service): Promise<LastingData> {
+  const device = { platform: 'android', token: unique('phone') } as const;
+  const login = expecting(200, await service.logIn(unique('alice')));
+  const registered = expecting(201, await service.register(device, await service.loginAppToken()));
+  assert.equal(login.expires_in, 3600);
+  return {
+    accessToken: login.access_token,
+    refreshToken: login.refresh_token,
+    device,
+    deviceId: registered.id,
+    events: expecting(200, await service.search()),
+  };
+}
+
+/** Uses what was left; tokens now have another lifetime, in seconds. @throws AssertionError */
+export async function findData(service: Service, left: LastingData, expiresIn: number): Promise<void> {
+  expecting(200, await service.relate(left.deviceId, left.accessToken));
+  const refreshed = expecting(
+    200,
+    await service.token({ grant_type: 'refresh_token', refresh_token: left.refreshToken }),
+  );
+  assert.equal(refreshed.expires_in, expiresIn);
+  const known = expecting(200, await service.register(left.device, await service.loginAppToken()));
+  assert.equal(known.id, left.deviceId);
+  assert.deepEqual(expecting(200, await service.search()), left.events);
+}
+
+function expecting(expected: number, { status, body }: Answer): Answer['body'] {
+  assert.equal(status, expected);
+  return body;
+}

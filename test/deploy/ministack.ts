@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { type BackgroundServer, run, startServer } from '../support/commands.ts';
+import { freePort } from '../support/free-port.ts';
+import { installed } from '../support/local-directories.ts';
+
+const requirements = join(import.meta.dirname, 'requirements.txt');
+
+/** The account that MiniStack's resources belong to, and the only one it has here. */
+export const account = '000000000000';
+export const region = 'us-east-1';
+
+/** MiniStack, running: it answers as AWS does. */
+export interface MiniStack extends BackgroundServer {
+  /** Where every service answers. */
+  endpoint: string;
+}
+
+/** Installs it into a virtual environment of its own, if it is not there yet; the folder. Needs Python 3 with venv. */
+export function installMiniStack(): Promise<string> {
+  const version = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 8);
+  return installed(`ministack-${version}`, async (directory) => {
+    await run(['python3', '-m', 'venv', directory]);
+    await run([join(directory, 'bin', 'pip'), 'install', '--quiet', '--requirement', requirements]);
+  });
+}
+
+/**
+ * Starts it, empty, on a free port of the loopback interface. Functions run as processes of the Node that runs
+ * this, which is of the major version that is deployed.
+ * @param functionsDirectory where it unpacks functions: outside of the project, whose packages they are not to find
+ */
+export async function startMiniStack(
+  installation: string,
+  logFile: string,
+  functionsDirectory: string,
+): Promise<MiniStack> {
+  const port = await freePort();
+  const endpoint = `http://127.0.0.1:${port}`;
+  const server = await startServer([join(installation, 'bin', 'ministack')], {
+    logFile,
+    // Nothing else of this machine's environment, so that no setting of a real account reaches it.
+    bareEnvironment: {
+      PATH: [dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
+      HOME: functionsDirectory,
+      TMPDIR: functionsDirectory,
+      LANG: 'C.UTF-8',
+      BIND_HOST: '127.0.0.1',
+      GATEWAY_PORT: String(port),
+      LAMBDA_EXECUTOR: 'local',
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+    },
+    isReady: async () => (await fetch(`${endpoint}/_ministack/health`).catch(() => undefined))?.ok ?? false,
+  });
+  return { ...server, endpoint };
+}

@@ -1,0 +1,129 @@
+import { describe, expect, test } from '@jest/globals';
+import { expectAnswer, expectRefusal } from '../support/expectations.ts';
+import { createClient, createLoginApp } from '../support/login-app.ts';
+import { basic, sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const { call, demo, operate, token } = service;
+const { client_id, client_secret } = demo.login_app;
+const invalidClient = { status: 401, error: 'invalid_client' };
+
+const base64 = (bytes: string | Buffer): string => Buffer.from(bytes).toString('base64');
+const percentEncoded = (text: string): string =>
+  [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+
+const withAuthorization = (authorization: string | undefined, form = 'grant_type=client_credentials') =>
+  call('/v2/marketing/oauth/token', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      ...(authorization !== undefined && { authorization }),
+    },
+    body: form,
+  });
+
+describe('Login App Client authentication', () => {
+  test.each([
+    ['as it is', basic(client_id, client_secret)],
+    ['form-encoded', basic(percentEncoded(client_id), percentEncoded(client_secret))],
+    ['with the scheme in lower case', basic(client_id, client_secret).replace('Basic', 'basic')],
+    ['with more than one space', basic(client_id, client_secret).replace(' ', '   ')],
+  ])('a client id and client secret %s: 200', async (_, authorization) => {
+    expect((await withAuthorization(authorization)).status).toBe(200);
+  });
+
+  test.each([
+    ['missing', undefined],
+    ['empty', ''],
+    ['of another scheme', 'Bearer abc'],
+    ['without credentials', 'Basic'],
+    ['without credentials after a space', 'Basic '],
+    ['not base64', 'Basic §§§'],
+    ['in base64 for URLs', `Basic ${base64(`${client_id}:${client_secret}`).replace(/=*$/, '-_')}`],
+    ['without a colon', `Basic ${base64(client_id)}`],
+    ['without a client id', `Basic ${base64(`:${client_secret}`)}`],
+    ['without a client secret', `Basic ${base64(`${client_id}:`)}`],
+    ['of nothing but a colon', `Basic ${base64(':')}`],
+    ['with a broken percent encoding', `Basic ${base64(`${client_id}:%zz`)}`],
+    [
+      'not UTF-8',
+      `Basic ${base64(Buffer.concat([Buffer.from(`${client_id}:`), Buffer.from([0xff, 0xfe])]))}`,
+    ],
+    ['two headers in one', `${basic(client_id, client_secret)}, ${basic(client_id, client_secret)}`],
+    ['8 kB long', `Basic ${base64(`${client_id}:${'x'.repeat(6_000)}`)}`],
+  ])('an Authorization header that is %s: 401', async (_, authorization) => {
+    const answer = await withAuthorization(authorization && Buffer.from(authorization).toString('latin1'));
+    expectRefusal(answer, invalidClient);
+  });
+
+  test.each([
+    ['a wrong client secret', client_id, `${client_secret}x`],
+    ['a client secret cut short', client_id, client_secret.slice(0, -1)],
+    ['a client secret in another case', client_id, client_secret.toUpperCase()],
+    ["another client's secret", client_id, demo.other_login_app.client_secret],
+    ['an unknown client', `${demo.login_app.login_app_id}.c_AAAAAAAAAAAAAAAAAAAAAA`, client_secret],
+    ['a client of an unknown Login App', client_id.replace(/^la_./, 'la_~'), client_secret],
+    [
+      'a client of a Login App that does not exist',
+      `la_${'A'.repeat(22)}.c_${'A'.repeat(22)}`,
+      client_secret,
+    ],
+    ['the Login App id alone', demo.login_app.login_app_id, client_secret],
+    ['an account', demo.account.account_id, demo.account.account_secret],
+    ['the client id __proto__', '__proto__', client_secret],
+    ['the client secret __proto__', client_id, '__proto__'],
+    ['the client id constructor', 'constructor', 'constructor'],
+    ['the client id ..', '..', client_secret],
+    ['a client id with a line break', `${client_id}\n`, client_secret],
+    ['a client secret that is not ASCII', client_id, 'ключ'],
+  ])('%s: 401', async (_, user, password) => {
+    expectRefusal(await withAuthorization(basic(user, password)), {
+      ...invalidClient,
+      naming: 'The client id and the client secret do not match.',
+    });
+  });
+
+  test('a client id and client secret in the form alone: 401', async () => {
+    const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret });
+    expectRefusal(await withAuthorization(undefined, form.toString()), {
+      ...invalidClient,
+      naming: 'Send the client id and the client secret with HTTP Basic authentication.',
+    });
+  });
+
+  test('the client comes first: a wrong client with a wrong request is a 401', async () => {
+    expectRefusal(await withAuthorization(basic(client_id, 'wrong'), 'grant_type=x'), invalidClient);
+    expectRefusal(await withAuthorization(undefined, ''), invalidClient);
+    const noForm = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
+    expectRefusal(await call('/v2/marketing/oauth/token', noForm), invalidClient);
+  });
+
+  test('a new client is known at once, beside the ones the Login App has', async () => {
+    const app = await createLoginApp(service, unique('two-clients'));
+    expect((await token({ grant_type: 'client_credentials' }, app)).status).toBe(200);
+    const second = await createClient(service, app.login_app_id);
+    expect((await token({ grant_type: 'client_credentials' }, second)).status).toBe(200);
+    expect((await token({ grant_type: 'client_credentials' }, app)).status).toBe(200);
+  });
+
+  test('a revoked client that was never used: 401 at once', async () => {
+    const app = await createLoginApp(service, unique('revoked'));
+    await operate('clients', 'revoke', { 'login-app': app.login_app_id, client: app.client_id });
+    expectRefusal(await token({ grant_type: 'client_credentials' }, app), invalidClient);
+  });
+
+  test('every answer has a request id of its own', async () => {
+    const answers = await Promise.all(Array.from({ length: 5 }, () => withAuthorization(undefined)));
+    expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(5);
+  });
+
+  test('the form may hold credentials that nobody asked for', async () => {
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: 'x',
+      client_secret: 'y',
+    });
+    const answer = await withAuthorization(basic(client_id, client_secret), form.toString());
+    expectAnswer(answer, 200, expect.objectContaining({ token_type: 'bearer' }));
+  });
+});

@@ -1,0 +1,203 @@
+import { describe, expect, test } from '@jest/globals';
+import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose';
+import * as oauth from 'oauth4webapi';
+import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
+import { createClient } from '../support/login-app.ts';
+import { type Answer, basic, sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const { credentials, demo, logIn, operate, token } = service;
+
+const claimsOf = ({ body }: Answer): JWTPayload => decodeJwt(body.access_token);
+
+describe('the Login User of a token', () => {
+  test.each(['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'])(
+    '%s: the same subject is always the same Login User, in a session of its own',
+    async (provider) => {
+      const subject = unique('alice');
+      const first = claimsOf(await logIn(subject, provider));
+      const second = claimsOf(await logIn(subject, provider));
+      expect(first.sub).toMatch(/^lu_/);
+      expect(second.sub).toBe(first.sub);
+      expect(second.sid).not.toBe(first.sid);
+      expect(second.jti).not.toBe(first.jti);
+      expect(claimsOf(await logIn(unique('bob'), provider)).sub).not.toBe(first.sub);
+    },
+  );
+
+  test('an authorization code and an access token of provider_b tell of the same Login User', async () => {
+    const subject = unique('alice');
+    const { authorization_code = '' } = await credentials('provider_b', { subject });
+    const byCode = await token({
+      grant_type: 'provider_authorization_code',
+      provider: 'provider_b',
+      authorization_code,
+    });
+    expect(claimsOf(byCode).sub).toBe(claimsOf(await logIn(subject, 'provider_b')).sub);
+  });
+
+  test('the same subject of two providers is two Login Users', async () => {
+    const subject = unique('alice');
+    const [a, f] = await Promise.all([logIn(subject, 'provider_a'), logIn(subject, 'provider_f')]);
+    expect(claimsOf(a).sub).not.toBe(claimsOf(f).sub);
+  });
+
+  test('the same subject is another Login User in another Login App', async () => {
+    const subject = unique('alice');
+    const here = claimsOf(await logIn(subject));
+    const there = claimsOf(await logIn(subject, 'provider_f', demo.other_login_app));
+    expect(there.sub).not.toBe(here.sub);
+    expect([here.aud, there.aud]).toEqual([demo.login_app.login_app_id, demo.other_login_app.login_app_id]);
+  });
+
+  test('two clients of a Login App share its Login Users', async () => {
+    const subject = unique('alice');
+    const client = await createClient(service, demo.login_app.login_app_id);
+    const [one, other] = [
+      claimsOf(await logIn(subject)),
+      claimsOf(await logIn(subject, 'provider_f', client)),
+    ];
+    expect(other.sub).toBe(one.sub);
+    expect([one.client_id, other.client_id]).toEqual([demo.login_app.client_id, client.client_id]);
+  });
+
+  test('eight first logins at once: the same Login User, eight sessions', async () => {
+    const subject = unique('alice');
+    const answers = await Promise.all(Array.from({ length: 8 }, () => logIn(subject)));
+    for (const answer of answers) expectAnswer(answer, 200, tokenResponse);
+    const claims = answers.map(claimsOf);
+    expect(new Set(claims.map(({ sub }) => sub)).size).toBe(1);
+    expect(new Set(claims.map(({ sid }) => sid)).size).toBe(8);
+    expect(new Set(claims.map(({ jti }) => jti)).size).toBe(8);
+    expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(8);
+  });
+
+  test('a blocked Login User: 400 invalid_grant, until the operator lets them in again', async () => {
+    const subject = unique('mallory');
+    const { sub } = claimsOf(await logIn(subject));
+    await operate('login-users', 'block', { 'login-user': sub });
+    const refused = await Promise.all(Array.from({ length: 3 }, () => logIn(subject)));
+    for (const answer of refused) expectRefusal(answer, { status: 400, error: 'invalid_grant' });
+    expect((await logIn(unique('bob'))).status).toBe(200);
+    await operate('login-users', 'unblock', { 'login-user': sub });
+    expect(claimsOf(await logIn(subject)).sub).toBe(sub);
+  });
+});
+
+describe('the access token', () => {
+  const header = { alg: 'ES256', typ: 'at+jwt', kid: expect.stringMatching(/./) };
+  const times = { iat: expect.any(Number), exp: expect.any(Number) };
+
+  /** `exp` and `iat` agree with `expires_in`, and with the clock. */
+  function expectTimes({ iat = 0, exp = 0 }: JWTPayload, { expires_in }: { expires_in: number }): void {
+    expect(exp - iat).toBe(expires_in);
+    expect(Math.abs(iat - Date.now() / 1000)).toBeLessThan(60);
+  }
+
+  test('a Login User Token is a JWT by RFC 9068, with exactly the documented claims', async () => {
+    const { body } = await logIn(unique('alice'));
+    expect(decodeProtectedHeader(body.access_token)).toEqual(header);
+    const claims = decodeJwt(body.access_token);
+    expect(claims).toEqual({
+      iss: demo.base_url,
+      aud: demo.login_app.login_app_id,
+      sub: expect.stringMatching(/^lu_[\w-]{43}$/),
+      client_id: demo.login_app.client_id,
+      sid: expect.stringMatching(/^s_[\w-]{22}$/),
+      jti: expect.stringMatching(/^at_[\w-]{22}$/),
+      token_use: 'login_user',
+      ...times,
+    });
+    expectTimes(claims, body);
+  });
+
+  test('a Login App Token is one too; its subject is the client', async () => {
+    const { body } = await token({ grant_type: 'client_credentials' });
+    expect(decodeProtectedHeader(body.access_token)).toEqual(header);
+    const claims = decodeJwt(body.access_token);
+    expect(claims).toEqual({
+      iss: demo.base_url,
+      aud: demo.login_app.login_app_id,
+      sub: demo.login_app.client_id,
+      client_id: demo.login_app.client_id,
+      jti: expect.stringMatching(/^at_[\w-]{22}$/),
+      token_use: 'login_app',
+      ...times,
+    });
+    expectTimes(claims, body);
+  });
+
+  test("tells nothing of the provider's subject", async () => {
+    const subject = unique('alice');
+    const { body } = await logIn(subject);
+    const told = JSON.stringify([decodeJwt(body.access_token), body.refresh_token]);
+    expect(told).not.toContain(subject);
+  });
+});
+
+describe('oauth4webapi, a client that nobody here wrote', () => {
+  const server: oauth.AuthorizationServer = {
+    issuer: demo.base_url,
+    token_endpoint: `${demo.base_url}/v2/marketing/oauth/token`,
+  };
+  const client: oauth.Client = { client_id: demo.login_app.client_id };
+
+  const request = async (
+    grant: string,
+    parameters: Record<string, string>,
+    secret = demo.login_app.client_secret,
+  ): Promise<oauth.TokenEndpointResponse> => {
+    const response = await oauth.genericTokenEndpointRequest(
+      server,
+      client,
+      oauth.ClientSecretBasic(secret),
+      grant,
+      parameters,
+      { [oauth.allowInsecureRequests]: true },
+    );
+    return oauth.processGenericTokenEndpointResponse(server, client, response);
+  };
+
+  test('gets a Login User Token by provider_credentials and provider_authorization_code', async () => {
+    const subject = unique('alice');
+    const { access_token = '', authorization_code = '' } = await credentials('provider_b', { subject });
+    const provider = 'provider_b';
+    const byToken = await request('provider_credentials', { provider, access_token });
+    const byCode = await request('provider_authorization_code', { provider, authorization_code });
+    expect([byToken, byCode]).toEqual([tokenResponse, tokenResponse]);
+  });
+
+  test('gets a Login App Token by client_credentials', async () => {
+    const response = await request('client_credentials', {});
+    expect(response).toMatchObject({ token_type: 'bearer', expires_in: 3600 });
+  });
+
+  test('understands a refusal', async () => {
+    const parameters = { provider: 'provider_a', access_token: 'made-up' };
+    await expect(request('provider_credentials', parameters)).rejects.toMatchObject({
+      name: 'ResponseBodyError',
+      status: 400,
+      error: 'invalid_grant',
+    });
+  });
+
+  test('understands the challenge of a 401', async () => {
+    const refused = request('client_credentials', {}, 'wrong');
+    await expect(refused).rejects.toMatchObject({
+      status: 401,
+      cause: [{ scheme: 'basic', parameters: { realm: 'login app client', charset: 'UTF-8' } }],
+    });
+  });
+
+  test('sends what a plain HTTP client may send too', async () => {
+    const { status } = await service.call('/v2/marketing/oauth/token', {
+      method: 'POST',
+      headers: {
+        authorization: basic(demo.login_app.client_id, demo.login_app.client_secret),
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: 'grant_type=client_credentials',
+    });
+    expect(status).toBe(200);
+  });
+});

@@ -1,0 +1,129 @@
+import { describe, expect, test } from '@jest/globals';
+import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
+import { sharedService, unique } from '../support/service.ts';
+
+const { credentials, token } = sharedService();
+const invalidGrant = {
+  status: 400,
+  error: 'invalid_grant',
+  naming: 'The provider does not accept this credential for this Login App.',
+};
+
+const providers = ['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'];
+
+/** The request for a credential of a provider: all that it gives, or its authorization code alone. */
+async function formOf(provider: string, grant: string, query: Record<string, string> = {}) {
+  const { authorization_code = '', ...fields } = await credentials(provider, {
+    subject: unique('mallory'),
+    ...query,
+  });
+  const isCode = grant === 'provider_authorization_code';
+  return { grant_type: grant, provider, ...(isCode ? { authorization_code } : fields) };
+}
+
+const grants = [
+  ...providers.map((provider): [string, string] => [provider, 'provider_credentials']),
+  ['provider_b', 'provider_authorization_code'] satisfies [string, string],
+];
+
+describe.each(grants)('%s, grant_type %s', (provider, grant) => {
+  test("another app's credential: 400 invalid_grant", async () => {
+    expectRefusal(await token(await formOf(provider, grant, { audience: 'another-app' })), invalidGrant);
+  });
+
+  test('an expired credential: 400 invalid_grant', async () => {
+    expectRefusal(await token(await formOf(provider, grant, { expired: 'true' })), invalidGrant);
+  });
+
+  test('a credential of another provider: 400 invalid_grant', async () => {
+    for (const foreign of ['provider_a', 'provider_d', 'provider_e']) {
+      if (foreign === provider) continue;
+      const { access_token = '' } = await credentials(foreign, { subject: unique('mallory') });
+      const form: Record<string, string> = await formOf(provider, grant);
+      for (const name of ['access_token', 'id_token', 'authorization_code']) {
+        if (name in form) form[name] = access_token;
+      }
+      expectRefusal(await token(form), invalidGrant);
+    }
+  });
+});
+
+const credentialFields: [string, string, string, Record<string, string>][] = [
+  ...['provider_a', 'provider_b', 'provider_d', 'provider_e', 'provider_c'].map(
+    (provider): [string, string, string, Record<string, string>] => [
+      provider,
+      'access_token',
+      'provider_credentials',
+      {},
+    ],
+  ),
+  ['provider_c', 'access_secret', 'provider_credentials', {}],
+  ['provider_f', 'id_token', 'provider_credentials', {}],
+  // An id token with at_hash: one without it says nothing of the access token.
+  ['provider_f', 'access_token', 'provider_credentials', { with_access_token: 'true' }],
+  ['provider_b', 'authorization_code', 'provider_authorization_code', {}],
+];
+
+describe.each(credentialFields)('%s, %s', (provider, name, grant, query) => {
+  test.each([
+    ['20 kB of garbage', 'x'.repeat(20_000)],
+    ['20 kB of dots', '.'.repeat(20_000)],
+    ['20 kB of base64', Buffer.alloc(15_000, 7).toString('base64')],
+    ['16 kB of garbage', 'x'.repeat(16_384)],
+    ['CR LF and a header', 'abc\r\nx-evil: 1'],
+    ['a line feed', 'abc\n'],
+    ['a carriage return', '\rabc'],
+    ['a NUL', 'abc\0'],
+    ['a space', 'abc def'],
+    ['only a space', ' '],
+    ['letters that are not ASCII', 'жетон'],
+    ['an emoji', '🔑'],
+    ['bytes that are not UTF-8', '\ufffd\ufffd'],
+    ['__proto__', '__proto__'],
+    ['constructor', 'constructor'],
+    ['a path', '../../etc/passwd'],
+    ['a query', 'a&client_id=b?c=d#e'],
+    ['quotes', `'"; DROP TABLE users; --`],
+    ['null', 'null'],
+  ])('%s: 400 invalid_grant', async (_, value) => {
+    const form: Record<string, string> = await formOf(provider, grant, query);
+    expect(form[name]).toEqual(expect.any(String));
+    expectRefusal(await token({ ...form, [name]: value }), invalidGrant);
+  });
+
+  test('a credential with one character changed: 400 invalid_grant', async () => {
+    const form: Record<string, string> = await formOf(provider, grant, query);
+    const value = form[name] ?? '';
+    const middle = Math.floor(value.length / 2);
+    const changed = value.slice(0, middle) + (value[middle] === 'a' ? 'b' : 'a') + value.slice(middle + 1);
+    expectRefusal(await token({ ...form, [name]: changed }), invalidGrant);
+    expectRefusal(await token({ ...form, [name]: value.slice(0, -1) }), invalidGrant);
+    expectAnswer(await token(form), 200, tokenResponse);
+  });
+});
+
+describe('provider_b, authorization_code', () => {
+  test('the second use of a code: 400 invalid_grant', async () => {
+    const form = await formOf('provider_b', 'provider_authorization_code');
+    expectAnswer(await token(form), 200, tokenResponse);
+    expectRefusal(await token(form), invalidGrant);
+  });
+
+  test('of eight uses at once at most one gets a token', async () => {
+    const form = await formOf('provider_b', 'provider_authorization_code');
+    const answers = await Promise.all(Array.from({ length: 8 }, () => token(form)));
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(1);
+    for (const answer of answers) if (answer.status !== 200) expectRefusal(answer, invalidGrant);
+  });
+});
+
+describe('provider_c', () => {
+  test("another token's secret: 400 invalid_grant", async () => {
+    const [mine, other] = await Promise.all([
+      formOf('provider_c', 'provider_credentials'),
+      credentials('provider_c', { subject: unique('bob') }),
+    ]);
+    expectRefusal(await token({ ...mine, access_secret: other.access_secret ?? '' }), invalidGrant);
+  });
+});

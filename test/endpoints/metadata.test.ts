@@ -1,0 +1,90 @@
+import { describe, expect, test } from '@jest/globals';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
+import * as oauth from 'oauth4webapi';
+import { sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const { base_url, login_app } = service.demo;
+const insecure = { [oauth.allowInsecureRequests]: true };
+
+/** What a resource server that knows nothing but the metadata address finds out. */
+async function discover(): Promise<oauth.AuthorizationServer> {
+  const issuer = new URL(await issuerOf());
+  // The address that reaches the service here; behind it, the issuer may have another one.
+  const metadata = new URL(`${base_url}/.well-known/oauth-authorization-server`);
+  return oauth.processDiscoveryResponse(issuer, await fetch(metadata));
+}
+const issuerOf = async (): Promise<string> =>
+  (await service.call('/.well-known/oauth-authorization-server')).body.issuer;
+const reachable = (address = ''): URL => new URL(new URL(address).pathname, base_url);
+
+describe('GET /.well-known/oauth-authorization-server', () => {
+  test('every field is true', async () => {
+    const { status, body, headers } = await service.call('/.well-known/oauth-authorization-server');
+    expect(status).toBe(200);
+    expect(headers.get('cache-control')).toBe('public, max-age=3600');
+    expect(body).toEqual({
+      issuer: expect.stringMatching(/^https?:\/\/[^/]+$/),
+      token_endpoint: `${body.issuer}/v2/marketing/oauth/token`,
+      token_endpoint_auth_methods_supported: ['client_secret_basic'],
+      revocation_endpoint: `${body.issuer}/v2/marketing/oauth/revoke`,
+      revocation_endpoint_auth_methods_supported: ['client_secret_basic'],
+      introspection_endpoint: `${body.issuer}/v2/marketing/oauth/introspect`,
+      introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
+      jwks_uri: `${body.issuer}/v2/marketing/oauth/jwks`,
+      grant_types_supported: [
+        'provider_credentials',
+        'provider_authorization_code',
+        'refresh_token',
+        'client_credentials',
+      ],
+      response_types_supported: [],
+    });
+  });
+
+  test('each grant type it lists is supported, and no other', async () => {
+    const { grant_types_supported = [] } = await discover();
+    for (const grant_type of [...grant_types_supported, 'password']) {
+      const { body } = await service.token({ grant_type });
+      expect(body.error === 'unsupported_grant_type').toBe(grant_type === 'password');
+    }
+  });
+});
+
+describe('GET /v2/marketing/oauth/jwks', () => {
+  test('public keys, which caches may keep for five minutes', async () => {
+    const { status, body, headers } = await service.call('/v2/marketing/oauth/jwks');
+    expect(status).toBe(200);
+    expect(headers.get('cache-control')).toBe('public, max-age=300');
+    expect(body.keys.length).toBeGreaterThanOrEqual(2);
+    for (const key of body.keys) {
+      expect(Object.keys(key).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
+    }
+  });
+});
+
+describe('an independent resource server, with nothing but the metadata address', () => {
+  test('verifies a Login User Token with jose', async () => {
+    const { issuer, jwks_uri } = await discover();
+    const { access_token } = (await service.logIn(unique('alice'))).body;
+    const { payload } = await jwtVerify(access_token, createRemoteJWKSet(reachable(jwks_uri)), {
+      issuer,
+      audience: login_app.login_app_id,
+      typ: 'at+jwt',
+      algorithms: ['ES256'],
+    });
+    expect(payload).toMatchObject({ client_id: login_app.client_id, token_use: 'login_user' });
+  });
+
+  test('verifies a Login User Token with oauth4webapi, and refuses one for another Login App', async () => {
+    const server = { ...(await discover()) };
+    server.jwks_uri = reachable(server.jwks_uri).href;
+    const { access_token } = (await service.logIn(unique('alice'))).body;
+    const request = () =>
+      new Request('https://resource.example/', { headers: { authorization: `Bearer ${access_token}` } });
+    const claims = await oauth.validateJwtAccessToken(server, request(), login_app.login_app_id, insecure);
+    expect(claims.client_id).toBe(login_app.client_id);
+    const elsewhere = oauth.validateJwtAccessToken(server, request(), 'la_another', insecure);
+    await expect(elsewhere).rejects.toThrow();
+  });
+});

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const { login_app, other_login_app } = service.demo;
+
+const device = () => ({ platform: 'android', token: unique('phone') });
+
+describe('a long-lived Login App Token', () => {
+  const create = async (client = login_app): Promise<string> =>
+    String(
+      (
+        await service.operate('login-apps', 'tokens create', {
+          'login-app': client.login_app_id,
+          name: 'iOS app',
+        })
+      ).login_app_token,
+    );
+
+  test('registers devices for its Login App', async () => {
+    const [token, phone] = [await create(), device()];
+    const { status, body } = await service.register(phone, token);
+    expect(status).toBe(201);
+    expect((await service.register(phone, await service.loginAppToken())).body.id).toBe(body.id);
+  });
+
+  test('is listed without its secret, and not any more when it is revoked', async () => {
+    const flags = { 'login-app': other_login_app.login_app_id };
+    const { token_id } = await service.operate('login-apps', 'tokens create', {
+      ...flags,
+      name: 'Android app',
+    });
+    const list = async () => (await service.operate('login-apps', 'tokens list', flags)).tokens;
+    expect(await list()).toContainEqual({ token_id, name: 'Android app', created_at: expect.any(String) });
+    await service.operate('login-apps', 'tokens revoke', { ...flags, token: token_id });
+    expect(await list()).not.toContainEqual(expect.objectContaining({ token_id }));
+    await expect(
+      service.operate('login-apps', 'tokens revoke', { ...flags, token: token_id }),
+    ).rejects.toThrow('The Login App has no such token.');
+  });
+
+  test('revoked before it was ever used: 401', async () => {
+    const flags = { 'login-app': other_login_app.login_app_id };
+    const created = await service.operate('login-apps', 'tokens create', { ...flags, name: 'Android app' });
+    await service.operate('login-apps', 'tokens revoke', { ...flags, token: created.token_id });
+    expect((await service.register(device(), String(created.login_app_token))).status).toBe(401);
+  });
+
+  test('with another secret, another id or another Login App in it: 401', async () => {
+    const [[app, id, secret], [otherApp, otherId, otherSecret]] = [
+      (await create()).split('.'),
+      (await create(other_login_app)).split('.'),
+    ];
+    const forged = [
+      [app, id, otherSecret],
+      [app, otherId, secret],
+      [otherApp, id, secret],
+      [app, otherId, otherSecret],
+    ];
+    for (const parts of forged) {
+      const { status, body } = await service.register(device(), parts.join('.'));
+      expect([status, body.error]).toEqual([401, 'invalid_token']);
+    }
+  });
+
+  test('is no Login User Token: 401', async () => {
+    expect((await service.relate(`d_${'a'.repeat(43)}`, await create())).status).toBe(401);
+  });
+});
+
+describe('the operator and the sessions of a Login User', () => {
+  async function twoSessions() {
+    const subject = unique('alice');
+    const [phone, tablet] = [(await service.logIn(subject)).body, (await service.logIn(subject)).body];
+    const { id } = (await service.register(device(), await service.loginAppToken())).body;
+    const flags = { 'login-user': String(decodeJwt(phone.access_token).sub) };
+    const works = async () => [
+      (await service.relate(id, phone.access_token)).status,
+      (await service.relate(id, tablet.access_token)).status,
+    ];
+    return { subject, phone, tablet, flags, works };
+  }
+  const refresh = async (refresh_token: string) =>
+    (await service.token({ grant_type: 'refresh_token', refresh_token })).body.error;
+
+  test('login-users sessions lists those that go on', async () => {
+    const { phone, tablet, flags } = await twoSessions();
+    const { sessions } = await service.operate('login-users', 'sessions', flags);
+    const ids = [phone, tablet].map(({ access_token }) => decodeJwt(access_token).sid);
+    expect((sessions as { session_id: string }[]).map(({ session_id }) => session_id).sort()).toEqual(
+      ids.sort(),
+    );
+  });
+
+  test('login-users logout ends all of them at once; a new login works', async () => {
+    const { subject, phone, tablet, flags, works } = await twoSessions();
+    expect(await works()).toEqual([200, 200]);
+    expect(await service.operate('login-users', 'logout', flags)).toMatchObject({ sessions_ended: 2 });
+    expect(await works()).toEqual([401, 401]);
+    expect([await refresh(phone.refresh_token), await refresh(tablet.refresh_token)]).toEqual([
+      'invalid_grant',
+      'invalid_grant',
+    ]);
+    expect((await service.logIn(subject)).status).toBe(200);
+  });
+
+  test('login-users delete: the tokens stop at once, and nothing of the old sessions comes back', async () => {
+    const { subject, phone, flags, works } = await twoSessions();
+    await service.operate('login-users', 'delete', flags);
+    expect(await works()).toEqual([401, 401]);
+    await expect(service.operate('login-users', 'sessions', flags)).rejects.toThrow(
+      'There is no such Login User.',
+    );
+    expect((await service.logIn(subject)).status).toBe(200);
+    expect(await works()).toEqual([401, 401]);
+    expect(await refresh(phone.refresh_token)).toBe('invalid_grant');
+    expect(await service.operate('login-users', 'sessions', flags)).toMatchObject({ sessions: [{}] });
+  });
+
+  test.each(['sessions', 'logout', 'delete', 'block', 'unblock'])(
+    'login-users %s of somebody unknown: refused',
+    async (verb) => {
+      const flags = { 'login-user': `lu_${randomBytes(32).toString('base64url')}` };
+      await expect(service.operate('login-users', verb, flags)).rejects.toThrow(
+        'There is no such Login User.',
+      );
+    },
+  );
+});

@@ -1,0 +1,133 @@
+import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { type Answer, sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+
+const refresh = (refresh_token: string, client = service.demo.login_app): Promise<Answer> =>
+  service.token({ grant_type: 'refresh_token', refresh_token }, client);
+
+const logIn = async (): Promise<{ access_token: string; refresh_token: string }> =>
+  (await service.logIn(unique('alice'))).body;
+
+const registeredDevice = async (): Promise<string> => {
+  const device = { platform: 'android', token: unique('phone') };
+  return (await service.register(device, await service.loginAppToken())).body.id;
+};
+
+/** Whether a session goes on, as its own user notices it. */
+const relates = async (access_token: string): Promise<number> =>
+  (await service.relate(await registeredDevice(), access_token)).status;
+
+const refused = {
+  status: 400,
+  body: { error: 'invalid_grant', error_description: 'The refresh token is not valid for this client.' },
+};
+
+describe('grant_type refresh_token', () => {
+  test('200 with a new access token and another refresh token, of the same session', async () => {
+    const first = await logIn();
+    const { status, body, headers } = await refresh(first.refresh_token);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      access_token: expect.any(String),
+      token_type: 'bearer',
+      expires_in: 3600,
+      refresh_token: expect.any(String),
+    });
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(body.refresh_token).not.toBe(first.refresh_token);
+    const [before, after] = [decodeJwt(first.access_token), decodeJwt(body.access_token)];
+    expect([after.sub, after.sid, after.aud]).toEqual([before.sub, before.sid, before.aud]);
+    expect(after.jti).not.toBe(before.jti);
+    expect(await relates(body.access_token)).toBe(200);
+  });
+
+  test('the immediate predecessor gets the same successor: a lost response costs nobody a login', async () => {
+    const { refresh_token } = await logIn();
+    const first = await refresh(refresh_token);
+    const again = await refresh(refresh_token);
+    expect(again.status).toBe(200);
+    expect(again.body.refresh_token).toBe(first.body.refresh_token);
+    expect((await refresh(first.body.refresh_token)).status).toBe(200);
+  });
+
+  test('ten refreshes of one token at once: one rotation, ten equal answers, session alive', async () => {
+    const { refresh_token } = await logIn();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(refresh_token)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    const successors = new Set(answers.map(({ body }) => body.refresh_token));
+    expect(successors.size).toBe(1);
+    const [successor = ''] = successors;
+    expect((await refresh(successor)).status).toBe(200);
+  });
+
+  test('two generations back ends the session', async () => {
+    const { refresh_token, access_token } = await logIn();
+    const second = (await refresh(refresh_token)).body;
+    const third = (await refresh(second.refresh_token)).body;
+    expect(await refresh(refresh_token)).toMatchObject(refused);
+    expect(await refresh(third.refresh_token)).toMatchObject(refused);
+    expect(await relates(access_token)).toBe(401);
+    expect(await relates(third.access_token)).toBe(401);
+  });
+
+  test("another client's token: 400 invalid_grant, and the session goes on", async () => {
+    const { refresh_token } = await logIn();
+    const { login_app_id } = service.demo.login_app;
+    const sibling = await service.operate('clients', 'create', { 'login-app': login_app_id });
+    const clients = [
+      service.demo.other_login_app,
+      { login_app_id, client_id: String(sibling.client_id), client_secret: String(sibling.client_secret) },
+    ];
+    for (const client of clients) expect(await refresh(refresh_token, client)).toMatchObject(refused);
+    expect((await refresh(refresh_token)).status).toBe(200);
+  });
+
+  test('a blocked user: 400 invalid_grant, until they are unblocked', async () => {
+    const { refresh_token, access_token } = await logIn();
+    const flags = { 'login-user': decodeJwt(access_token).sub };
+    await service.operate('login-users', 'block', flags);
+    expect(await refresh(refresh_token)).toMatchObject(refused);
+    await service.operate('login-users', 'unblock', flags);
+    expect((await refresh(refresh_token)).status).toBe(200);
+  });
+
+  test('a token with any bit changed: 400 invalid_grant', async () => {
+    const { refresh_token } = await logIn();
+    const bytes = Buffer.from(refresh_token);
+    const changed = Array.from({ length: bytes.length * 8 }, (_, bit) => {
+      const copy = Buffer.from(bytes);
+      const index = Math.floor(bit / 8);
+      copy.writeUInt8(copy.readUInt8(index) ^ (1 << (bit % 8)), index);
+      return copy.toString('latin1');
+    });
+    // Every 13th bit, and all of the last character: base64 has spare bits there.
+    const chosen = changed.filter((_, bit) => bit % 13 === 0 || bit >= changed.length - 8);
+    const statuses = await Promise.all(chosen.map(async (token) => (await refresh(token)).body.error));
+    expect(new Set(statuses)).toEqual(new Set(['invalid_grant']));
+    expect((await refresh(refresh_token)).status).toBe(200);
+  });
+
+  test.each(['', 'x', 'rt.', 'a'.repeat(20_000), '__proto__'])(
+    'no refresh token at all: 400',
+    async (token) => {
+      const { status, body } = await refresh(token);
+      expect(status).toBe(400);
+      expect(body.error).toBe(token === '' ? 'invalid_request' : 'invalid_grant');
+    },
+  );
+
+  test('an access token is no refresh token: 400 invalid_grant', async () => {
+    const { access_token } = await logIn();
+    expect(await refresh(access_token)).toMatchObject(refused);
+  });
+
+  test('a required parameter was not supplied: 400 invalid_request naming it', async () => {
+    const { status, body } = await service.token({ grant_type: 'refresh_token' });
+    expect({ status, body }).toEqual({
+      status: 400,
+      body: { error: 'invalid_request', error_description: 'The parameter refresh_token is required.' },
+    });
+  });
+});

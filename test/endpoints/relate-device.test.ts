@@ -1,0 +1,229 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { expectAnswer, expectRefusal } from '../support/expectations.ts';
+import { sharedService, unique } from '../support/service.ts';
+import { hexToken, tamperedTokens } from '../support/tokens.ts';
+
+const { call, credentials, demo, json, logIn, loginAppToken, operate, register, relate } = sharedService();
+const path = '/v2/marketing/login/user/push_notifications/devices';
+
+const invalidToken = { status: 401, error: 'invalid_token' };
+const disagree = { ...invalidToken, naming: /Authentication.*Authorization/ };
+const unprocessable = { status: 422, error: 'unprocessable_entity', naming: /device_id/ };
+const unknownDevice = `d_${'A'.repeat(43)}`;
+
+let appToken: string;
+let userToken: string;
+
+beforeAll(async () => {
+  [appToken, userToken] = await Promise.all([loginAppToken(), userTokenOf(unique('alice'))]);
+});
+
+const userTokenOf = async (subject: string, client = demo.login_app): Promise<string> =>
+  (await logIn(subject, 'provider_f', client)).body.access_token;
+
+const newDevice = async (token = appToken): Promise<string> =>
+  (await register({ platform: 'ios', token: hexToken() }, token)).body.id;
+
+describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
+  test('200 success, and again', async () => {
+    const id = await newDevice();
+    expectAnswer(await relate(id, userToken), 200, { id });
+    expectAnswer(await relate(id, userToken), 200, { id });
+  });
+
+  test.each([
+    ['Authentication: Bearer', (token: string) => ({ authentication: `Bearer ${token}` })],
+    ['Authorization: Bearer', (token: string) => ({ authorization: `Bearer ${token}` })],
+    ['Authentication: bearer', (token: string) => ({ authentication: `bearer ${token}` })],
+    [
+      'both, which agree',
+      (token: string) => ({ authentication: `Bearer ${token}`, authorization: `bearer  ${token}` }),
+    ],
+  ])('the token in the header %s: 200', async (_, headers) => {
+    const id = await newDevice();
+    expectAnswer(await json(path, { device_id: id }, headers(userToken)), 200, { id });
+  });
+
+  test('a device of user A that user B relates moves to B: 200', async () => {
+    const id = await newDevice();
+    const [a, b] = await Promise.all([userTokenOf(unique('alice')), userTokenOf(unique('bob'))]);
+    for (const token of [a, b, a]) expectAnswer(await relate(id, token), 200, { id });
+  });
+
+  test('twelve at once, of two users: all 200', async () => {
+    const id = await newDevice();
+    const other = await userTokenOf(unique('bob'));
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => relate(id, index % 2 ? userToken : other)),
+    );
+    for (const answer of answers) expectAnswer(answer, 200, { id });
+  });
+
+  test('one user may have several devices, and all of their sessions count', async () => {
+    const subject = unique('alice');
+    const tokens = await Promise.all([userTokenOf(subject), userTokenOf(subject)]);
+    for (const token of tokens) {
+      const id = await newDevice();
+      expectAnswer(await relate(id, token), 200, { id });
+    }
+  });
+
+  test('a related device that is registered again keeps its id: 200', async () => {
+    const body = { platform: 'ios', token: hexToken() };
+    const { id } = (await register(body, appToken)).body;
+    expectAnswer(await relate(id, userToken), 200, { id });
+    expectAnswer(await register(body, appToken), 200, { id });
+    expectAnswer(await relate(id, userToken), 200, { id });
+  });
+
+  test('fields that nobody knows are ignored', async () => {
+    const id = await newDevice();
+    const body = { device_id: id, login_user_id: 'lu_x', constructor: null };
+    expectAnswer(await json(path, body, { authentication: `Bearer ${userToken}` }), 200, { id });
+  });
+
+  test('403 the device does not belong to the Login App', async () => {
+    const id = await newDevice(await loginAppToken(demo.other_login_app));
+    const forbidden = { status: 403, error: 'forbidden', naming: /Login App/ };
+    expectRefusal(await relate(id, userToken), forbidden);
+    const owner = await userTokenOf(unique('alice'), demo.other_login_app);
+    expectAnswer(await relate(id, owner), 200, { id });
+    expectRefusal(await relate(id, userToken), forbidden);
+  });
+
+  test('404 device not found', async () => {
+    const notFound = { status: 404, error: 'not_found', naming: /device/ };
+    expectRefusal(await relate(unknownDevice, userToken), notFound);
+    const id = await newDevice();
+    expectRefusal(await relate(`d_${id.slice(2).toUpperCase()}`, userToken), notFound);
+  });
+
+  test('422 the device could not be related to this user, who is blocked', async () => {
+    const id = await newDevice();
+    const token = await userTokenOf(unique('mallory'));
+    const flags = { 'login-user': decodeJwt(token).sub };
+    await operate('login-users', 'block', flags);
+    const blocked = { status: 422, error: 'unprocessable_entity', naming: /blocked/, fields: ['device_id'] };
+    expectRefusal(await relate(id, token), blocked);
+    expectRefusal(await relate(unknownDevice, token), blocked);
+    await operate('login-users', 'unblock', flags);
+    expectAnswer(await relate(id, token), 200, { id });
+  });
+});
+
+describe('POST /v2/marketing/login/user/push_notifications/devices, 422 the request', () => {
+  test.each([
+    ['missing', {}],
+    ['null', { device_id: null }],
+    ['a number', { device_id: 7 }],
+    ['a list', { device_id: [unknownDevice] }],
+    ['an object', { device_id: {} }],
+    ['empty', { device_id: '' }],
+    ['of another form', { device_id: 'device' }],
+    ['too short', { device_id: unknownDevice.slice(0, -1) }],
+    ['too long', { device_id: `${unknownDevice}A` }],
+    ['with a line feed', { device_id: `${unknownDevice}\n` }],
+    ['20 kB of garbage', { device_id: 'x'.repeat(20_000) }],
+    ['__proto__', { device_id: '__proto__' }],
+    ['constructor', { device_id: 'constructor' }],
+  ])('device_id is %s', async (_, body) => {
+    const answer = await json(path, body, { authentication: `Bearer ${userToken}` });
+    expectRefusal(answer, { ...unprocessable, fields: ['device_id'] });
+  });
+
+  test.each([
+    ['null', 'body'],
+    ['"device_id"', 'body'],
+    ['7', 'body'],
+    ['true', 'body'],
+    ['[]', 'device_id'],
+    ['[{"device_id":"x"}]', 'device_id'],
+  ])('the body is %s', async (body, field) => {
+    const answer = await json(path, body, { authentication: `Bearer ${userToken}` });
+    expectRefusal(answer, { ...unprocessable, fields: [field] });
+  });
+
+  test.each(['', '{', '{"device_id":}', '{"__proto__":{"device_id":"x"}}', 'device_id=x', '\0'])(
+    'the body %j is no JSON of ours',
+    async (body) => {
+      const answer = await json(path, body, { authentication: `Bearer ${userToken}` });
+      expectRefusal(answer, { ...unprocessable, naming: /application\/json/, fields: ['body'] });
+    },
+  );
+
+  test.each([undefined, 'text/plain', 'application/x-www-form-urlencoded'])(
+    'the content type is %s',
+    async (contentType) => {
+      const answer = await call(path, {
+        method: 'POST',
+        headers: {
+          authentication: `Bearer ${userToken}`,
+          ...(contentType && { 'content-type': contentType }),
+        },
+        body: new TextEncoder().encode(JSON.stringify({ device_id: unknownDevice })),
+      });
+      expectRefusal(answer, { ...unprocessable, naming: /application\/json/, fields: ['body'] });
+    },
+  );
+});
+
+describe('POST /v2/marketing/login/user/push_notifications/devices, 401 authentication wrong', () => {
+  test.each([
+    ['no header', {}],
+    ['an empty header', { authentication: '' }],
+    ['Bearer without a token', { authentication: 'Bearer' }],
+    ['another scheme', { authentication: 'Basic abc' }],
+    ['the token without a scheme', { authentication: 'abc' }],
+    ['garbage', { authentication: 'Bearer abc' }],
+    ['8 kB of garbage', { authorization: `Bearer ${'a'.repeat(8_000)}` }],
+    ['two tokens', { authentication: 'Bearer a, Bearer b' }],
+    ['the token __proto__', { authentication: 'Bearer __proto__' }],
+  ])('%s', async (_, headers) => {
+    expectRefusal(await json(path, { device_id: unknownDevice }, headers), invalidToken);
+  });
+
+  test('the Authentication and the Authorization header do not agree', async () => {
+    const id = await newDevice();
+    const other = await userTokenOf(unique('bob'));
+    const mine = `Bearer ${userToken}`;
+    for (const foreign of [
+      `Bearer ${other}`,
+      `Bearer ${appToken}`,
+      'Bearer abc',
+      'Basic abc',
+      'Bearer',
+      'x',
+    ]) {
+      const one = await json(path, { device_id: id }, { authentication: mine, authorization: foreign });
+      expectRefusal(one, disagree);
+      const two = await json(path, { device_id: id }, { authentication: foreign, authorization: mine });
+      expectRefusal(two, disagree);
+    }
+  });
+
+  test('a Login App Token', async () => {
+    expectRefusal(await relate(await newDevice(), appToken), invalidToken);
+  });
+
+  test('a refresh token, and a token of a provider', async () => {
+    const { refresh_token } = (await logIn(unique('alice'))).body;
+    expectRefusal(await relate(unknownDevice, refresh_token), invalidToken);
+    const { id_token } = await credentials('provider_f', { subject: unique('alice') });
+    expectRefusal(await relate(unknownDevice, id_token ?? ''), invalidToken);
+  });
+
+  test('a token that was cut, changed, or made by somebody else', async () => {
+    for (const [what, token] of await tamperedTokens(userToken)) {
+      const answer = await relate(unknownDevice, token);
+      expect({ what, status: answer.status }).toEqual({ what, status: 401 });
+      expectRefusal(answer, invalidToken);
+    }
+  });
+
+  test('the caller comes first: 401 before 422, 403 and 404', async () => {
+    for (const body of ['{', {}, { device_id: 7 }, { device_id: unknownDevice }]) {
+      expectRefusal(await json(path, body, { authentication: 'Bearer abc' }), invalidToken);
+    }
+  });
+});

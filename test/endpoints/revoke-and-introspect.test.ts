@@ -1,0 +1,157 @@
+import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { type Answer, basic, sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const { login_app, other_login_app } = service.demo;
+
+const post = (action: string, form: Record<string, string>, client = login_app): Promise<Answer> =>
+  service.call(`/v2/marketing/oauth/${action}`, {
+    method: 'POST',
+    headers: { authorization: basic(client.client_id, client.client_secret) },
+    body: new URLSearchParams(form),
+  });
+const revoke = (token: string, client = login_app) => post('revoke', { token }, client);
+const introspect = (token: string, client = login_app) => post('introspect', { token }, client);
+const refresh = (refresh_token: string) => service.token({ grant_type: 'refresh_token', refresh_token });
+
+/** A session of alice's, and whether it goes on as she notices it. */
+async function logIn(subject = unique('alice')) {
+  const { body } = await service.logIn(subject);
+  const device = { platform: 'android', token: unique('phone') };
+  const { id } = (await service.register(device, await service.loginAppToken())).body;
+  return { ...body, relate: async () => (await service.relate(id, body.access_token)).status };
+}
+
+const inactive = { status: 200, text: '{"active":false}' };
+
+describe('POST /v2/marketing/oauth/revoke', () => {
+  test.each(['refresh_token', 'access_token'])(
+    'a session ends with its %s, that session alone, and at once',
+    async (kind) => {
+      const subject = unique('alice');
+      const [phone, tablet] = await Promise.all([logIn(subject), logIn(subject)]);
+      expect(await phone.relate()).toBe(200);
+      expect(await revoke(phone[kind])).toMatchObject({ status: 200, text: '{}' });
+      expect(await phone.relate()).toBe(401);
+      expect((await refresh(phone.refresh_token)).body.error).toBe('invalid_grant');
+      expect(await tablet.relate()).toBe(200);
+      expect((await refresh(tablet.refresh_token)).status).toBe(200);
+    },
+  );
+
+  test('a superseded refresh token ends its session too', async () => {
+    const session = await logIn();
+    await refresh(session.refresh_token);
+    expect((await revoke(session.refresh_token)).status).toBe(200);
+    expect(await session.relate()).toBe(401);
+  });
+
+  test('unknown token: 200; a second time: 200', async () => {
+    const { refresh_token } = await logIn();
+    for (const token of ['unknown', refresh_token, refresh_token]) {
+      expect((await revoke(token)).status).toBe(200);
+    }
+  });
+
+  test('the token hint is not needed, and no harm when wrong', async () => {
+    const session = await logIn();
+    const answer = await post('revoke', { token: session.refresh_token, token_type_hint: 'access_token' });
+    expect(answer.status).toBe(200);
+    expect(await session.relate()).toBe(401);
+  });
+
+  test("another client's token: 400, and its session goes on", async () => {
+    const session = await logIn();
+    for (const token of [session.refresh_token, session.access_token]) {
+      expect(await revoke(token, other_login_app)).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_request', error_description: 'The token was issued to another client.' },
+      });
+    }
+    expect(await session.relate()).toBe(200);
+  });
+
+  test('a Login App Token cannot be revoked here: 400 unsupported_token_type', async () => {
+    const { status, body } = await revoke(await service.loginAppToken());
+    expect([status, body.error]).toEqual([400, 'unsupported_token_type']);
+  });
+});
+
+describe('POST /v2/marketing/oauth/introspect', () => {
+  test('an active access token: its claims', async () => {
+    const { access_token } = await logIn();
+    const { status, body } = await introspect(access_token);
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { active: true, token_type: 'bearer', ...decodeJwt(access_token) },
+    });
+  });
+
+  test('an active refresh token: whose it is and when it ends', async () => {
+    const { access_token, refresh_token } = await logIn();
+    const { sub, sid, aud, iss, iat } = decodeJwt(access_token);
+    const { body } = await introspect(refresh_token);
+    expect(body).toEqual({
+      active: true,
+      token_type: 'refresh_token',
+      client_id: login_app.client_id,
+      sub,
+      sid,
+      aud,
+      iss,
+      iat: expect.any(Number),
+      exp: expect.any(Number),
+    });
+    expect(body.exp - (iat ?? 0)).toBeGreaterThan(29 * 86_400);
+  });
+
+  test('a Login App Token is active for its Login App', async () => {
+    const { body } = await introspect(await service.loginAppToken());
+    expect(body).toMatchObject({ active: true, token_use: 'login_app', client_id: login_app.client_id });
+  });
+
+  test('whatever is not active: {"active": false} and nothing else', async () => {
+    const ended = await logIn();
+    await revoke(ended.refresh_token);
+    const outdated = await logIn();
+    await refresh((await refresh(outdated.refresh_token)).body.refresh_token);
+    const blocked = await logIn();
+    await service.operate('login-users', 'block', { 'login-user': decodeJwt(blocked.access_token).sub });
+    const tokens = [
+      ended.access_token,
+      ended.refresh_token,
+      outdated.refresh_token,
+      blocked.access_token,
+      blocked.refresh_token,
+      'unknown',
+      `${outdated.access_token}x`,
+      (await service.logIn(unique('bob'), 'provider_f', other_login_app)).body.access_token,
+      (await service.logIn(unique('bob'), 'provider_f', other_login_app)).body.refresh_token,
+    ];
+    for (const token of tokens) expect(await introspect(token)).toMatchObject(inactive);
+  });
+
+  test('asking about an outdated refresh token does not end its session', async () => {
+    const session = await logIn();
+    await refresh((await refresh(session.refresh_token)).body.refresh_token);
+    await introspect(session.refresh_token);
+    expect(await session.relate()).toBe(200);
+  });
+});
+
+describe.each(['revoke', 'introspect'])('POST /v2/marketing/oauth/%s', (action) => {
+  test('bad client: 401 invalid_client', async () => {
+    const answer = await post(action, { token: 'x' }, { ...login_app, client_secret: 'wrong' });
+    expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client']);
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /);
+  });
+
+  test.each([
+    [{}, 'The parameter token is required.'],
+    [{ token: '' }, 'The parameter token is empty.'],
+  ])('a missing or empty token: 400 invalid_request', async (form, error_description) => {
+    const { status, body } = await post(action, form);
+    expect({ status, body }).toEqual({ status: 400, body: { error: 'invalid_request', error_description } });
+  });
+});

@@ -1,0 +1,152 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { expectRefusal } from '../support/expectations.ts';
+import { basic, sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const { call, demo, operate } = service;
+
+/** The access request of these tests. */
+let id: number;
+
+beforeAll(async () => {
+  const created = await operate('access-requests', 'create', { account: demo.account.account_id });
+  id = Number(created.access_request_id);
+  const flags = { 'access-request': id, 'actor-type': 'custom', 'actor-id': 'risk-desk' };
+  await operate('reviews', 'add', { ...flags, status: 'approved' });
+});
+
+const search = (query: string, path: string) => service.search(query, { id, path });
+
+describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_request_id}/%s', (path) => {
+  describe('400 for a bad parameter, which is named', () => {
+    test.each([
+      ...['page', 'page_size'].flatMap((name) =>
+        [
+          '0',
+          '-1',
+          '1.5',
+          'abc',
+          '1e3',
+          '0x1',
+          '',
+          '%20',
+          '+1',
+          '1%00',
+          'null',
+          '1'.repeat(30),
+          '٣',
+          '1,2',
+        ].map((value) => [`${name}=${value}`, name]),
+      ),
+      ['page=1&page=2', 'page'],
+      ['page=1&page=1', 'page'],
+      ['page=10000000000000', 'page'],
+      ['page_size=101', 'page_size'],
+      ['page_size=8&page_size=8', 'page_size'],
+      ...['', ',', '1,', ',1', '1,,2', 'a', '1,b', '0', '1,0', '-1', '1.5', '1 2', '1;2', '[1]', '1%00'].map(
+        (value) => [`ids=${value}`, 'ids'],
+      ),
+      [`ids=${Array.from({ length: 101 }, (_, index) => index + 1)}`, 'ids'],
+      [`ids=${Array(101).fill(1)}`, 'ids'],
+      [`ids=${Array(60).fill(1)}&ids=${Array(60).fill(1)}`, 'ids'],
+      ['ids=1&ids=', 'ids'],
+      ['actor_type=', 'actor_type'],
+      ['actor_type=user', 'actor_type'],
+      ['actor_type=LOGIN_USER', 'actor_type'],
+      ['actor_type=__proto__', 'actor_type'],
+      ['actor_type=constructor', 'actor_type'],
+      ['actor_type=custom&actor_type=custom', 'actor_type'],
+      ['actor_type=custom,login_user', 'actor_type'],
+      ['actor_id=', 'actor_id'],
+      ['actor_id=a&actor_id=b', 'actor_id'],
+    ])('%.60s', async (query, name) => {
+      const naming = new RegExp(`\\b${name}\\b`);
+      expectRefusal(await search(`?${query}`, path), { status: 400, error: 'invalid_request', naming });
+    });
+
+    test.each(['abc', '0', '-1', '1.5', '1e3', '%20', '1'.repeat(30), '__proto__', 'constructor', '%00'])(
+      'the access_request_id %.40s',
+      async (accessRequestId) => {
+        const answer = await service.search('', { id: accessRequestId, path });
+        expectRefusal(answer, { status: 400, error: 'invalid_request', naming: /access_request_id/ });
+      },
+    );
+  });
+
+  describe('403 the account has no access to this access request', () => {
+    /** The last is API Gateway's own. */
+    const differing = ['x-request-id', 'date', 'apigw-requestid'];
+    const forbidden = { status: 403, error: 'forbidden', naming: /no access/ };
+
+    test('an account without access', async () => {
+      const answer = await service.search('', { id, path, account: demo.other_account });
+      expectRefusal(answer, forbidden);
+    });
+
+    test('an unknown access request: byte for byte the same, but for the request id', async () => {
+      const options = { path, account: demo.other_account };
+      const answers = [
+        await service.search('', { ...options, id }),
+        await service.search('', { ...options, id: 9_999_999_999_999 }),
+        await service.search('', { path, id: 9_999_999_999_999 }),
+        await service.search('?ids=1&page=7', { ...options, id }),
+        await service.search('?ids=1&page=7', { ...options, id: 9_999_999_999_999 }),
+      ];
+      const shown = answers.map(({ status, text, headers }) => ({
+        status,
+        text,
+        headers: [...headers].filter(([name]) => !differing.includes(name)),
+      }));
+      for (const answer of answers) expectRefusal(answer, forbidden);
+      for (const one of shown) expect(one).toEqual(shown[0]);
+      const requestIds = answers.map(({ headers }) => headers.get('x-request-id'));
+      expect(new Set(requestIds).size).toBe(answers.length);
+    });
+
+    test('access that was granted counts at once, and ends at once when it is revoked', async () => {
+      const created = await operate('accounts', 'create', { name: unique('back office') });
+      const account = {
+        account_id: String(created.account_id),
+        account_secret: String(created.account_secret),
+      };
+      const flags = { 'access-request': id, account: account.account_id };
+      expectRefusal(await service.search('', { id, path, account }), forbidden);
+      await operate('access-requests', 'grant', flags);
+      expect((await service.search('', { id, path, account })).status).toBe(200);
+      await operate('access-requests', 'revoke', flags);
+      expectRefusal(await service.search('', { id, path, account }), forbidden);
+    });
+  });
+
+  describe('401 authentication wrong', () => {
+    const unauthorized = { status: 401, error: 'unauthorized' };
+    const { account_id, account_secret } = demo.account;
+
+    test.each([
+      ['no header', undefined],
+      ['another scheme', 'Bearer abc'],
+      ['Basic alone', 'Basic'],
+      ['a wrong secret', basic(account_id, `${account_secret}x`)],
+      ["another account's secret", basic(account_id, demo.other_account.account_secret)],
+      ['no secret', basic(account_id, '')],
+      ['an unknown account', basic(`ac_${'A'.repeat(22)}`, account_secret)],
+      ['an account of another form', basic('__proto__', account_secret)],
+      ['a client', basic(demo.login_app.client_id, demo.login_app.client_secret)],
+    ])('%s', async (_, authorization) => {
+      const init: RequestInit = authorization === undefined ? {} : { headers: { authorization } };
+      const events = `/v1/rbac/access_requests/${id}/${path}`;
+      expectRefusal(await call(events, init), unauthorized);
+      // The caller comes first.
+      expectRefusal(await call(`${events}?page=0`, init), unauthorized);
+      expectRefusal(await call(`/v1/rbac/access_requests/abc/${path}`, init), unauthorized);
+    });
+
+    test('an account id and secret that are form-encoded count', async () => {
+      const encoded = basic(account_id.replace('_', '%5F'), account_secret.replace('_', '%5f'));
+      const answer = await call(`/v1/rbac/access_requests/${id}/${path}`, {
+        headers: { authorization: encoded },
+      });
+      expect(answer.status).toBe(200);
+    });
+  });
+});

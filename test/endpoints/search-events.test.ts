@@ -1,0 +1,186 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { expectAnswer } from '../support/expectations.ts';
+import { sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const { demo, operate } = service;
+const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+/** The access request of these tests, and its events as a search must show them. */
+let id: number;
+let events: Record<string, unknown>[];
+
+const anna = { type: 'login_user', id: '1001' };
+const desk = { type: 'custom', id: 'risk-desk' };
+const written = [
+  { type: 'comment', by: anna, comment: 'Please have a look.' },
+  { type: 'review', by: desk, comment: 'A page is missing.', status: 'rejected' },
+  { type: 'comment', by: { type: 'custom', id: '1001' }, comment: '' },
+  { type: 'review', by: anna, comment: '', status: 'approved' },
+  { type: 'comment', by: desk, comment: 'Ключ 🔑 "quoted"\n<b>' },
+  { type: 'comment', by: { type: 'custom', id: '__proto__' }, comment: '__proto__' },
+  { type: 'comment', by: { type: 'login_user', id: 'a b&c=d,é/%2F+#' }, comment: 'x'.repeat(10_000) },
+  { type: 'review', by: desk, comment: 'Fine now.', status: 'approved' },
+  { type: 'comment', by: anna, comment: 'Thank you.' },
+  { type: 'review', by: { type: 'custom', id: 'constructor' }, comment: 'no', status: 'rejected' },
+];
+
+beforeAll(async () => {
+  const created = await operate('access-requests', 'create', { account: demo.account.account_id });
+  id = Number(created.access_request_id);
+  for (const { type, by, comment, status } of written) {
+    const flags = { 'access-request': id, 'actor-type': by.type, 'actor-id': by.id, comment };
+    await operate(`${type}s`, 'add', { ...flags, ...(status && { status }) });
+  }
+  events = written.map(({ type, by, comment, status }, index) => ({
+    id: index + 1,
+    access_request_id: id,
+    type,
+    actor_type: by.type,
+    actor_id: by.id,
+    comment,
+    created_at: timestamp,
+    updated_at: timestamp,
+    ...(status && { status }),
+  }));
+});
+
+const search = (query = '', path = 'events') => service.search(query, { id, path });
+
+/** The envelope of the events with these ids, of which a page shows some. */
+const envelope = (ids: number[], offset = 0, size = 8) => {
+  const results = ids.slice(offset, offset + size).map((eventId) => events[eventId - 1]);
+  return { total: ids.length, offset, count: results.length, results };
+};
+
+const all = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+const reviews = [2, 4, 8, 10];
+
+describe('GET /v1/rbac/access_requests/{access_request_id}/events', () => {
+  test('no filters: 200 with the first eight of all events, in ascending id order', async () => {
+    expectAnswer(await search(), 200, envelope(all));
+  });
+
+  test('status is there for reviews alone, and no field besides the documented ones', async () => {
+    const { results } = (await search('?page_size=100')).body;
+    const common = ['access_request_id', 'actor_id', 'actor_type', 'comment', 'created_at', 'id', 'type'];
+    for (const event of results) {
+      const status = event.type === 'review' ? ['status'] : [];
+      expect(Object.keys(event).sort()).toEqual([...common, ...status, 'updated_at'].sort());
+    }
+  });
+
+  test("the demo's three events with page_size=1 and page=2: the second one", async () => {
+    const { status, body } = await service.search('?page_size=1&page=2&ids=1,2,3');
+    expect({ status, body }).toMatchObject({ status: 200, body: { total: 3, offset: 1, count: 1 } });
+    expect(body.results).toEqual([expect.objectContaining({ id: 2, type: 'review', actor_id: 'risk-desk' })]);
+  });
+
+  test.each([
+    ['page=1', 0, 8],
+    ['page=2', 8, 8],
+    ['page=1&page_size=10', 0, 10],
+    ['page_size=100', 0, 100],
+    ['page_size=3&page=4', 9, 3],
+    ['page_size=5&page=2', 5, 5],
+    ['page_size=1&page=10', 9, 1],
+    ['page=3', 16, 8],
+    ['page_size=10&page=2', 10, 10],
+    ['page_size=100&page=9999999999999', 999999999999800, 100],
+    ['page=0002&page_size=003', 3, 3],
+  ])('%s: 200 with offset (page - 1) * page_size and the true total', async (query, offset, size) => {
+    expectAnswer(await search(`?${query}`), 200, envelope(all, offset, size));
+  });
+
+  test.each([
+    ['actor_type=login_user', [1, 4, 7, 9]],
+    ['actor_type=custom', [2, 3, 5, 6, 8, 10]],
+    ['actor_id=1001', [1, 3, 4, 9]],
+    ['actor_id=risk-desk', [2, 5, 8]],
+    ['actor_id=__proto__', [6]],
+    ['actor_id=constructor', [10]],
+    [`actor_id=${encodeURIComponent('a b&c=d,é/%2F+#')}`, [7]],
+    ['actor_id=Risk-Desk', []],
+    ['actor_id=nobody', []],
+    [`actor_id=${'x'.repeat(5_000)}`, []],
+    ['actor_type=custom&actor_id=1001', [3]],
+    ['actor_type=login_user&actor_id=1001', [1, 4, 9]],
+    ['actor_type=login_user&actor_id=risk-desk', []],
+    ['ids=3', [3]],
+    ['ids=9,2,5', [2, 5, 9]],
+    ['ids=2,2,2', [2]],
+    ['ids=002', [2]],
+    ['ids=2%2C4', [2, 4]],
+    ['ids=1&ids=2', [1, 2]],
+    ['ids=11', []],
+    ['ids=9999999999999', []],
+    ['ids=1,11', [1]],
+    [`ids=${Array.from({ length: 100 }, (_, index) => index + 5)}`, [5, 6, 7, 8, 9, 10]],
+    ['ids=1,2,3&actor_type=custom', [2, 3]],
+    ['ids=1,2,3&actor_id=1001', [1, 3]],
+    ['ids=1,2,3,4&actor_id=1001&actor_type=login_user', [1, 4]],
+    ['unknown=1&__proto__=2&constructor=3', all],
+    ['access_request_id=999', all],
+  ])('%.60s: 200', async (query, ids) => {
+    expectAnswer(await search(`?${query}`), 200, envelope(ids));
+  });
+
+  test('filters and pages together', async () => {
+    const answer = await search('?actor_type=custom&page_size=2&page=2');
+    expectAnswer(answer, 200, envelope([2, 3, 5, 6, 8, 10], 2, 2));
+    expectAnswer(await search('?actor_id=1001&page_size=3&page=2'), 200, envelope([1, 3, 4, 9], 3, 3));
+    expectAnswer(await search('?ids=1,3,5,7,9&page_size=2&page=3'), 200, envelope([1, 3, 5, 7, 9], 4, 2));
+    expectAnswer(await search('?actor_id=risk-desk&page=2'), 200, envelope([2, 5, 8], 8));
+  });
+
+  test('ids are those of this access request alone', async () => {
+    const other = await operate('access-requests', 'create', { account: demo.account.account_id });
+    const { access_request_id } = other;
+    const empty = await service.search('?ids=1,2', { id: Number(access_request_id) });
+    expectAnswer(empty, 200, { total: 0, offset: 0, count: 0, results: [] });
+    expectAnswer(await service.search('', { id: Number(access_request_id) }), 200, empty.body);
+  });
+
+  test('an event that is added can be found at once', async () => {
+    const own = await operate('access-requests', 'create', { account: demo.account.account_id });
+    const flags = { 'access-request': own.access_request_id, 'actor-type': 'custom', 'actor-id': 'x' };
+    for (let total = 1; total <= 3; total += 1) {
+      await operate('comments', 'add', { ...flags, comment: String(total) });
+      for (const query of ['', '?actor_type=custom', '?actor_id=x', '?actor_id=x&actor_type=custom']) {
+        const { body } = await service.search(query, { id: Number(own.access_request_id) });
+        expect(body).toMatchObject({ total, count: total });
+      }
+    }
+  });
+
+  test('events that are added at once get the ids 1 to 8, each one once', async () => {
+    const own = await operate('access-requests', 'create', { account: demo.account.account_id });
+    const flags = { 'access-request': own.access_request_id, 'actor-type': 'custom', 'actor-id': 'x' };
+    const comments = Array.from({ length: 8 }, () => unique('comment'));
+    await Promise.all(comments.map((comment) => operate('comments', 'add', { ...flags, comment })));
+    const { total, results } = (await service.search('', { id: Number(own.access_request_id) })).body;
+    expect({ total, ids: results.map((event: { id: number }) => event.id) }).toEqual({
+      total: 8,
+      ids: [1, 2, 3, 4, 5, 6, 7, 8],
+    });
+    const shown = results.map(({ comment }: { comment: string }) => comment);
+    expect(shown.sort()).toEqual(comments.sort());
+  });
+});
+
+describe('GET /v1/rbac/access_requests/{access_request_id}/reviews', () => {
+  test.each([
+    ['', reviews, 0, 8],
+    ['?page_size=3&page=2', reviews, 3, 3],
+    ['?page=2', reviews, 8, 8],
+    ['?actor_type=custom', [2, 8, 10], 0, 8],
+    ['?actor_id=1001', [4], 0, 8],
+    ['?actor_type=custom&actor_id=1001', [], 0, 8],
+    ['?actor_id=risk-desk&page_size=1&page=2', [2, 8], 1, 1],
+    ['?ids=1,2,3,4', [2, 4], 0, 8],
+    ['?ids=1,3', [], 0, 8],
+    ['?ids=2,4,8&actor_type=custom&page_size=1', [2, 8], 0, 1],
+  ])('%s: the events of type review, same parameters and envelope', async (query, ids, offset, size) => {
+    expectAnswer(await search(query, 'reviews'), 200, envelope(ids, offset, size));
+  });
+});

@@ -1,0 +1,96 @@
+import { describe, expect, test } from '@jest/globals';
+import * as v from 'valibot';
+import { table } from '../../lib/storage/table.ts';
+import { resources, template } from '../support/template.ts';
+
+describe('the table', () => {
+  test('is on demand, encrypted, recoverable and protected, and outlives the stack', () => {
+    template.allResourcesProperties('AWS::DynamoDB::Table', {
+      BillingMode: 'PAY_PER_REQUEST',
+      SSESpecification: { SSEEnabled: true },
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      DeletionProtectionEnabled: true,
+      TimeToLiveSpecification: { AttributeName: 'expires_at', Enabled: true },
+    });
+    template.allResources('AWS::DynamoDB::Table', {
+      DeletionPolicy: 'Retain',
+      UpdateReplacePolicy: 'Retain',
+    });
+    template.resourceCountIs('AWS::DynamoDB::Table', 1);
+  });
+
+  test('has the keys and indexes that the service is written for', () => {
+    const key = (partition: string, sort: string) => [
+      { AttributeName: partition, KeyType: 'HASH' },
+      { AttributeName: sort, KeyType: 'RANGE' },
+    ];
+    template.hasResourceProperties('AWS::DynamoDB::Table', {
+      KeySchema: key('pk', 'sk'),
+      LocalSecondaryIndexes: Object.entries(table.localIndexes).map(([name, { sortKey, projection }]) => ({
+        IndexName: name,
+        KeySchema: key('pk', sortKey),
+        Projection: { ProjectionType: projection },
+      })),
+      GlobalSecondaryIndexes: [
+        {
+          IndexName: 'by_list',
+          KeySchema: key('list', 'list_position'),
+          Projection: { ProjectionType: 'KEYS_ONLY' },
+        },
+        {
+          IndexName: 'by_piece',
+          KeySchema: key('piece', 'piece_position'),
+          Projection: { ProjectionType: 'ALL' },
+        },
+      ],
+    });
+  });
+});
+
+describe('the secrets', () => {
+  test('outlive the stack', () => {
+    template.allResources('AWS::SecretsManager::Secret', {
+      DeletionPolicy: 'Retain',
+      UpdateReplacePolicy: 'Retain',
+    });
+    template.resourceCountIs('AWS::SecretsManager::Secret', 2);
+  });
+
+  // CloudFormation puts a new value in the place of the old one whenever this changes.
+  test('are generated as they were in every deployment before', () => {
+    const secrets = resources('AWS::SecretsManager::Secret', v.object({ GenerateSecretString: v.unknown() }));
+    expect(secrets.map(({ id, properties }) => [id, properties.GenerateSecretString])).toEqual([
+      ['SecretsSigningKeys20695C0E', {}],
+      ['SecretsServiceSecret57A12CFA', { ExcludePunctuation: true, PasswordLength: 64 }],
+    ]);
+  });
+
+  test('the signing keys are made at the first deployment and rotated every 30 days', () => {
+    const schedules = resources('AWS::SecretsManager::RotationSchedule', v.record(v.string(), v.unknown()));
+    expect(schedules.map(({ properties }) => properties)).toEqual([
+      {
+        SecretId: { Ref: 'SecretsSigningKeys20695C0E' },
+        RotationLambdaARN: { 'Fn::GetAtt': ['RotateSigningKeys', 'Arn'] },
+        RotationRules: { ScheduleExpression: 'rate(30 days)' },
+        RotateImmediatelyOnUpdate: true,
+      },
+    ]);
+  });
+
+  test('Secrets Manager invokes the rotation for the signing keys of this account alone', () => {
+    template.hasResourceProperties('AWS::Lambda::Permission', {
+      FunctionName: { 'Fn::GetAtt': ['RotateSigningKeys', 'Arn'] },
+      Principal: 'secretsmanager.amazonaws.com',
+      SourceAccount: { Ref: 'AWS::AccountId' },
+      SourceArn: { Ref: 'SecretsSigningKeys20695C0E' },
+    });
+  });
+});
+
+test('a deployment tells its address, its table and its operator function', () => {
+  expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
+    'ApiUrl',
+    'OperatorFunctionName',
+    'TableName',
+  ]);
+});

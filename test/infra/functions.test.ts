@@ -1,0 +1,138 @@
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { build } from 'esbuild';
+import * as v from 'valibot';
+import type { SecretName } from '../../lib/routes.ts';
+import { table } from '../../lib/storage/table.ts';
+import {
+  accesses,
+  functions,
+  named,
+  policies,
+  resources,
+  rightsOf,
+  root,
+  text,
+} from '../support/template.ts';
+
+/** The code of a function as a bundle has it: without what it can never reach. */
+async function reachableCode(key: string): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [join(root, `functions/${key}.ts`)],
+    bundle: true,
+    packages: 'external',
+    format: 'esm',
+    platform: 'node',
+    write: false,
+  });
+  return outputFiles.map((file) => file.text).join('');
+}
+
+const matches = (code: string, pattern: RegExp): string[] =>
+  [...new Set([...code.matchAll(pattern)].map(([, found]) => found ?? ''))].sort();
+
+const indexNames = [...Object.keys(table.localIndexes), ...Object.keys(table.globalIndexes)];
+const secretIds: Record<SecretName, string> = {
+  'signing-keys': 'SecretsSigningKeys',
+  'service-secret': 'SecretsServiceSecret',
+};
+
+describe('functions', () => {
+  test.each(accesses)('%s runs on Node 24 on arm64 for at most 10 seconds', (key) => {
+    expect(named(key)).toMatchObject({
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      Handler: 'index.handler',
+      Timeout: 10,
+      MemorySize: 1024,
+    });
+  });
+
+  test.each(accesses)('%s has a log of its own, kept for 90 days', (key) => {
+    const logGroups = resources(
+      'AWS::Logs::LogGroup',
+      v.object({ LogGroupName: v.string(), RetentionInDays: v.number() }),
+    );
+    const own = logGroups.find(({ id }) => id === text(named(key).LoggingConfig.LogGroup));
+    expect(own?.properties).toEqual({ LogGroupName: `/a-stack/${key}`, RetentionInDays: 90 });
+  });
+
+  test.each(accesses)('%s may do what its access says, write its log, and nothing else', (key, access) => {
+    const log = `${key.replaceAll('-', '')}Log`;
+    const rotation = ['DescribeSecret', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
+    expect(rightsOf(named(key).Role)).toEqual(
+      [
+        ...access.tableActions.map((action) => `dynamodb:${action} Table`),
+        ...(access.tableActions.includes('Query')
+          ? indexNames.map((name) => `dynamodb:Query Table/index/${name}`)
+          : []),
+        ...access.secrets.map((name) => `secretsmanager:GetSecretValue ${secretIds[name]}`),
+        ...(key === 'rotate-signing-keys'
+          ? rotation.map((action) => `secretsmanager:${action} ${secretIds['signing-keys']}`)
+          : []),
+        `logs:CreateLogStream ${log}`,
+        `logs:PutLogEvents ${log}`,
+      ].sort(),
+    );
+  });
+
+  test.each(accesses)('%s may do with the table what its code can ask for', async (key, { tableActions }) => {
+    const commands = matches(
+      await reachableCode(key),
+      /new (Get|BatchGet|Query|Put|Update|Delete)Command\b/g,
+    );
+    const actions = commands.map((command) => (command === 'Query' ? command : `${command}Item`));
+    expect([...tableActions].sort()).toEqual(actions);
+  });
+
+  test.each(accesses)('%s is told every variable that its code asks for', async (key) => {
+    const variables = matches(await reachableCode(key), /environment\("(\w+)"\)/g);
+    expect(Object.keys(named(key).Environment.Variables)).toEqual(expect.arrayContaining(variables));
+  });
+
+  test('have no rights by other ways: no wildcards, no managed policies, no shared roles', () => {
+    const rights = functions.flatMap(({ properties }) => rightsOf(properties.Role));
+    expect(rights.filter((right) => right.includes('*'))).toEqual([]);
+    const roles = resources('AWS::IAM::Role', v.record(v.string(), v.unknown()));
+    for (const { properties } of roles) expect(Object.keys(properties)).toEqual(['AssumeRolePolicyDocument']);
+    expect(new Set(functions.map(({ properties }) => text(properties.Role))).size).toBe(roles.length);
+    expect(policies).toHaveLength(roles.length);
+  });
+
+  test.each([
+    ['SecretsSigningKeys', ['IssueToken', 'RotateSigningKeys']],
+    ['SecretsServiceSecret', ['IntrospectToken', 'IssueToken', 'Operator', 'RevokeToken']],
+  ])('%s is read by %j alone', (secret, readers) => {
+    const mayRead = functions.filter(({ properties }) =>
+      rightsOf(properties.Role).includes(`secretsmanager:GetSecretValue ${secret}`),
+    );
+    expect(mayRead.map(({ id }) => id).sort()).toEqual(readers);
+  });
+
+  const always = [
+    'ACCESS_TOKEN_SECONDS',
+    'ISSUER',
+    'SESSION_ABSOLUTE_SECONDS',
+    'SESSION_IDLE_SECONDS',
+    'TABLE_NAME',
+  ];
+  test.each([
+    ['issue-token', ['SERVICE_SECRET_ID', 'SIGNING_KEYS_SECRET_ID']],
+    ['register-device', []],
+    ['operator', ['SERVICE_SECRET_ID']],
+    ['rotate-signing-keys', []],
+  ])('%s is told the settings, and besides %j', (key, variables) => {
+    const told = Object.keys(named(key).Environment.Variables);
+    expect(told.sort()).toEqual([...always, ...variables].sort());
+  });
+
+  test('the issuer is the address of the API', () => {
+    expect(named('issue-token').Environment.Variables.ISSUER).toEqual({
+      'Fn::GetAtt': [expect.stringMatching(/^Api/), 'ApiEndpoint'],
+    });
+  });
+
+  test('the operator finds its function by the name of the stack', () => {
+    expect(named('operator').FunctionName).toBe('a-stack-operator');
+  });
+});

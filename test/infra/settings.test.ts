@@ -1,0 +1,144 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import * as v from 'valibot';
+import { readSettings, settingNames } from '../../infra/settings.ts';
+import { resources, root, template, templateWith } from '../support/template.ts';
+
+const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd';
+const anything = v.record(v.string(), v.unknown());
+
+describe('the page about the settings', () => {
+  const rows = readFileSync(join(root, 'docs/settings.md'), 'utf8')
+    .split('\n')
+    .flatMap((line) => line.match(/^\| `(\w+)` \| .+ \| (.+) \| (.*)\|$/)?.slice(1, 4) ?? [])
+    .map((cell) => cell.trim());
+  const documented = settingNames.map((_, index) => rows.slice(index * 3, index * 3 + 3));
+
+  test('lists every setting, and no other', () => {
+    expect(documented.map(([name]) => name)).toEqual(settingNames);
+    expect(rows).toHaveLength(settingNames.length * 3);
+  });
+
+  test.each(documented)('%s: %s', (name = '', allowed = '') => {
+    expect(() => readSettings({ [name]: {} })).toThrow(`The setting ${name} must be ${allowed}.`);
+  });
+
+  test('tells the defaults', () => {
+    const stages = ['production', 'development'].map((stage) => readSettings({ stage }));
+    const told = documented.map(([name = '', , text = '']) => [name, text]);
+    const [production, development] = stages.map((settings) => new Map(Object.entries(settings)));
+    const defaults = settingNames.map((name) => {
+      const [one, other] = [production?.get(name), development?.get(name)];
+      if (one === undefined) return [name, ''];
+      if (one === other || name === 'stage') return [name, `\`${one}\``];
+      return [name, `\`${one}\` in production, \`${other}\` in development`];
+    });
+    expect(told).toEqual(defaults);
+  });
+});
+
+describe('settings', () => {
+  test.each([
+    [{ domainName: 'login.example.com' }, 'certificateArn must come with domainName'],
+    [{ certificateArn }, 'domainName must come with certificateArn'],
+    [{ removalPolicy: 'destroy' }, 'removalPolicy must be retain in production'],
+    [{ loopbackProviders: 'true' }, 'loopbackProviders must be false in production'],
+    [
+      { sessionIdleSeconds: '7200', sessionAbsoluteSeconds: 3600 },
+      'sessionIdleSeconds must be at most sessionAbsoluteSeconds',
+    ],
+    [{ rateLimits: 5 }, 'rateLimits is unknown; there are stack, stage, '],
+  ])('%j: %s', (given, message) => {
+    expect(() => readSettings(given)).toThrow(`The setting ${message}`);
+  });
+
+  test('are told apart from the context of the CDK itself', () => {
+    const context = {
+      '@aws-cdk/core:some-flag': true,
+      'aws:cdk:bundling-stacks': [],
+      'cli-telemetry': false,
+    };
+    expect(readSettings(context)).toEqual(readSettings({}));
+  });
+
+  test('one that is wrong ends the synthesis with one line that names it', () => {
+    const environment = { ...process.env, NODE_OPTIONS: '', CDK_CONTEXT_JSON: '{"rateLimit":"often"}' };
+    const run = () =>
+      execFileSync(process.execPath, ['infra/app.ts'], { cwd: root, env: environment, stdio: 'pipe' });
+    expect(run).toThrow(
+      expect.objectContaining({
+        status: 1,
+        stderr: Buffer.from('The setting rateLimit must be a whole number from 1 to 100000.\n'),
+      }),
+    );
+  });
+});
+
+describe('the API', () => {
+  const stageOf = (of: typeof template) => {
+    const [stage] = resources('AWS::ApiGatewayV2::Stage', anything, of);
+    return stage?.properties;
+  };
+
+  test('takes less on the token route than on the others', () => {
+    expect(stageOf(template)).toMatchObject({
+      StageName: '$default',
+      DefaultRouteSettings: { ThrottlingRateLimit: 1000, ThrottlingBurstLimit: 2000 },
+      RouteSettings: {
+        'POST /v2/marketing/oauth/token': { ThrottlingRateLimit: 200, ThrottlingBurstLimit: 400 },
+      },
+    });
+  });
+
+  test('writes one line of JSON per request, without its query, headers and body', () => {
+    const { AccessLogSettings } = v.parse(
+      v.object({ AccessLogSettings: v.object({ Format: v.string() }) }),
+      stageOf(template),
+    );
+    const fields = Object.values(
+      v.parse(v.record(v.string(), v.string()), JSON.parse(AccessLogSettings.Format)),
+    );
+    expect(fields).toContain('$context.requestId');
+    const allowed =
+      /^\$context\.(requestTime|requestId|routeKey|status|responseLatency|integrationLatency|responseLength|identity\.sourceIp|protocol|error\.responseType)$/;
+    expect(fields.filter((field) => !allowed.test(field))).toEqual([]);
+  });
+
+  test('every log group keeps its lines for 90 days', () => {
+    template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 90 });
+  });
+
+  test('has a domain of its own when it is given one, which is then the issuer', () => {
+    const own = templateWith({ domainName: 'login.example.com', certificateArn });
+    own.hasResourceProperties('AWS::ApiGatewayV2::DomainName', {
+      DomainName: 'login.example.com',
+      DomainNameConfigurations: [{ CertificateArn: certificateArn, EndpointType: 'REGIONAL' }],
+    });
+    own.resourceCountIs('AWS::ApiGatewayV2::ApiMapping', 1);
+    own.allResourcesProperties('AWS::Lambda::Function', {
+      Environment: { Variables: { ISSUER: 'https://login.example.com' } },
+    });
+    own.hasOutput('ApiUrl', { Value: 'https://login.example.com' });
+    own.hasOutput('DomainTarget', {});
+    template.resourceCountIs('AWS::ApiGatewayV2::DomainName', 0);
+  });
+});
+
+describe('a deployment for development', () => {
+  const development = templateWith({ stage: 'development', loopbackProviders: true, accessTokenSeconds: 60 });
+
+  test('leaves nothing behind', () => {
+    for (const type of ['AWS::DynamoDB::Table', 'AWS::SecretsManager::Secret', 'AWS::Logs::LogGroup']) {
+      development.allResources(type, { DeletionPolicy: 'Delete' });
+    }
+    development.allResourcesProperties('AWS::DynamoDB::Table', { DeletionProtectionEnabled: false });
+  });
+
+  test('tells the functions what is set', () => {
+    development.allResourcesProperties('AWS::Lambda::Function', {
+      Environment: { Variables: { LOOPBACK_PROVIDERS: 'allowed', ACCESS_TOKEN_SECONDS: '60' } },
+    });
+  });
+});

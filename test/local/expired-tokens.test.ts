@@ -1,0 +1,40 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { expectRefusal } from '../support/expectations.ts';
+import { type Service, serviceOf, unique } from '../support/service.ts';
+import { type RunningService, startService } from '../support/start-service.ts';
+import { hexToken } from '../support/tokens.ts';
+
+let running: RunningService;
+let service: Service;
+
+beforeAll(async () => {
+  running = await startService({ ACCESS_TOKEN_SECONDS: '1' });
+  service = serviceOf(running.demo, running.directory);
+});
+
+afterAll(() => running.stop());
+
+/** Waits until the clock has passed the `exp` of a token. */
+async function expiryOf(token: string): Promise<void> {
+  const { exp = 0 } = decodeJwt(token);
+  while (Date.now() / 1000 < exp) await wait(50);
+}
+
+describe('401 as soon as expires_in is over', () => {
+  const refused = { status: 401, error: 'invalid_token' };
+
+  test('a Login User Token', async () => {
+    const { access_token, expires_in } = (await service.logIn(unique('alice'))).body;
+    expect(expires_in).toBe(1);
+    await expiryOf(access_token);
+    expectRefusal(await service.relate(`d_${'A'.repeat(43)}`, access_token), refused);
+  });
+
+  test('a Login App Token', async () => {
+    const token = await service.loginAppToken();
+    await expiryOf(token);
+    expectRefusal(await service.register({ platform: 'ios', token: hexToken() }, token), refused);
+  });
+});

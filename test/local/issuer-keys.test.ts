@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import {
+  ourApp,
+  type ProviderStandIn,
+  type Scene,
+  startProviderStandIn,
+} from '../support/provider-stand-in.ts';
+import { serviceOf, unique } from '../support/service.ts';
+import { type RunningService, startService } from '../support/start-service.ts';
+
+const minute = 60;
+const hour = 60 * minute;
+
+let standIn: ProviderStandIn;
+/** Two warm functions of one service. Each test has an issuer of its own, for which both are cold. */
+let first: RunningService;
+let second: RunningService;
+let issuer: Scene;
+let app: LoginApp;
+
+beforeAll(async () => {
+  standIn = await startProviderStandIn();
+  first = await startService({}, { movableClock: true });
+  second = await startService({ JOIN: first.directory }, { movableClock: true });
+});
+
+afterAll(async () => {
+  await second?.stop();
+  await first?.stop();
+  await standIn?.close();
+});
+
+beforeEach(async () => {
+  issuer = standIn.openScene();
+  const service = serviceOf(first.demo, first.directory);
+  app = await createLoginApp(service, unique('app'));
+  await service.operate('providers', 'set', {
+    'login-app': app.login_app_id,
+    provider: 'provider_f',
+    settings: { issuer: issuer.url, audiences: [ourApp] },
+  });
+});
+
+/** Moves the clock of both functions, in seconds. */
+const pass = (seconds: number): void => {
+  for (const { advance } of [first, second]) advance(seconds);
+};
+
+/** The status of a login at one of the functions. */
+async function logIn({ demo, directory }: RunningService, token?: string): Promise<number> {
+  const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
+  const id_token = token ?? (await issuer.idToken());
+  return (await serviceOf(demo, directory).token({ ...form, id_token }, app)).status;
+}
+
+/** The statuses of several logins at once, each with a token of its own. */
+const logInAtOnce = (times: number, newToken: () => Promise<string>): Promise<number[]> =>
+  Promise.all(Array.from({ length: times }, async () => logIn(first, await newToken())));
+
+/** A token signed by a key that nobody knows, as anybody can make one up. */
+async function withMadeUpKey(): Promise<string> {
+  const [, ...rest] = (await issuer.idToken()).split('.');
+  const header = JSON.stringify({ alg: 'ES256', kid: unique('made-up') });
+  return [Buffer.from(header).toString('base64url'), ...rest].join('.');
+}
+
+const discovery = '.well-known/openid-configuration';
+/** How often the issuer was asked for its discovery document and its keys. */
+const asked = (): number[] => [issuer.calls(discovery), issuer.calls('jwks')];
+
+const breakDown = (endpoint: string, status = 503, body = '', contentType = 'application/json'): void =>
+  issuer.misbehave(
+    endpoint,
+    (_request, response) => void response.writeHead(status, { 'content-type': contentType }).end(body),
+  );
+
+describe('the keys of an issuer', () => {
+  test('are asked for once, also by logins at once, and kept by a warm function for an hour', async () => {
+    expect(await logInAtOnce(5, issuer.idToken)).toEqual(Array(5).fill(200));
+    expect(asked()).toEqual([1, 1]);
+    pass(59 * minute);
+    expect(await logIn(first)).toBe(200);
+    expect(asked()).toEqual([1, 1]);
+    pass(minute);
+    expect(await logIn(first)).toBe(200);
+    expect(asked()).toEqual([2, 2]);
+  });
+
+  test('are in the table: a cold start does not ask the issuer', async () => {
+    expect(await logIn(first)).toBe(200);
+    expect(await logIn(second)).toBe(200);
+    expect(asked()).toEqual([1, 1]);
+  });
+
+  test('are asked for by one warm function for the others', async () => {
+    expect([await logIn(first), await logIn(second)]).toEqual([200, 200]);
+    pass(hour);
+    expect([await logIn(first), await logIn(second)]).toEqual([200, 200]);
+    expect(asked()).toEqual([2, 2]);
+  });
+});
+
+describe('a key that is not known', () => {
+  test('is asked for at most once a minute, however many tokens name one', async () => {
+    expect(await logIn(first)).toBe(200);
+    expect(await logInAtOnce(10, withMadeUpKey)).toEqual(Array(10).fill(400));
+    expect(asked()).toEqual([1, 1]);
+    pass(minute);
+    expect(await logInAtOnce(10, withMadeUpKey)).toEqual(Array(10).fill(400));
+    expect(await logInAtOnce(10, withMadeUpKey)).toEqual(Array(10).fill(400));
+    expect(await logIn(second, await withMadeUpKey())).toBe(400);
+    expect(asked()).toEqual([2, 2]);
+  });
+
+  test('is accepted at once when the issuer has a new one, and a minute has passed', async () => {
+    expect(await logIn(first)).toBe(200);
+    pass(minute);
+    issuer.rotateKey();
+    expect([await logIn(first), await logIn(second)]).toEqual([200, 200]);
+    expect(asked()).toEqual([2, 2]);
+  });
+
+  test('is accepted after a minute at most, and the old one no more', async () => {
+    const old = await issuer.idToken();
+    expect(await logIn(first, old)).toBe(200);
+    issuer.rotateKey();
+    expect(await logIn(first)).toBe(400);
+    pass(minute);
+    expect(await logIn(first)).toBe(200);
+    expect(await logIn(first, old)).toBe(400);
+  });
+
+  test('is no verdict while the issuer gives no keys: 500, and it counts afterwards', async () => {
+    const old = await issuer.idToken();
+    expect(await logIn(first, old)).toBe(200);
+    issuer.rotateKey();
+    pass(minute);
+    breakDown('jwks');
+    expect([await logIn(first), await logIn(first), await logIn(first, old)]).toEqual([500, 500, 200]);
+    expect(asked()).toEqual([2, 2]);
+    issuer.behave();
+    pass(minute);
+    expect(await logIn(first)).toBe(200);
+  });
+});
+
+describe('an outage', () => {
+  test.each<[string, string, () => void]>([
+    ['discovery', 'answers 503', () => breakDown(discovery)],
+    ['jwks', 'answers 503', () => breakDown('jwks')],
+    ['jwks', 'answers 431', () => breakDown('jwks', 431)],
+    ['jwks', 'answers without keys', () => breakDown('jwks', 200, '{"keys":[]}')],
+    ['jwks', 'answers in HTML', () => breakDown('jwks', 200, '<h1>Sorry</h1>', 'text/html')],
+  ])('%s %s: the last keys serve up to 24 hours, and not longer', async (_, __, begin) => {
+    expect(await logIn(first)).toBe(200);
+    begin();
+    const both = async () => [await logIn(first), await logIn(second)];
+    pass(2 * hour);
+    expect(await both()).toEqual([200, 200]);
+    pass(21 * hour + 59 * minute);
+    expect(await both()).toEqual([200, 200]);
+    pass(minute);
+    expect(await both()).toEqual([500, 500]);
+    issuer.behave();
+    expect(await both()).toEqual([200, 200]);
+  });
+
+  test('is not asked about by every login', async () => {
+    expect(await logIn(first)).toBe(200);
+    breakDown(discovery);
+    pass(hour);
+    expect(await logInAtOnce(5, issuer.idToken)).toEqual(Array(5).fill(200));
+    expect(await logInAtOnce(5, issuer.idToken)).toEqual(Array(5).fill(200));
+    expect(asked()).toEqual([2, 1]);
+    pass(minute);
+    expect(await logIn(first)).toBe(200);
+    expect(asked()).toEqual([3, 1]);
+  });
+});

@@ -1,0 +1,243 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { type Answer, basic, type Service, unique } from '../support/service.ts';
+import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
+import { storeFailure } from '../support/store-proxy.ts';
+import { hexToken } from '../support/tokens.ts';
+
+const providers = ['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'];
+
+let own: ServiceWithStore;
+let service: Service;
+/** All that must not be found in what the process writes. */
+const secrets = new Set<string>();
+const answers: Answer[] = [];
+
+const secret = (value: string): string => {
+  secrets.add(value);
+  return value;
+};
+const newSecret = (): string => secret(unique('very-secret'));
+
+/** Keeps an answer for its status, and whatever it hands out as a secret. */
+async function keep(answering: Promise<Answer>): Promise<Answer> {
+  const answer = await answering;
+  answers.push(answer);
+  for (const name of ['access_token', 'refresh_token']) {
+    if (answer.body?.[name]) secret(answer.body[name]);
+  }
+  return answer;
+}
+
+async function providerCredentials(provider: string, query: Record<string, string> = {}) {
+  const fields = await service.credentials(provider, { subject: unique('alice'), ...query });
+  for (const value of Object.values(fields)) secret(value);
+  return fields;
+}
+
+async function setFault(provider: string, endpoint: string, fault: unknown): Promise<void> {
+  const url = `${service.demo.sandbox_url}/${provider}/fault`;
+  await fetch(url, { method: 'PUT', body: JSON.stringify({ endpoint, fault }) });
+}
+
+async function logInEverywhere(client: LoginApp) {
+  for (const provider of providers) {
+    const queries = [{}, { expired: 'true' }, { audience: 'another-app' }, { with_access_token: 'true' }];
+    for (const query of queries) {
+      const { authorization_code, ...fields } = await providerCredentials(provider, query);
+      await keep(service.token({ grant_type: 'provider_credentials', provider, ...fields }, client));
+      if (authorization_code === undefined) continue;
+      const code = { grant_type: 'provider_authorization_code', provider, authorization_code };
+      await keep(service.token(code, client));
+      await keep(service.token(code, client));
+    }
+  }
+}
+
+async function useDevices(client: LoginApp) {
+  const appToken = (await keep(service.token({ grant_type: 'client_credentials' }, client))).body
+    .access_token;
+  const { id_token = '' } = await providerCredentials('provider_f');
+  const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
+  const userToken = (await keep(service.token(form, client))).body.access_token;
+  const device = { platform: 'ios', token: secret(hexToken()) };
+  const { id } = (await keep(service.register(device, appToken))).body;
+  await keep(service.register({ platform: 'android', token: newSecret() }, appToken));
+  await keep(service.register({ platform: 'ios', token: newSecret() }, appToken));
+  await keep(service.register([newSecret()], appToken));
+  await keep(service.register(device, userToken));
+  await keep(service.register(device, newSecret()));
+  await keep(service.relate(id, userToken));
+  await keep(service.relate(id, appToken));
+  await keep(service.relate(newSecret(), userToken));
+  await keep(
+    service.json('/v2/marketing/push_notifications/devices', `{"device":"${newSecret()}`, {
+      authorization: `Bearer ${appToken}`,
+    }),
+  );
+  own.proxy.hook = () => storeFailure;
+  await keep(service.register(device, appToken));
+  await keep(service.relate(id, userToken));
+  await keep(service.token(form, client));
+  await keep(service.search());
+  own.proxy.hook = () => undefined;
+}
+
+async function sendNonsense(client: LoginApp) {
+  const wrong = { ...client, client_secret: newSecret() };
+  secret(basic(wrong.client_id, wrong.client_secret).slice('Basic '.length));
+  await keep(service.token({ grant_type: 'client_credentials' }, wrong));
+  await keep(service.token({ grant_type: newSecret() }, client));
+  await keep(service.token({ grant_type: 'provider_credentials', provider: newSecret() }, client));
+  for (const provider of providers) {
+    const fields = { access_token: newSecret(), access_secret: newSecret(), id_token: newSecret() };
+    await keep(service.token({ grant_type: 'provider_credentials', provider, ...fields }, client));
+    for (const [name, value] of Object.entries(fields)) {
+      await keep(service.token({ grant_type: 'provider_credentials', provider, [name]: value }, client));
+    }
+  }
+  const stranger = { account_id: service.demo.account.account_id, account_secret: newSecret() };
+  await keep(service.search('', { account: stranger }));
+  await keep(service.search(`?page=${newSecret()}&actor_id=${newSecret()}`));
+}
+
+/** Providers that fail, and quote in their answer what they were sent. */
+async function meetFailingProviders(client: {
+  client_id: string;
+  client_secret: string;
+  login_app_id: string;
+}) {
+  const endpoints = [
+    ['provider_a', 'app_check'],
+    ['provider_b', 'user_info'],
+    ['provider_c', 'verify'],
+    ['provider_d', 'app_check'],
+    ['provider_e', 'app_check'],
+    ['provider_f', 'discovery'],
+  ];
+  for (const [provider = '', endpoint = ''] of endpoints) {
+    const { authorization_code: _, ...fields } = await providerCredentials(provider);
+    const quoted = Object.values(fields).join(' ');
+    const location = `http://127.0.0.1:1/?${new URLSearchParams(fields)}`;
+    for (const fault of [
+      { status: 500, body: quoted },
+      { status: 200, body: quoted },
+      { status: 200, body: JSON.stringify({ error: quoted, sub: { quoted } }) },
+      { status: 302, headers: { location } },
+      { repeat_body_bytes: 70_000 },
+    ]) {
+      await setFault(provider, endpoint, fault);
+      await keep(service.token({ grant_type: 'provider_credentials', provider, ...fields }, client));
+    }
+    await setFault(provider, endpoint, null);
+  }
+}
+
+async function operateWithSecrets(login_app_id: string): Promise<void> {
+  const settings = {
+    verify_url: 'https://provider.example/verify',
+    consumer_key: 'key',
+    consumer_secret: newSecret(),
+  };
+  const set = (settings: unknown) =>
+    service.operate('providers', 'set', { 'login-app': login_app_id, provider: 'provider_c', settings });
+  await set(settings);
+  await set({ ...settings, verify_url: newSecret() }).catch(() => undefined);
+  own.proxy.hook = () => storeFailure;
+  await expect(set(settings)).rejects.toThrow('The command failed');
+  own.proxy.hook = () => undefined;
+}
+
+beforeAll(async () => {
+  own = await startServiceWithStore({
+    POWERTOOLS_LOG_LEVEL: 'DEBUG',
+    POWERTOOLS_LOGGER_LOG_EVENT: 'true',
+    AWS_LAMBDA_LOG_LEVEL: 'DEBUG',
+  });
+  service = own.service;
+  // The demo's own secrets are printed, for people to paste; so these are other ones.
+  const app = await createLoginApp(service, unique('app'));
+  const client = await createClient(service, service.demo.login_app.login_app_id);
+  secret(client.client_secret);
+  secret(app.client_secret);
+  secret(basic(client.client_id, client.client_secret).slice('Basic '.length));
+  await meetFailingProviders(client);
+  await logInEverywhere(client);
+  await useDevices(client);
+  await sendNonsense(client);
+  await operateWithSecrets(app.login_app_id);
+  await everyRequestReported();
+}, 60_000);
+
+afterAll(() => own.stop());
+
+/** The lines that come after what is printed at the start. */
+const logLines = (): string[] => {
+  const lines = own.running.output().trimEnd().split('\n');
+  return lines.slice(lines.findLastIndex((line) => line.startsWith('curl ') || line === '') + 1);
+};
+const requestLine = /^(GET|POST|PUT|DELETE) \/\S* \d{3} \d+ ms$/;
+const requestLines = (): string[] => logLines().filter((line) => requestLine.test(line));
+
+async function everyRequestReported(): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (requestLines().length < answers.length && Date.now() < deadline) await wait(20);
+}
+
+describe('what the process writes', () => {
+  test('errors of every kind were provoked', () => {
+    const statuses = new Set(answers.map(({ status }) => status));
+    expect([...statuses].sort()).toEqual([200, 201, 400, 401, 422, 500]);
+    const codes = new Set(answers.map(({ body }) => body.error).filter(Boolean));
+    expect([...codes].sort()).toEqual([
+      'internal_server_error',
+      'invalid_client',
+      'invalid_grant',
+      'invalid_request',
+      'invalid_token',
+      'unauthorized',
+      'unprocessable_entity',
+      'unsupported_grant_type',
+    ]);
+  });
+
+  test('none of the tokens, secrets, codes and push tokens is in it, whole or in part', () => {
+    const output = own.running.output();
+    expect(secrets.size).toBeGreaterThan(100);
+    const parts = [...secrets].flatMap((value) => [
+      value,
+      encodeURIComponent(value),
+      JSON.stringify(value).slice(1, -1),
+      Buffer.from(value).toString('base64'),
+      // The claims and the signature of a token tell as much as all of it.
+      ...value.split('.').filter((part) => part.length >= 20),
+    ]);
+    // Parts that are no secret: the ids of people, sessions, clients and Login Apps.
+    const isId = (part: string) => /^(lu|s|la|c)_[\w-]+$/.test(part);
+    const found = parts.filter((part) => !isId(part) && output.includes(part));
+    expect(found).toEqual([]);
+  });
+
+  test('one line for each request: method, path, status, milliseconds; no query', () => {
+    expect(requestLines().length).toBe(answers.length);
+    const statuses = requestLines().map((line) => Number(line.split(' ')[2]));
+    expect(statuses).toEqual(answers.map(({ status }) => status));
+    expect(own.running.output()).not.toContain('?page=');
+  });
+
+  test('all else is one JSON object a line: each 500 with its request id and its cause', () => {
+    const others = logLines().filter((line) => !requestLine.test(line));
+    const entries = others.map((line) => JSON.parse(line));
+    const failed = entries.filter(({ message }) => message === 'request_failed');
+    const wanted = answers.filter(({ status }) => status === 500);
+    expect(failed.map(({ request_id }) => request_id)).toEqual(
+      wanted.map(({ headers }) => headers.get('x-request-id')),
+    );
+    for (const entry of failed) {
+      expect(entry.level).toBe('ERROR');
+      expect(entry.failure).toMatchObject({ name: expect.stringMatching(/./) });
+    }
+    expect(entries.filter(({ message }) => message === 'operator_command_failed').length).toBe(1);
+  });
+});

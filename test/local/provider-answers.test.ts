@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { JWTPayload } from 'jose';
+import { countLoginUserItems } from '../support/login-user-items.ts';
+import { logIn, prepareLogin } from '../support/provider-login.ts';
+import {
+  ourApp,
+  type ProviderStandIn,
+  sendJson,
+  startProviderStandIn,
+} from '../support/provider-stand-in.ts';
+import { type Target, targets } from '../support/provider-targets.ts';
+import { sharedService } from '../support/service.ts';
+
+const service = sharedService();
+let standIn: ProviderStandIn;
+
+beforeAll(async () => {
+  standIn = await startProviderStandIn();
+});
+
+afterAll(() => standIn?.close());
+
+/** A login at which an endpoint answers 200 with this body: what it ends in, and what is in the table afterwards. */
+async function logInWhen(target: Target, body: unknown) {
+  const scene = standIn.openScene();
+  scene.misbehave(target.endpoint, (_request, response) => sendJson(response, 200, body));
+  const { app, status, error } = await logIn(service, await prepareLogin(service, scene, target));
+  return { status, error, items: (await countLoginUserItems(service.demo)).get(app.login_app_id) ?? 0 };
+}
+
+const letIn = { status: 200, error: undefined, items: 2 };
+const unknownError = { status: 500, error: 'internal_server_error', items: 0 };
+const rejected = { status: 400, error: 'invalid_grant', items: 0 };
+
+const tenKilobytes = 'x'.repeat(10_240);
+/** What stands where the person's id should be. */
+const unusable: [string, unknown][] = [
+  ['a number', 7],
+  ['nothing', ''],
+  ['10 kB', tenKilobytes],
+  ['a list', ['alice']],
+  ['an object', { id: 'alice' }],
+  ['true', true],
+];
+const missing: [string, unknown][] = [
+  ['missing', undefined],
+  ['null', null],
+];
+const anotherPerson: [string, unknown][] = [['another person', 'bob']];
+
+const { verification, userInfo, userInfoAfterExchange, introspection, tokenInfo, debugToken } = targets;
+
+describe.each<{ target: Target; answer: (subject: unknown) => object; wrong: [string, unknown][] }>([
+  { target: verification, answer: (id_str) => ({ id_str }), wrong: [...missing, ...unusable] },
+  {
+    target: userInfo,
+    answer: (sub) => ({ sub }),
+    wrong: [...missing, ...unusable, ...anotherPerson],
+  },
+  {
+    target: userInfoAfterExchange,
+    answer: (sub) => ({ sub }),
+    wrong: [...missing, ...unusable, ...anotherPerson],
+  },
+  {
+    target: introspection,
+    answer: (sub) => ({ active: true, client_id: ourApp, sub }),
+    wrong: [...unusable, ...anotherPerson],
+  },
+  {
+    target: tokenInfo,
+    answer: (user_id) => ({ aud: ourApp, user_id }),
+    wrong: [...missing, ...unusable, ...anotherPerson],
+  },
+  {
+    target: debugToken,
+    answer: (user_id) => ({ data: { app_id: ourApp, is_valid: true, user_id } }),
+    wrong: [...missing, ...unusable, ...anotherPerson],
+  },
+])('$target.name tells of', ({ target, answer, wrong }) => {
+  test.each(wrong)('%s: 500, and nobody is let in', async (_, subject) => {
+    expect(await logInWhen(target, answer(subject))).toEqual(unknownError);
+  });
+
+  test('alice: 200', async () => {
+    expect(await logInWhen(target, answer('alice'))).toEqual(letIn);
+  });
+});
+
+test('an introspection need not tell of anybody', async () => {
+  expect(await logInWhen(introspection, { active: true, client_id: ourApp })).toEqual(letIn);
+});
+
+describe('an app check that does not say for which app the token is', () => {
+  const apps: [string, unknown][] = [
+    ['missing', undefined],
+    ...unusable.filter(([, app]) => app !== tenKilobytes),
+  ];
+
+  test.each(apps)('introspection, %s: 500', async (_, client_id) => {
+    const listed = Array.isArray(client_id) ? [] : client_id;
+    expect(await logInWhen(introspection, { active: true, client_id: listed, sub: 'alice' })).toEqual(
+      unknownError,
+    );
+  });
+
+  test.each(apps)('token info, %s: 500', async (_, app) => {
+    const listed = Array.isArray(app) ? [] : app;
+    expect(await logInWhen(tokenInfo, { aud: listed, user_id: 'alice' })).toEqual(unknownError);
+  });
+
+  test.each([
+    ['missing', undefined],
+    ['text', 'true'],
+    ['a number', 1],
+  ])('nor whether it is valid, %s: 500', async (_, is_valid) => {
+    const data = { app_id: ourApp, is_valid, user_id: 'alice' };
+    expect(await logInWhen(debugToken, { data })).toEqual(unknownError);
+  });
+});
+
+describe('an app check that says no', () => {
+  const yesterday = Math.floor(Date.now() / 1000) - 86_400;
+
+  test.each<[string, Target, object]>([
+    ['inactive', introspection, { active: false }],
+    ['for another app', introspection, { active: true, client_id: 'another-app', aud: ourApp, sub: 'alice' }],
+    ['expired', introspection, { active: true, client_id: ourApp, sub: 'alice', exp: yesterday }],
+    ['for another app, by its token info', tokenInfo, { aud: 'another-app', user_id: 'alice' }],
+    ['expired, by its token info', tokenInfo, { aud: ourApp, user_id: 'alice', exp: String(yesterday) }],
+    ['expired some seconds ago', tokenInfo, { aud: ourApp, user_id: 'alice', expires_in: -5 }],
+    ['not valid', debugToken, { data: { is_valid: false } }],
+  ])('%s: 400', async (_, target, body) => {
+    expect(await logInWhen(target, body)).toEqual(rejected);
+  });
+
+  test.each<[string, Target, object]>([
+    ['introspection', introspection, { active: true, client_id: ourApp, sub: 'alice', exp: 'soon' }],
+    ['token info', tokenInfo, { aud: ourApp, user_id: 'alice', expires_in: 'soon' }],
+  ])('%s with an end that is no time: 500', async (_, target, body) => {
+    expect(await logInWhen(target, body)).toEqual(unknownError);
+  });
+});
+
+describe('an id token tells of', () => {
+  test.each([...missing, ...unusable])('%s: 400, and nobody is let in', async (_, sub) => {
+    const target: Target = {
+      ...targets.keys,
+      login: async (scene) => ({
+        grant_type: 'provider_credentials',
+        // What the types of JSON Web Tokens rule out is what this is about.
+        id_token: await scene.idToken(Object.assign<JWTPayload, object>({}, { sub })),
+      }),
+    };
+    const { app, status, error } = await logIn(
+      service,
+      await prepareLogin(service, standIn.openScene(), target),
+    );
+    const items = (await countLoginUserItems(service.demo)).get(app.login_app_id) ?? 0;
+    expect({ status, error, items }).toEqual(rejected);
+  });
+});

@@ -1,0 +1,110 @@
+import type { RequestListener } from 'node:http';
+import { setInterval } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { serve } from '../../infra/local/loopback-server.ts';
+import { countLoginUserItems } from '../support/login-user-items.ts';
+import { logIn, type PreparedLogin, prepareLogin } from '../support/provider-login.ts';
+import { type ProviderStandIn, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { type Target, targets } from '../support/provider-targets.ts';
+import { sharedService } from '../support/service.ts';
+
+/** Milliseconds in which every login is answered: the time limit of 3 s, and what else a busy machine needs. */
+const answeredWithin = 4_500;
+
+/** A fault of an endpoint: it listens and does this, or its address leads elsewhere. */
+type Fault = { listener: (scene: Scene, target: Target) => RequestListener } | { address: () => string };
+
+const answering = (status: number, contentType: string, body: string): Fault => ({
+  listener: () => (_request, response) =>
+    void response.writeHead(status, { 'content-type': contentType }).end(body),
+});
+/** The right answer, but for what it is made into. */
+const spoiltBody = (spoil: (body: string) => string, contentType = 'application/json'): Fault => ({
+  listener:
+    (scene, { endpoint }) =>
+    async (_request, response) => {
+      const good = await (await fetch(`${scene.url}/elsewhere/${endpoint}`)).text();
+      response.writeHead(200, { 'content-type': contentType }).end(spoil(good));
+    },
+});
+
+const faults: Record<string, Fault> = {
+  'refuses the connection': { address: () => closedAddress },
+  'has a name that DNS does not know': { address: () => 'https://provider.invalid' },
+  'speaks no TLS': { address: () => standIn.url.replace('http:', 'https:') },
+  'never answers': { listener: () => () => undefined },
+  drips: {
+    listener: () => async (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      for await (const _ of setInterval(100)) if (!response.write(' ') || response.closed) return;
+    },
+  },
+  'hangs up': { listener: () => (request) => void request.socket.destroy() },
+  'answers 500': answering(500, 'application/json', '{"error":"server_error"}'),
+  'answers 503 in HTML': answering(503, 'text/html', '<h1>Service Unavailable</h1>'),
+  'answers 429': answering(429, 'application/json', '{"error":"slow_down"}'),
+  'answers in HTML': answering(200, 'text/html', '<h1>Welcome to the hotel</h1>'),
+  'answers 404 in HTML': answering(404, 'text/html', '<h1>Not Found</h1>'),
+  'cuts its JSON short': spoiltBody((body) => body.slice(0, -1)),
+  'sends 10 MB': spoiltBody((body) => body + ' '.repeat(10_000_000)),
+  'says another content type': spoiltBody((body) => body, 'text/html'),
+  'redirects to the right answer': {
+    listener:
+      (scene, { endpoint }) =>
+      (_request, response) =>
+        void response.writeHead(307, { location: `${scene.url}/elsewhere/${endpoint}` }).end(),
+  },
+};
+
+const service = sharedService();
+let standIn: ProviderStandIn;
+let closedAddress: string;
+
+/** Makes ready for a login at which one endpoint has a fault. */
+function prepare(target: Target, fault: Fault): Promise<PreparedLogin> {
+  const scene = standIn.openScene();
+  if ('address' in fault) return prepareLogin(service, scene, target, fault.address());
+  scene.misbehave(target.endpoint, fault.listener(scene, target));
+  return prepareLogin(service, scene, target);
+}
+
+const allTargets: Target[] = Object.values(targets);
+/** One login with each fault of each endpoint. */
+const logins = new Map<string, Awaited<ReturnType<typeof logIn>>>();
+let people: Map<string, number>;
+
+beforeAll(async () => {
+  standIn = await startProviderStandIn();
+  const closed = await serve(() => undefined);
+  closedAddress = closed.url;
+  await closed.close();
+  for (const [name, fault] of Object.entries(faults)) {
+    const places = await Promise.all(allTargets.map((target) => prepare(target, fault)));
+    const ended = await Promise.all(places.map((place) => logIn(service, place)));
+    for (const login of ended) logins.set(`${login.target.name} ${name}`, login);
+  }
+  people = await countLoginUserItems(service.demo);
+});
+
+afterAll(() => standIn?.close());
+
+describe.each(allTargets)('$name', (target) => {
+  test('lets a person in when nothing is wrong', async () => {
+    const { status, app } = await logIn(service, await prepareLogin(service, standIn.openScene(), target));
+    expect(status).toBe(200);
+    expect((await countLoginUserItems(service.demo)).get(app.login_app_id)).toBe(2);
+  });
+
+  test.each(Object.keys(faults))('500 in time, and nobody is let in, when it %s', (fault) => {
+    const login = logins.get(`${target.name} ${fault}`);
+    expect(login).toMatchObject({ status: 500, error: 'internal_server_error' });
+    expect(login?.milliseconds).toBeLessThan(answeredWithin);
+    expect(people.get(login?.app.login_app_id ?? '')).toBeUndefined();
+  });
+
+  test('a redirect is not followed', () => {
+    const scene = logins.get(`${target.name} redirects to the right answer`)?.scene;
+    expect(scene?.calls(target.endpoint)).toBe(1);
+    expect(scene?.calls(`elsewhere/${target.endpoint}`)).toBe(0);
+  });
+});

@@ -1,0 +1,100 @@
+import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { localDynamoDb } from '../../infra/local/dynamodb.ts';
+import { expectAnswer, expectRefusal } from '../support/expectations.ts';
+import { type Service, serviceOf, sharedService, unique } from '../support/service.ts';
+import { type RunningService, startService } from '../support/start-service.ts';
+import { hexToken } from '../support/tokens.ts';
+
+/** What no client and no operator command brings about: items that are gone, or that another part has changed. */
+let running: RunningService;
+let service: Service;
+let store: ReturnType<typeof localDynamoDb>;
+
+beforeAll(async () => {
+  running = await startService();
+  service = serviceOf(running.demo, running.directory);
+  store = localDynamoDb(running.demo.dynamodb_endpoint);
+});
+
+afterAll(async () => {
+  store.destroy();
+  await running.stop();
+});
+
+const key = (pk: string, sk: string) => ({
+  TableName: running.demo.table_name,
+  Key: { pk: { S: pk }, sk: { S: sk } },
+});
+
+const userToken = async (): Promise<string> => (await service.logIn(unique('alice'))).body.access_token;
+const newDevice = async () => {
+  const device = { platform: 'ios', token: hexToken() };
+  const { id } = (await service.register(device, await service.loginAppToken())).body;
+  return { device, id };
+};
+
+describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
+  test('404 user not found', async () => {
+    const [token, { id }] = [await userToken(), await newDevice()];
+    const { sub } = decodeJwt(token);
+    await store.send(new DeleteItemCommand(key(`LOGIN_USER#${sub}`, 'LOGIN_USER')));
+    const answer = await service.relate(id, token);
+    expectRefusal(answer, { status: 404, error: 'not_found', naming: /Login User/ });
+  });
+
+  test('404 device not found, when it is gone', async () => {
+    const { id } = await newDevice();
+    await store.send(new DeleteItemCommand(key(`DEVICE#${id}`, 'DEVICE')));
+    const answer = await service.relate(id, await userToken());
+    expectRefusal(answer, { status: 404, error: 'not_found', naming: /device/ });
+  });
+
+  test('422 the device could not be related: it is disabled, until it is registered again', async () => {
+    const { device, id } = await newDevice();
+    await store.send(
+      new UpdateItemCommand({
+        ...key(`DEVICE#${id}`, 'DEVICE'),
+        UpdateExpression: 'SET disabled_at = :now',
+        ExpressionAttributeValues: { ':now': { S: new Date().toISOString() } },
+      }),
+    );
+    expectRefusal(await service.relate(id, await userToken()), {
+      status: 422,
+      error: 'unprocessable_entity',
+      naming: /disabled/,
+      fields: ['device_id'],
+    });
+    expectAnswer(await service.register(device, await service.loginAppToken()), 200, { id });
+    expectAnswer(await service.relate(id, await userToken()), 200, { id });
+  });
+
+  test('401 the session has ended', async () => {
+    const [token, { id }] = [await userToken(), await newDevice()];
+    const { sub, sid } = decodeJwt<{ sid: string }>(token);
+    await store.send(new DeleteItemCommand(key(`LOGIN_USER#${sub}`, `SESSION#${sid}`)));
+    const answer = await service.relate(id, token);
+    expectRefusal(answer, { status: 401, error: 'invalid_token', naming: /session.*ended/ });
+  });
+
+  test('401 the session has expired, though the table has it still', async () => {
+    const [token, { id }] = [await userToken(), await newDevice()];
+    const { sub, sid } = decodeJwt<{ sid: string }>(token);
+    await store.send(
+      new UpdateItemCommand({
+        ...key(`LOGIN_USER#${sub}`, `SESSION#${sid}`),
+        UpdateExpression: 'SET expires_at = :now',
+        ExpressionAttributeValues: { ':now': { N: String(Math.floor(Date.now() / 1000)) } },
+      }),
+    );
+    const answer = await service.relate(id, token);
+    expectRefusal(answer, { status: 401, error: 'invalid_token', naming: /session.*ended/ });
+  });
+
+  test('401 the token of another deployment of this service', async () => {
+    const { access_token } = (await sharedService().logIn(unique('alice'))).body;
+    const { id } = await newDevice();
+    expectRefusal(await service.relate(id, access_token), { status: 401, error: 'invalid_token' });
+  });
+});

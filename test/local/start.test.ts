@@ -1,0 +1,158 @@
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { serve } from '../../infra/local/loopback-server.ts';
+import { tokenResponse } from '../support/expectations.ts';
+import { type RunningService, startService } from '../support/start-service.ts';
+
+const run = promisify(execFile);
+
+let running: RunningService;
+
+beforeAll(async () => {
+  running = await startService();
+});
+
+afterAll(() => running.stop());
+
+/** Starts one that is not expected to come up; what it leaves behind. */
+async function startInVain(environment: Record<string, string>) {
+  const directory = mkdtempSync(join(tmpdir(), 'login-service-'));
+  const child = spawn(process.execPath, ['infra/local/start.ts'], {
+    env: { ...process.env, NODE_OPTIONS: '', LOCAL_DIR: directory, ...environment },
+  });
+  const written = { stdout: '', stderr: '' };
+  child.stdout.on('data', (text) => (written.stdout += text));
+  child.stderr.on('data', (text) => (written.stderr += text));
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  const files = readdirSync(directory);
+  rmSync(directory, { recursive: true });
+  return { code, ...written, files };
+}
+
+describe('npm start', () => {
+  test('a taken port: one clear line, exit code 1, nothing left behind', async () => {
+    const taken = await serve((_, response) => response.end('mine'));
+    try {
+      const { port } = new URL(taken.url);
+      expect(await startInVain({ PORT: port })).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `Port ${port} is taken. PORT=0 npm start takes a free one.\n`,
+        files: [],
+      });
+      expect(await (await fetch(taken.url)).text()).toBe('mine');
+    } finally {
+      await taken.close();
+    }
+  });
+
+  test.each(['abc', '-1', '65536', '1e3'])('the port %s: one clear line, exit code 1', async (PORT) => {
+    expect(await startInVain({ PORT })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `PORT must be a number from 0 to 65535, not ${PORT}.\n`,
+      files: [],
+    });
+  });
+
+  test('Ctrl-C: exit code 0, nothing on standard error, demo.json gone, the port free again', async () => {
+    const { demo, directory, interrupt, output, stop } = await startService();
+    expect(existsSync(join(directory, 'demo.json'))).toBe(true);
+    // A connection that is kept open, as clients do.
+    expect((await fetch(`${demo.base_url}/`)).status).toBe(404);
+    expect(await interrupt()).toBe(0);
+    expect(readdirSync(directory)).toEqual([]);
+    expect(output()).not.toMatch(/error|warning/i);
+    const { port } = new URL(demo.base_url);
+    const another = await serve((_, response) => response.end(), Number(port));
+    await another.close();
+    await stop();
+  });
+
+  test('.local/demo.json has exactly the documented keys', () => {
+    const text = readFileSync(join(running.directory, 'demo.json'), 'utf8');
+    const url = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/);
+    const client = (id: string) => ({
+      login_app_id: id,
+      client_id: expect.stringMatching(new RegExp(`^${id}\\.`)),
+      client_secret: expect.stringMatching(/^lcs_[\w-]{43}$/),
+    });
+    const account = {
+      account_id: expect.stringMatching(/^ac_/),
+      account_secret: expect.stringMatching(/^acs_[\w-]{43}$/),
+    };
+    const demo = JSON.parse(text);
+    expect(demo).toEqual({
+      base_url: url,
+      sandbox_url: url,
+      dynamodb_endpoint: url,
+      table_name: expect.stringMatching(/./),
+      login_app: client(demo.login_app.login_app_id),
+      other_login_app: client(demo.other_login_app.login_app_id),
+      login_app_without_mobile_application: client(demo.login_app_without_mobile_application.login_app_id),
+      account,
+      other_account: account,
+      access_request_id: 1,
+    });
+    const secrets = text.match(/(lcs|acs)_[\w-]+/g);
+    expect(new Set(secrets).size).toBe(5);
+  });
+
+  test('what is no route is a 404 with {"message":"Not Found"}, as API Gateway has it', async () => {
+    const requests: [string, string][] = [
+      ['GET', '/'],
+      ['GET', '/v2/marketing/oauth/token'],
+      ['POST', '/v2/marketing/oauth/token/'],
+      ['POST', '/v2/marketing/oauth/Token'],
+      ['DELETE', '/v1/rbac/access_requests/1/events'],
+      ['GET', '/v1/rbac/access_requests//events'],
+      ['GET', '/v1/rbac/access_requests/1/comments'],
+      ['GET', '/__proto__'],
+    ];
+    for (const [method, path] of requests) {
+      const response = await fetch(`${running.demo.base_url}${path}`, { method });
+      expect([method, path, response.status]).toEqual([method, path, 404]);
+      expect(await response.json()).toEqual({ message: 'Not Found' });
+    }
+  });
+
+  test.each(['bash', 'sh'])(
+    'the printed lines work in %s, each with what the one before returned',
+    async (shell) => {
+      const last = /^curl .*\/events\?page_size=1&page=2"; echo$/m;
+      while (!last.test(running.output())) await wait(20);
+      const printed = running.output();
+      const lines = printed.slice(printed.indexOf('BASE='), printed.search(last));
+      const { stdout, stderr } = await run(shell, ['-eu', '-c', lines + (printed.match(last)?.[0] ?? '')]);
+      expect(stderr).toBe('');
+      const [logIn, byCode, device, related, page, ...more] = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect({ logIn, byCode }).toEqual({ logIn: tokenResponse, byCode: tokenResponse });
+      expect(device).toEqual({ id: expect.stringMatching(/^d_/) });
+      expect(related).toEqual(device);
+      expect(page).toMatchObject({ total: 3, offset: 1, count: 1, results: [{ id: 2, type: 'review' }] });
+      expect(more).toEqual([]);
+    },
+  );
+
+  test("the demo's access request: a comment by a login user, a review by a custom actor, a review by a login user", async () => {
+    const { demo } = running;
+    const { account_id, account_secret } = demo.account;
+    const authorization = `Basic ${Buffer.from(`${account_id}:${account_secret}`).toString('base64')}`;
+    const url = `${demo.base_url}/v1/rbac/access_requests/${demo.access_request_id}/events`;
+    const { total, results } = Object(await (await fetch(url, { headers: { authorization } })).json());
+    expect(total).toBe(3);
+    expect(results).toMatchObject([
+      { id: 1, type: 'comment', actor_type: 'login_user' },
+      { id: 2, type: 'review', actor_type: 'custom', status: 'rejected' },
+      { id: 3, type: 'review', actor_type: 'login_user', status: 'approved', comment: '' },
+    ]);
+  });
+});

@@ -1,0 +1,122 @@
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { expectAnswer, expectRefusal } from '../support/expectations.ts';
+import { type Service, unique } from '../support/service.ts';
+import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
+import type { StoreAnswer } from '../support/store-proxy.ts';
+import { hexToken } from '../support/tokens.ts';
+
+/** Answers that DynamoDB gives and the store of these tests does not. */
+let own: ServiceWithStore;
+let service: Service;
+
+beforeAll(async () => {
+  own = await startServiceWithStore();
+  service = own.service;
+});
+
+afterAll(() => own.stop());
+
+afterEach(() => {
+  own.proxy.hook = () => undefined;
+});
+
+/** The first call of an operation is answered so; every other one reaches the store. */
+function answerOnce(operation: string, answer: (body: Record<string, unknown>) => StoreAnswer): void {
+  let answered = false;
+  own.proxy.hook = (call) => {
+    if (answered || call.operation !== operation) return undefined;
+    answered = true;
+    return answer(call.body);
+  };
+  own.proxy.forget();
+}
+
+const operations = (): string[] => own.proxy.calls().map(({ operation }) => operation);
+
+const exception = (name: string, more: object = {}, status = 400): StoreAnswer => ({
+  status,
+  body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: 'So it is.', ...more },
+});
+
+const unprocessed = ({ RequestItems }: Record<string, unknown>): StoreAnswer => ({
+  status: 200,
+  body: { Responses: {}, UnprocessedKeys: RequestItems },
+});
+
+async function newDevice(): Promise<string> {
+  const device = { platform: 'ios', token: hexToken() };
+  return (await service.register(device, await service.loginAppToken())).body.id;
+}
+
+describe('a batch read that the store leaves unprocessed is asked for again', () => {
+  test('relate', async () => {
+    const id = await newDevice();
+    const { access_token } = (await service.logIn(unique('alice'))).body;
+    answerOnce('BatchGetItem', unprocessed);
+    expectAnswer(await service.relate(id, access_token), 200, { id });
+    expect(operations()).toEqual(['BatchGetItem', 'BatchGetItem', 'UpdateItem']);
+  });
+
+  test('search by ids', async () => {
+    const whole = (await service.search('?ids=1,2,3')).body;
+    answerOnce('BatchGetItem', unprocessed);
+    expectAnswer(await service.search('?ids=1,2,3'), 200, whole);
+    expect(whole.count).toBe(3);
+  });
+});
+
+test('a query that the store answers in parts is read to its end', async () => {
+  const whole = (await service.search('?page_size=3')).body;
+  const LastEvaluatedKey = {
+    pk: { S: `ACCESS_REQUEST#${service.demo.access_request_id}` },
+    sk: { S: 'EVENT#0000000000000001' },
+  };
+  const first = { ...marshall(whole.results[0]), ...LastEvaluatedKey };
+  own.proxy.hook = ({ operation, body }) =>
+    operation === 'Query' && !body.Limit && !body.ExclusiveStartKey
+      ? { status: 200, body: { Items: [first], Count: 1, ScannedCount: 1, LastEvaluatedKey } }
+      : undefined;
+  expectAnswer(await service.search('?page_size=3'), 200, whole);
+  expect(whole.count).toBe(3);
+});
+
+describe('relate: a failed condition that carries the item needs no further read', () => {
+  const item = (more: object) => ({
+    ...{ pk: { S: 'DEVICE#d' }, sk: { S: 'DEVICE' }, device_id: { S: 'd' }, platform: { S: 'ios' } },
+    ...{
+      login_app_id: { S: 'la_another' },
+      token: { S: 'x' },
+      created_at: { S: 'x' },
+      last_seen_at: { S: 'x' },
+    },
+    ...more,
+  });
+
+  test.each([
+    ['403 of another Login App', () => item({}), { status: 403, error: 'forbidden' }],
+    [
+      '422 disabled',
+      () => item({ login_app_id: { S: service.demo.login_app.login_app_id }, disabled_at: { S: 'x' } }),
+      { status: 422, error: 'unprocessable_entity', fields: ['device_id'] },
+    ],
+  ])('%s', async (_, found, refusal) => {
+    const id = await newDevice();
+    const { access_token } = (await service.logIn(unique('alice'))).body;
+    answerOnce('UpdateItem', () => exception('ConditionalCheckFailedException', { Item: found() }));
+    expectRefusal(await service.relate(id, access_token), refusal);
+    expect(operations()).toEqual(['BatchGetItem', 'UpdateItem']);
+  });
+});
+
+test.each([
+  ['ProvisionedThroughputExceededException', 400],
+  ['ThrottlingException', 400],
+  ['InternalServerError', 500],
+])('a store that is busy for a moment (%s) is asked again', async (name, status) => {
+  const token = await service.loginAppToken();
+  answerOnce('UpdateItem', () => exception(name, {}, status));
+  const answer = await service.register({ platform: 'ios', token: hexToken() }, token);
+  expectAnswer(answer, 201, { id: expect.stringMatching(/^d_/) });
+  expect(operations()).toEqual(['UpdateItem', 'UpdateItem']);
+});

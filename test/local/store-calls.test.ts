@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createClient, createLoginApp, demoSettings, type LoginApp } from '../support/login-app.ts';
+import { type Service, unique } from '../support/service.ts';
+import type { RunningService } from '../support/start-service.ts';
+import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
+import type { StoreProxy } from '../support/store-proxy.ts';
+import { hexToken } from '../support/tokens.ts';
+
+let own: ServiceWithStore;
+let running: RunningService;
+let service: Service;
+let proxy: StoreProxy;
+
+beforeAll(async () => {
+  own = await startServiceWithStore();
+  ({ running, service, proxy } = own);
+  // Warm: the issuer's keys are read once an hour, the public signing keys once in five minutes.
+  await service.logIn(unique('alice'));
+  await service.register({ platform: 'ios', token: hexToken() }, await service.loginAppToken());
+});
+
+afterAll(() => own.stop());
+
+beforeEach(() => {
+  proxy.hook = () => undefined;
+});
+
+/**
+ * Expects the operations of the store that an action causes, in rounds. Every call is held until all of its
+ * round have come, so those of one round are under way side by side; if they were not, none would be answered.
+ */
+async function expectRounds(
+  action: () => Promise<{ status: number }>,
+  status: number,
+  expected: string[][],
+): Promise<void> {
+  const rounds: string[][] = [];
+  let held: (() => void)[] = [];
+  proxy.hook = ({ operation }) =>
+    new Promise((resolve) => {
+      if (held.length === 0) rounds.push([]);
+      rounds.at(-1)?.push(operation);
+      held.push(() => resolve(undefined));
+      if (held.length < (expected[rounds.length - 1]?.length ?? 1)) return;
+      for (const answer of held) answer();
+      held = [];
+    });
+  expect((await action()).status).toBe(status);
+  expect(rounds.map((round) => round.sort())).toEqual(expected);
+}
+
+/** A Login App that no function has read yet, with provider_f. */
+async function unreadLoginApp(): Promise<LoginApp> {
+  const app = await createLoginApp(service, unique('app'));
+  const flags = { 'login-app': app.login_app_id };
+  const settings = await demoSettings(service, 'provider_f');
+  await service.operate('providers', 'set', { ...flags, provider: 'provider_f', settings });
+  await service.operate('mobile-applications', 'set', { ...flags, platform: 'ios' });
+  return app;
+}
+
+const idTokenForm = async (): Promise<Record<string, string>> => ({
+  grant_type: 'provider_credentials',
+  provider: 'provider_f',
+  ...(await service.credentials('provider_f', { subject: unique('alice') })),
+});
+
+describe('token, provider_f', () => {
+  test('1 read, then 2 writes side by side', async () => {
+    const [app, form] = [await unreadLoginApp(), await idTokenForm()];
+    await expectRounds(() => service.token(form, app), 200, [['Query'], ['PutItem', 'UpdateItem']]);
+  });
+
+  test('0 reads when the Login App was read in the last 30 s', async () => {
+    const form = await idTokenForm();
+    await expectRounds(() => service.token(form), 200, [['PutItem', 'UpdateItem']]);
+    await expectRounds(() => service.token(form), 200, [['PutItem', 'UpdateItem']]);
+  });
+
+  test('a refused credential causes none', async () => {
+    const form = { ...(await idTokenForm()), id_token: 'made-up' };
+    await expectRounds(() => service.token(form), 400, []);
+  });
+});
+
+describe('register', () => {
+  test('1 write when the Login App was read in the last 30 s, whether the device is new or not', async () => {
+    const token = await service.loginAppToken();
+    const device = { platform: 'ios', token: hexToken() };
+    await expectRounds(() => service.register(device, token), 201, [['UpdateItem']]);
+    await expectRounds(() => service.register(device, token), 200, [['UpdateItem']]);
+  });
+
+  test('1 read, then 1 write when what was read does not do', async () => {
+    const app = await createLoginApp(service, unique('app'));
+    const token = await service.loginAppToken(app);
+    const flags = { 'login-app': app.login_app_id, platform: 'ios' };
+    await service.operate('mobile-applications', 'set', flags);
+    const device = { platform: 'ios', token: hexToken() };
+    await expectRounds(() => service.register(device, token), 201, [['Query'], ['UpdateItem']]);
+  });
+});
+
+describe('relate', () => {
+  test('1 batch read, then 1 write', async () => {
+    const token = (await service.token(await idTokenForm())).body.access_token;
+    const device = { platform: 'ios', token: hexToken() };
+    const { id } = (await service.register(device, await service.loginAppToken())).body;
+    for (const _ of ['first', 'again']) {
+      await expectRounds(() => service.relate(id, token), 200, [['BatchGetItem'], ['UpdateItem']]);
+    }
+  });
+});
+
+describe('search', () => {
+  test('unfiltered, the account not read before: 2 rounds', async () => {
+    const { account_id, account_secret } = await service.operate('accounts', 'create', { name: 'x' });
+    const account = { account_id: String(account_id), account_secret: String(account_secret) };
+    await service.operate('access-requests', 'grant', {
+      'access-request': running.demo.access_request_id,
+      account: account.account_id,
+    });
+    await expectRounds(() => service.search('', { account }), 200, [
+      ['GetItem'],
+      ['GetItem', 'Query', 'Query'],
+    ]);
+    await expectRounds(() => service.search('', { account }), 200, [['GetItem', 'Query', 'Query']]);
+  });
+
+  test.each(['', '?page=1000', '?page_size=1&page=2', '?actor_type=custom', '?actor_id=1001&page=2'])(
+    '%s: 1 round with the account cached',
+    async (query) => {
+      await service.search();
+      await expectRounds(() => service.search(query), 200, [['GetItem', 'Query', 'Query']]);
+    },
+  );
+
+  test('ids: 1 round, one read for all of them', async () => {
+    await service.search();
+    await expectRounds(() => service.search('?ids=1,2,3,4'), 200, [['BatchGetItem', 'GetItem']]);
+  });
+
+  test('a bad parameter causes none', async () => {
+    await service.search();
+    await expectRounds(() => service.search('?page=0'), 400, []);
+  });
+});
+
+describe('a secret that does not match is checked against a fresh read', () => {
+  const appToken = { grant_type: 'client_credentials' };
+
+  test('of a client', async () => {
+    const app = running.demo.login_app;
+    await expectRounds(() => service.token(appToken, app), 200, []);
+    const wrong = { ...app, client_secret: 'wrong' };
+    for (const _ of ['once', 'again', 'and again']) {
+      await expectRounds(() => service.token(appToken, wrong), 401, [['Query']]);
+    }
+    await expectRounds(() => service.token(appToken, app), 200, []);
+  });
+
+  test('of an account', async () => {
+    const { account } = running.demo;
+    await service.search();
+    const wrong = { ...account, account_secret: 'wrong' };
+    for (const _ of ['once', 'again']) {
+      await expectRounds(() => service.search('', { account: wrong }), 401, [['GetItem']]);
+    }
+  });
+
+  test('so a client that is new counts at once', async () => {
+    const app = await createLoginApp(service, unique('app'));
+    await service.token(appToken, app);
+    const client = await createClient(service, app.login_app_id);
+    await expectRounds(() => service.token(appToken, client), 200, [['Query']]);
+    await expectRounds(() => service.token(appToken, client), 200, []);
+  });
+
+  test('every read of it is strongly consistent', async () => {
+    proxy.forget();
+    await service.token(appToken, { ...running.demo.login_app, client_secret: 'wrong' });
+    await service.search('', { account: { ...running.demo.account, account_secret: 'wrong' } });
+    expect(proxy.calls().map(({ operation, body }) => [operation, body.ConsistentRead])).toEqual([
+      ['Query', true],
+      ['GetItem', true],
+    ]);
+  });
+
+  test('an id of another form is not looked up', async () => {
+    const stranger = { ...running.demo.login_app, client_id: 'stranger' };
+    await expectRounds(() => service.token(appToken, stranger), 401, []);
+    const nobody = { account_id: 'nobody', account_secret: 'x' };
+    await expectRounds(() => service.search('', { account: nobody }), 401, []);
+  });
+});

@@ -1,0 +1,212 @@
+import { describe, expect, test } from '@jest/globals';
+import { accountOf, operator, refused, succeeded, writeSettings } from '../support/operator.ts';
+import { sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const { demo } = service;
+
+describe('npm run operator: each command', () => {
+  test('accounts create', async () => {
+    const created = await succeeded('accounts', 'create', '--name', 'Back office');
+    expect(created).toEqual({
+      account_id: expect.stringMatching(/^ac_/),
+      account_secret: expect.stringMatching(/^acs_/),
+    });
+    const account = accountOf(created);
+    expect((await service.search('', { account })).status).toBe(403);
+  });
+
+  test('login-apps create, clients create and clients revoke', async () => {
+    const app = await succeeded('login-apps', 'create', '--name', 'App');
+    expect(app).toEqual({ login_app_id: expect.stringMatching(/^la_/) });
+    const login_app_id = String(app.login_app_id);
+    const created = await succeeded('clients', 'create', '--login-app', login_app_id);
+    expect(created).toEqual({
+      login_app_id,
+      client_id: expect.stringMatching(/^la_.*\.c_/),
+      client_secret: expect.stringMatching(/^lcs_/),
+    });
+    const client_id = String(created.client_id);
+    const client = { login_app_id, client_id, client_secret: String(created.client_secret) };
+    const revoke = ['clients', 'revoke', '--login-app', login_app_id, '--client', client_id];
+    expect(await succeeded(...revoke)).toEqual({ login_app_id, client_id, revoked: true });
+    expect((await service.token({ grant_type: 'client_credentials' }, client)).status).toBe(401);
+    expect(await refused(...revoke)).toBe('The Login App has no such client.');
+  });
+
+  test('mobile-applications set and remove', async () => {
+    const login_app_id = String((await succeeded('login-apps', 'create', '--name', 'App')).login_app_id);
+    const flags = ['--login-app', login_app_id, '--platform', 'ios'];
+    const platform = 'ios';
+    expect(await succeeded('mobile-applications', 'set', ...flags)).toEqual({ login_app_id, platform });
+    expect(await succeeded('mobile-applications', 'remove', ...flags)).toEqual({
+      login_app_id,
+      platform,
+      removed: true,
+    });
+    expect(await refused('mobile-applications', 'remove', ...flags)).toBe(
+      'The Login App has no mobile application for this platform.',
+    );
+  });
+
+  test('access-requests create, grant and revoke', async () => {
+    const accounts = [demo.account.account_id, demo.other_account.account_id];
+    const [account_id = '', other_id = ''] = accounts;
+    const created = await succeeded('access-requests', 'create', '--account', account_id);
+    const access_request_id = Number(created.access_request_id);
+    expect(created).toEqual({ access_request_id, account_id, created_at: expect.stringMatching(/Z$/) });
+    const flags = ['--access-request', String(access_request_id), '--account', other_id];
+    const statusOfOther = async () =>
+      (await service.search('', { id: access_request_id, account: demo.other_account })).status;
+    expect(await statusOfOther()).toBe(403);
+    const granted = { access_request_id, account_id: other_id, access: true };
+    expect(await succeeded('access-requests', 'grant', ...flags)).toEqual(granted);
+    expect(await statusOfOther()).toBe(200);
+    const revoked = { ...granted, access: false };
+    expect(await succeeded('access-requests', 'revoke', ...flags)).toEqual(revoked);
+    expect(await statusOfOther()).toBe(403);
+  });
+
+  test('comments add and reviews add', async () => {
+    const { access_request_id } = await service.operate('access-requests', 'create', {
+      account: demo.account.account_id,
+    });
+    const id = Number(access_request_id);
+    const by = (type: string, actor: string) => [
+      ...['--access-request', String(id)],
+      ...['--actor-type', type],
+      ...['--actor-id', actor],
+    ];
+    const added = [
+      await succeeded('comments', 'add', ...by('login_user', '1001'), '--comment', 'Have a look.'),
+      await succeeded('comments', 'add', ...by('custom', '-'), '--comment='),
+      await succeeded('reviews', 'add', ...by('custom', 'risk-desk'), '--status', 'rejected'),
+      await succeeded('reviews', 'add', ...by('custom', 'x'), '--status=approved', '--comment', 'ключ 🔑\nb'),
+    ];
+    const found = (await service.search('', { id })).body;
+    expect(found.results).toEqual(added);
+    expect(added).toMatchObject([
+      { id: 1, type: 'comment', actor_id: '1001', comment: 'Have a look.' },
+      { id: 2, type: 'comment', actor_id: '-', comment: '' },
+      { id: 3, type: 'review', comment: '', status: 'rejected' },
+      { id: 4, type: 'review', comment: 'ключ 🔑\nb', status: 'approved' },
+    ]);
+  });
+
+  test('login-users block and unblock', async () => {
+    const subject = unique('alice');
+    const { access_token } = (await service.logIn(subject)).body;
+    const { sub } = JSON.parse(Buffer.from(access_token.split('.')[1], 'base64url').toString());
+    const flags = ['--login-user', sub];
+    const blocked = { login_user_id: sub, blocked: true };
+    expect(await succeeded('login-users', 'block', ...flags)).toEqual(blocked);
+    expect((await service.logIn(subject)).status).toBe(400);
+    expect(await succeeded('login-users', 'block', ...flags)).toEqual(blocked);
+    expect(await succeeded('login-users', 'unblock', ...flags)).toEqual({ ...blocked, blocked: false });
+    expect((await service.logIn(subject)).status).toBe(200);
+  });
+
+  test('providers set and providers show, with the secrets masked', async () => {
+    const login_app_id = String((await succeeded('login-apps', 'create', '--name', 'App')).login_app_id);
+    const settings = {
+      verify_url: 'https://provider.example/verify',
+      consumer_key: 'our-key',
+      consumer_secret: 'our-secret',
+      subject_field: 'id',
+    };
+    const masked = { ...settings, consumer_secret: '********' };
+    const provider = 'provider_c';
+    const file = writeSettings(JSON.stringify(settings));
+    const flags = ['--login-app', login_app_id, '--provider', provider];
+    const set = await succeeded('providers', 'set', ...flags, '--settings', file);
+    expect(set).toEqual({ login_app_id, provider, settings: masked });
+    const refusedFile = writeSettings(JSON.stringify({ ...settings, consumer_key: '' }));
+    expect(await refused('providers', 'set', ...flags, '--settings', refusedFile)).toBe(
+      'The settings of provider_c are refused: consumer_key: must not be empty.',
+    );
+    const shown = { login_app_id, providers: { [provider]: masked } };
+    expect(await succeeded('providers', 'show', ...flags)).toEqual(shown);
+    expect(await succeeded('providers', 'show', '--login-app', login_app_id)).toEqual(shown);
+  });
+
+  test('the flags may come in any order, also before the noun', async () => {
+    const { code, stdout } = await operator('--local', 'accounts', 'create', '--name=x');
+    expect({ code, keys: Object.keys(JSON.parse(stdout)) }).toEqual({
+      code: 0,
+      keys: ['account_id', 'account_secret'],
+    });
+  });
+});
+
+describe('npm run operator: what is refused is one line on standard error, exit code 1', () => {
+  test.each([
+    ['There is no noun nouns. See --help.', 'nouns', 'create'],
+    ['clients has the verbs create, rotate, revoke. See --help.', 'clients', 'delete'],
+    ['accounts create: --name is missing.', 'accounts', 'create'],
+    [
+      'The flag --name needs a value; write --name=… for one that begins with a dash.',
+      'accounts',
+      'create',
+      '--name',
+    ],
+    ['There is no such Login App.', 'clients', 'create', '--login-app', 'la_x'],
+  ])('%s', async (line, ...words) => {
+    expect(await refused(...words)).toBe(line);
+  });
+
+  test('without a stack on this machine', async () => {
+    const { code, stdout, stderr } = await operator.at('/nowhere')(
+      'accounts',
+      'create',
+      '--name=x',
+      '--local',
+    );
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'No stack runs on this machine; npm start starts one.\n',
+    });
+  });
+});
+
+describe('npm run operator -- --help', () => {
+  const help = async (...words: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await operator(...words);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return stdout;
+  };
+  const commands = [
+    ...['accounts create', 'login-apps create', 'clients create', 'clients revoke'],
+    ...['mobile-applications set', 'mobile-applications remove', 'providers set', 'providers show'],
+    ...['access-requests create', 'access-requests grant', 'access-requests revoke'],
+    ...['comments add', 'reviews add', 'login-users block', 'login-users unblock'],
+  ];
+
+  test('names every command, also when nothing is asked for', async () => {
+    const [text, bare] = await Promise.all([help('--help'), help()]);
+    for (const command of commands) expect(text).toContain(`  ${command} `);
+    for (const flag of ['--local', '--stack NAME', '--help']) expect(text).toContain(`  ${flag} `);
+    expect(bare).toBe(text);
+  });
+
+  test('of a noun names its verbs alone', async () => {
+    const text = await help('clients', '--help');
+    expect(text).toMatch(/clients create .*\n.*clients rotate .*\n.*clients revoke /);
+    expect(text).not.toContain('accounts create');
+  });
+
+  test('of a command names its flags, and carries nothing out', async () => {
+    const text = await help('reviews', 'add', '--help');
+    for (const flag of [
+      'access-request NUMBER',
+      'actor-id TEXT',
+      'status approved|rejected',
+      'comment TEXT',
+    ]) {
+      expect(text).toContain(`  --${flag} `);
+    }
+    expect(text).toMatch(/--comment TEXT .*\(optional\)/);
+    expect(await help('providers', 'set', '--help')).toContain('--settings FILE.json');
+    expect(await help('accounts', 'create', '--name', 'x', '--local', '--help')).not.toContain('ac_');
+  });
+});

@@ -1,0 +1,215 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+let app: LoginApp;
+
+beforeAll(async () => {
+  app = await createLoginApp(service, unique('settings'));
+});
+
+const set = (provider: string, settings: unknown) =>
+  service.operate('providers', 'set', { 'login-app': app.login_app_id, provider, settings });
+
+const show = async (): Promise<unknown> =>
+  (await service.operate('providers', 'show', { 'login-app': app.login_app_id })).providers;
+
+const user_info = { url: 'https://provider.example/me' };
+const introspection = {
+  method: 'introspection',
+  url: 'https://provider.example/introspect',
+  client_id: 'us',
+  client_secret: 'our-secret',
+  audiences: ['us'],
+};
+const tokenInfo = {
+  method: 'token_info',
+  url: 'https://provider.example/token-info',
+  audience_field: 'aud',
+  audiences: ['us'],
+};
+const authorization_code = {
+  token_url: 'https://provider.example/token',
+  client_id: 'us',
+  client_secret: 'our-secret',
+  redirect_uri: 'https://app.example/callback',
+};
+const oauth2 = { user_info, app_check: introspection };
+const oauth1 = {
+  verify_url: 'https://provider.example/verify',
+  consumer_key: 'us',
+  consumer_secret: 'our-secret',
+};
+const oidc = { issuer: 'https://accounts.example', audiences: ['us', 'our-other-app'] };
+
+const noAppCheck =
+  'app_check: must say by which method (introspection or token_info) a token of another app is told from ours';
+const https = 'must be an https address, without user, password or fragment';
+const noSetting = 'is not a setting of this provider';
+
+describe('provider settings that are refused, with the exact reason', () => {
+  test.each<[string, string, unknown, string]>([
+    ['nothing', 'provider_a', {}, 'user_info: is missing; app_check: is missing'],
+    ['no app check', 'provider_a', { user_info }, 'app_check: is missing'],
+    ['an app check that is null', 'provider_d', { user_info, app_check: null }, noAppCheck],
+    ['an app check that is true', 'provider_d', { user_info, app_check: true }, noAppCheck],
+    [
+      'an app check without a method',
+      'provider_e',
+      { user_info, app_check: {} },
+      'app_check.method: is missing',
+    ],
+    [
+      'an unknown method',
+      'provider_a',
+      { user_info, app_check: { ...introspection, method: 'trust' } },
+      noAppCheck.replace('app_check', 'app_check.method'),
+    ],
+    [
+      'audiences as text',
+      'provider_a',
+      { user_info, app_check: { ...introspection, audiences: 'us' } },
+      'app_check.audiences: must be a list of app ids',
+    ],
+    [
+      'no audience',
+      'provider_d',
+      { user_info, app_check: { ...tokenInfo, audiences: [] } },
+      'app_check.audiences: must name at least one app id',
+    ],
+    [
+      'an audience that is a number',
+      'provider_d',
+      { user_info, app_check: { ...tokenInfo, audiences: ['us', 7] } },
+      'app_check.audiences.1: must be text',
+    ],
+    [
+      'an empty audience',
+      'provider_d',
+      { user_info, app_check: { ...tokenInfo, audiences: [''] } },
+      'app_check.audiences.0: must not be empty',
+    ],
+    [
+      'an http address',
+      'provider_a',
+      { ...oauth2, user_info: { url: 'http://provider.example/me' } },
+      `user_info.url: ${https}`,
+    ],
+    [
+      'an address with a password',
+      'provider_a',
+      { ...oauth2, user_info: { url: 'https://a:b@x.example' } },
+      `user_info.url: ${https}`,
+    ],
+    [
+      'an address with a fragment',
+      'provider_a',
+      { ...oauth2, user_info: { url: 'https://x.example/#a' } },
+      `user_info.url: ${https}`,
+    ],
+    [
+      'a file as address',
+      'provider_a',
+      { ...oauth2, user_info: { url: 'file:///etc/passwd' } },
+      `user_info.url: ${https}`,
+    ],
+    [
+      'an address that is none',
+      'provider_c',
+      { ...oauth1, verify_url: 'provider.example' },
+      `verify_url: ${https}`,
+    ],
+    ['an http issuer', 'provider_f', { ...oidc, issuer: 'http://accounts.example' }, `issuer: ${https}`],
+    ['a misspelt name', 'provider_f', { ...oidc, audience: ['us'] }, `audience: ${noSetting}`],
+    [
+      'settings of another family',
+      'provider_c',
+      oidc,
+      `verify_url: is missing; consumer_key: is missing; consumer_secret: is missing; issuer: ${noSetting}`,
+    ],
+    [
+      'no consumer secret',
+      'provider_c',
+      { ...oauth1, consumer_secret: undefined },
+      'consumer_secret: is missing',
+    ],
+    [
+      'an empty consumer secret',
+      'provider_c',
+      { ...oauth1, consumer_secret: '' },
+      'consumer_secret: must not be empty',
+    ],
+    [
+      'a secret that is a number',
+      'provider_c',
+      { ...oauth1, consumer_secret: 7 },
+      'consumer_secret: must be text',
+    ],
+    [
+      'a field that is no path',
+      'provider_c',
+      { ...oauth1, subject_field: 'a..b' },
+      'subject_field: must be a field name, or names joined by dots',
+    ],
+    [
+      'a code exchange elsewhere',
+      'provider_a',
+      { ...oauth2, authorization_code },
+      'authorization_code: only provider_b exchanges authorization codes',
+    ],
+    [
+      'a code exchange without a redirect URI',
+      'provider_b',
+      { ...oauth2, authorization_code: { ...authorization_code, redirect_uri: undefined } },
+      'authorization_code.redirect_uri: is missing',
+    ],
+    [
+      'another type of subject',
+      'provider_a',
+      { ...oauth2, user_info: { ...user_info, subject_type: 'number' } },
+      'user_info.subject_type: must be string or integer',
+    ],
+    ['a list', 'provider_f', [], 'issuer: is missing; audiences: is missing'],
+    ['null', 'provider_f', null, 'settings: must be Object'],
+    ['text', 'provider_f', 'x', 'settings: must be Object'],
+  ])('%s', async (_, provider, settings, reason) => {
+    const before = await show();
+    await expect(set(provider, settings)).rejects.toThrow(
+      new Error(`The settings of ${provider} are refused: ${reason}.`),
+    );
+    expect(await show()).toEqual(before);
+  });
+});
+
+describe('provider settings that are taken', () => {
+  test.each<[string, object, object]>([
+    ['provider_a', oauth2, { user_info: { ...user_info, subject_field: 'sub', subject_type: 'string' } }],
+    ['provider_b', { ...oauth2, authorization_code }, {}],
+    ['provider_c', oauth1, { subject_field: 'id_str' }],
+    [
+      'provider_d',
+      { user_info, app_check: tokenInfo },
+      { app_check: { ...tokenInfo, token_parameter: 'access_token' } },
+    ],
+    [
+      'provider_e',
+      { user_info, app_check: { ...tokenInfo, app_token_parameter: 'app', app_token_secret: 'our-secret' } },
+      {},
+    ],
+    ['provider_f', oidc, oidc],
+  ])('%s: shown with the defaults, and with every secret masked', async (provider, settings, defaults) => {
+    await set(provider, settings);
+    const shown = Object(await show())[provider];
+    expect(shown).toMatchObject(defaults);
+    const masked = JSON.stringify(settings).replaceAll('our-secret', '********');
+    expect(shown).toMatchObject(JSON.parse(masked));
+    expect(JSON.stringify(shown)).not.toContain('our-secret');
+  });
+
+  test('new settings take the place of the old ones', async () => {
+    await set('provider_f', oidc);
+    await set('provider_f', { ...oidc, audiences: ['another'] });
+    expect(Object(await show()).provider_f).toEqual({ ...oidc, audiences: ['another'] });
+  });
+});

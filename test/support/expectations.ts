@@ -1,0 +1,54 @@
+import { expect } from '@jest/globals';
+import type { Answer } from './service.ts';
+
+/** Every answer of an endpoint: JSON that no cache keeps, with an id to ask about. */
+function expectHeaders({ headers }: Answer): void {
+  expect(headers.get('content-type')).toMatch(/^application\/json\b/);
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(headers.get('x-request-id')).toMatch(/^\S+$/);
+}
+
+/** An answer that does what was asked: its status, exactly this body, and no challenge. */
+export function expectAnswer(answer: Answer, status: number, body: unknown): void {
+  expect({ status: answer.status, body: answer.body }).toEqual({ status, body });
+  expectHeaders(answer);
+  expect(answer.headers.get('www-authenticate')).toBeNull();
+}
+
+/** What the body of every refusal holds, by its status. */
+interface Refusal {
+  status: number;
+  error: string;
+  /** What the description must say. */
+  naming?: RegExp | string;
+  /** The fields that `errors` must name, for 422 alone. */
+  fields?: string[];
+}
+
+/** The scheme that would work, which a 401 must name. */
+const challenges = new Map([
+  ['invalid_client', /^Basic realm=/],
+  ['unauthorized', /^Basic realm=/],
+  ['invalid_token', /^Bearer .*error="invalid_token"/],
+]);
+
+/** An answer that refuses: exactly this body, and for 401 the scheme that would work. */
+export function expectRefusal(answer: Answer, { status, error, naming = /./, fields }: Refusal): void {
+  const error_description = naming instanceof RegExp ? expect.stringMatching(naming) : naming;
+  const errors = fields?.map((field) => ({ field, message: expect.stringMatching(/./) }));
+  expect({ status: answer.status, body: answer.body }).toEqual({
+    status,
+    body: { error, error_description, ...(errors && { errors }) },
+  });
+  expectHeaders(answer);
+  const challenge = answer.headers.get('www-authenticate');
+  if (status === 401) expect(challenge).toMatch(challenges.get(error) ?? 'a challenge for this error');
+  else expect(challenge).toBeNull();
+}
+
+export const tokenResponse = {
+  access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+  token_type: 'bearer',
+  expires_in: 3600,
+  refresh_token: expect.stringMatching(/^rt\./),
+};

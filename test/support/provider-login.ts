@@ -1,0 +1,32 @@
+import { createLoginApp } from './login-app.ts';
+import { type Scene, sendJson } from './provider-stand-in.ts';
+import type { Target } from './provider-targets.ts';
+import { type Service, unique } from './service.ts';
+
+/** A login that can be tried: a Login App of its own, whose provider is a scene. */
+export type PreparedLogin = Awaited<ReturnType<typeof prepareLogin>>;
+
+/**
+ * Makes a Login App whose provider is a scene.
+ * @param base where the target's endpoint is; another address than the scene's leads elsewhere
+ */
+export async function prepareLogin(service: Service, scene: Scene, target: Target, base = scene.url) {
+  const app = await createLoginApp(service, unique('app'));
+  if (target.endpoint === 'jwks') {
+    scene.misbehave('.well-known/openid-configuration', (_request, response) =>
+      sendJson(response, 200, { issuer: scene.url, jwks_uri: `${base}/jwks` }),
+    );
+  }
+  const address = (endpoint: string) => `${endpoint === target.endpoint ? base : scene.url}/${endpoint}`;
+  const { provider } = target;
+  const settings = target.settings(address);
+  await service.operate('providers', 'set', { 'login-app': app.login_app_id, provider, settings });
+  return { target, app, scene, form: { provider, ...(await target.login(scene)) } };
+}
+
+/** The login, with the time it took. */
+export async function logIn(service: Service, { form, ...place }: PreparedLogin) {
+  const startedAt = performance.now();
+  const { status, body } = await service.token(form, place.app);
+  return { ...place, status, error: body.error, milliseconds: performance.now() - startedAt };
+}

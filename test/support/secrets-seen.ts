@@ -1,0 +1,44 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Fields of requests and answers, by whatever name, whose values must never be logged. */
+const secretFields = [
+  'access_token',
+  'access_secret',
+  'id_token',
+  'refresh_token',
+  'authorization_code',
+  'client_secret',
+  'account_secret',
+  'login_app_token',
+  'token',
+];
+
+const fileIn = (directory: string): string => join(directory, 'secrets-seen.txt');
+
+/** Remembers every secret that stands in what a test sends or gets, however deep. */
+export function noteSecrets(directory: string, value: unknown): void {
+  const found = secretsIn(value);
+  if (found.length > 0)
+    appendFileSync(fileIn(directory), `${found.map((text) => JSON.stringify(text)).join('\n')}\n`);
+}
+
+/** The secrets of a service's tests that stand in what the service has written. */
+export function leakedSecrets(directory: string, output: string): string[] {
+  if (!existsSync(fileIn(directory))) return [];
+  const lines = readFileSync(fileIn(directory), 'utf8').split('\n').filter(Boolean);
+  return [...new Set(lines)]
+    .map((line): string => JSON.parse(line))
+    .filter((secret) => output.includes(secret));
+}
+
+/** Short texts, and rows of one letter, are words that a log may hold for other reasons. */
+const isSecret = (text: string): boolean => text.length >= 12 && new Set(text).size >= 6;
+
+function secretsIn(value: unknown, field = ''): string[] {
+  if (typeof value === 'string') return secretFields.includes(field) && isSecret(value) ? [value] : [];
+  if (Array.isArray(value)) return value.flatMap((entry) => secretsIn(entry, field));
+  if (value instanceof Object)
+    return Object.entries(value).flatMap(([name, entry]) => secretsIn(entry, name));
+  return [];
+}

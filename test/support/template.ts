@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import * as v from 'valibot';
+import { readSettings } from '../../infra/settings.ts';
+import { functionsWithoutRoute } from '../../infra/stack/functions-without-route.ts';
+import { LoginService } from '../../infra/stack/login-service.ts';
+import type { Access } from '../../infra/stack/service-function.ts';
+import { routes } from '../../lib/routes.ts';
+
+export const root = join(import.meta.dirname, '../..');
+export const readJson = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
+
+const { context } = v.parse(v.object({ context: v.record(v.string(), v.unknown()) }), readJson('cdk.json'));
+
+/** The stack of a deployment with these settings. Its functions are not bundled, which takes seconds; `npm run synth` does it. */
+export function stackWith(settings: Record<string, unknown> = {}): { app: App; stack: LoginService } {
+  const app = new App({ context: { ...context, 'aws:cdk:bundling-stacks': [] } });
+  return { app, stack: new LoginService(app, 'a-stack', readSettings(settings)) };
+}
+
+export const templateWith = (settings: Record<string, unknown> = {}): Template =>
+  Template.fromStack(stackWith(settings).stack);
+
+/** The template of a deployment that sets nothing. */
+export const template = templateWith();
+
+/** The properties of all resources of a type, with their logical ids. */
+export const resources = <Schema extends v.GenericSchema>(type: string, schema: Schema, of = template) =>
+  Object.entries(of.findResources(type)).map(([id, resource]) => {
+    const properties: unknown = resource.Properties;
+    return { id, properties: v.parse(schema, properties) };
+  });
+
+export const functions = resources(
+  'AWS::Lambda::Function',
+  v.object({
+    Runtime: v.string(),
+    Architectures: v.array(v.string()),
+    Handler: v.string(),
+    Timeout: v.number(),
+    MemorySize: v.number(),
+    Role: v.unknown(),
+    LoggingConfig: v.object({ LogGroup: v.unknown() }),
+    Environment: v.object({ Variables: v.record(v.string(), v.unknown()) }),
+    FunctionName: v.optional(v.string()),
+  }),
+);
+
+export const policies = resources(
+  'AWS::IAM::Policy',
+  v.object({
+    Roles: v.array(v.unknown()),
+    PolicyDocument: v.object({
+      Statement: v.array(
+        v.object({
+          Effect: v.literal('Allow'),
+          Action: v.union([v.string(), v.array(v.string())]),
+          Resource: v.unknown(),
+        }),
+      ),
+    }),
+  }),
+);
+
+const ref = v.object({ Ref: v.string() });
+const getAtt = v.object({ 'Fn::GetAtt': v.tuple([v.string(), v.string()]) });
+const joined = v.object({ 'Fn::Join': v.tuple([v.literal(''), v.array(v.unknown())]) });
+
+/** What an intrinsic function of the template is about: a logical id, and what is written around it. */
+export function text(value: unknown): string {
+  if (v.is(ref, value)) return value.Ref;
+  if (v.is(getAtt, value)) return value['Fn::GetAtt'][0];
+  if (v.is(joined, value)) return value['Fn::Join'][1].map(text).join('');
+  return v.parse(v.string(), value);
+}
+
+/** The same without the hashes that CDK puts at the ends of logical ids. */
+export const readable = (value: unknown): string => text(value).replace(/[0-9A-F]{8}(?=$|\/)/, '');
+
+const listed = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
+
+/** All that a role may do, one line per action and resource: `dynamodb:Query Table/index/by_actor`. */
+export const rightsOf = (role: unknown): string[] =>
+  policies
+    .filter(({ properties }) => properties.Roles.map(text).includes(text(role)))
+    .flatMap(({ properties }) => properties.PolicyDocument.Statement)
+    .flatMap(({ Action, Resource }) =>
+      listed(Action).flatMap((action) => listed(Resource).map((on) => `${action} ${readable(on)}`)),
+    )
+    .sort();
+
+export const logicalIdOf = (key: string): string =>
+  key.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+export const named = (key: string) => {
+  const found = functions.find(({ id }) => id === logicalIdOf(key));
+  if (!found) throw new Error(`The template has no function for ${key}.`);
+  return found.properties;
+};
+
+export const accesses: [string, Access][] = Object.entries({ ...routes, ...functionsWithoutRoute });

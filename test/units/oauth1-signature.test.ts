@@ -1,0 +1,117 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { parseOAuth1Header } from '../../infra/local/sandbox/oauth1-header.ts';
+import { hmacSha1Signature, signatureBaseString } from '../../infra/local/sandbox/oauth1-signature.ts';
+import { authorizationHeader } from '../../lib/providers/oauth1.ts';
+
+const parametersOf = (header: string): Map<string, string> => new Map(parseOAuth1Header(header));
+
+describe('the OAuth 1.0 signer', () => {
+  test("makes the signature of Twitter's documentation, 'Creating a signature'", () => {
+    const header = authorizationHeader(
+      {
+        consumer_key: 'xvz1evFS4wEEPTGEFPHBog',
+        consumer_secret: 'kAcSOqF21Fu85e7zjz7ZN2U4ZRhfV3WpwPAoE3Z7kBw',
+      },
+      'POST',
+      'https://api.twitter.com/1.1/statuses/update.json?include_entities=true' +
+        '&status=Hello%20Ladies%20%2B%20Gentlemen%2C%20a%20signed%20OAuth%20request%21',
+      {
+        key: '370773112-GmHxMAgYyLbNEtIKZeRNFsMKPR9EyMZeS9weJAEb',
+        secret: 'LswwdoUaIvS8ltyTt5jkRh4J50vUPVVHtR2YPi5kE',
+      },
+      { nonce: 'kYjzVBB8Y0ZFabxSWbWovY3uYSQ2pTgmZeNu2VS4cg', timestamp: 1318622958 },
+    );
+    expect(header).toBe(
+      'OAuth oauth_consumer_key="xvz1evFS4wEEPTGEFPHBog", ' +
+        'oauth_nonce="kYjzVBB8Y0ZFabxSWbWovY3uYSQ2pTgmZeNu2VS4cg", ' +
+        'oauth_signature="hCtSmYh%2BiHYCEqBWrE7C7hYmtUk%3D", ' +
+        'oauth_signature_method="HMAC-SHA1", oauth_timestamp="1318622958", ' +
+        'oauth_token="370773112-GmHxMAgYyLbNEtIKZeRNFsMKPR9EyMZeS9weJAEb", oauth_version="1.0"',
+    );
+  });
+
+  // The example that RFC 5849 took over, with the optional oauth_version, which the service always sends.
+  test('makes the signature of OAuth Core 1.0, appendix A.5', () => {
+    const header = authorizationHeader(
+      { consumer_key: 'dpf43f3p2l4k3l03', consumer_secret: 'kd94hf93k423kf44' },
+      'GET',
+      'http://photos.example.net/photos?file=vacation.jpg&size=original',
+      { key: 'nnch734d00sl2jdk', secret: 'pfkkdhi9sl3r4s00' },
+      { nonce: 'kllo9940pd9333jh', timestamp: 1191242096 },
+    );
+    expect(parametersOf(header).get('oauth_signature')).toBe('tR3+Ty81lMeYAr/Fid0kMTYa/WM=');
+  });
+
+  const rfc5849 = {
+    consumer: { consumer_key: 'dpf43f3p2l4k3l03', consumer_secret: 'kd94hf93k423kf44' },
+    url: 'http://photos.example.net/photos?file=vacation.jpg&size=original',
+    token: { key: 'nnch734d00sl2jdk', secret: 'pfkkdhi9sl3r4s00' },
+    fixed: { nonce: 'chapoH', timestamp: 137131202 },
+  };
+
+  test('signs the request of RFC 5849, section 1.2 as the example does, but for the version beside', () => {
+    const { consumer, url, token, fixed } = rfc5849;
+    const parameters = parametersOf(authorizationHeader(consumer, 'GET', url, token, fixed));
+    const signature = parameters.get('oauth_signature');
+    parameters.delete('oauth_signature');
+    const signed = (names: [string, string][]) =>
+      hmacSha1Signature(
+        signatureBaseString({ method: 'GET', url, parameters: names }),
+        consumer.consumer_secret,
+        token.secret,
+      );
+    expect(signature).toBe(signed([...parameters]));
+    parameters.delete('oauth_version');
+    // The signature that the RFC shows.
+    expect(signed([...parameters])).toBe('MdpQcU8iPSUjWoN/UDMsK2sui9I=');
+  });
+
+  test('agrees with other code on any token, secret and query', () => {
+    const visible = fc.string({
+      unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+      minLength: 1,
+    });
+    // Some names come twice.
+    const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 2 });
+    const query = fc.array(fc.tuple(fc.oneof(fc.constant('a[b]'), name), fc.string({ maxLength: 8 })), {
+      maxLength: 5,
+    });
+    fc.assert(
+      fc.property(
+        visible,
+        visible,
+        visible,
+        visible,
+        query,
+        (key, secret, consumer_key, consumer_secret, names) => {
+          const pairs = names.map(
+            ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
+          );
+          const url = `https://api.example/me${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`;
+          const header = authorizationHeader({ consumer_key, consumer_secret }, 'GET', url, { key, secret });
+          const parameters = parametersOf(header);
+          const signature = parameters.get('oauth_signature');
+          parameters.delete('oauth_signature');
+          expect([parameters.get('oauth_token'), parameters.get('oauth_consumer_key')]).toEqual([
+            key,
+            consumer_key,
+          ]);
+          const base = signatureBaseString({ method: 'GET', url, parameters: [...parameters] });
+          expect(signature).toBe(hmacSha1Signature(base, consumer_secret, secret));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('never uses a nonce twice, and the time of now', () => {
+    const { consumer, url, token } = rfc5849;
+    const headers = Array.from({ length: 100 }, () =>
+      parametersOf(authorizationHeader(consumer, 'GET', url, token)),
+    );
+    expect(new Set(headers.map((header) => header.get('oauth_nonce'))).size).toBe(100);
+    const time = Number(headers[0]?.get('oauth_timestamp'));
+    expect(Math.abs(time - Date.now() / 1000)).toBeLessThan(10);
+  });
+});

@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type LocalAws, startLocalAws } from '../../infra/local/aws.ts';
+
+type Encryption = typeof import('../../lib/providers/settings-encryption.ts');
+
+const place = { loginAppId: 'la_1', provider: 'provider_a' };
+const settings = {
+  user_info: { url: 'https://provider.example/me' },
+  app_check: { client_id: 'us', client_secret: 'our-secret', audiences: ['us'] },
+  consumer_secret: 'another-secret',
+};
+
+let aws: LocalAws;
+let encryption: Encryption;
+
+beforeAll(async () => {
+  aws = await startLocalAws(new Map());
+  aws.secrets.create('service-secret', randomBytes(48).toString('base64url'));
+  Object.assign(process.env, {
+    SERVICE_SECRET_ID: 'service-secret',
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: aws.url,
+  });
+  // Reads the environment when it first asks for the secret.
+  encryption = await import('../../lib/providers/settings-encryption.ts');
+});
+
+afterAll(() => aws.close());
+
+describe('the encryption of provider settings', () => {
+  test('hides every secret and nothing else, and gives it back', async () => {
+    const encrypted = await encryption.encryptSecrets(settings, place);
+    const text = JSON.stringify(encrypted);
+    expect(text).not.toContain('our-secret');
+    expect(text).not.toContain('another-secret');
+    const hidden = expect.stringMatching(/^[\w-]{8}\.[\w-]+$/);
+    expect(encrypted).toEqual({
+      ...settings,
+      app_check: { ...settings.app_check, client_secret: hidden },
+      consumer_secret: hidden,
+    });
+    expect(await encryption.decryptSecrets(encrypted, place)).toEqual(settings);
+  });
+
+  test('gives any secret back', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'grapheme' }), async (a_secret) => {
+        const encrypted = await encryption.encryptSecrets({ a_secret }, place);
+        expect(await encryption.decryptSecrets(encrypted, place)).toEqual({ a_secret });
+      }),
+    );
+  });
+
+  test('never encrypts in the same way twice', async () => {
+    const texts = await Promise.all(
+      Array.from({ length: 50 }, async () =>
+        JSON.stringify(await encryption.encryptSecrets(settings, place)),
+      ),
+    );
+    expect(new Set(texts).size).toBe(50);
+  });
+
+  test.each([
+    ['another Login App', { ...place, loginAppId: 'la_2' }],
+    ['another provider', { ...place, provider: 'provider_b' }],
+    ['parts that only read the same', { loginAppId: 'la_1provider_', provider: 'a' }],
+  ])('refuses settings that were encrypted for %s', async (_, elsewhere) => {
+    const encrypted = await encryption.encryptSecrets(settings, elsewhere);
+    await expect(encryption.decryptSecrets(encrypted, place)).rejects.toThrow();
+  });
+
+  test('refuses a secret that was moved to another field', async () => {
+    const encrypted = await encryption.encryptSecrets({ a_secret: 'a', b_secret: 'b' }, place);
+    const { a_secret, b_secret } = Object(encrypted);
+    await expect(
+      encryption.decryptSecrets({ a_secret: b_secret, b_secret: a_secret }, place),
+    ).rejects.toThrow();
+    await expect(encryption.decryptSecrets({ nested: { a_secret } }, place)).rejects.toThrow();
+  });
+
+  test('refuses a secret in which one bit was changed, or that was cut', async () => {
+    const { a_secret } = Object(await encryption.encryptSecrets({ a_secret: 'a longer secret' }, place));
+    const [keyId, encoded] = a_secret.split('.');
+    const bytes = Buffer.from(encoded, 'base64url');
+    for (let at = 0; at < bytes.length; at += 1) {
+      const changed = Buffer.from(bytes);
+      changed.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+      const forged = { a_secret: `${keyId}.${changed.toString('base64url')}` };
+      await expect(encryption.decryptSecrets(forged, place)).rejects.toThrow();
+    }
+    for (const length of [0, 1, 11, 12, 27, 28, bytes.length - 1]) {
+      const cut = { a_secret: `${keyId}.${bytes.subarray(0, length).toString('base64url')}` };
+      await expect(encryption.decryptSecrets(cut, place)).rejects.toThrow();
+    }
+  });
+
+  test('tells when the key is another one, and takes no plain text for a secret', async () => {
+    const gone = /key that is gone/;
+    for (const a_secret of ['AAAAAAAA.AAAA', 'plain text', '']) {
+      await expect(encryption.decryptSecrets({ a_secret }, place)).rejects.toThrow(gone);
+    }
+  });
+
+  test('masks every secret, however long', () => {
+    expect(encryption.maskSecrets(settings)).toEqual({
+      ...settings,
+      app_check: { ...settings.app_check, client_secret: '********' },
+      consumer_secret: '********',
+    });
+  });
+});
