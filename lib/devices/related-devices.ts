@@ -17,7 +17,9 @@ export async function readRelatedDevices(loginUserId: string): Promise<Device[]>
   const list = devicesOfLoginUserList(loginUserId);
   const { items: hints } = await readGlobalList('by_list', list, { limit: mostRead });
   if (hints.length === 0) return [];
-  const items = await readItems(hints.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk) })));
+  // An index that is just being written may show an item twice, and a batch read takes each key once.
+  const keys = new Map(hints.map(({ pk, sk }) => [pk, { pk: String(pk), sk: String(sk) }]));
+  const items = await readItems([...keys.values()]);
   return items
     .filter((item) => item !== undefined)
     .map((item) => v.parse(device, item))

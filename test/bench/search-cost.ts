@@ -7,14 +7,14 @@ import { chart } from './chart.ts';
 import type { Measurement } from './measurement.ts';
 
 const sizes = [10, 100, 1_000, 10_000, 100_000];
-const repetitions = 9;
+const repetitions = 31;
 const pageSize = 8;
 const filters = {
-  none: {},
+  'no filter': {},
   actor_type: { actor_type: 'custom' },
   actor_id: { actor_id: 'actor-3' },
-  'actor_type, actor_id': { actor_type: 'custom', actor_id: 'actor-3' },
-  'none, …/reviews': { type: 'review' },
+  both: { actor_type: 'custom', actor_id: 'actor-3' },
+  'the reviews': { type: 'review' },
 } as const;
 const chartFile = 'docs/search-cost.svg';
 
