@@ -4,8 +4,7 @@ import { LoginService } from './stack/login-service.ts';
 
 try {
   const app = new App();
-  const settings = readSettings(app.node.getAllContext());
-  new LoginService(app, settings.stack, settings);
+  new LoginService(app, readSettings(app.node.getAllContext()));
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;
   process.stderr.write(`${error.message}\n`);

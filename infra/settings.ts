@@ -46,6 +46,7 @@ const settings = v.object({
   burstLimit: v.optional(whole(1, 100_000), 2000),
   alarmEmail: v.optional(v.pipe(v.string('must be an e-mail address'), v.email('must be an e-mail address'))),
   removalPolicy: v.optional(v.picklist(['retain', 'destroy'], 'must be retain or destroy')),
+  tableName: v.optional(text(/^[\w.-]{3,255}$/, 'must be the name of a table')),
   tokenConcurrency: v.optional(whole(0, 1000), 0),
   canary: v.optional(truth),
   loopbackProviders: v.optional(truth, false),

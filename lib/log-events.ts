@@ -23,6 +23,14 @@ export const logEvents = {
     when: 'An endpoint answered 500',
     fields: 'failure: name, code, message and place of the error, and its cause',
   },
+  provider_failed: {
+    when: 'An endpoint answered 500 because a provider gave no verdict',
+    fields: 'failure, as above; provider where known',
+  },
+  provider_called: {
+    when: 'A provider was called at one of the addresses of the settings',
+    fields: 'host, milliseconds; provider where known',
+  },
   refresh_token_reused: {
     when: 'An outdated refresh token was presented; its session ends',
     fields: 'login_user_id, session_id, generation, presented_generation',
@@ -34,6 +42,14 @@ export const logEvents = {
   login_user_refused: {
     when: 'A blocked person tried to log in or to refresh',
     fields: 'login_user_id',
+  },
+  device_registered: {
+    when: 'A device was registered, for the first time or again',
+    fields: 'platform, outcome: created, known',
+  },
+  events_searched: {
+    when: 'An account got a page of the events of an access request',
+    fields: 'access_request_id, count',
   },
   provider_keys_fetched: {
     when: 'Signing keys of an identity provider were fetched',

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { LogEvent, LogFields } from './log-events.ts';
+import { asMetric } from './metrics.ts';
 
 /** Structured lines on standard output. Nothing that is secret, and nothing a caller sent, goes in. */
 const logger = new Logger({ serviceName: 'login-service' });
@@ -18,12 +19,17 @@ export function note(fields: LogFields): void {
 
 /** Writes one line. What each event means, and which fields it has, is said in `log-events.ts`. */
 export function logEvent(event: LogEvent, fields: LogFields = {}): void {
-  logger.info(event, { event, ...requestFields.getStore(), ...fields });
+  logger.info(event, lineOf(event, fields));
 }
 
 /** Writes down an error that nobody expected. */
 export function logFailure(event: LogEvent, error: unknown, fields: LogFields = {}): void {
-  logger.error(event, { event, ...requestFields.getStore(), ...fields, failure: describeError(error) });
+  logger.error(event, lineOf(event, { ...fields, failure: describeError(error) }));
+}
+
+function lineOf(event: LogEvent, fields: LogFields): LogFields {
+  const line = { event, ...requestFields.getStore(), ...fields };
+  return { ...line, ...asMetric(event, line) };
 }
 
 /**

@@ -16,7 +16,7 @@ const bundled = v.object({ Metadata: v.object({ 'aws:asset:path': v.string() }) 
 /** Every function of the stack, built as for a deployment, and the file that Lambda loads. */
 export function bundledFunctions(outdir: string): { name: string; file: string }[] {
   const app = new App({ outdir, context: { ...context, 'aws:cdk:enable-asset-metadata': true } });
-  const stack = new LoginService(app, 'bench', readSettings({}));
+  const stack = new LoginService(app, readSettings({}));
   app.synth();
   return Object.entries(Template.fromStack(stack).findResources('AWS::Lambda::Function')).map(
     ([name, resource]) => ({

@@ -16,6 +16,8 @@ const reportRequest = ({ method, path, status, milliseconds }: RequestLine): voi
  * folder of a stack that runs, it serves that one's API in a second process, and needs a `LOCAL_DIR` of its own.
  */
 async function main(): Promise<void> {
+  // The terminal shows a line for each request; POWERTOOLS_LOG_LEVEL=INFO shows each decision too.
+  process.env.POWERTOOLS_LOG_LEVEL ??= 'WARN';
   const { JOIN: directory, PORT, DYNAMODB_ENDPOINT } = process.env;
   const options = { port: portFrom(PORT), report: reportRequest };
   const { demo, awsEndpoint, close } = directory

@@ -11,7 +11,7 @@ export type CommandLine =
       noun: string;
       verb: string;
       flags: Record<string, unknown>;
-      /** The flag that takes the lines of a file, and the file. */
+      /** The file whose lines the command takes, and the flag that they go into, a batch at a time. */
       lines: { flag: string; file: string } | undefined;
       target: Target;
     };
@@ -27,8 +27,9 @@ const yes = { type: 'boolean' } as const;
 const allFlags = Object.fromEntries(
   Object.values(nouns)
     .flatMap((verbs) => Object.values(verbs))
-    .flatMap(({ flags }) => Object.keys(flags))
-    .map((name) => [name, text]),
+    .flatMap(({ flags }) => Object.entries(flags))
+    .filter(([, { kind }]) => kind !== 'lines')
+    .map(([name]) => [name, text]),
 );
 const options = { ...allFlags, stack: text, local: yes, help: yes };
 
@@ -42,13 +43,12 @@ export function parseCommandLine(words: string[]): CommandLine {
     tokens: true,
   });
   const [noun, ...verbWords] = positionals;
-  const { verb, file } = verbAndFile(noun, verbWords);
-  if (words.length === 0 || values.help) return { help: true, noun, verb };
+  if (words.length === 0 || values.help) return { help: true, noun, verb: verbWords.join(' ') || undefined };
 
   const typed = tokens.filter((token) => token.kind === 'option');
   const unknown = typed.find(({ name }) => !Object.hasOwn(options, name));
   if (unknown) throw new Error(`There is no flag ${unknown.rawName}. See --help.`);
-  const command = commandOf(noun, verb);
+  const { verb, command, rest } = findCommand(noun, verbWords);
   for (const { name, rawName, value } of typed) {
     if (Object.hasOwn(command.flags, name) && (value === undefined || value.startsWith('--'))) {
       throw new Error(
@@ -56,47 +56,39 @@ export function parseCommandLine(words: string[]): CommandLine {
       );
     }
   }
-  const { local, stack, ...others } = values;
-  const lineFlag = lineFlagOf(command);
-  const given = { ...others, ...(lineFlag !== undefined && file !== undefined && { [lineFlag]: file }) };
-  if (lineFlag !== undefined && given[lineFlag] === undefined) {
+
+  const lineFlag = Object.keys(command.flags).find((name) => command.flags[name]?.kind === 'lines');
+  const [file] = rest;
+  if (lineFlag !== undefined && file === undefined) {
     throw new Error(`${noun} ${verb}: name a file, as in ${noun} ${verb} FILE.ndjson.`);
   }
+  if (rest.length > (lineFlag === undefined ? 0 : 1)) {
+    throw new Error('There are words that belong to no flag; quote values that hold spaces.');
+  }
+  const { local, stack, ...given } = { ...values, ...(lineFlag !== undefined && { [lineFlag]: file }) };
   const flags = Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, flagValue(name, command.flags[name], String(value))]),
   );
   const problems = flagProblems(command, flags);
   if (problems.length > 0) throw new Error(`${noun} ${verb}: ${problems.join('; ')}.`);
   const target: Target = local ? { local: true } : { local: false, stack: String(stack ?? 'login-service') };
-  const lines = lineFlag === undefined ? undefined : { flag: lineFlag, file: String(flags[lineFlag]) };
-  return { help: false, noun: String(noun), verb: String(verb), flags, lines, target };
+  const lines = lineFlag === undefined ? undefined : { flag: lineFlag, file: String(file) };
+  return { help: false, noun: String(noun), verb, flags, lines, target };
 }
 
-/** A verb may have two words, as in tokens create. The word after one that takes the lines of a file is that file. */
-function verbAndFile(
+/** The command that the words begin with (a verb may have two: tokens create), and the words left over. */
+function findCommand(
   noun: string | undefined,
   words: string[],
-): { verb: string | undefined; file: string | undefined } {
-  const [verb, shorter] = [words.join(' '), words.slice(0, -1).join(' ')];
-  const verbs = noun !== undefined && Object.hasOwn(nouns, noun) ? nouns[noun] : undefined;
-  const command = verbs && Object.hasOwn(verbs, shorter) ? verbs[shorter] : undefined;
-  if (command && lineFlagOf(command) !== undefined) return { verb: shorter, file: words.at(-1) };
-  return { verb: verb || undefined, file: undefined };
-}
-
-/** The flag that takes the lines of a file, which is named without it. */
-const lineFlagOf = ({ flags }: Command): string | undefined =>
-  Object.keys(flags).find((name) => flags[name]?.kind === 'lines');
-
-function commandOf(noun: string | undefined, verb: string | undefined): Command {
+): { verb: string; command: Command; rest: string[] } {
   const verbs = noun !== undefined && Object.hasOwn(nouns, noun) ? nouns[noun] : undefined;
   if (!verbs) throw new Error(`There is no noun ${noun ?? ''}. See --help.`);
-  const command = verb !== undefined && Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (!command && Object.keys(verbs).some((known) => verb?.startsWith(`${known} `))) {
-    throw new Error('There are words that belong to no flag; quote values that hold spaces.');
+  for (const length of [2, 1]) {
+    const verb = words.slice(0, length).join(' ');
+    const command = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
+    if (command) return { verb, command, rest: words.slice(length) };
   }
-  if (!command) throw new Error(`${noun} has the verbs ${Object.keys(verbs).join(', ')}. See --help.`);
-  return command;
+  throw new Error(`${noun} has the verbs ${Object.keys(verbs).join(', ')}. See --help.`);
 }
 
 function flagValue(name: string, flag: Flag | undefined, value: string): unknown {

@@ -2,30 +2,32 @@ import { type App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { routeKeys, routes } from '../../lib/routes.ts';
 import type { Settings } from '../settings.ts';
 import { functionsWithoutRoute } from './functions-without-route.ts';
+import { LiveVersions } from './live-versions.ts';
+import { Measurements } from './measurements.ts';
+import { ServiceAlarms } from './service-alarms.ts';
 import { ServiceApi } from './service-api.ts';
+import { ServiceDashboard } from './service-dashboard.ts';
 import { ServiceFunction } from './service-function.ts';
 import { ServiceSecrets } from './service-secrets.ts';
-import { ServiceTable } from './service-table.ts';
+import { existingTable, ServiceTable } from './service-table.ts';
 import { SigningKeyRotation } from './signing-key-rotation.ts';
 
 /** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
 export class LoginService extends Stack {
-  constructor(app: App, name: string, settings: Settings) {
-    super(app, name, { description: 'A login and access-request service' });
+  constructor(app: App, settings: Settings) {
+    super(app, settings.stack, { description: 'A login and access-request service' });
     const removalPolicy = settings.removalPolicy === 'retain' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
-    const table = new ServiceTable(this, 'Table', removalPolicy);
+    const table = settings.tableName
+      ? existingTable(this, settings.tableName)
+      : new ServiceTable(this, 'Table', removalPolicy);
     const secrets = new ServiceSecrets(this, 'Secrets', removalPolicy).named;
     const api = new ServiceApi(this, 'Api', settings);
     const shared = { table, secrets, environment: environmentOf(settings, api.url) };
 
-    for (const key of routeKeys) {
-      const { lambda } = new ServiceFunction(this, key, { ...shared, access: routes[key] });
-      api.addRoute(key, lambda);
-    }
     const operator = new ServiceFunction(this, 'operator', {
       ...shared,
       access: functionsWithoutRoute.operator,
-      functionName: `${name}-operator`,
+      functionName: `${settings.stack}-operator`,
     });
     const rotation = new ServiceFunction(this, 'rotate-signing-keys', {
       ...shared,
@@ -33,8 +35,23 @@ export class LoginService extends Stack {
     });
     new SigningKeyRotation(this, 'SigningKeyRotation', secrets['signing-keys'], rotation.lambda);
 
+    const measurements = new Measurements(settings.stack, api.api, table);
+    const { serverErrors, all, topic } = new ServiceAlarms(this, 'Alarms', {
+      measurements,
+      rotation: rotation.lambda,
+      email: settings.alarmEmail,
+    });
+    new ServiceDashboard(this, 'Dashboard', measurements, all);
+
+    const live = new LiveVersions(this, 'LiveVersions', settings.canary ? serverErrors : undefined);
+    for (const key of routeKeys) {
+      const served = new ServiceFunction(this, key, { ...shared, access: routes[key] });
+      api.addRoute(key, live.of(served, key === 'issue-token' ? settings.tokenConcurrency : 0));
+    }
+
     new CfnOutput(this, 'ApiUrl', { value: api.url });
     new CfnOutput(this, 'TableName', { value: table.tableName });
+    new CfnOutput(this, 'AlarmTopic', { value: topic.topicArn });
     new CfnOutput(this, 'OperatorFunctionName', { value: operator.lambda.functionName });
   }
 }
@@ -42,6 +59,7 @@ export class LoginService extends Stack {
 /** What every function is told of the settings. */
 const environmentOf = (settings: Settings, issuer: string): Record<string, string> => ({
   ISSUER: issuer,
+  METRICS_NAMESPACE: settings.stack,
   ACCESS_TOKEN_SECONDS: String(settings.accessTokenSeconds),
   SESSION_IDLE_SECONDS: String(settings.sessionIdleSeconds),
   SESSION_ABSOLUTE_SECONDS: String(settings.sessionAbsoluteSeconds),

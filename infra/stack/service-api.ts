@@ -1,4 +1,4 @@
-import { CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { CfnOutput, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   CfnStage,
@@ -45,6 +45,11 @@ export class ServiceApi extends Construct {
     this.#settings = settings;
     const { domainName, certificateArn } = settings;
     this.api = new HttpApi(this, 'Http', { apiName: settings.stack, createDefaultStage: false });
+    Validations.of(this.api).acknowledge({
+      id: 'AwsSolutions-APIG4',
+      reason:
+        'Callers are authenticated by the functions: no authorizer knows OAuth clients, accounts and sessions',
+    });
     this.url = domainName ? `https://${domainName}` : this.api.apiEndpoint;
     const domain = domainName && certificateArn ? this.#ownDomain(domainName, certificateArn) : undefined;
     this.#stage = new HttpStage(this, 'Stage', {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, CfnFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -9,14 +10,14 @@ import { Construct } from 'constructs';
 import type { Route, SecretName } from '../../lib/routes.ts';
 import { bundling } from './bundling.ts';
 import { logRetention } from './log-retention.ts';
-import type { ServiceTable } from './service-table.ts';
+import { indexArnsOf } from './service-table.ts';
 
 /** What a function is for, and all that it may touch. */
 export type Access = Pick<Route, 'summary' | 'tableActions' | 'secrets'>;
 
 interface ServiceFunctionProps {
   access: Access;
-  table: ServiceTable;
+  table: Pick<ITable, 'tableName' | 'tableArn'>;
   secrets: Record<SecretName, Secret>;
   /** Environment variables beside those of the table and the secrets. */
   environment?: Record<string, string>;
@@ -36,6 +37,7 @@ const secretVariables: Record<SecretName, string> = {
  * table and the secrets what `access` says and nothing else. Its logical id is its key in Pascal case.
  */
 export class ServiceFunction extends Construct {
+  readonly key: string;
   readonly lambda: NodejsFunction;
 
   constructor(
@@ -44,6 +46,7 @@ export class ServiceFunction extends Construct {
     { access, table, secrets, environment, ...name }: ServiceFunctionProps,
   ) {
     super(scope, key);
+    this.key = key;
     const logGroup = new LogGroup(this, 'Log', {
       logGroupName: `/${Stack.of(this).stackName}/${key}`,
       retention: logRetention,
@@ -73,10 +76,11 @@ export class ServiceFunction extends Construct {
         ...environment,
       },
     });
-    nameAfterKey(this.lambda, key);
+    const { defaultChild } = this.lambda.node;
+    if (defaultChild instanceof CfnFunction) defaultChild.overrideLogicalId(logicalIdOf(key));
 
     for (const action of access.tableActions) {
-      const resources = action === 'Query' ? [table.tableArn, ...table.indexArns] : [table.tableArn];
+      const resources = action === 'Query' ? [table.tableArn, ...indexArnsOf(table)] : [table.tableArn];
       role.addToPolicy(new PolicyStatement({ actions: [`dynamodb:${action}`], resources }));
     }
     for (const name of access.secrets) {
@@ -86,8 +90,6 @@ export class ServiceFunction extends Construct {
   }
 }
 
-/** Sets the logical id, by which `sam local invoke` finds a function: `issue-token` is `IssueToken`. */
-function nameAfterKey({ node }: NodejsFunction, key: string): void {
-  const words = key.split('-').map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
-  if (node.defaultChild instanceof CfnFunction) node.defaultChild.overrideLogicalId(words.join(''));
-}
+/** By which `sam local invoke` finds a function: `issue-token` is `IssueToken`. */
+export const logicalIdOf = (key: string): string =>
+  key.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -1,4 +1,4 @@
-import type { RemovalPolicy } from 'aws-cdk-lib';
+import { type RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { SecretName } from '../../lib/routes.ts';
@@ -24,5 +24,9 @@ export class ServiceSecrets extends Construct {
         removalPolicy,
       }),
     };
+    Validations.of(this.named['service-secret']).acknowledge({
+      id: 'AwsSolutions-SMG4',
+      reason: 'The provider secrets in the table are encrypted with it and would be lost with a new value',
+    });
   }
 }

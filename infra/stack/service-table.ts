@@ -1,5 +1,12 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
-import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import {
+  AttributeType,
+  BillingMode,
+  type ITable,
+  ProjectionType,
+  Table,
+  TableEncryption,
+} from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { table } from '../../lib/storage/table.ts';
 
@@ -7,9 +14,6 @@ const text = (name: string) => ({ name, type: AttributeType.STRING });
 
 /** The one table. In production it cannot be deleted by mistake, and outlives the stack. */
 export class ServiceTable extends Table {
-  /** Without a wildcard, so that a function's rights can be read from the template. */
-  readonly indexArns: string[];
-
   constructor(scope: Construct, id: string, removalPolicy: RemovalPolicy) {
     super(scope, id, {
       partitionKey: text(table.partitionKey),
@@ -36,8 +40,15 @@ export class ServiceTable extends Table {
         projectionType: ProjectionType[projection],
       });
     }
-    this.indexArns = [...Object.keys(table.localIndexes), ...Object.keys(table.globalIndexes)].map(
-      (name) => `${this.tableArn}/index/${name}`,
-    );
   }
 }
+
+/** A table that is there already, such as one that was restored, in the place of the stack's own. */
+export const existingTable = (scope: Construct, tableName: string): ITable =>
+  Table.fromTableName(scope, 'ExistingTable', tableName);
+
+/** Without a wildcard, so that a function's rights can be read from the template. */
+export const indexArnsOf = ({ tableArn }: Pick<ITable, 'tableArn'>): string[] =>
+  [...Object.keys(table.localIndexes), ...Object.keys(table.globalIndexes)].map(
+    (name) => `${tableArn}/index/${name}`,
+  );

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { logEvent } from '../log.ts';
 import { Refusal } from '../refusal.ts';
 import { type Item, readItems } from '../storage/items.ts';
 import { eventKey } from '../storage/keys.ts';
@@ -38,6 +39,7 @@ export async function searchEvents(accountId: string, search: Search): Promise<S
     findPage(search),
   ]);
   if (!mayRead) throw new Refusal('forbidden', 'The account has no access to this access request.');
+  logEvent('events_searched', { access_request_id: search.access_request_id, count: result.count });
   return result;
 }
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
+import { logEvent } from '../log.ts';
 import { findLoginApp, type LoginApp } from '../login-apps/login-app.ts';
 import { type Platform, platforms } from '../login-apps/platforms.ts';
 import { Refusal } from '../refusal.ts';
@@ -73,7 +74,9 @@ export async function registerDevice(
     setIfAbsent: { created_at: now },
     remove: ['disabled_at'],
   });
-  return { id, outcome: update.done && update.before ? 'known' : 'created' };
+  const outcome = update.done && update.before ? 'known' : 'created';
+  logEvent('device_registered', { platform, outcome });
+  return { id, outcome };
 }
 
 async function requireMobileApplication(loginAppId: string, platform: Platform): Promise<void> {

@@ -1,4 +1,5 @@
 import { logEvent, logFailure } from '../log.ts';
+import { ProviderFailure } from '../providers/provider-failure.ts';
 import { Refusal, type RefusalCode } from '../refusal.ts';
 import { routes } from '../routes.ts';
 import type { Refuse } from '../validation.ts';
@@ -42,7 +43,7 @@ export const renderErrors = (refuse: Refuse): Step => ({
       });
       request.response = jsonResponse(refusalAnswer(error), requestId);
     } else {
-      logFailure('request_failed', error);
+      logFailure(error instanceof ProviderFailure ? 'provider_failed' : 'request_failed', error);
       request.response = jsonResponse(unknownErrorAnswer(requestId), requestId);
     }
   },

@@ -30,7 +30,7 @@ async function introspect(
     headers: { authorization: basicAuthorization(client_id, client_secret) },
     signal,
   });
-  if (status === 401) throw new ProviderFailure('refused_our_credentials', url);
+  if ([401, 403].includes(status)) throw new ProviderFailure('refused_our_credentials', url, String(status));
   const active = fieldAt(body, 'active');
   if (status !== 200 || typeof active !== 'boolean')
     throw new ProviderFailure('unexpected_answer', url, String(status));
@@ -50,8 +50,13 @@ async function checkTokenInfo(
 ): Promise<string | undefined> {
   const { url, valid_field, subject_field } = settings;
   const { status, body } = await presentCredential({ ...tokenInfoCall(settings, token), signal });
-  const refusedStatuses = settings.refused_statuses ?? (settings.app_token_secret ? [] : [400, 401]);
-  if (refusedStatuses.includes(status)) throw rejected('token_info_refused');
+  const hasAppCredential = settings.app_token_secret !== undefined || settings.client_secret !== undefined;
+  const refusedStatuses = settings.refused_statuses ?? (hasAppCredential ? [] : [400, 401]);
+  const error = String(fieldAt(body, settings.error_field));
+  if (refusedStatuses.includes(status) || settings.refused_errors.includes(error))
+    throw rejected('token_info_refused');
+  if (hasAppCredential && [400, 401, 403].includes(status))
+    throw new ProviderFailure('refused_our_credentials', url, String(status));
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
   if (valid_field) refuseInvalid(body, valid_field, url);
   refuseForeign(settings.audiences, fieldAt(body, settings.audience_field), url);

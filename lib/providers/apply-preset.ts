@@ -25,6 +25,9 @@ export function applyPreset(
   const needsSecret = preset.needs.includes('app-secret') || options.redirectUri !== undefined;
   const problems = [
     ...(options.appIds.length === 0 ? ['--app-id is missing'] : []),
+    ...(preset.needs.includes('app-secret') && options.appIds.length > 1
+      ? [`the preset ${name} takes one --app-id: the secret belongs to it`]
+      : []),
     ...(needsSecret && !given['app-secret'] ? [`--app-secret is needed for the preset ${name}`] : []),
     ...(preset.needs.includes('tenant') && !given.tenant
       ? ['--tenant must be the id of the directory, a GUID: common issuers vouch for any directory']

@@ -1,3 +1,4 @@
+import { logEvent } from '../log.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import { rejected } from './rejected.ts';
 
@@ -39,6 +40,7 @@ export async function callProvider({
   json,
   signal,
 }: ProviderCall): Promise<ProviderAnswer> {
+  const startedAt = performance.now();
   try {
     const response = await fetch(url, {
       headers: {
@@ -59,6 +61,9 @@ export async function callProvider({
     return { status, body: parsed(response, await readText(response, url), url) };
   } catch (error) {
     throw error instanceof ProviderFailure ? error : connectionFailure(error, url);
+  } finally {
+    const milliseconds = Math.round(performance.now() - startedAt);
+    logEvent('provider_called', { host: new URL(url).host, milliseconds });
   }
 }
 

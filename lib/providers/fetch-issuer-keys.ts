@@ -4,9 +4,10 @@ import { ProviderFailure } from './provider-failure.ts';
 import { providerUrl } from './settings.ts';
 
 /** The keys of an issuer. @see RFC 7517 section 5 */
-export const issuerKeySet = v.object({
-  keys: v.pipe(v.array(v.looseObject({ kty: v.string() })), v.nonEmpty()),
-});
+export const issuerKeySet = v.message(
+  v.object({ keys: v.pipe(v.array(v.looseObject({ kty: v.string() })), v.nonEmpty()) }),
+  'it has no keys',
+);
 export type IssuerKeySet = v.InferOutput<typeof issuerKeySet>;
 
 /**
@@ -15,7 +16,16 @@ export type IssuerKeySet = v.InferOutput<typeof issuerKeySet>;
  * @see OpenID Connect Discovery 1.0, section 4
  */
 export async function fetchIssuerKeys(issuer: string, signal: AbortSignal): Promise<IssuerKeySet> {
-  const discovery = v.object({ issuer: v.literal(issuer), jwks_uri: providerUrl });
+  const discovery = v.object(
+    {
+      issuer: v.literal(issuer, 'it names another issuer'),
+      jwks_uri: v.custom<string>(
+        (value) => v.is(providerUrl, value),
+        'it names no address of keys that may be called',
+      ),
+    },
+    'it is no discovery document',
+  );
   const discoveryUrl = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const { jwks_uri } = await fetchDocument(discoveryUrl, discovery, signal);
   return fetchDocument(jwks_uri, issuerKeySet, signal);
@@ -29,6 +39,6 @@ async function fetchDocument<Schema extends v.GenericSchema>(
   const { status, body } = await callProvider({ url, signal });
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
   const result = v.safeParse(schema, body);
-  if (!result.success) throw new ProviderFailure('unexpected_answer', url);
+  if (!result.success) throw new ProviderFailure('unexpected_answer', url, result.issues[0].message);
   return result.output;
 }

@@ -10,7 +10,7 @@ export function verifyOAuth2(settings: OAuth2Settings, accessToken: string): Pro
   return subjectOf(settings, plausible(accessToken), verificationDeadline());
 }
 
-/** Who holds an authorization code, exchanged at the provider. @see RFC 6749 section 4.1.3 */
+/** Who holds an authorization code, exchanged at the provider. @throws Refusal, ProviderFailure */
 export async function verifyOAuth2Code(
   settings: OAuth2Settings,
   exchange: CodeExchange,
@@ -42,7 +42,12 @@ async function subjectOf(settings: OAuth2Settings, token: string, signal: AbortS
   return shown;
 }
 
-async function userInfo({ user_info }: OAuth2Settings, token: string, signal: AbortSignal): Promise<string> {
+/** The person whom the user info tells of. @throws Refusal, ProviderFailure */
+export async function userInfo(
+  { user_info }: OAuth2Settings,
+  token: string,
+  signal: AbortSignal,
+): Promise<string> {
   const { url, subject_field, subject_type } = user_info;
   const { status, body } = await presentCredential({
     url,
@@ -54,7 +59,12 @@ async function userInfo({ user_info }: OAuth2Settings, token: string, signal: Ab
   return requiredSubject(body, url, subject_field, subject_type);
 }
 
-async function exchangeCode(exchange: CodeExchange, code: string, signal: AbortSignal): Promise<string> {
+/** The access token for an authorization code. @see RFC 6749 section 4.1.3 */
+export async function exchangeCode(
+  exchange: CodeExchange,
+  code: string,
+  signal: AbortSignal,
+): Promise<string> {
   const { token_url: url, client_id, client_secret, redirect_uri, client_authentication } = exchange;
   const parameters = { grant_type: 'authorization_code', code, redirect_uri };
   const { status, body } = await presentCredential({
@@ -66,10 +76,15 @@ async function exchangeCode(exchange: CodeExchange, code: string, signal: AbortS
   });
   const error = fieldAt(body, exchange.error_field);
   if (exchange.refused_errors.includes(String(error))) throw rejected('code_refused');
-  if (status === 401 || error === 'invalid_client') throw new ProviderFailure('refused_our_credentials', url);
+  const told = [String(status), ...errorCode(error)].join(', ');
+  if (status === 401 || error === 'invalid_client')
+    throw new ProviderFailure('refused_our_credentials', url, told);
   const token = fieldAt(body, 'access_token');
-  if (status !== 200 || typeof token !== 'string') {
-    throw new ProviderFailure('unexpected_answer', url, `${status}, no access token`);
-  }
+  if (status !== 200 || typeof token !== 'string')
+    throw new ProviderFailure('unexpected_answer', url, `${told}, no access token`);
   return plausible(token);
 }
+
+/** An error code, if it looks like one: it goes into the log. */
+const errorCode = (error: unknown): string[] =>
+  /^[\w.-]{1,64}$/.test(String(error ?? '')) ? [String(error)] : [];

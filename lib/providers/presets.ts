@@ -55,6 +55,9 @@ export const presets = {
           app_token_secret: `${firstOf(options)}|${options.appSecret}`,
           audience_field: 'data.app_id',
           valid_field: 'data.is_valid',
+          // A token of another app, which it will not tell of.
+          error_field: 'error.code',
+          refused_errors: ['100'],
           subject_field: 'data.user_id',
           audiences: options.appIds,
         },
@@ -68,7 +71,7 @@ export const presets = {
   google: {
     documentation: [
       'https://developers.google.com/identity/openid-connect/openid-connect',
-      'https://developers.google.com/identity/sign-in/web/backend-auth',
+      'https://docs.cloud.google.com/docs/authentication/token-types',
     ],
     needs: [],
     settings: {
@@ -90,7 +93,7 @@ export const presets = {
   twitter: {
     documentation: [
       'https://docs.x.com/fundamentals/authentication/oauth-1-0a/authorizing-a-request',
-      'https://docs.x.com/x-api/users/get-my-user',
+      'https://docs.x.com/x-api/users/lookup/quickstart/authenticated-lookup',
     ],
     needs: ['app-secret'],
     settings: {
@@ -106,6 +109,7 @@ export const presets = {
     documentation: [
       'https://docs.github.com/en/rest/apps/oauth-applications#check-a-token',
       'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps',
+      'https://docs.github.com/en/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-oauth-app-access-token-request-errors',
     ],
     needs: ['app-secret'],
     settings: {
@@ -150,12 +154,15 @@ export const presets = {
     },
   },
   apple: {
-    documentation: ['https://developer.apple.com/documentation/signinwithapplerestapi/verifying_a_user'],
+    documentation: ['https://developer.apple.com/documentation/signinwithapple/verifying-a-user'],
     needs: [],
     settings: { oidc: ({ appIds }) => ({ issuer: 'https://appleid.apple.com', audiences: appIds }) },
   },
   microsoft: {
-    documentation: ['https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc'],
+    documentation: [
+      'https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc',
+      'https://learn.microsoft.com/en-us/entra/identity-platform/id-token-claims-reference',
+    ],
     needs: ['tenant'],
     settings: {
       oidc: ({ appIds, tenant }) => ({

@@ -16,10 +16,17 @@ export type ProviderFault =
 export class ProviderFailure extends Error {
   override readonly name = 'ProviderFailure';
   readonly code: ProviderFault;
+  /** Where it happened, without the query, which can hold a credential. */
+  readonly address: string;
+  /** What more there is to say; may be empty. */
+  readonly detail: string;
 
-  constructor(fault: ProviderFault, url: string, detail = '', options?: ErrorOptions) {
+  constructor(fault: ProviderFault, url: string, detail = '') {
     const { origin, pathname } = new URL(url);
-    super(`${fault}: ${origin}${pathname}${detail && ` (${detail})`}`, options);
+    const address = `${origin}${pathname}`;
+    super(`${fault}: ${address}${detail && ` (${detail})`}`);
     this.code = fault;
+    this.address = address;
+    this.detail = detail;
   }
 }

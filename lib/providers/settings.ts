@@ -1,10 +1,5 @@
 import * as v from 'valibot';
-import {
-  authorizationCodeProvider,
-  type ProviderFamily,
-  type ProviderId,
-  providerFamilies,
-} from './identifiers.ts';
+import type { ProviderFamily } from './identifiers.ts';
 
 const text = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
 
@@ -20,6 +15,7 @@ const audiences = v.pipe(
   v.minLength(1, 'must name at least one app id'),
 );
 
+const errorCodes = v.array(text, 'must be a list of error codes');
 const statuses = v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses');
 
 /** A field of a JSON answer; dots lead into objects: `data.app_id`. */
@@ -61,6 +57,9 @@ const tokenInfo = v.strictObject({
   client_secret: v.optional(text),
   /** The statuses that say no to the token; all others but 200 say nothing about it. @default 400 and 401, without an app credential */
   refused_statuses: v.optional(statuses),
+  /** Where an error answer has its code, and the codes that say no to the token. */
+  error_field: v.optional(fieldPath, 'error'),
+  refused_errors: v.optional(errorCodes, []),
   /** Where the answer has the app id that the token was issued to. */
   audience_field: fieldPath,
   /** Where the answer says true for a valid token, where it does. */
@@ -79,7 +78,7 @@ const authorizationCode = v.strictObject({
   client_authentication: v.optional(v.picklist(['basic', 'form'], 'must be basic or form'), 'basic'),
   /** Where an error answer has its code, and the codes that say no to the code that was sent. */
   error_field: v.optional(fieldPath, 'error'),
-  refused_errors: v.optional(v.array(text, 'must be a list of error codes'), ['invalid_grant']),
+  refused_errors: v.optional(errorCodes, ['invalid_grant']),
 });
 
 const oauth2Settings = v.strictObject({
@@ -116,34 +115,6 @@ export type OidcSettings = v.InferOutput<typeof oidcSettings>;
 export type CodeExchange = v.InferOutput<typeof authorizationCode>;
 export type TokenInfoCheck = v.InferOutput<typeof tokenInfo>;
 export type IntrospectionCheck = v.InferOutput<typeof introspection>;
-
-/** The settings that a provider needs, or each reason why these are not. */
-export function checkSettings(
-  provider: ProviderId,
-  settings: unknown,
-): { settings: object } | { problems: string[] } {
-  const family: ProviderFamily = providerFamilies[provider];
-  const result = v.safeParse<v.GenericSchema<unknown, object>>(settingsSchemas[family], settings, {
-    abortPipeEarly: true,
-  });
-  if (!result.success) {
-    return {
-      problems: result.issues.map((issue) => `${v.getDotPath(issue) ?? 'settings'}: ${problem(issue)}`),
-    };
-  }
-  if (provider !== authorizationCodeProvider && 'authorization_code' in result.output) {
-    return {
-      problems: [`authorization_code: only ${authorizationCodeProvider} exchanges authorization codes`],
-    };
-  }
-  return { settings: result.output };
-}
-
-function problem(issue: v.BaseIssue<unknown>): string {
-  if (issue.expected === 'never') return 'is not a setting of this provider';
-  if (issue.input === undefined && issue.kind === 'schema') return 'is missing';
-  return issue.message.startsWith('Invalid') ? `must be ${issue.expected}` : issue.message;
-}
 
 function isCallable(address: string): boolean {
   const url = URL.parse(address);

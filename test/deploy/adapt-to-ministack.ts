@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Template } from './cloud-assembly.ts';
+import type { Template } from '../support/cloud-assembly.ts';
 
 /** Resources that MiniStack refuses to create. */
 const unsupported = new Set([

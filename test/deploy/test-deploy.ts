@@ -7,13 +7,13 @@ import { seedDemo } from '../../infra/local/demo.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
+import { synthesize, writeTemplate } from '../support/cloud-assembly.ts';
 import { outputOf } from '../support/commands.ts';
 import { runJest } from '../support/jest.ts';
 import { localDirectory } from '../support/local-directories.ts';
 import { serviceOf } from '../support/service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { adaptToMiniStack, type ChangeEnvironment } from './adapt-to-ministack.ts';
-import { synthesize, writeTemplate } from './cloud-assembly.ts';
 import {
   bootstrap,
   type Cloud,

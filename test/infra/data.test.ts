@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
 import { table } from '../../lib/storage/table.ts';
-import { resources, template } from '../support/template.ts';
+import { resources, template, templateWith } from '../support/template.ts';
 
 describe('the table', () => {
   test('is on demand, encrypted, recoverable and protected, and outlives the stack', () => {
@@ -47,6 +47,21 @@ describe('the table', () => {
   });
 });
 
+describe('a table that was restored', () => {
+  const restored = templateWith({ tableName: 'a-stack-restored' });
+
+  test('is used in the place of the own one, by all functions and with the same rights', () => {
+    restored.resourceCountIs('AWS::DynamoDB::Table', 0);
+    restored.allResourcesProperties('AWS::Lambda::Function', {
+      Environment: { Variables: { TABLE_NAME: 'a-stack-restored' } },
+    });
+    const rights = (of: typeof template) =>
+      JSON.stringify(of.findResources('AWS::IAM::Policy')).match(/dynamodb:\w+/g);
+    expect(rights(restored)).toEqual(rights(template));
+    restored.hasOutput('TableName', { Value: 'a-stack-restored' });
+  });
+});
+
 describe('the secrets', () => {
   test('outlive the stack', () => {
     template.allResources('AWS::SecretsManager::Secret', {
@@ -89,6 +104,7 @@ describe('the secrets', () => {
 
 test('a deployment tells its address, its table and its operator function', () => {
   expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
+    'AlarmTopic',
     'ApiUrl',
     'OperatorFunctionName',
     'TableName',

@@ -2,8 +2,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
+import { logicalIdOf } from '../../infra/stack/service-function.ts';
 import { routes } from '../../lib/routes.ts';
-import { accesses, functions, logicalIdOf, readJson, resources, root, text } from '../support/template.ts';
+import { accesses, functions, readJson, resources, root, text } from '../support/template.ts';
 
 const stemsIn = (folder: string, extension: string): string[] =>
   readdirSync(join(root, folder)).map((file) => file.replace(extension, ''));
@@ -18,14 +19,14 @@ describe('endpoints', () => {
     v.object({ IntegrationUri: v.unknown(), PayloadFormatVersion: v.string() }),
   );
 
-  test('every row of the route table is a route of the API to the function of its name, and there are no others', () => {
+  test('every row of the route table is a route of the API to the live version of the function of its name, and there are no others', () => {
     const inTemplate = apiRoutes.map(({ properties: { RouteKey, Target } }) => {
       const integration = integrations.find(({ id }) => text(Target) === `integrations/${id}`)?.properties;
       return [RouteKey, text(integration?.IntegrationUri), integration?.PayloadFormatVersion];
     });
     const inTable = Object.entries(routes).map(([key, { method, path }]) => [
       `${method} ${path}`,
-      logicalIdOf(key),
+      `${logicalIdOf(key)}Live`,
       '2.0',
     ]);
     expect(inTemplate.sort()).toEqual(inTable.sort());

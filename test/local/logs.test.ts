@@ -229,7 +229,7 @@ describe('what the process writes', () => {
   test('all else is one JSON object a line: each 500 with its request id and its cause', () => {
     const others = logLines().filter((line) => !requestLine.test(line));
     const entries = others.map((line) => JSON.parse(line));
-    const failed = entries.filter(({ message }) => message === 'request_failed');
+    const failed = entries.filter(({ message }) => ['request_failed', 'provider_failed'].includes(message));
     const wanted = answers.filter(({ status }) => status === 500);
     expect(failed.map(({ request_id }) => request_id)).toEqual(
       wanted.map(({ headers }) => headers.get('x-request-id')),

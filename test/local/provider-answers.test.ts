@@ -20,10 +20,10 @@ beforeAll(async () => {
 
 afterAll(() => standIn?.close());
 
-/** A login at which an endpoint answers 200 with this body: what it ends in, and what is in the table afterwards. */
-async function logInWhen(target: Target, body: unknown) {
+/** A login at which an endpoint answers with this body: what it ends in, and what is in the table afterwards. */
+async function logInWhen(target: Target, body: unknown, answered = 200) {
   const scene = standIn.openScene();
-  scene.misbehave(target.endpoint, (_request, response) => sendJson(response, 200, body));
+  scene.misbehave(target.endpoint, (_request, response) => sendJson(response, answered, body));
   const { app, status, error } = await logIn(service, await prepareLogin(service, scene, target));
   return { status, error, items: (await countLoginUserItems(service.demo)).get(app.login_app_id) ?? 0 };
 }
@@ -140,6 +140,47 @@ describe('an app check that says no', () => {
   ])('%s with an end that is no time: 500', async (_, target, body) => {
     expect(await logInWhen(target, body)).toEqual(unknownError);
   });
+});
+
+describe('a provider that refuses our own credentials has said nothing about the token: 500', () => {
+  const withBasic: Target = {
+    ...tokenInfo,
+    settings: (address) => ({
+      user_info: { url: address('user_info') },
+      app_check: {
+        method: 'token_info',
+        url: address('token_info'),
+        client_id: ourApp,
+        client_secret: 'an outdated secret',
+        audience_field: 'aud',
+        audiences: [ourApp],
+      },
+    }),
+  };
+
+  test.each([
+    ['introspection', introspection, 401],
+    ['introspection', introspection, 403],
+    ['a token info with HTTP Basic', withBasic, 401],
+    ['a token info with a token of our app', debugToken, 400],
+    ['the code exchange', targets.codeExchange, 401],
+  ])('%s', async (_, target, status) => {
+    expect(await logInWhen(target, { error: 'invalid_client' }, status)).toEqual(unknownError);
+  });
+});
+
+test('a token info whose error code says no, as Facebook has it for tokens of other apps: 400', async () => {
+  const target: Target = {
+    ...debugToken,
+    settings: (address) => {
+      const { user_info, app_check } = debugToken.settings(address);
+      return { user_info, app_check: { ...app_check, error_field: 'error.code', refused_errors: ['100'] } };
+    },
+  };
+  expect(await logInWhen(target, { error: { code: 100, type: 'OAuthException' } }, 400)).toEqual(rejected);
+  expect(await logInWhen(target, { error: { code: 190, type: 'OAuthException' } }, 400)).toEqual(
+    unknownError,
+  );
 });
 
 describe('an id token tells of', () => {

@@ -35,7 +35,14 @@ export async function startService(
   const directory = mkdtempSync(join(tmpdir(), 'login-service-'));
   const preload = movableClock ? ['--import', './test/support/movable-clock.ts'] : [];
   const child = spawn(process.execPath, [...preload, 'infra/local/start.ts'], {
-    env: { ...process.env, NODE_OPTIONS: '', PORT: '0', LOCAL_DIR: directory, ...environment },
+    env: {
+      ...process.env,
+      NODE_OPTIONS: '',
+      PORT: '0',
+      LOCAL_DIR: directory,
+      POWERTOOLS_LOG_LEVEL: 'INFO',
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

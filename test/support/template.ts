@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { readSettings } from '../../infra/settings.ts';
 import { functionsWithoutRoute } from '../../infra/stack/functions-without-route.ts';
 import { LoginService } from '../../infra/stack/login-service.ts';
-import type { Access } from '../../infra/stack/service-function.ts';
+import { type Access, logicalIdOf } from '../../infra/stack/service-function.ts';
 import { routes } from '../../lib/routes.ts';
 
 export const root = join(import.meta.dirname, '../..');
@@ -17,7 +17,7 @@ const { context } = v.parse(v.object({ context: v.record(v.string(), v.unknown()
 /** The stack of a deployment with these settings. Its functions are not bundled, which takes seconds; `npm run synth` does it. */
 export function stackWith(settings: Record<string, unknown> = {}): { app: App; stack: LoginService } {
   const app = new App({ context: { ...context, 'aws:cdk:bundling-stacks': [] } });
-  return { app, stack: new LoginService(app, 'a-stack', readSettings(settings)) };
+  return { app, stack: new LoginService(app, readSettings({ stack: 'a-stack', ...settings })) };
 }
 
 export const templateWith = (settings: Record<string, unknown> = {}): Template =>
@@ -90,9 +90,6 @@ export const rightsOf = (role: unknown): string[] =>
       listed(Action).flatMap((action) => listed(Resource).map((on) => `${action} ${readable(on)}`)),
     )
     .sort();
-
-export const logicalIdOf = (key: string): string =>
-  key.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 export const named = (key: string) => {
   const found = functions.find(({ id }) => id === logicalIdOf(key));

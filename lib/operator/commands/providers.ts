@@ -1,7 +1,7 @@
 import { setProviderSettings } from '../../login-apps/manage-login-app.ts';
 import { applyPreset } from '../../providers/apply-preset.ts';
 import { checkProvider } from '../../providers/check-provider.ts';
-import { checkSettings } from '../../providers/settings.ts';
+import { checkSettings } from '../../providers/check-settings.ts';
 import { decryptSecrets, maskSecrets } from '../../providers/settings-encryption.ts';
 import { Refusal } from '../../refusal.ts';
 import type { CommandsOf } from '../operate.ts';

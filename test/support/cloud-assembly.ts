@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { runLogged } from '../support/commands.ts';
+import { runLogged } from './commands.ts';
 
 const resource = v.looseObject({
   Type: v.string(),

@@ -1,0 +1,33 @@
+/**
+ * Dollars in us-east-1 (N. Virginia), on demand, first tier, as published in May 2025. Other regions differ by
+ * up to a half.
+ * @see https://aws.amazon.com/api-gateway/pricing/, …/lambda/pricing/, …/dynamodb/pricing/on-demand/, …/cloudwatch/pricing/
+ */
+export const prices = {
+  /** One request to an HTTP API. */
+  apiRequest: 1.0 / 1e6,
+  /** One invocation of a function. */
+  invocation: 0.2 / 1e6,
+  /** One second of 1 GB on arm64. */
+  gigabyteSecond: 0.0000133334,
+  /** One strongly consistent read of 4 kB takes one unit. */
+  readUnit: 0.125 / 1e6,
+  /** One write of 1 kB takes one unit. */
+  writeUnit: 0.625 / 1e6,
+  /** One gigabyte of log lines. */
+  logGigabyte: 0.5,
+} as const;
+
+/** What cannot be measured without a cloud; the dashboard of a deployment tells the real values. */
+export const assumptions = {
+  /** Memory of each function. */
+  gigabytes: 1,
+  /** Milliseconds that a warm request is billed when no provider is called. */
+  milliseconds: 30,
+  /** Milliseconds that a login waits for its provider, where one is called. */
+  providerMilliseconds: 250,
+  /** Bytes of one line of the access log. */
+  accessLogBytes: 350,
+  /** Share of requests that meet a cold start, with its two reads of secrets. */
+  coldShare: 0.01,
+} as const;

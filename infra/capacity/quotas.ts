@@ -1,0 +1,77 @@
+import { freshForMilliseconds } from '../../lib/storage/recently-read.ts';
+import { readSettings } from '../settings.ts';
+import type { Cost } from './measure.ts';
+import { assumptions } from './prices.ts';
+
+/** The rates of logins, a second, that are looked at. */
+export const rates = [100, 10_000, 100_000];
+
+/** What can come first. */
+export interface Quota {
+  name: string;
+  /** Who can change it, and where the figure is from. */
+  raisedBy: string;
+  most: number;
+  /** What a rate of logins takes of it. */
+  taken: (loginsPerSecond: number) => number;
+}
+
+/**
+ * Defaults of AWS accounts in large regions, as published in May 2025.
+ * @see https://docs.aws.amazon.com/general/latest/gr/aws-service-information.html
+ */
+export function quotasFor({ login, unread }: { login: Cost; unread: Cost }): Quota[] {
+  const instances = (milliseconds: number) => (rate: number) => (rate * milliseconds) / 1000;
+  const waiting = assumptions.milliseconds + assumptions.providerMilliseconds;
+  const settings = readSettings({});
+  return [
+    {
+      name: 'The throttle of the token route, requests a second',
+      raisedBy: 'the setting `tokenRateLimit`',
+      most: settings.tokenRateLimit,
+      taken: (rate) => rate,
+    },
+    {
+      name: 'API Gateway, requests a second of the account',
+      raisedBy: 'AWS, on request',
+      most: 10_000,
+      taken: (rate) => rate,
+    },
+    {
+      name: `Lambda, concurrent executions, ${assumptions.milliseconds} ms a login (id token)`,
+      raisedBy: 'AWS, on request',
+      most: 1000,
+      taken: instances(assumptions.milliseconds),
+    },
+    {
+      name: `Lambda, concurrent executions, ${waiting} ms a login (provider called)`,
+      raisedBy: 'AWS, on request',
+      most: 1000,
+      taken: instances(waiting),
+    },
+    {
+      name: 'DynamoDB, write units a second of the table',
+      raisedBy: 'AWS, on request',
+      most: 40_000,
+      taken: (rate) => rate * login.writeUnits,
+    },
+    {
+      name: 'DynamoDB, write units a second of one partition: one person who logs in once a second',
+      raisedBy: 'nobody',
+      most: 1000,
+      taken: () => login.writeUnits,
+    },
+    {
+      name: 'DynamoDB, read units a second of one partition: one Login App, read by each instance every 30 seconds',
+      raisedBy: 'nobody',
+      most: 3000,
+      taken: (rate) => (instances(waiting)(rate) / (freshForMilliseconds / 1000)) * unread.readUnits,
+    },
+    {
+      name: 'Secrets Manager, reads a second: two at a cold start, one in five minutes after it',
+      raisedBy: 'nobody',
+      most: 10_000,
+      taken: (rate) => rate * assumptions.coldShare * 2 + instances(waiting)(rate) / 300,
+    },
+  ];
+}

@@ -1,0 +1,57 @@
+import { Validations } from 'aws-cdk-lib';
+import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
+import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
+import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { CfnAlias, type IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import { logicalIdOf, type ServiceFunction } from './service-function.ts';
+
+/** What CodeDeploy needs to move aliases on and back. */
+const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';
+
+/**
+ * How new code comes into use. The API calls each function by its alias `live`; with a canary, CodeDeploy moves
+ * an alias on for a tenth of the requests, for all after five minutes, and back when the alarm goes off.
+ */
+export class LiveVersions extends Construct {
+  readonly #canary: { application: LambdaApplication; role: Role; alarm: IAlarm } | undefined;
+
+  /** @param alarm what takes a new version back; without one it is in use at once */
+  constructor(scope: Construct, id: string, alarm: IAlarm | undefined) {
+    super(scope, id);
+    if (!alarm) return;
+    const role = new Role(this, 'Role', {
+      assumedBy: new ServicePrincipal('codedeploy.amazonaws.com'),
+      managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName(policy)],
+    });
+    Validations.of(role).acknowledge({
+      id: `AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${policy}]`,
+      reason: 'AWS keeps this policy to what CodeDeploy needs for Lambda; no function has the role',
+    });
+    this.#canary = { application: new LambdaApplication(this, 'Application'), role, alarm };
+  }
+
+  /** The live version of a function. @param provisioned instances that are kept warm */
+  of({ key, lambda }: ServiceFunction, provisioned = 0): IFunction {
+    const alias = lambda.addAlias('live', {
+      ...(provisioned > 0 && { provisionedConcurrentExecutions: provisioned }),
+    });
+    const { defaultChild } = alias.node;
+    if (defaultChild instanceof CfnAlias) defaultChild.overrideLogicalId(`${logicalIdOf(key)}Live`);
+    if (this.#canary) {
+      const { application, role, alarm } = this.#canary;
+      new LambdaDeploymentGroup(this, key, {
+        application,
+        alias,
+        role,
+        alarms: [alarm],
+        deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
+      });
+    }
+    // An `Alias` is no `IFunction` to the compiler (its role may be undefined), so it is taken by its ARN.
+    return LambdaFunction.fromFunctionAttributes(this, `${key}-live`, {
+      functionArn: alias.functionArn,
+      sameEnvironment: true,
+    });
+  }
+}

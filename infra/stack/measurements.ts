@@ -1,0 +1,93 @@
+import { Duration } from 'aws-cdk-lib';
+import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
+import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { metrics } from '../../lib/metrics.ts';
+
+/** The names of the metrics that the functions write. */
+type OwnMetric = (typeof metrics)[keyof typeof metrics]['name'];
+
+type ObservedTable = Pick<ITable, 'metric'>;
+
+/** What is looked at, by alarms and dashboard alike. All per minute. */
+export class Measurements {
+  readonly #namespace: string;
+  readonly #api: HttpApi;
+  readonly #table: ObservedTable;
+
+  constructor(namespace: string, api: HttpApi, table: ObservedTable) {
+    this.#namespace = namespace;
+    this.#api = api;
+    this.#table = table;
+  }
+
+  requests = (): Metric => this.#ofApi('Count', Stats.SUM);
+  clientErrors = (): Metric => this.#ofApi('4xx', Stats.SUM);
+  serverErrors = (): Metric => this.#ofApi('5xx', Stats.SUM);
+  latency = (statistic: string): Metric => this.#ofApi('Latency', statistic);
+
+  /** The share of requests that end in 5xx, in per cent; 0 while fewer than five do, which would be a share of nothing. */
+  serverErrorRate = (): IMetric =>
+    new MathExpression({
+      expression: 'IF(failed >= 5, 100 * failed / all, 0)',
+      usingMetrics: { failed: this.serverErrors(), all: this.requests() },
+      label: '5xx, per cent',
+      period: Duration.minutes(1),
+    });
+
+  /** Of all functions of the account in this region: they share one limit, and whoever reaches it stops all. */
+  functionThrottles = (): Metric =>
+    new Metric({
+      namespace: 'AWS/Lambda',
+      metricName: 'Throttles',
+      statistic: Stats.SUM,
+      period: Duration.minutes(1),
+    });
+
+  tableThrottles = (): IMetric =>
+    new MathExpression({
+      expression: 'reads + writes',
+      usingMetrics: {
+        reads: this.#ofTable('ReadThrottleEvents'),
+        writes: this.#ofTable('WriteThrottleEvents'),
+      },
+      label: 'Table throttles',
+      period: Duration.minutes(1),
+    });
+
+  consumed = (): Metric[] => [
+    this.#ofTable('ConsumedReadCapacityUnits'),
+    this.#ofTable('ConsumedWriteCapacityUnits'),
+  ];
+
+  errorsOf = (lambda: IFunction): Metric =>
+    lambda.metricErrors({ statistic: Stats.SUM, period: Duration.minutes(1) });
+
+  /** A metric of the service's own, all of it. */
+  total = (metricName: OwnMetric, statistic: string = Stats.SUM): Metric =>
+    new Metric({ namespace: this.#namespace, metricName, statistic, period: Duration.minutes(1) });
+
+  /** The same, a line for each value of a field. */
+  by = (metricName: OwnMetric, field: string, statistic: string = Stats.SUM): IMetric =>
+    new MathExpression({
+      expression: `SEARCH('{"${this.#namespace}","${field}"} MetricName="${metricName}"', '${statistic}', 60)`,
+      usingMetrics: {},
+      label: '',
+      period: Duration.minutes(1),
+    });
+
+  #ofApi(metricName: string, statistic: string): Metric {
+    return new Metric({
+      namespace: 'AWS/ApiGateway',
+      metricName,
+      dimensionsMap: { ApiId: this.#api.apiId },
+      statistic,
+      period: Duration.minutes(1),
+    });
+  }
+
+  #ofTable(metricName: string): Metric {
+    return this.#table.metric(metricName, { statistic: Stats.SUM, period: Duration.minutes(1) });
+  }
+}

@@ -1,0 +1,45 @@
+import {
+  type Alarm,
+  AlarmStatusWidget,
+  Dashboard,
+  GraphWidget,
+  type IMetric,
+  Stats,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import type { Construct } from 'constructs';
+import type { Measurements } from './measurements.ts';
+
+const graph = (title: string, ...left: IMetric[]): GraphWidget =>
+  new GraphWidget({ title, left, width: 8, height: 6 });
+
+/** One page that tells whether the service is well, and if not, where to look. */
+export class ServiceDashboard extends Dashboard {
+  constructor(scope: Construct, id: string, of: Measurements, alarms: Alarm[]) {
+    super(scope, id);
+    this.addWidgets(new AlarmStatusWidget({ title: 'Alarms', alarms, width: 24 }));
+    this.addWidgets(
+      graph('Requests', of.requests(), of.clientErrors(), of.serverErrors()),
+      graph('Latency, ms', of.latency(Stats.p(50)), of.latency(Stats.p(99))),
+      graph('Throttles', of.functionThrottles(), of.tableThrottles()),
+    );
+    this.addWidgets(
+      graph('Tokens issued, by grant', of.by('TokensIssued', 'grant_type')),
+      graph('Tokens issued, by provider', of.by('TokensIssued', 'provider')),
+      graph('Refresh tokens reused', of.total('RefreshTokensReused')),
+    );
+    this.addWidgets(
+      graph('Tokens refused, by error', of.by('TokensRefused', 'error')),
+      graph('Tokens refused, by reason', of.by('TokensRefused', 'reason')),
+      graph('Tokens refused, by provider', of.by('TokensRefused', 'provider')),
+    );
+    this.addWidgets(
+      graph('Latency of providers, p99, ms', of.by('ProviderLatency', 'provider', Stats.p(99))),
+      graph('Provider failures', of.by('ProviderFailures', 'provider')),
+      graph('Table, units consumed', ...of.consumed()),
+    );
+    this.addWidgets(
+      graph('Devices registered', of.by('DevicesRegistered', 'outcome')),
+      graph('Searches', of.total('Searches')),
+    );
+  }
+}

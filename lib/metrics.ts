@@ -1,0 +1,48 @@
+import { clock } from './clock.ts';
+import type { LogEvent, LogFields } from './log-events.ts';
+
+interface Metric {
+  name: string;
+  /** The field that is its value; without one each line counts 1. In milliseconds. */
+  value?: string;
+  /** Fields by which it can be told apart, each by itself. Few values each: every one is a metric to pay for. */
+  by: readonly string[];
+}
+
+/** The lines that are also a metric. */
+export const metrics = {
+  token_issued: { name: 'TokensIssued', by: ['grant_type', 'provider'] },
+  token_refused: { name: 'TokensRefused', by: ['error', 'reason', 'provider'] },
+  refresh_token_reused: { name: 'RefreshTokensReused', by: [] },
+  provider_called: { name: 'ProviderLatency', value: 'milliseconds', by: ['provider'] },
+  provider_failed: { name: 'ProviderFailures', by: ['provider'] },
+  device_registered: { name: 'DevicesRegistered', by: ['outcome', 'platform'] },
+  events_searched: { name: 'Searches', by: [] },
+} as const satisfies Partial<Record<LogEvent, Metric>>;
+
+const metricOf = new Map<string, Metric>(Object.entries(metrics));
+
+/**
+ * What makes CloudWatch read a log line as a metric too, so that no second line is paid for. Nothing without
+ * a namespace, which a deployment sets to the name of its stack.
+ * @see Amazon CloudWatch user guide, "Specification: Embedded metric format"
+ */
+export function asMetric(event: LogEvent, line: LogFields): LogFields {
+  const metric = metricOf.get(event);
+  const Namespace = process.env.METRICS_NAMESPACE;
+  if (!metric || !Namespace) return {};
+  const { name, value, by } = metric;
+  return {
+    [name]: value ? line[value] : 1,
+    _aws: {
+      Timestamp: clock.now().getTime(),
+      CloudWatchMetrics: [
+        {
+          Namespace,
+          Dimensions: [[], ...by.filter((field) => line[field] !== undefined).map((field) => [field])],
+          Metrics: [{ Name: name, Unit: value ? 'Milliseconds' : 'Count' }],
+        },
+      ],
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { expect, test } from '@jest/globals';
+import { Validations } from 'aws-cdk-lib';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { stackWith } from '../support/template.ts';
+
+const settings = [
+  {},
+  { stage: 'development' },
+  {
+    domainName: 'login.example.com',
+    certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd',
+    alarmEmail: 'ops@example.com',
+    tokenConcurrency: 1,
+  },
+];
+
+test.each(settings)(
+  'a deployment with %j meets the AwsSolutions rules, but for what the stack gives a reason for',
+  (given) => {
+    const { app } = stackWith(given);
+    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+    expect(() => app.synth()).not.toThrow();
+  },
+);
+
+test('what breaks a rule without a reason is found', () => {
+  const { app, stack } = stackWith();
+  new Topic(stack, 'OpenTopic');
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  expect(() => app.synth()).toThrow('OpenTopic');
+});

@@ -1,0 +1,135 @@
+import { describe, expect, test } from '@jest/globals';
+import { Match } from 'aws-cdk-lib/assertions';
+import * as v from 'valibot';
+import { metrics } from '../../lib/metrics.ts';
+import { resources, template, templateWith } from '../support/template.ts';
+
+const alarms = resources(
+  'AWS::CloudWatch::Alarm',
+  v.object({
+    AlarmDescription: v.string(),
+    Threshold: v.number(),
+    ComparisonOperator: v.string(),
+    DatapointsToAlarm: v.number(),
+    EvaluationPeriods: v.number(),
+    TreatMissingData: v.string(),
+    AlarmActions: v.array(v.unknown()),
+    OKActions: v.array(v.unknown()),
+    Namespace: v.optional(v.string()),
+    MetricName: v.optional(v.string()),
+    Metrics: v.optional(v.array(v.object({ Expression: v.optional(v.string()) }))),
+  }),
+);
+const dashboard = JSON.stringify(template.findResources('AWS::CloudWatch::Dashboard'));
+
+describe('alarms', () => {
+  test.each([
+    ['ServerErrors', 'IF(failed >= 5, 100 * failed / all, 0)', '2 of 3 minutes from 1'],
+    ['Latency', 'AWS/ApiGateway Latency', '5 of 5 minutes from 3000'],
+    ['FunctionThrottles', 'AWS/Lambda Throttles', '2 of 5 minutes from 1'],
+    ['TableThrottles', 'reads + writes', '2 of 5 minutes from 1'],
+    ['ProviderFailures', 'a-stack ProviderFailures', '3 of 5 minutes from 5'],
+    ['RefreshTokensReused', 'a-stack RefreshTokensReused', '1 of 1 minutes from 5'],
+    ['RotationFailure', 'AWS/Lambda Errors', '1 of 1 minutes from 1'],
+  ])('%s: %s, %s', (name, metric, limit) => {
+    const alarm = alarms.find(({ properties }) =>
+      properties.AlarmDescription.startsWith(`${name}:`),
+    )?.properties;
+    const expression = alarm?.Metrics?.find(({ Expression }) => Expression)?.Expression;
+    expect(expression ?? `${alarm?.Namespace} ${alarm?.MetricName}`).toBe(metric);
+    expect(
+      `${alarm?.DatapointsToAlarm} of ${alarm?.EvaluationPeriods} minutes from ${alarm?.Threshold}`,
+    ).toBe(limit);
+  });
+
+  test('look where the functions write their metrics', () => {
+    template.allResourcesProperties('AWS::Lambda::Function', {
+      Environment: { Variables: { METRICS_NAMESPACE: 'a-stack' } },
+    });
+  });
+
+  test('all tell the topic when they go off and when they end', () => {
+    expect(alarms).toHaveLength(7);
+    const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
+    for (const { properties } of alarms) {
+      expect(properties).toMatchObject({
+        AlarmActions: [{ Ref: topic }],
+        OKActions: [{ Ref: topic }],
+        TreatMissingData: 'notBreaching',
+        ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+      });
+    }
+  });
+
+  test('of this account, and nobody else, may tell the topic, over TLS', () => {
+    template.hasResourceProperties('AWS::SNS::TopicPolicy', {
+      PolicyDocument: {
+        Statement: [
+          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+          {
+            Effect: 'Allow',
+            Action: 'sns:Publish',
+            Principal: { Service: 'cloudwatch.amazonaws.com' },
+            Resource: Match.anyValue(),
+            Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+          },
+        ],
+      },
+    });
+  });
+
+  test('the topic writes to the address of the setting alarmEmail, and else to nobody', () => {
+    template.resourceCountIs('AWS::SNS::Subscription', 0);
+    templateWith({ alarmEmail: 'ops@example.com' }).hasResourceProperties('AWS::SNS::Subscription', {
+      Protocol: 'email',
+      Endpoint: 'ops@example.com',
+    });
+  });
+});
+
+describe('the dashboard', () => {
+  test.each(Object.values(metrics).map(({ name }) => name))('shows %s', (name) => {
+    expect(dashboard).toContain(name);
+  });
+
+  test('shows every alarm', () => {
+    for (const { id } of alarms) expect(dashboard).toContain(id);
+  });
+});
+
+describe('new code', () => {
+  const live = 'AWS::Lambda::Alias';
+  const canaryOff = templateWith({ canary: false });
+
+  test('is met by a tenth of the requests for five minutes, and taken back when the API answers 5xx', () => {
+    const aliases = Object.values(template.findResources(live));
+    const alarm = alarms.find(({ properties }) =>
+      properties.AlarmDescription.startsWith('ServerErrors:'),
+    )?.id;
+    for (const alias of aliases) expect(alias.UpdatePolicy.CodeDeployLambdaAliasUpdate).toBeDefined();
+    template.resourceCountIs('AWS::CodeDeploy::DeploymentGroup', aliases.length);
+    template.allResourcesProperties('AWS::CodeDeploy::DeploymentGroup', {
+      DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent5Minutes',
+      AlarmConfiguration: { Alarms: [{ Name: { Ref: alarm } }], Enabled: true },
+      AutoRollbackConfiguration: {
+        Enabled: true,
+        Events: Match.arrayWith(['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM']),
+      },
+    });
+  });
+
+  test('is in use at once without a canary', () => {
+    for (const alias of Object.values(canaryOff.findResources(live)))
+      expect(alias.UpdatePolicy).toBeUndefined();
+    canaryOff.resourcePropertiesCountIs('AWS::CodeDeploy::DeploymentGroup', {}, 0);
+    canaryOff.resourceCountIs('AWS::CodeDeploy::Application', 0);
+  });
+
+  test('of the token function has as many warm instances as are set, by default none', () => {
+    template.resourcePropertiesCountIs(live, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
+    const warm = templateWith({ tokenConcurrency: 5 });
+    const provisioned = { ProvisionedConcurrencyConfig: { ProvisionedConcurrentExecutions: 5 } };
+    warm.resourcePropertiesCountIs(live, provisioned, 1);
+    warm.hasResourceProperties(live, { ...provisioned, FunctionName: { Ref: 'IssueToken' } });
+  });
+});

@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type LogLine, logLine } from '../support/log-lines.ts';
+import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { type Answer, type Service, serviceOf, unique } from '../support/service.ts';
+import { type RunningService, startService } from '../support/start-service.ts';
+
+let running: RunningService;
+let service: Service;
+
+beforeAll(async () => {
+  running = await startService({}, { movableClock: true });
+  service = serviceOf(running.demo, running.directory);
+});
+
+afterAll(() => running?.stop());
+
+/** The line of an event that belongs to an answer, without what the logger adds to each. */
+async function lineOf(answer: Answer, event: string): Promise<Partial<LogLine>> {
+  const request_id = answer.headers.get('x-request-id');
+  const {
+    timestamp,
+    level,
+    message,
+    service: name,
+    sampling_rate: _,
+    ...fields
+  } = await logLine(running, event, { request_id });
+  expect({ timestamp: typeof timestamp, message, name }).toEqual({
+    timestamp: 'string',
+    message: event,
+    name: 'login-service',
+  });
+  expect(level).toBe(event === 'request_failed' || event === 'provider_keys_stale' ? 'ERROR' : 'INFO');
+  return fields;
+}
+
+/** What every line about a login of the demo's client has. */
+const ofLogin = (provider: string, grant_type = 'provider_credentials') => ({
+  request_id: expect.any(String),
+  route: 'POST /v2/marketing/oauth/token',
+  login_app_id: service.demo.login_app.login_app_id,
+  client_id: service.demo.login_app.client_id,
+  grant_type,
+  provider,
+});
+
+const setFault = async (provider: string, endpoint: string, fault: object | null): Promise<void> => {
+  const url = `${service.demo.sandbox_url}/${provider}/fault`;
+  const { status } = await fetch(url, { method: 'PUT', body: JSON.stringify({ endpoint, fault }) });
+  expect(status).toBe(204);
+};
+
+/** Logs in with what a provider of the sandbox issues by such a query. */
+async function logInWith(provider: string, query: Record<string, string> = {}, over = {}): Promise<Answer> {
+  const { authorization_code: _, ...issued } = await service.credentials(provider, {
+    subject: unique('alice'),
+    ...query,
+  });
+  return service.token({ grant_type: 'provider_credentials', provider, ...issued, ...over });
+}
+
+describe('token_issued', () => {
+  test.each(['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'])(
+    '%s: says who logged in, where and for whom',
+    async (provider) => {
+      const answer = await logInWith(provider);
+      expect(await lineOf(answer, 'token_issued')).toEqual({
+        event: 'token_issued',
+        ...ofLogin(provider),
+        login_user_id: expect.stringMatching(/^lu_/),
+        session_id: expect.stringMatching(/^s_/),
+      });
+    },
+  );
+});
+
+describe('token_refused', () => {
+  const other = { audience: 'another-app' };
+  const expired = { expired: 'true' };
+  const inAnHour = String(Math.floor(Date.now() / 1000) + 3600);
+  const claims = (text: string) => ({ claims: text });
+
+  test.each<[string, string, Record<string, string>, object]>([
+    ['issued_to_another_app', 'provider_a', other, {}],
+    ['issued_to_another_app', 'provider_d', other, {}],
+    ['issued_to_another_app', 'provider_e', other, {}],
+    ['token_inactive', 'provider_a', expired, {}],
+    ['token_info_refused', 'provider_d', expired, {}],
+    ['token_invalid', 'provider_e', expired, {}],
+    ['verification_refused', 'provider_c', other, {}],
+    ['verification_refused', 'provider_c', {}, { access_secret: 'another' }],
+    ['err_jwt_expired', 'provider_f', expired, {}],
+    ['err_jwt_claim_validation_failed', 'provider_f', other, {}],
+    ['issued_to_another_app', 'provider_f', claims('{"azp":"another-app"}'), {}],
+    ['issued_in_the_future', 'provider_f', claims(`{"iat":${inAnHour}}`), {}],
+    ['no_usable_subject', 'provider_f', claims('{"sub":""}'), {}],
+    ['other_access_token', 'provider_f', { with_access_token: 'true' }, { access_token: 'another' }],
+    ['err_jws_invalid', 'provider_f', {}, { id_token: 'no-token' }],
+    ['credential_malformed', 'provider_a', {}, { access_token: 'two words' }],
+    ['credential_too_long', 'provider_a', {}, { access_token: 'x'.repeat(16_385) }],
+  ])('%s, %s', async (reason, provider, query, over) => {
+    const answer = await logInWith(provider, query, over);
+    expect(await lineOf(answer, 'token_refused')).toEqual({
+      event: 'token_refused',
+      ...ofLogin(provider),
+      error: 'invalid_grant',
+      reason,
+    });
+  });
+
+  test('code_refused, provider_b', async () => {
+    const form = { provider: 'provider_b', authorization_code: 'made-up' };
+    const grant_type = 'provider_authorization_code';
+    const answer = await service.token({ grant_type, ...form });
+    expect(await lineOf(answer, 'token_refused')).toEqual({
+      event: 'token_refused',
+      ...ofLogin('provider_b', grant_type),
+      error: 'invalid_grant',
+      reason: 'code_refused',
+    });
+  });
+
+  test('a provider that is not set up, by a client that is', async () => {
+    const app: LoginApp = await createLoginApp(service, unique('app'));
+    const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'token' };
+    const answer = await service.token(form, app);
+    expect(await lineOf(answer, 'token_refused')).toEqual({
+      event: 'token_refused',
+      ...ofLogin('provider_a'),
+      login_app_id: app.login_app_id,
+      client_id: app.client_id,
+      error: 'invalid_request',
+    });
+  });
+
+  test('nothing is noted of a client that has not proven itself', async () => {
+    const answer = await service.token(
+      { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'token' },
+      { ...service.demo.login_app, client_secret: 'wrong' },
+    );
+    expect(await lineOf(answer, 'token_refused')).toEqual({
+      event: 'token_refused',
+      request_id: expect.any(String),
+      route: 'POST /v2/marketing/oauth/token',
+      error: 'invalid_client',
+    });
+  });
+
+  test('a blocked person is named', async () => {
+    const subject = unique('mallory');
+    const login = await lineOf(await logInWith('provider_a', { subject }), 'token_issued');
+    await service.operate('login-users', 'block', { 'login-user': login.login_user_id });
+    const answer = await logInWith('provider_a', { subject });
+    expect(await lineOf(answer, 'token_refused')).toMatchObject({ reason: 'login_user_blocked' });
+    expect(await lineOf(answer, 'login_user_refused')).toEqual({
+      event: 'login_user_refused',
+      ...ofLogin('provider_a'),
+      login_user_id: login.login_user_id,
+    });
+  });
+});
+
+describe('request_failed: what a provider did, and where', () => {
+  test.each<[string, string, string, object, string]>([
+    ['unexpected_status', 'provider_a', 'user_info', { status: 503 }, '/provider_a/me (503)'],
+    ['redirected', 'provider_c', 'verify', { status: 302 }, '/provider_c/account/verify_credentials.json'],
+    ['answer_not_json', 'provider_d', 'app_check', { body: '<html>' }, '/provider_d/tokeninfo'],
+    ['answer_too_large', 'provider_e', 'user_info', { repeat_body_bytes: 70_000 }, '/provider_e/me'],
+    ['unexpected_answer', 'provider_b', 'user_info', { body: '{"sub":7}' }, '/provider_b/me (no usable sub)'],
+    [
+      'refused_our_credentials',
+      'provider_a',
+      'app_check',
+      { status: 401 },
+      '/provider_a/token/introspection (401)',
+    ],
+  ])('%s, %s', async (code, provider, endpoint, fault, place) => {
+    await setFault(provider, endpoint, fault);
+    const answer = await logInWith(provider);
+    await setFault(provider, endpoint, null);
+    expect(await lineOf(answer, 'request_failed')).toEqual({
+      event: 'request_failed',
+      ...ofLogin(provider),
+      failure: {
+        name: 'ProviderFailure',
+        code,
+        message: `${code}: ${service.demo.sandbox_url}${place}`,
+        at: expect.any(Array),
+      },
+    });
+  });
+});
+
+describe('the keys of an issuer', () => {
+  test('provider_keys_fetched and, in an outage, provider_keys_stale', async () => {
+    const issuer = `${service.demo.sandbox_url}/provider_f`;
+    const exp = Math.floor(Date.now() / 1000) + 86_400;
+    const query = { claims: JSON.stringify({ exp }) };
+    running.advance(3600);
+    const first = await logInWith('provider_f', query);
+    expect(await lineOf(first, 'provider_keys_fetched')).toEqual({
+      event: 'provider_keys_fetched',
+      ...ofLogin('provider_f'),
+      issuer,
+    });
+    await setFault('provider_f', 'jwks', { status: 503 });
+    running.advance(7200);
+    const second = await logInWith('provider_f', query);
+    await setFault('provider_f', 'jwks', null);
+    const stale = await lineOf(second, 'provider_keys_stale');
+    expect(stale).toMatchObject({
+      ...ofLogin('provider_f'),
+      issuer,
+      failure: { name: 'ProviderFailure', code: 'unexpected_status' },
+    });
+    expect(Number(stale.age_seconds)).toBeGreaterThanOrEqual(7200);
+    expect(second.status).toBe(200);
+  });
+});
+
+describe('what an operator does with providers', () => {
+  const settings = { issuer: 'https://provider.example', audiences: ['our-app'] };
+
+  test('operator_command, without the settings', async () => {
+    const app = await createLoginApp(service, unique('app'));
+    const ids = { login_app: app.login_app_id, provider: 'provider_f' };
+    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
+    await service.operate('providers', 'set', { ...flags, settings });
+    const line = await logLine(running, 'operator_command', { command: 'providers set', ...ids });
+    expect(line).toMatchObject({ level: 'INFO', ...ids });
+    expect(JSON.stringify(line)).not.toContain('provider.example');
+  });
+
+  test('operator_command_refused, without the settings', async () => {
+    const app = await createLoginApp(service, unique('app'));
+    const ids = { login_app: app.login_app_id, provider: 'provider_f' };
+    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
+    const refused = { ...flags, settings: { ...settings, audiences: 'our-app' } };
+    await expect(service.operate('providers', 'set', refused)).rejects.toThrow(
+      'The settings of provider_f are refused: audiences: must be a list of app ids.',
+    );
+    const line = await logLine(running, 'operator_command_refused', { command: 'providers set', ...ids });
+    expect(JSON.stringify(line)).not.toContain('provider.example');
+  });
+});

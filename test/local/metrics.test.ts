@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Service, serviceOf, unique } from '../support/service.ts';
+import { type RunningService, startService } from '../support/start-service.ts';
+
+let running: RunningService;
+let service: Service;
+
+beforeAll(async () => {
+  running = await startService({ METRICS_NAMESPACE: 'a-stack' });
+  service = serviceOf(running.demo, running.directory);
+});
+
+afterAll(() => running.stop());
+
+/** The metrics that an action writes: name, value, and the sets of dimensions with their values. */
+async function metricsOf(action: () => Promise<unknown>): Promise<unknown[]> {
+  const before = running.output().length;
+  await action();
+  const lines = running.output().slice(before).split('\n');
+  return lines
+    .filter((line) => line.includes('"_aws"'))
+    .map((line) => JSON.parse(line))
+    .flatMap((line) =>
+      line._aws.CloudWatchMetrics.map(({ Namespace, Dimensions, Metrics: [{ Name }] }: Directive) => [
+        `${Namespace}/${Name}`,
+        line[Name],
+        ...Dimensions.flat().map((name) => `${name}=${line[name]}`),
+      ]),
+    );
+}
+
+interface Directive {
+  Namespace: string;
+  Dimensions: string[][];
+  Metrics: [{ Name: string }];
+}
+
+test('a login counts, and so does each call to its provider', async () => {
+  const written = await metricsOf(() => service.logIn(unique('alice'), 'provider_a'));
+  expect(written).toEqual([
+    ['a-stack/ProviderLatency', expect.any(Number), 'provider=provider_a'],
+    ['a-stack/ProviderLatency', expect.any(Number), 'provider=provider_a'],
+    ['a-stack/TokensIssued', 1, 'grant_type=provider_credentials', 'provider=provider_a'],
+  ]);
+});
+
+test('a refused login counts by its reason', async () => {
+  const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'ä' };
+  expect(await metricsOf(() => service.token(form))).toEqual([
+    ['a-stack/TokensRefused', 1, 'error=invalid_grant', 'reason=credential_malformed', 'provider=provider_a'],
+  ]);
+});
+
+test('the reuse of a refresh token counts', async () => {
+  const { refresh_token } = (await service.logIn(unique('bob'))).body;
+  const refresh = (token: string) => service.token({ grant_type: 'refresh_token', refresh_token: token });
+  const next = (await refresh(refresh_token)).body.refresh_token;
+  await refresh(next);
+  expect(await metricsOf(() => refresh(refresh_token))).toEqual([
+    ['a-stack/RefreshTokensReused', 1],
+    ['a-stack/TokensRefused', 1, 'error=invalid_grant', 'reason=refresh_token_reused'],
+  ]);
+});
+
+test('a registration and a search count', async () => {
+  const token = await service.loginAppToken();
+  const device = { platform: 'android', token: unique('push') };
+  expect(await metricsOf(() => service.register(device, token))).toEqual([
+    ['a-stack/DevicesRegistered', 1, 'outcome=created', 'platform=android'],
+  ]);
+  expect(await metricsOf(() => service.search())).toEqual([['a-stack/Searches', 1]]);
+});
+
+test('a provider that gives no verdict counts', async () => {
+  const fault = { endpoint: 'app_check', fault: { status: 503 } };
+  const url = `${service.demo.sandbox_url}/provider_a/fault`;
+  await fetch(url, { method: 'PUT', body: JSON.stringify(fault) });
+  expect(await metricsOf(() => service.logIn(unique('carol'), 'provider_a'))).toContainEqual([
+    'a-stack/ProviderFailures',
+    1,
+    'provider=provider_a',
+  ]);
+});

@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { serve } from '../../infra/local/loopback-server.ts';
+import { createLoginApp } from '../support/login-app.ts';
+import { prepareLogin } from '../support/provider-login.ts';
+import {
+  type ProviderStandIn,
+  type Scene,
+  sendJson,
+  startProviderStandIn,
+} from '../support/provider-stand-in.ts';
+import { type Target, targets } from '../support/provider-targets.ts';
+import { sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+let standIn: ProviderStandIn;
+
+beforeAll(async () => {
+  standIn = await startProviderStandIn();
+});
+
+afterAll(() => standIn?.close());
+
+const check = (login_app_id: string, provider: string) =>
+  service.operate('providers', 'check', { 'login-app': login_app_id, provider });
+
+const turnedAway = 'The provider answers, and turns a made-up credential away.';
+
+describe('providers check says that all is well with the demo', () => {
+  test.each([
+    ['provider_a', ['app check', 'user info']],
+    ['provider_b', ['app check', 'user info', 'authorization code']],
+    ['provider_d', ['app check', 'user info']],
+    ['provider_e', ['app check', 'user info']],
+  ])('%s: each of its endpoints turns a made-up credential away', async (provider, names) => {
+    const { login_app_id } = service.demo.login_app;
+    expect(await check(login_app_id, provider)).toEqual({
+      login_app_id,
+      provider,
+      ok: true,
+      checks: names.map((name) => ({ check: name, ok: true, detail: turnedAway })),
+    });
+  });
+
+  test('provider_c: but that only a login shows whether our key is right', async () => {
+    const { ok, checks } = await check(service.demo.login_app.login_app_id, 'provider_c');
+    const detail = expect.stringContaining('a wrong consumer key or secret: only a login shows');
+    expect({ ok, checks }).toEqual({ ok: true, checks: [{ check: 'verification', ok: true, detail }] });
+  });
+
+  test('provider_f: how many keys the issuer has', async () => {
+    const { ok, checks } = await check(service.demo.login_app.login_app_id, 'provider_f');
+    const detail = 'The issuer publishes its keys: 1.';
+    expect({ ok, checks }).toEqual({ ok: true, checks: [{ check: 'keys', ok: true, detail }] });
+  });
+
+  test('no line that it prints holds what the settings hide', async () => {
+    const { login_app_id } = service.demo.login_app;
+    const printed = await Promise.all(['provider_b', 'provider_e'].map((id) => check(login_app_id, id)));
+    expect(JSON.stringify(printed)).not.toMatch(/made-up-to|secret=|access_token=/);
+  });
+});
+
+/** What a check says of a Login App whose provider is a scene where something is wrong. */
+async function detailsWhen(target: Target, spoil: (scene: Scene) => void, base?: string) {
+  const scene = standIn.openScene();
+  const { app } = await prepareLogin(service, scene, target, base);
+  for (const endpoint of ['introspection', 'token_info', 'debug_token', 'user_info', 'verify', 'token']) {
+    scene.misbehave(endpoint, (_request, response) => sendJson(response, 200, { active: false }));
+  }
+  scene.misbehave('user_info', (_request, response) => sendJson(response, 401, {}));
+  spoil(scene);
+  const { ok, checks } = await check(app.login_app_id, target.provider);
+  const failed = Object.values(Object(checks)).filter((result) => !Object(result).ok);
+  return {
+    ok,
+    details: failed.map((result) => String(Object(result).detail).replaceAll(scene.url, 'SCENE')),
+  };
+}
+
+/** One endpoint of the scene answers like this. */
+const answering =
+  (endpoint: string, status: number, body: unknown, headers = {}) =>
+  (scene: Scene) =>
+    scene.misbehave(endpoint, (_request, response) => {
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, String(value));
+      sendJson(response, status, body);
+    });
+
+describe('providers check says what is wrong', () => {
+  const { introspection, userInfo, debugToken, codeExchange, discovery, keys, verification } = targets;
+
+  test.each<[string, Target, (scene: Scene) => void, string]>([
+    [
+      'a wrong client secret at the introspection',
+      introspection,
+      answering('introspection', 401, { error: 'invalid_client' }),
+      "The provider refuses our own credentials at SCENE/introspection (401). Are the app's id and secret right?",
+    ],
+    [
+      'a wrong app secret at the token info',
+      debugToken,
+      answering('debug_token', 400, { error: { code: 190 } }),
+      "The provider refuses our own credentials at SCENE/debug_token (400). Are the app's id and secret right?",
+    ],
+    [
+      'a wrong client secret at the code exchange',
+      codeExchange,
+      answering('token', 401, { error: 'invalid_client' }),
+      "The provider refuses our own credentials at SCENE/token (401, invalid_client). Are the app's id and secret right?",
+    ],
+    [
+      'a code exchange that says no in its own words',
+      codeExchange,
+      answering('token', 200, { error: 'incorrect_client_credentials' }),
+      'SCENE/token answers something else than it should (200, incorrect_client_credentials, no access token).',
+    ],
+    [
+      'an address where nothing is',
+      verification,
+      answering('verify', 404, {}),
+      'SCENE/verify answers with status 404. Is the address right?',
+    ],
+    [
+      'a redirect',
+      userInfo,
+      answering('user_info', 302, {}, { location: '/elsewhere' }),
+      "SCENE/user_info redirects, which is not followed: set the address that it leads to, if that is the provider's.",
+    ],
+    [
+      'a page in HTML',
+      userInfo,
+      (scene) =>
+        scene.misbehave(
+          'user_info',
+          (_request, response) =>
+            void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Log in</h1>'),
+        ),
+      'SCENE/user_info does not answer in JSON. Is the address right?',
+    ],
+    [
+      'an address that lets anybody in',
+      userInfo,
+      answering('user_info', 200, { sub: 'alice' }),
+      'The provider accepts a made-up credential: this address does not verify anything.',
+    ],
+    [
+      'an answer that is far too large',
+      verification,
+      answering('verify', 200, 'x'.repeat(70_000)),
+      'SCENE/verify answers with more than 64 KiB: that is not what should be there. Is the address right?',
+    ],
+    [
+      'a provider that does not answer',
+      discovery,
+      (scene) => scene.misbehave('.well-known/openid-configuration', () => undefined),
+      'SCENE/.well-known/openid-configuration does not answer within 3 seconds.',
+    ],
+    [
+      'another issuer',
+      discovery,
+      answering('.well-known/openid-configuration', 200, {
+        issuer: 'https://example.com',
+        jwks_uri: 'https://example.com',
+      }),
+      'SCENE/.well-known/openid-configuration answers something else than it should (it names another issuer).',
+    ],
+    [
+      'keys at an address that may not be called',
+      discovery,
+      (scene) =>
+        answering('.well-known/openid-configuration', 200, {
+          issuer: scene.url,
+          jwks_uri: 'http://example.com',
+        })(scene),
+      'SCENE/.well-known/openid-configuration answers something else than it should (it names no address of keys that may be called).',
+    ],
+    [
+      'no keys',
+      keys,
+      answering('jwks', 200, { keys: [] }),
+      'SCENE/jwks answers something else than it should (it has no keys).',
+    ],
+  ])('%s', async (_, target, spoil, detail) => {
+    expect(await detailsWhen(target, spoil)).toEqual({ ok: false, details: [detail] });
+  });
+
+  test('a provider that is down', async () => {
+    const down = await serve(() => undefined);
+    await down.close();
+    expect(await detailsWhen(introspection, () => undefined, down.url)).toEqual({
+      ok: false,
+      details: [
+        `There is no connection to ${down.url}/introspection (ECONNREFUSED). Is the address right, and the provider up?`,
+      ],
+    });
+  });
+
+  test('that a provider is not set up', async () => {
+    const { login_app_id } = await createLoginApp(service, unique('app'));
+    await expect(check(login_app_id, 'provider_a')).rejects.toThrow(
+      'provider_a is not set up for this Login App.',
+    );
+  });
+});

@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import * as v from 'valibot';
+import type { CloudAssembly } from '../support/cloud-assembly.ts';
+
+const functionResource = v.object({
+  Properties: v.object({
+    Handler: v.string(),
+    Timeout: v.number(),
+    MemorySize: v.number(),
+    Environment: v.optional(v.object({ Variables: v.record(v.string(), v.unknown()) }), { Variables: {} }),
+  }),
+  Metadata: v.object({ 'aws:asset:path': v.string() }),
+});
+
+/** A function as the template describes it. */
+export interface SynthesizedFunction {
+  /** The folder of its bundle. */
+  code: string;
+  handler: string;
+  timeoutSeconds: number;
+  memoryMegabytes: number;
+  /** The environment, with what only a deployment gives: references to other resources. */
+  variables: Record<string, unknown>;
+}
+
+/** The function whose key it is: `issue-token` is `IssueToken` in the template. */
+export function functionOf({ directory, template }: CloudAssembly, key: string): SynthesizedFunction {
+  const resource = template.Resources[logicalIdOf(key)];
+  if (resource?.Type !== 'AWS::Lambda::Function') throw new Error(`The template has no function ${key}.`);
+  const { Properties, Metadata } = v.parse(functionResource, resource);
+  return {
+    code: join(directory, Metadata['aws:asset:path']),
+    handler: Properties.Handler,
+    timeoutSeconds: Properties.Timeout,
+    memoryMegabytes: Properties.MemorySize,
+    variables: Properties.Environment.Variables,
+  };
+}
+
+export const logicalIdOf = (key: string): string =>
+  key
+    .split('-')
+    .map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+    .join('');
+
+/**
+ * The environment that a function of the template has on this machine.
+ * @param references what a variable that refers to another resource is here
+ * @throws Error naming a variable that refers to a resource which is not here
+ */
+export const environmentOf = (
+  { variables }: SynthesizedFunction,
+  references: Record<string, string>,
+): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => {
+      const here = typeof value === 'string' ? value : references[name];
+      if (here === undefined) throw new Error(`${name} refers to a resource that is not on this machine.`);
+      return [name, here];
+    }),
+  );
