@@ -2,7 +2,9 @@ import type { Measurement } from './measurement.ts';
 
 const width = 300;
 const height = 200;
-const margin = { left: 44, top: 40, bottom: 44, right: 16 };
+const margin = { left: 44, top: 40, bottom: 44, right: 30 };
+/** Upper ends of an axis that its quarters divide into round numbers. */
+const axisEnds = [4, 8, 20, 40, 80, 200, 400, 800, 2_000];
 const colours = ['#1b6ca8', '#c0392b', '#2e8b57', '#8e44ad', '#b9770e'];
 const panels = [
   { title: 'Store requests', of: ({ requests }: Measurement) => requests },
@@ -17,7 +19,8 @@ export function chart(measurements: Measurement[]): string {
   const panelWidth = margin.left + width + margin.right;
   const totalHeight = margin.top + height + margin.bottom + 30;
   const drawn = panels.map(({ title, of }, place) => {
-    const most = Math.max(...measurements.map(of)) * 1.25;
+    const highest = Math.max(...measurements.map(of));
+    const most = axisEnds.find((end) => end > highest) ?? highest;
     const x = (events: number) => (sizes.indexOf(events) / (sizes.length - 1)) * width;
     const y = (value: number) => height - (value / most) * height;
     const dearest = (filter: string, events: number) =>
@@ -31,11 +34,13 @@ export function chart(measurements: Measurement[]): string {
       );
       return `<polyline points="${points.join(' ')}" fill="none" stroke="${colours[number]}" stroke-width="1.5"/>`;
     });
-    const ticks = [0, most / 2, most].map(
-      (value) =>
-        `<text x="-6" y="${y(value) + 4}" text-anchor="end">${value.toFixed(1)}</text>` +
-        `<line x1="0" x2="${width}" y1="${y(value)}" y2="${y(value)}" stroke="#ddd"/>`,
-    );
+    const ticks = [0, 1, 2, 3, 4]
+      .map((quarter) => (quarter * most) / 4)
+      .map(
+        (value) =>
+          `<text x="-6" y="${y(value) + 4}" text-anchor="end">${value}</text>` +
+          `<line x1="0" x2="${width}" y1="${y(value)}" y2="${y(value)}" stroke="#ddd"/>`,
+      );
     const labels = sizes.map(
       (events) => `<text x="${x(events)}" y="${height + 18}" text-anchor="middle">${grouped(events)}</text>`,
     );
