@@ -7,7 +7,10 @@ import { parseCommandLine, type Target } from './operator/parse-command-line.ts'
 import { progressBar } from './operator/progress-bar.ts';
 import { sendLines } from './operator/send-lines.ts';
 
-/** The operator's command line: one JSON object on standard output, or one line on standard error and exit code 1. Lines of a file that were refused make it exit code 2. */
+/**
+ * The operator's command line: one JSON object on standard output, or one line on standard error and exit code 1.
+ * When lines of a file were refused, which the object tells, the exit code is 2.
+ */
 async function main(words: string[]): Promise<void> {
   const line = parseCommandLine(words);
   if (line.help) {

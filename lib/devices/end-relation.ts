@@ -3,7 +3,7 @@ import { Refusal } from '../refusal.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey } from '../storage/keys.ts';
 import { deviceId } from './device.ts';
-import { mostDevices, readRelatedDevices } from './related-devices.ts';
+import { confirmRelated, findRelated, mostDevices, readRelatedDevices } from './related-devices.ts';
 
 const relation = ['login_user_id', 'related_at', 'related_session_id', 'list'];
 
@@ -33,9 +33,12 @@ export async function endAllRelations(loginUserId: string): Promise<void> {
   await Promise.all(related.map(({ device_id }) => end(loginUserId, device_id)));
 }
 
-/** Ends the relations of the devices not seen longest, so that with the new one there are 20. */
+/** Ends the relations of the devices not seen longest, so that with the new one there are 20. One request, if there are fewer. */
 export async function endSurplusRelations(loginUserId: string, newDeviceId: string): Promise<void> {
-  const others = (await readRelatedDevices(loginUserId)).filter(({ device_id }) => device_id !== newDeviceId);
+  const keys = await findRelated(loginUserId);
+  if (keys.length < mostDevices) return;
+  const related = await confirmRelated(loginUserId, keys);
+  const others = related.filter(({ device_id }) => device_id !== newDeviceId);
   await Promise.all(others.slice(mostDevices - 1).map(({ device_id }) => end(loginUserId, device_id)));
 }
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { readItems } from '../storage/items.ts';
-import { devicesOfLoginUserList } from '../storage/keys.ts';
+import { devicesOfLoginUserList, type Key } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
 import { type Device, device, isActive } from './device.ts';
 
@@ -14,10 +14,21 @@ const mostRead = 100;
  * so each is read again, strongly consistent: a device that has moved on is never among them.
  */
 export async function readRelatedDevices(loginUserId: string): Promise<Device[]> {
+  return confirmRelated(loginUserId, await findRelated(loginUserId));
+}
+
+/** The keys of the devices that were related to a Login User a moment ago: one request. */
+export async function findRelated(loginUserId: string): Promise<Key[]> {
   const list = devicesOfLoginUserList(loginUserId);
-  const { items: hints } = await readGlobalList('by_list', list, { limit: mostRead });
-  if (hints.length === 0) return [];
-  const items = await readItems(hints.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk) })));
+  const { items } = await readGlobalList('by_list', list, { limit: mostRead });
+  // An index that is just being written may show an item twice, and a batch read takes each key once.
+  return [...new Map(items.map(({ pk, sk }) => [pk, { pk: String(pk), sk: String(sk) }])).values()];
+}
+
+/** Those of them that still are, the one seen last first: one request more. */
+export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<Device[]> {
+  if (keys.length === 0) return [];
+  const items = await readItems(keys);
   return items
     .filter((item) => item !== undefined)
     .map((item) => v.parse(device, item))

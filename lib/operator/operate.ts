@@ -79,6 +79,7 @@ const loggedFlags = [
   'access-request',
   'login-user',
   'session',
+  'device',
 ];
 
 const member = <Member>(table: Record<string, Record<string, unknown>>, noun: string, verb: string) =>

@@ -32,6 +32,6 @@ export function checkSettings(
 function problem(issue: v.BaseIssue<unknown>): string {
   if (issue.expected === 'never') return 'is not a setting of this provider';
   if (issue.input === undefined && issue.kind === 'schema') return 'is missing';
-  if (issue.expected === 'Object') return 'must be a JSON object';
-  return issue.message.startsWith('Invalid') ? `must be ${issue.expected}` : issue.message;
+  if (!issue.message.startsWith('Invalid')) return issue.message;
+  return `must be ${issue.expected === 'Object' ? 'a JSON object' : issue.expected}`;
 }

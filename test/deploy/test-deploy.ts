@@ -29,6 +29,15 @@ import { installMiniStack, startMiniStack } from './ministack.ts';
 
 const stack = 'login-service-test';
 
+/** As in production, but for the providers on this machine, which production refuses. */
+const settings = {
+  stack,
+  stage: 'development',
+  removalPolicy: 'retain',
+  canary: 'true',
+  loopbackProviders: 'true',
+};
+
 /** The tests that know no more of a service than its address, its sandbox and its operator. */
 const blackBoxTests = ['test/endpoints/', 'test/properties/'];
 
@@ -53,17 +62,22 @@ runCheck(async (cleanUps) => {
   const front = cleanUps.adopt(await startFront(), (server) => server.close());
   const sandbox = cleanUps.adopt(await startSandbox(), (server) => server.close());
 
-  /** The front is the service's address, and the sandbox is on this machine. */
-  const forTheTest: ChangeEnvironment = (variables) => ({
+  /** The front is the service's address, as a domain of one's own is. */
+  const atTheFront: ChangeEnvironment = (variables) => ({
     ...variables,
     ...('ISSUER' in variables && { ISSUER: front.url }),
-    LOOPBACK_PROVIDERS: 'allowed',
   });
+  const deployWith = async (name: string, changed: Record<string, string>) => {
+    const assembly = await synthesize(join(workDirectory, name), { ...settings, ...changed });
+    const { template, left, rotations } = adaptToMiniStack(assembly.template, atTheFront);
+    writeTemplate({ ...assembly, template });
+    print(`    Left out, since MiniStack refuses them: ${left.join(', ') || 'nothing'}`);
+    await deploy(cloud, assembly.directory);
+    return rotations;
+  };
 
   await step('cdk bootstrap', () => bootstrap(cloud));
-  const rotations = await step('cdk synth and cdk deploy', () =>
-    synthesizeAndDeploy(cloud, 'deployed', forTheTest),
-  );
+  const rotations = await step('cdk synth and cdk deploy', () => deployWith('deployed', {}));
   const resources = await resourcesOf(cloud, stack);
   const tableName = resources.only('AWS::DynamoDB::Table');
   leadToApi(front, cloud, resources.only('AWS::ApiGatewayV2::Api'));
@@ -99,12 +113,7 @@ runCheck(async (cleanUps) => {
 
   const service = serviceOf(demo, serviceDirectory);
   const left = await step('Log in, register a device, and note what there is', () => leaveData(service));
-  await step('Deploy a changed stack over it', () =>
-    synthesizeAndDeploy(cloud, 'changed', (variables) => ({
-      ...forTheTest(variables),
-      ACCESS_TOKEN_SECONDS: '1800',
-    })),
-  );
+  await step('Deploy a changed stack over it', () => deployWith('changed', { accessTokenSeconds: '1800' }));
   await step('It issues tokens as changed, and what there was is there', () => findData(service, left, 1800));
 
   await step('cdk destroy', () => destroyStack(cloud));
@@ -137,15 +146,6 @@ async function destroyStack(cloud: Cloud): Promise<void> {
     print(`    ${error.message}`),
   );
   assert.equal(await stateOf(cloud, stack), 'DELETE_COMPLETE');
-}
-
-async function synthesizeAndDeploy(cloud: Cloud, name: string, change: ChangeEnvironment) {
-  const assembly = await synthesize(join(cloud.workDirectory, name), stack);
-  const { template, left, rotations } = adaptToMiniStack(assembly.template, change);
-  writeTemplate({ ...assembly, template });
-  print(`    Left out, since MiniStack refuses them: ${left.join(', ') || 'nothing'}`);
-  await deploy(cloud, assembly.directory);
-  return rotations;
 }
 
 /** MiniStack tells APIs apart by the first label of the host that is asked. */

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { deviceIdsOf, eventually, newPerson, newPhone, type Person } from '../support/people.ts';
-import { sharedService, unique } from '../support/service.ts';
+import { basic, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
@@ -161,6 +161,31 @@ describe('a device that moves between people', () => {
         expect(await sendableTo(from)).toEqual([]);
       }
     }
+  });
+});
+
+describe('logout', () => {
+  const revoke = (token: string) => {
+    const { client_id, client_secret } = service.demo.login_app;
+    return service.call('/v2/marketing/oauth/revoke', {
+      method: 'POST',
+      headers: { authorization: basic(client_id, client_secret) },
+      body: new URLSearchParams({ token }),
+    });
+  };
+
+  test('of the session that related a device ends the relation, of another session it does not', async () => {
+    const subject = unique('person');
+    const phone = await newPerson(service, subject);
+    const tablet = await newPerson(service, subject);
+    const [phoneId, tabletId] = [await newPhone(service, appToken), await newPhone(service, appToken)];
+    await service.relate(phoneId, phone.token);
+    await service.relate(tabletId, tablet.token);
+    await idsWhen(tablet, 2);
+    expect((await revoke(phone.token)).status).toBe(200);
+    expect(await deviceIdsOf(service, tablet)).toEqual([tabletId]);
+    expect(await sendableTo(tablet)).toEqual([tabletId]);
+    expect((await service.listDevices(phone.token)).status).toBe(401);
   });
 });
 

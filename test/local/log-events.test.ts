@@ -30,7 +30,7 @@ async function lineOf(answer: Answer, event: string): Promise<Partial<LogLine>> 
     message: event,
     name: 'login-service',
   });
-  expect(level).toBe(event === 'request_failed' || event === 'provider_keys_stale' ? 'ERROR' : 'INFO');
+  expect(level).toBe(event === 'provider_failed' || event === 'provider_keys_stale' ? 'ERROR' : 'INFO');
   return fields;
 }
 
@@ -160,7 +160,7 @@ describe('token_refused', () => {
   });
 });
 
-describe('request_failed: what a provider did, and where', () => {
+describe('provider_failed: what a provider did, and where', () => {
   test.each<[string, string, string, object, string]>([
     ['unexpected_status', 'provider_a', 'user_info', { status: 503 }, '/provider_a/me (503)'],
     ['redirected', 'provider_c', 'verify', { status: 302 }, '/provider_c/account/verify_credentials.json'],
@@ -178,8 +178,8 @@ describe('request_failed: what a provider did, and where', () => {
     await setFault(provider, endpoint, fault);
     const answer = await logInWith(provider);
     await setFault(provider, endpoint, null);
-    expect(await lineOf(answer, 'request_failed')).toEqual({
-      event: 'request_failed',
+    expect(await lineOf(answer, 'provider_failed')).toEqual({
+      event: 'provider_failed',
       ...ofLogin(provider),
       failure: {
         name: 'ProviderFailure',

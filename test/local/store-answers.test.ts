@@ -55,7 +55,7 @@ describe('a batch read that the store leaves unprocessed is asked for again', ()
     const { access_token } = (await service.logIn(unique('alice'))).body;
     answerOnce('BatchGetItem', unprocessed);
     expectAnswer(await service.relate(id, access_token), 200, { id });
-    expect(operations()).toEqual(['BatchGetItem', 'BatchGetItem', 'UpdateItem']);
+    expect(operations()).toEqual(['BatchGetItem', 'BatchGetItem', 'UpdateItem', 'Query']);
   });
 
   test('search by ids', async () => {

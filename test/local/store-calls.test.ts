@@ -102,13 +102,13 @@ describe('register', () => {
 });
 
 describe('relate', () => {
-  test('1 batch read, then 1 write', async () => {
+  test('1 batch read, then 1 write; for a device that is new to the person, 1 look at their list', async () => {
     const token = (await service.token(await idTokenForm())).body.access_token;
     const device = { platform: 'ios', token: hexToken() };
     const { id } = (await service.register(device, await service.loginAppToken())).body;
-    for (const _ of ['first', 'again']) {
-      await expectRounds(() => service.relate(id, token), 200, [['BatchGetItem'], ['UpdateItem']]);
-    }
+    const rounds = [['BatchGetItem'], ['UpdateItem']];
+    await expectRounds(() => service.relate(id, token), 200, [...rounds, ['Query']]);
+    await expectRounds(() => service.relate(id, token), 200, rounds);
   });
 });
 

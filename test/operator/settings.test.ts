@@ -171,8 +171,8 @@ describe('provider settings that are refused, with the exact reason', () => {
       'user_info.subject_type: must be string or integer',
     ],
     ['a list', 'provider_f', [], 'issuer: is missing; audiences: is missing'],
-    ['null', 'provider_f', null, 'settings: must be Object'],
-    ['text', 'provider_f', 'x', 'settings: must be Object'],
+    ['null', 'provider_f', null, 'settings: must be a JSON object'],
+    ['text', 'provider_f', 'x', 'settings: must be a JSON object'],
   ])('%s', async (_, provider, settings, reason) => {
     const before = await show();
     await expect(set(provider, settings)).rejects.toThrow(

@@ -167,8 +167,8 @@ describe('whatever is sent, the answer is a documented one', () => {
     await fc.assert(
       fc.asyncProperty(someId, someQuery, async (id, query) => {
         const segment = encodeURIComponent(id).replaceAll('.', '%2e');
-        // A segment of dots leads to another path, which is no endpoint's.
-        fc.pre(!/^(%2e){1,2}$/.test(segment));
+        // Dots alone lead to another path, which is no endpoint's; so does a slash, which API Gateway decodes first.
+        fc.pre(!/^(%2e){1,2}$|%2F/.test(segment));
         const url = `/v1/rbac/access_requests/${segment}/${path}?${query}`;
         expectDocumented(await call(url, { headers: { authorization: account } }));
       }),

@@ -10,29 +10,34 @@ export const eventOf = (key: string): APIGatewayProxyEventV2 =>
 export const eventWithoutRoute = (key: string): Record<string, unknown> =>
   JSON.parse(readFileSync(join(import.meta.dirname, 'events', `${key}.json`), 'utf8'));
 
-/** What stands for a placeholder of the event files, such as `CLIENT_ID`. */
-export type Credentials = Record<string, string>;
+/** What stands in the place of a placeholder of the event files, such as `CLIENT_ID`. */
+export type Replacements = Record<string, string>;
 
-/** The event with the placeholders of its headers, its body and its path replaced. */
-export function filledIn(event: APIGatewayProxyEventV2, credentials: Credentials): APIGatewayProxyEventV2 {
-  const { access_request_id } = credentials;
-  const text = (value: string): string => replaceAll(value, credentials);
-  const path = (value: string): string =>
-    access_request_id ? value.replace(/(?<=\/access_requests\/)\d+/, access_request_id) : value;
-  const { headers, body, isBase64Encoded, pathParameters } = event;
+/** The event with the placeholders of its path, its headers and its body replaced. */
+export function filledIn(event: APIGatewayProxyEventV2, replacements: Replacements): APIGatewayProxyEventV2 {
+  const text = (value: string): string =>
+    Object.entries(replacements).reduce((filled, [name, real]) => filled.replaceAll(name, real), value);
+  const { rawPath, pathParameters, headers, body, isBase64Encoded } = event;
   return {
     ...event,
-    rawPath: path(event.rawPath),
-    headers: Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, filledInHeader(value ?? '', text)]),
-    ),
-    ...(pathParameters?.access_request_id && access_request_id && { pathParameters: { access_request_id } }),
+    rawPath: text(rawPath),
+    headers: mapValues(headers, (value) => filledInHeader(value, text)),
+    ...(pathParameters && {
+      // A parameter is replaced together with the segment before it: `access_requests/1`.
+      pathParameters: mapValues(pathParameters, (value) => segmentAfter(value, rawPath, text(rawPath))),
+    }),
     ...(body !== undefined && { body: isBase64Encoded ? inBase64(body, text) : text(body) }),
   };
 }
 
-const replaceAll = (text: string, credentials: Credentials): string =>
-  Object.entries(credentials).reduce((filled, [name, value]) => filled.replaceAll(name, value), text);
+/** What stands in a path in the place where another one has a segment. */
+function segmentAfter(segment: string, path: string, changedPath: string): string {
+  const place = path.split('/').indexOf(segment);
+  return changedPath.split('/')[place] ?? segment;
+}
+
+const mapValues = (values: Record<string, string | undefined>, change: (value: string) => string) =>
+  Object.fromEntries(Object.entries(values).map(([name, value = '']) => [name, change(value)]));
 
 const inBase64 = (encoded: string, change: (text: string) => string): string =>
   Buffer.from(change(Buffer.from(encoded, 'base64').toString())).toString('base64');

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, cpSync, openSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
@@ -14,6 +14,8 @@ export interface LambdaRuntime extends AsyncDisposable {
 }
 
 interface RuntimeOptions {
+  /** Where the code is unpacked: outside of the project, whose packages and package.json it is not to find. */
+  taskRoot: string;
   /** The runtime interface client. */
   client: string;
   name: string;
@@ -37,11 +39,12 @@ const runtimePath =
  */
 export async function startLambdaRuntime(
   { code, handler, timeoutSeconds, memoryMegabytes }: SynthesizedFunction,
-  { client, name, environment, logFile }: RuntimeOptions,
+  { taskRoot, client, name, environment, logFile }: RuntimeOptions,
 ): Promise<LambdaRuntime> {
   const queued: Invocation[] = [];
   const running = new Map<string, Invocation>();
   let idle: ServerResponse | undefined;
+  let ended: Error | undefined;
 
   const handOut = (): void => {
     if (!idle) return;
@@ -58,6 +61,7 @@ export async function startLambdaRuntime(
     idle = undefined;
   };
   const failAll = (error: Error): void => {
+    ended = error;
     for (const { reject } of [...queued.splice(0), ...running.values()]) reject(error);
     running.clear();
   };
@@ -77,16 +81,17 @@ export async function startLambdaRuntime(
   };
 
   const server = await serve((request, response) => void answer(request, response));
+  cpSync(code, taskRoot, { recursive: true });
   const log = openSync(logFile, 'w');
   const child: ChildProcess = spawn(process.execPath, [client, handler], {
-    cwd: code,
+    cwd: taskRoot,
     stdio: ['ignore', log, log],
     // Nothing of this machine's own environment: what the function needs must be in the template.
     env: {
       PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
       LANG: 'en_US.UTF-8',
       TZ: ':UTC',
-      LAMBDA_TASK_ROOT: code,
+      LAMBDA_TASK_ROOT: taskRoot,
       LAMBDA_RUNTIME_DIR: '/var/runtime',
       _HANDLER: handler,
       AWS_LAMBDA_RUNTIME_API: new URL(server.url).host,
@@ -108,6 +113,7 @@ export async function startLambdaRuntime(
   return {
     invoke: (event) =>
       new Promise((resolve, reject) => {
+        if (ended) return reject(ended);
         const invocation = { id: randomUUID(), event, resolve, reject };
         const timer = setTimeout(() => {
           running.delete(invocation.id);

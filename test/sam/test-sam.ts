@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { invokeFunction } from '../../infra/invoke-function.ts';
@@ -14,7 +15,7 @@ import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { answerOfFunction, answerOverHttp, withoutRandomness } from './answers.ts';
 import { installRuntimeInterfaceClient } from './aws-lambda-ric.ts';
-import { type Credentials, eventOf, eventWithoutRoute, filledIn, requestOf } from './event-files.ts';
+import { eventOf, eventWithoutRoute, filledIn, type Replacements, requestOf } from './event-files.ts';
 import { type LambdaRuntime, startLambdaRuntime } from './lambda-runtime.ts';
 import { environmentOf, functionOf } from './synthesized-functions.ts';
 
@@ -25,12 +26,15 @@ import { environmentOf, functionOf } from './synthesized-functions.ts';
 runCheck(async (cleanUps) => {
   const directory = localDirectory('sam');
   const client = await step('Install the Lambda runtime interface client', installRuntimeInterfaceClient);
-  const assembly = await step('cdk synth', () => synthesize(join(directory, 'cdk.out'), 'login-service'));
+  const assembly = await step('cdk synth', () => synthesize(join(directory, 'cdk.out')));
   const running = await step('Start the service on this machine', () => startService());
   cleanUps.defer(() => running.stop().then(() => {}));
   const service = serviceOf(running.demo, running.directory);
   const awsEndpoint = String(
     JSON.parse(readFileSync(join(running.directory, 'stack.json'), 'utf8')).aws_endpoint,
+  );
+  const tasks = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'functions-')), (folder) =>
+    rmSync(folder, { recursive: true, force: true }),
   );
   const credentials = await credentialsOf(service);
 
@@ -50,6 +54,7 @@ runCheck(async (cleanUps) => {
     };
     return startLambdaRuntime(synthesized, {
       client,
+      taskRoot: join(tasks, key),
       name: key,
       environment,
       logFile: join(directory, `${key}.log`),
@@ -72,13 +77,14 @@ runCheck(async (cleanUps) => {
   await step('Compare the answers', async () => {
     for (const key of routeKeys) {
       await using runtime = await startRuntime(key);
+      const committed = eventOf(key);
       await check(`${key}, the event as committed`, () =>
-        compareEndpoint(runtime, service, () => eventOf(key)),
+        compareEndpoint(runtime, service, committed, committed),
       );
       await check(`${key}, with what is real on this machine`, async () => {
-        const told = await compareEndpoint(runtime, service, () =>
-          filledIn(eventOf(key), { ...credentials, ...newDevice() }),
-        );
+        const real = async () =>
+          filledIn(committed, { ...credentials, ...(await newItems(service, credentials)) });
+        const told = await compareEndpoint(runtime, service, await real(), await real());
         assert.match(told, /^2/, `${told}: not a success`);
         return told;
       });
@@ -96,39 +102,54 @@ runCheck(async (cleanUps) => {
 });
 
 /** What the placeholders of the event files stand for. */
-async function credentialsOf(service: Service): Promise<Credentials> {
-  const { login_app, account, access_request_id } = service.demo;
+async function credentialsOf(service: Service) {
+  const { login_app, account } = service.demo;
   const { access_token: providerToken = '' } = await service.credentials('provider_a', { subject: 'alice' });
   // Two sessions, since one of them is revoked.
   const [login, other] = [await service.logIn(unique('alice')), await service.logIn(unique('bob'))];
-  const loginAppToken = await service.loginAppToken();
-  const device = await service.register({ platform: 'android', token: unique('phone') }, loginAppToken);
   return {
     PROVIDER_ACCESS_TOKEN: providerToken,
     CLIENT_ID: login_app.client_id,
     CLIENT_SECRET: login_app.client_secret,
     ACCOUNT_ID: account.account_id,
     ACCOUNT_SECRET: account.account_secret,
-    LOGIN_APP_TOKEN: loginAppToken,
-    LOGIN_USER_TOKEN: login.body.access_token,
-    ACCESS_TOKEN: other.body.access_token,
-    REFRESH_TOKEN: other.body.refresh_token,
-    [`d_${'0'.repeat(43)}`]: device.body.id,
-    access_request_id: String(access_request_id),
+    LOGIN_APP_TOKEN: await service.loginAppToken(),
+    LOGIN_USER_TOKEN: String(login.body.access_token),
+    ACCESS_TOKEN: String(other.body.access_token),
+    REFRESH_TOKEN: String(other.body.refresh_token),
   };
 }
 
-/** A device that is known already is another answer: each time there is a new one. */
-const newDevice = (): Credentials => ({ ['0'.repeat(64)]: randomBytes(32).toString('hex') });
+type RealCredentials = Awaited<ReturnType<typeof credentialsOf>>;
+
+/** An endpoint answers otherwise when it has been called before; so there are new items for every call. */
+async function newItems(service: Service, credentials: RealCredentials): Promise<Replacements> {
+  const { LOGIN_APP_TOKEN, LOGIN_USER_TOKEN, ACCOUNT_ID } = credentials;
+  const { body: device } = await service.register(
+    { platform: 'android', token: unique('phone') },
+    LOGIN_APP_TOKEN,
+  );
+  await service.relate(device.id, LOGIN_USER_TOKEN);
+  const { access_request_id } = await service.operate('access-requests', 'create', { account: ACCOUNT_ID });
+  const review = { 'actor-type': 'custom', 'actor-id': 'risk-desk', status: 'approved', comment: '' };
+  await service.operate('reviews', 'add', { 'access-request': access_request_id, ...review });
+  return {
+    ['0'.repeat(64)]: randomBytes(32).toString('hex'),
+    [`d_${'0'.repeat(43)}`]: device.id,
+    [`d_${'A'.repeat(43)}`]: device.id,
+    'access_requests/1': `access_requests/${access_request_id}`,
+  };
+}
 
 /** Hands an event to the function and the request of another to the service; the status that both answer with. */
 async function compareEndpoint(
   runtime: LambdaRuntime,
   service: Service,
-  newEvent: () => APIGatewayProxyEventV2,
+  event: APIGatewayProxyEventV2,
+  sameEvent: APIGatewayProxyEventV2,
 ): Promise<string> {
-  const { path, init } = requestOf(newEvent());
-  const answer = answerOfFunction(await runtime.invoke(newEvent()));
+  const { path, init } = requestOf(sameEvent);
+  const answer = answerOfFunction(await runtime.invoke(event));
   assert.deepEqual(answer, answerOverHttp(await service.call(path, init)));
   return String(answer.status);
 }

@@ -18,17 +18,13 @@ export interface CloudAssembly {
   template: Template;
 }
 
-/** Has the CDK synthesize the stack into a folder. */
+/** Has the CDK synthesize the stack with these settings into a folder. */
 export async function synthesize(
   directory: string,
-  stack: string,
-  context: Record<string, string> = {},
+  settings: Record<string, string> = {},
 ): Promise<CloudAssembly> {
-  const settings = Object.entries({ ...context, stack }).flatMap(([name, value]) => [
-    '--context',
-    `${name}=${value}`,
-  ]);
-  await runLogged(['cdk', 'synth', '--quiet', '--output', directory, ...settings], {
+  const context = Object.entries(settings).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
+  await runLogged(['cdk', 'synth', '--quiet', '--output', directory, ...context], {
     logFile: `${directory}.log`,
   });
   return { directory, template: readTemplate(directory) };

@@ -20,7 +20,7 @@ const eventOf = (accessRequestId: number, id: number) => {
     type: id % 3 === 0 ? ('review' as const) : ('comment' as const),
     actor_type: id % 2 === 0 ? ('custom' as const) : ('login_user' as const),
     actor_id: `actor-${id % actorCount}`,
-    comment: `Event number ${id}, which says as much as events do.`.padEnd(80, '.'),
+    comment: `Event number ${id}, which says as much as events do.`.padEnd(60, '.'),
     created_at: at,
     updated_at: at,
     ...(id % 3 === 0 && { status: 'approved' as const }),

@@ -1,0 +1,114 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { sharedService } from '../support/service.ts';
+
+const service = sharedService();
+
+interface Event {
+  id: number;
+  type: string;
+  actor_type: string;
+  actor_id: string;
+}
+interface Search {
+  path: 'events' | 'reviews';
+  actor_type?: string | undefined;
+  actor_id?: string | undefined;
+  ids?: number[] | undefined;
+  page: number;
+  page_size: number;
+}
+
+const actorTypes = ['login_user', 'custom'];
+/** Some that look like each other's beginning, and like numbers, keys and filters. */
+const actorIds = ['1', '10', '1#0', 'custom', 'login_user#1', 'é', 'e\u0301', '__proto__'];
+
+const newEvent = fc.record({
+  path: fc.constantFrom('comments' as const, 'reviews' as const),
+  actor_type: fc.constantFrom(...actorTypes),
+  actor_id: fc.constantFrom(...actorIds),
+  comment: fc.string({ unit: 'grapheme', maxLength: 20 }),
+  status: fc.constantFrom('approved', 'rejected'),
+});
+/** One after the other, and now and then some at once. */
+const history = fc.array(fc.array(newEvent, { minLength: 1, maxLength: 4 }), { maxLength: 12 });
+const search = fc.record({
+  path: fc.constantFrom('events' as const, 'reviews' as const),
+  actor_type: fc.option(fc.constantFrom(...actorTypes), { nil: undefined }),
+  actor_id: fc.option(fc.constantFrom(...actorIds, 'nobody'), { nil: undefined }),
+  ids: fc.option(fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 }), {
+    nil: undefined,
+    freq: 3,
+  }),
+  page: fc.integer({ min: 1, max: 6 }),
+  page_size: fc.integer({ min: 1, max: 10 }),
+});
+
+/** What a search should find, by looking at every event there is. */
+function naiveSearch(events: Event[], { path, actor_type, actor_id, ids, page, page_size }: Search) {
+  const found = events
+    .filter(({ type }) => path === 'events' || type === 'review')
+    .filter((event) => actor_type === undefined || event.actor_type === actor_type)
+    .filter((event) => actor_id === undefined || event.actor_id === actor_id)
+    .filter(({ id }) => ids === undefined || ids.includes(id));
+  const offset = (page - 1) * page_size;
+  const results = found.slice(offset, offset + page_size);
+  return { total: found.length, offset, count: results.length, results };
+}
+
+const queryOf = ({ path: _, ids, ...parameters }: Search): string => {
+  const given = Object.entries({ ...parameters, ids: ids?.join() }).filter(
+    ([, value]) => value !== undefined,
+  );
+  return `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`;
+};
+
+test('after any history of events, any search finds what a naive model finds', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      history,
+      fc.array(search, { minLength: 20, maxLength: 20 }),
+      async (bursts, searches) => {
+        const { id } = (await service.createAccessRequest()).body;
+        const events: Event[] = [];
+        for (const burst of bursts) {
+          const answers = await Promise.all(
+            burst.map(({ path, ...event }) => service.addEvent(path, event, { id })),
+          );
+          expect(answers.map(({ status }) => status)).toEqual(burst.map(() => 201));
+          events.push(...answers.map(({ body }) => body).toSorted((a, b) => a.id - b.id));
+        }
+        expect(events.map((event) => event.id)).toEqual(events.map((_, place) => place + 1));
+        const answers = await Promise.all(
+          searches.map((one) => service.search(queryOf(one), { id, path: one.path })),
+        );
+        expect(answers.map(({ body }) => body)).toEqual(searches.map((one) => naiveSearch(events, one)));
+      },
+    ),
+    { numRuns: 25 },
+  );
+}, 120_000);
+
+test('the pages of every filter, joined, are what a naive model finds', async () => {
+  await fc.assert(
+    fc.asyncProperty(history, fc.integer({ min: 1, max: 7 }), async (bursts, page_size) => {
+      const { id } = (await service.createAccessRequest()).body;
+      for (const { path, ...event } of bursts.flat()) await service.addEvent(path, event, { id });
+      const all = (await service.search('?page_size=100', { id })).body.results;
+      for (const path of ['events', 'reviews'] as const) {
+        for (const actor_type of [undefined, ...actorTypes]) {
+          for (const actor_id of [undefined, '1', 'custom']) {
+            const filter = { path, actor_type, actor_id };
+            const wanted = naiveSearch(all, { ...filter, page: 1, page_size: 100 }).results;
+            const pages = Array.from({ length: Math.ceil(wanted.length / page_size) + 1 }, (_, place) =>
+              service.search(queryOf({ ...filter, page: place + 1, page_size }), { id, path }),
+            );
+            const joined = (await Promise.all(pages)).flatMap(({ body }) => body.results);
+            expect(joined).toEqual(wanted);
+          }
+        }
+      }
+    }),
+    { numRuns: 8 },
+  );
+}, 120_000);
