@@ -27,7 +27,7 @@ export const routes = {
     method: 'POST',
     path: '/v2/marketing/oauth/revoke',
     summary: 'Ends the session of a refresh token or access token',
-    tableActions: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem', 'DeleteItem'],
+    tableActions: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
     secrets: ['service-secret'],
   },
   'introspect-token': {
@@ -69,7 +69,7 @@ export const routes = {
     method: 'GET',
     path: '/v2/marketing/login/user/push_notifications/devices',
     summary: 'Lists the devices that are related to the Login User',
-    tableActions: ['GetItem', 'BatchGetItem', 'Query'],
+    tableActions: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
     secrets: [],
   },
   'end-device-relation': {

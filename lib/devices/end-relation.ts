@@ -1,18 +1,15 @@
 import * as v from 'valibot';
 import { Refusal } from '../refusal.ts';
-import { updateItem } from '../storage/items.ts';
-import { deviceKey } from '../storage/keys.ts';
 import { deviceId } from './device.ts';
 import { confirmRelated, findRelated, mostDevices, readRelatedDevices } from './related-devices.ts';
-
-const relation = ['login_user_id', 'related_at', 'related_session_id', 'list'];
+import { unrelate } from './relation.ts';
 
 /**
  * Ends the relation of a device to a Login User: one conditional write.
  * @throws Refusal `not_found` when the device is not theirs, or does not exist
  */
 export async function endRelation(loginUserId: string, id: string): Promise<void> {
-  if (!v.is(deviceId, id) || !(await end(loginUserId, id))) {
+  if (!v.is(deviceId, id) || !(await unrelate(loginUserId, id))) {
     throw new Refusal('not_found', 'The Login User has no such device.');
   }
 }
@@ -24,13 +21,13 @@ export async function endRelation(loginUserId: string, id: string): Promise<void
 export async function endRelationsOfSession(loginUserId: string, sessionId: string): Promise<void> {
   const related = await readRelatedDevices(loginUserId);
   const ofSession = related.filter(({ related_session_id }) => related_session_id === sessionId);
-  await Promise.all(ofSession.map(({ device_id }) => end(loginUserId, device_id, sessionId)));
+  await Promise.all(ofSession.map(({ device_id }) => unrelate(loginUserId, device_id, sessionId)));
 }
 
 /** Ends every relation of a Login User. */
 export async function endAllRelations(loginUserId: string): Promise<void> {
   const related = await readRelatedDevices(loginUserId);
-  await Promise.all(related.map(({ device_id }) => end(loginUserId, device_id)));
+  await Promise.all(related.map(({ device_id }) => unrelate(loginUserId, device_id)));
 }
 
 /** Ends the relations of the devices not seen longest, so that with the new one there are 20. One request, if there are fewer. */
@@ -39,17 +36,5 @@ export async function endSurplusRelations(loginUserId: string, newDeviceId: stri
   if (keys.length < mostDevices) return;
   const related = await confirmRelated(loginUserId, keys);
   const others = related.filter(({ device_id }) => device_id !== newDeviceId);
-  await Promise.all(others.slice(mostDevices - 1).map(({ device_id }) => end(loginUserId, device_id)));
-}
-
-/** False when the device is no longer theirs, or not by this session. */
-async function end(loginUserId: string, id: string, sessionId?: string): Promise<boolean> {
-  const { done } = await updateItem(deviceKey(id), {
-    remove: relation,
-    when: {
-      login_user_id: { is: loginUserId },
-      ...(sessionId !== undefined && { related_session_id: { is: sessionId } }),
-    },
-  });
-  return done;
+  await Promise.all(others.slice(mostDevices - 1).map(({ device_id }) => unrelate(loginUserId, device_id)));
 }

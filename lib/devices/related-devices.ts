@@ -2,7 +2,9 @@ import * as v from 'valibot';
 import { readItems } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
+import { endedAmong } from '../tokens/ended-sessions.ts';
 import { type Device, device, isActive } from './device.ts';
+import { unrelate } from './relation.ts';
 
 /** How many devices a person may have. */
 export const mostDevices = 20;
@@ -15,6 +17,24 @@ const mostRead = 100;
  */
 export async function readRelatedDevices(loginUserId: string): Promise<Device[]> {
   return confirmRelated(loginUserId, await findRelated(loginUserId));
+}
+
+/**
+ * The devices of a Login User that count. One whose relation outlived the logout of its session, because the
+ * index lagged or the two met, is not among them, and its relation ends here.
+ */
+export async function readCurrentDevices(loginUserId: string): Promise<Device[]> {
+  const related = await readRelatedDevices(loginUserId);
+  const sessionIds = related
+    .map(({ related_session_id }) => related_session_id)
+    .filter((id) => id !== undefined);
+  const ended = await endedAmong(loginUserId, sessionIds);
+  const isLeft = ({ related_session_id = '' }: Device) => ended.has(related_session_id);
+  const left = related.filter(isLeft);
+  await Promise.all(
+    left.map(({ device_id, related_session_id }) => unrelate(loginUserId, device_id, related_session_id)),
+  );
+  return related.filter((one) => !isLeft(one));
 }
 
 /** The keys of the devices that were related to a Login User a moment ago: one request. */
@@ -45,7 +65,7 @@ export type ShownDevice = Pick<Device, 'platform' | 'created_at' | 'last_seen_at
 
 /** The devices of a person, for themselves: at most 20, the one seen last first. */
 export async function listDevices(loginUserId: string): Promise<{ devices: ShownDevice[] }> {
-  const related = await readRelatedDevices(loginUserId);
+  const related = await readCurrentDevices(loginUserId);
   return { devices: related.slice(0, mostDevices).map(shown) };
 }
 

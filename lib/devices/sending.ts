@@ -4,7 +4,7 @@ import { type Item, updateItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppPiece } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
 import { activeSince, type Device, device, isActive } from './device.ts';
-import { mostDevices, readRelatedDevices } from './related-devices.ts';
+import { mostDevices, readCurrentDevices } from './related-devices.ts';
 
 export { pieces } from './pieces.ts';
 
@@ -13,7 +13,7 @@ export type Recipient = Pick<Device, 'device_id' | 'platform' | 'token' | 'last_
 
 /** The devices that messages to a Login User go to. Strongly consistent as to whose they are. */
 export async function recipientsOfLoginUser(loginUserId: string): Promise<Recipient[]> {
-  const related = await readRelatedDevices(loginUserId);
+  const related = await readCurrentDevices(loginUserId);
   return related.slice(0, mostDevices).filter(isActive).map(recipient);
 }
 

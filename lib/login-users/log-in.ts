@@ -2,7 +2,8 @@ import { logEvent } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
 import { Refusal } from '../refusal.ts';
-import { newSession, putSession, type Session, takeBackSession } from '../tokens/sessions.ts';
+import type { Session } from '../tokens/session.ts';
+import { newSession, putSession, removeSession } from '../tokens/sessions.ts';
 import { loginUserIdOf, recordLogin } from './login-user.ts';
 
 /**
@@ -23,7 +24,7 @@ export async function logIn(
     putSession(session),
   ]);
   if (outcome === 'blocked') {
-    await takeBackSession(session);
+    await removeSession(login_user_id, session.session_id);
     logEvent('login_user_refused', { login_user_id });
     throw new Refusal('invalid_grant', 'This person is blocked.', { reason: 'login_user_blocked' });
   }

@@ -4,7 +4,8 @@ import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';
 import { Refusal } from '../refusal.ts';
 import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
-import { endSession, isActive, moveOn, type Session } from './sessions.ts';
+import { isActive, type Session } from './session.ts';
+import { endSession, moveOn } from './sessions.ts';
 
 /**
  * Seconds for which the immediate predecessor of a refresh token is answered like a first time, with the
@@ -36,7 +37,7 @@ async function successorOf(session: Session, content: RefreshTokenContent): Prom
       const { moved, session: next } = await moveOn(session);
       if (moved && next) return next;
       // Another request was first, or the session ended.
-      if (!next) throw refused('session_ended');
+      if (!next || !isActive(next)) throw refused('session_ended');
       return successorOf(next, content);
     }
     case 'predecessor':

@@ -7,30 +7,12 @@ import { newId } from '../secrets.ts';
 import { deleteItem, putItem, readItem, updateItem } from '../storage/items.ts';
 import { loginUserPartition, sessionKey, sessionPrefix } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
+import { type Session, session } from './session.ts';
 
 /** Seconds after which a session that is not refreshed ends. @default 2592000 (30 days) */
 const idleLifetime = (): number => environmentSeconds('SESSION_IDLE_SECONDS', 30 * 86_400);
 /** Seconds after which every session ends. @default 31536000 (365 days) */
 const absoluteLifetime = (): number => environmentSeconds('SESSION_ABSOLUTE_SECONDS', 365 * 86_400);
-
-/** What one login started. */
-export const session = v.object({
-  session_id: v.string(),
-  login_user_id: v.string(),
-  login_app_id: v.string(),
-  /** The client that logged in. */
-  client_id: v.string(),
-  /** How often it has been refreshed. */
-  generation: v.number(),
-  /** Epoch seconds. */
-  started_at: v.number(),
-  /** Epoch seconds of the last refresh. */
-  refreshed_at: v.optional(v.number()),
-  /** Epoch seconds: the idle or the absolute end, whichever comes first. */
-  expires_at: v.number(),
-  created_at: v.string(),
-});
-export type Session = v.InferOutput<typeof session>;
 
 /** A session that starts now. It is not stored yet. */
 export function newSession(of: Pick<Session, 'login_user_id' | 'login_app_id' | 'client_id'>): Session {
@@ -54,14 +36,11 @@ export async function readSession(loginUserId: string, sessionId: string): Promi
   return item && v.parse(session, item);
 }
 
-/** All sessions of a Login User that go on. */
+/** All sessions of a Login User that are stored, also ended ones. */
 export async function readSessions(loginUserId: string): Promise<Session[]> {
   const items = await readPartition(loginUserPartition(loginUserId), sessionPrefix);
-  return items.map((item) => v.parse(session, item)).filter(isActive);
+  return items.map((item) => v.parse(session, item));
 }
-
-/** Whether a session goes on. The table deletes ended ones late, so the time is looked at too. */
-export const isActive = ({ expires_at }: Session): boolean => expires_at > epochSeconds();
 
 /**
  * Ends a session: no token of it counts from now on, and the devices that it related are nobody's, so that
@@ -72,14 +51,17 @@ export async function endSession(
   sessionId: string,
   by: 'reuse' | 'client' | 'operator',
 ): Promise<void> {
-  const ended = await deleteItem(sessionKey(loginUserId, sessionId));
-  if (ended) logEvent('session_ended', { login_user_id: loginUserId, session_id: sessionId, by });
+  const { done } = await updateItem(sessionKey(loginUserId, sessionId), {
+    set: { ended_at: timestamp(), expires_at: epochSeconds() + absoluteLifetime() },
+    when: { pk: { exists: true }, ended_at: { exists: false } },
+  });
+  if (done) logEvent('session_ended', { login_user_id: loginUserId, session_id: sessionId, by });
   await endRelationsOfSession(loginUserId, sessionId);
 }
 
-/** Takes a session back that was never handed out. */
-export const takeBackSession = (session: Session): Promise<boolean> =>
-  deleteItem(sessionKey(session.login_user_id, session.session_id));
+/** Takes a session away without a trace: one that was never handed out, or whose Login User is deleted. */
+export const removeSession = (loginUserId: string, sessionId: string): Promise<boolean> =>
+  deleteItem(sessionKey(loginUserId, sessionId));
 
 /**
  * Moves a session on to its next generation: one conditional write, which of several at once does. A session
@@ -93,7 +75,7 @@ export async function moveOn(current: Session): Promise<{ moved: boolean; sessio
   };
   const update = await updateItem(sessionKey(current.login_user_id, current.session_id), {
     set: change,
-    when: { generation: { is: current.generation } },
+    when: { generation: { is: current.generation }, ended_at: { exists: false } },
   });
   if (update.done) return { moved: true, session: { ...current, ...change } };
   return { moved: false, session: update.found && v.parse(session, update.found) };

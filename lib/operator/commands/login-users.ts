@@ -1,7 +1,8 @@
 import { endAllRelations } from '../../devices/end-relation.ts';
 import { deleteLoginUser, readLoginUser, setBlocked } from '../../login-users/login-user.ts';
 import { Refusal } from '../../refusal.ts';
-import { endSession, readSessions } from '../../tokens/sessions.ts';
+import { isActive, type Session } from '../../tokens/session.ts';
+import { endSession, readSessions, removeSession } from '../../tokens/sessions.ts';
 import type { CommandsOf } from '../operate.ts';
 
 export const loginUserCommands: CommandsOf<'login-users'> = {
@@ -9,27 +10,35 @@ export const loginUserCommands: CommandsOf<'login-users'> = {
   unblock: ({ 'login-user': id }) => block(id, false),
   sessions: async ({ 'login-user': id }) => {
     await requireLoginUser(id);
-    const sessions = (await readSessions(id)).map(({ login_user_id: _, ...session }) => session);
+    const sessions = (await readSessions(id))
+      .filter(isActive)
+      .map(({ login_user_id: _, ...session }) => session);
     return { login_user_id: id, sessions };
   },
   logout: async ({ 'login-user': id }) => {
     await requireLoginUser(id);
-    return { login_user_id: id, sessions_ended: await endSessions(id) };
+    const active = (await readSessions(id)).filter(isActive);
+    await inTurns(active, ({ session_id }) => endSession(id, session_id, 'operator'));
+    return { login_user_id: id, sessions_ended: active.length };
   },
   /** Blocked first, so that nobody logs in while the rest goes; the user last, so that it can be repeated. */
   delete: async ({ 'login-user': id }) => {
     await block(id, true);
-    const sessions_ended = await endSessions(id);
+    const sessions = await readSessions(id);
+    await inTurns(sessions, ({ session_id }) => removeSession(id, session_id));
     await endAllRelations(id);
     await deleteLoginUser(id);
-    return { login_user_id: id, sessions_ended, deleted: true };
+    return { login_user_id: id, sessions_ended: sessions.filter(isActive).length, deleted: true };
   },
 };
 
-async function endSessions(id: string): Promise<number> {
-  const sessions = await readSessions(id);
-  await Promise.all(sessions.map(({ session_id }) => endSession(id, session_id, 'operator')));
-  return sessions.length;
+/** How many sessions are ended side by side. */
+const atOnce = 25;
+
+async function inTurns(sessions: Session[], end: (session: Session) => Promise<unknown>): Promise<void> {
+  for (let start = 0; start < sessions.length; start += atOnce) {
+    await Promise.all(sessions.slice(start, start + atOnce).map(end));
+  }
 }
 
 async function requireLoginUser(id: string): Promise<void> {
