@@ -4,6 +4,7 @@ import { endRelation } from '../lib/devices/end-relation.ts';
 import { noContent } from '../lib/http/answers.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { parsePathAndQuery } from '../lib/http/parsing.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { refuseAsInvalidRequest } from '../lib/validation.ts';
 
 export const handler = endpoint({
@@ -12,7 +13,7 @@ export const handler = endpoint({
   input: v.object({ device_id: v.string() }),
   refuse: refuseAsInvalidRequest,
   handle: async ({ caller, input }) => {
-    await endRelation(caller.loginUserId, input.device_id);
+    await endRelation(requireActiveUser(caller), input.device_id);
     return noContent();
   },
 });

@@ -4,6 +4,7 @@ import { listDevices } from '../lib/devices/related-devices.ts';
 import { ok } from '../lib/http/answers.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { parsePathAndQuery } from '../lib/http/parsing.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { refuseAsInvalidRequest } from '../lib/validation.ts';
 
 export const handler = endpoint({
@@ -11,5 +12,5 @@ export const handler = endpoint({
   parse: parsePathAndQuery,
   input: v.object({}),
   refuse: refuseAsInvalidRequest,
-  handle: async ({ caller }) => ok(await listDevices(caller.loginUserId)),
+  handle: async ({ caller }) => ok(await listDevices(requireActiveUser(caller))),
 });

@@ -1,5 +1,7 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
+import { Refusal } from '../refusal.ts';
 import { putNewItem, readItem, updateItem } from '../storage/items.ts';
 import { accessRequestKey, accessRequestsList, ordinalIn, ordinalOf } from '../storage/keys.ts';
 import { readLastOfGlobalList } from '../storage/lists.ts';
@@ -14,14 +16,24 @@ const accessRequest = v.object({
 /** Something that asks for approval; its events are comments and reviews. */
 export type AccessRequest = v.InferOutput<typeof accessRequest>;
 
-/** Creates an access request and gives the account access: one write. Ids are 1, 2, 3 … */
+/** Milliseconds after which a writer that never gets its turn gives up. A function has 10 s. */
+const patience = 8_000;
+/** Milliseconds, at most, before another id is tried. */
+const longestPause = 20;
+/** How many ids beyond the last known one are tried before it is looked for again. */
+const mostProbes = 8;
+
+/**
+ * Creates an access request and gives the account access: one write. Ids are 1, 2, 3 …
+ * @throws Refusal `temporarily_unavailable` after 8 s of others being faster
+ */
 export async function createAccessRequest(accountId: string): Promise<AccessRequest> {
   const created_at = timestamp();
-  // The index may lag behind: it says where to start looking for a free id, the write says whether it is free.
-  const last = await readLastOfGlobalList('by_list', accessRequestsList);
-  const position = last?.list_position;
-  let id = typeof position === 'string' ? ordinalOf(position) + 1 : 1;
-  for (;;) {
+  const giveUpAt = performance.now() + patience;
+  let id = 0;
+  for (let attempt = 0; performance.now() < giveUpAt; attempt += 1) {
+    // The index may lag behind: it says where to start looking for a free id, the write says whether it is free.
+    if (attempt % mostProbes === 0) id = Math.max(id, (await lastKnownId()) + 1);
     const item = { access_request_id: id, account_ids: new Set([accountId]), created_at };
     const outcome = await putNewItem({
       ...accessRequestKey(id),
@@ -31,7 +43,14 @@ export async function createAccessRequest(accountId: string): Promise<AccessRequ
     });
     if (outcome === 'put') return item;
     id += 1;
+    await wait(Math.random() * longestPause);
   }
+  throw new Refusal('temporarily_unavailable', 'Too many access requests are created at once. Try again.');
+}
+
+async function lastKnownId(): Promise<number> {
+  const position = (await readLastOfGlobalList('by_list', accessRequestsList))?.list_position;
+  return typeof position === 'string' ? ordinalOf(position) : 0;
 }
 
 export async function readAccessRequest(id: number): Promise<AccessRequest | undefined> {

@@ -5,6 +5,7 @@ import { routes } from '../routes.ts';
 import type { Refuse } from '../validation.ts';
 import { type Answer, jsonResponse } from './answers.ts';
 import type { Step } from './endpoint.ts';
+import { UnparsableBody } from './unparsable-body.ts';
 
 /** What a refusal is in HTTP. */
 const statuses: Record<RefusalCode, number> = {
@@ -79,6 +80,7 @@ const wantedBodies = new Map<unknown, string>([
 ]);
 
 function unreadableBody(error: unknown, refuse: Refuse): Refusal | undefined {
+  if (error instanceof UnparsableBody) return refuse([{ field: '', message: error.message }]);
   if (!(error instanceof Error && error.cause instanceof Object && 'package' in error.cause))
     return undefined;
   const wanted = wantedBodies.get(error.cause.package);

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
+import { Refusal } from '../refusal.ts';
 import { deleteItem, readItem, readItems, updateItem } from '../storage/items.ts';
 import { hashOf, loginUserKey, sessionKey } from '../storage/keys.ts';
 import { type Session, session } from '../tokens/session.ts';
@@ -23,6 +24,16 @@ export interface AuthenticatedUser {
   loginUserId: string;
   sessionId: string;
   user: LoginUser | undefined;
+}
+
+/**
+ * The id of a person who exists and may do things.
+ * @throws Refusal `not_found` when a session outlived its Login User, `forbidden` when the Login User is blocked
+ */
+export function requireActiveUser({ user, loginUserId }: AuthenticatedUser): string {
+  if (!user) throw new Refusal('not_found', 'The Login User does not exist.');
+  if (user.blocked_at) throw new Refusal('forbidden', 'The Login User is blocked.');
+  return loginUserId;
 }
 
 /** The same person is always the same Login User of that Login App: the id is a hash, so no race makes two. */

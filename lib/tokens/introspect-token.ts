@@ -15,6 +15,16 @@ export async function introspectToken(
 ): Promise<Introspection> {
   const presented = await readToken(token);
   if (!presented) return inactive;
+  if (presented.kind === 'login_app_token') {
+    if (presented.loginAppId !== loginApp.login_app_id) return inactive;
+    return {
+      active: true,
+      token_type: 'bearer',
+      token_use: 'login_app',
+      iss: issuer(),
+      aud: loginApp.login_app_id,
+    };
+  }
   if (presented.kind === 'access_token') {
     const { claims } = presented;
     if (claims.aud !== loginApp.login_app_id) return inactive;

@@ -8,8 +8,15 @@ import { currentSigningKey } from './signing-key.ts';
 /** What a new token is to say; the rest is the same for all. */
 type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti' | 'iat' | 'exp'>;
 
-/** A signed access token: a JWT of type `at+jwt`, ES256. @see RFC 9068 */
-export async function issueAccessToken<Use extends TokenUse>(claims: NewClaims<Use>): Promise<string> {
+/**
+ * A signed access token: a JWT of type `at+jwt`, ES256.
+ * @param lifetime seconds
+ * @see RFC 9068
+ */
+export async function issueAccessToken<Use extends TokenUse>(
+  claims: NewClaims<Use>,
+  lifetime = accessTokenLifetime(),
+): Promise<string> {
   const { kid, key } = await currentSigningKey();
   const issuedAt = epochSeconds();
   return new SignJWT({ ...claims })
@@ -17,6 +24,6 @@ export async function issueAccessToken<Use extends TokenUse>(claims: NewClaims<U
     .setIssuer(issuer())
     .setJti(newId('at'))
     .setIssuedAt(issuedAt)
-    .setExpirationTime(issuedAt + accessTokenLifetime())
+    .setExpirationTime(issuedAt + lifetime)
     .sign(key);
 }

@@ -29,7 +29,8 @@ export type PublishedKey = v.InferOutput<typeof publishedKey>;
 export const keySet = v.object({
   next: privateJwk,
   current: privateJwk,
-  previous: v.array(publishedKey),
+  /** The one that signed before; absent in the first set. */
+  previous: v.optional(publicJwk),
 });
 export type KeySet = v.InferOutput<typeof keySet>;
 
@@ -37,15 +38,11 @@ export type KeySet = v.InferOutput<typeof keySet>;
 export const newKeySet = async (): Promise<KeySet> => ({
   next: await newSigningKey(),
   current: await newSigningKey(),
-  previous: [],
 });
 
-/** What may be known of a key set: every key that a valid token can be signed with, without private parts. */
-export const publishedKeysOf = ({ next, current, previous }: KeySet): PublishedKey[] => [
-  { key: v.parse(publicJwk, current) },
-  { key: v.parse(publicJwk, next) },
-  ...previous,
-];
+/** The keys of a set that tokens are signed with now, or will be, without their private parts. */
+export const signingKeysOf = ({ next, current }: KeySet): PublicJwk[] =>
+  [current, next].map((key) => v.parse(publicJwk, key));
 
 export async function newSigningKey(): Promise<PrivateJwk> {
   const { privateKey } = await generateKeyPair('ES256', { extractable: true });

@@ -1,3 +1,4 @@
+import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';
 import type { AccessTokenPayload } from './access-token.ts';
 import { parameters, required } from './grants/grant.ts';
@@ -8,10 +9,15 @@ import { readAccessToken } from './verify-access-token.ts';
 /** A token that one of the endpoints for tokens was asked about: one of ours, or nothing. */
 export type PresentedToken =
   | { kind: 'access_token'; claims: AccessTokenPayload }
-  | { kind: 'refresh_token'; content: RefreshTokenContent };
+  | { kind: 'refresh_token'; content: RefreshTokenContent }
+  | { kind: 'login_app_token'; loginAppId: string };
 
-/** Reads a token of either kind. Undefined for whatever is not a valid token of ours. */
+/** Reads a token of any kind. Undefined for whatever is not a valid token of ours. */
 export async function readToken(token: string): Promise<PresentedToken | undefined> {
+  if (isLongLived(token)) {
+    const loginApp = await authenticateLoginAppToken(token);
+    return loginApp && { kind: 'login_app_token', loginAppId: loginApp.login_app_id };
+  }
   const content = await readRefreshToken(token);
   if (content) return { kind: 'refresh_token', content };
   const claims = await readAccessToken(token);

@@ -18,16 +18,19 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   await endSession(loginUserId, sessionId, 'client');
 }
 
-function sessionOf(presented: PresentedToken, { clientId }: AuthenticatedClient) {
+function sessionOf(presented: PresentedToken, { clientId, loginApp }: AuthenticatedClient) {
   if (presented.kind === 'refresh_token') return presented.content;
+  if (presented.kind === 'login_app_token') {
+    if (presented.loginAppId !== loginApp.login_app_id) throw anotherClients();
+    throw notRevocable('A long-lived Login App Token is revoked by the operator.');
+  }
   const { claims } = presented;
   if (claims.client_id !== clientId) throw anotherClients();
   if (claims.token_use === 'login_user') return { loginUserId: claims.sub, sessionId: claims.sid };
-  throw new Refusal(
-    'unsupported_token_type',
-    'A Login App Token cannot be revoked; it expires, or ends with its client.',
-  );
+  throw notRevocable('A Login App Token cannot be revoked; it expires, or ends with its client.');
 }
 
 const anotherClients = (): Refusal =>
   new Refusal('invalid_request', 'The token was issued to another client.');
+
+const notRevocable = (description: string): Refusal => new Refusal('unsupported_token_type', description);

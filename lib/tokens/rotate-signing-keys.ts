@@ -4,7 +4,16 @@ import { epochSeconds } from '../clock.ts';
 import { logEvent } from '../log.ts';
 import { makeCurrent, putPendingSecret, readPendingSecret, readSecret } from '../storage/secrets.ts';
 import { accessTokenLifetime } from './access-token.ts';
-import { type KeySet, keySet, newKeySet, newSigningKey, publicJwk, publishedKeysOf } from './key-set.ts';
+import {
+  type KeySet,
+  keySet,
+  newKeySet,
+  newSigningKey,
+  type PublicJwk,
+  type PublishedKey,
+  publicJwk,
+  signingKeysOf,
+} from './key-set.ts';
 import { publishKeys, readPublishedKeys } from './public-keys.ts';
 import { signingKeyFreshFor } from './signing-key.ts';
 
@@ -28,9 +37,14 @@ const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>>
     await putPendingSecret(SecretId, ClientRequestToken, JSON.stringify(following));
   },
 
-  /** Publishes its public keys, so that every token it will sign can be verified before it signs one. */
+  /**
+   * Publishes its public keys, so that every token it will sign can be verified before it signs one. The key
+   * that signs until the last step stays without an end: nobody knows when that step will come.
+   */
   async setSecret(step) {
-    await publishKeys(publishedKeysOf(await pendingKeySet(step)));
+    const { previous, ...pending } = await pendingKeySet(step);
+    const signing = [...signingKeysOf(pending), ...(previous ? [previous] : [])];
+    await publishKeys([...signing.map((key) => ({ key })), ...(await publishedBesides(signing))]);
   },
 
   /** Signs with the prepared key and verifies with what was published. */
@@ -45,33 +59,35 @@ const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>>
     await compactVerify(signed, await importJWK(published.key));
   },
 
-  /** Lets it sign. */
-  async finishSecret(step) {
-    await makeCurrent(step.SecretId, step.ClientRequestToken);
-    logEvent('signing_keys_rotated', { kid: (await currentKeySet(step)).current.kid });
+  /** Lets it sign. From now on the keys that sign no more are kept for as long as their tokens are valid. */
+  async finishSecret({ SecretId, ClientRequestToken }) {
+    await makeCurrent(SecretId, ClientRequestToken);
+    const current = parseKeySet(await readSecret(SecretId));
+    if (!current) throw new Error('The secret holds no key set.');
+    const signing = signingKeysOf(current);
+    const end = epochSeconds() + signingKeyFreshFor / 1000 + accessTokenLifetime();
+    const retired = (await publishedBesides(signing)).map(({ key, keep_until = end }) => ({
+      key,
+      keep_until,
+    }));
+    await publishKeys([...signing.map((key) => ({ key })), ...retired]);
+    logEvent('signing_keys_rotated', { kid: current.current.kid });
   },
 };
 
-/** `next` becomes `current`; the one that signed until now is kept for as long as its tokens are valid. */
-async function keySetAfter(current: KeySet | undefined): Promise<KeySet> {
-  if (!current) return newKeySet();
-  const now = epochSeconds();
-  const keep_until = now + signingKeyFreshFor / 1000 + accessTokenLifetime();
-  return {
-    next: await newSigningKey(),
-    current: current.next,
-    previous: [
-      { key: v.parse(publicJwk, current.current), keep_until },
-      ...current.previous.filter((previous) => (previous.keep_until ?? 0) > now),
-    ],
-  };
+/** What is published besides some keys, and still needed. */
+async function publishedBesides(keys: PublicJwk[]): Promise<PublishedKey[]> {
+  const kids = keys.map(({ kid }) => kid);
+  const isNeeded = ({ key, keep_until = Infinity }: PublishedKey) =>
+    !kids.includes(key.kid) && keep_until > epochSeconds();
+  return (await readPublishedKeys()).filter(isNeeded);
 }
 
-async function currentKeySet({ SecretId }: RotationStep): Promise<KeySet> {
-  const current = parseKeySet(await readSecret(SecretId));
-  if (!current) throw new Error('The secret holds no key set.');
-  return current;
-}
+/** `next` becomes `current`, and `current` the one that signed before. */
+const keySetAfter = async (current: KeySet | undefined): Promise<KeySet> =>
+  current
+    ? { next: await newSigningKey(), current: current.next, previous: v.parse(publicJwk, current.current) }
+    : newKeySet();
 
 async function pendingKeySet({ SecretId, ClientRequestToken }: RotationStep): Promise<KeySet> {
   const pending = parseKeySet((await readPendingSecret(SecretId, ClientRequestToken)) ?? '');

@@ -1,3 +1,4 @@
+import { epochSeconds } from '../clock.ts';
 import { note } from '../log.ts';
 import { accessTokenLifetime } from './access-token.ts';
 import { issueAccessToken } from './issue-access-token.ts';
@@ -16,21 +17,26 @@ export interface TokenResponse {
 /** The Login User Token of a session. */
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
   note({ login_user_id: session.login_user_id, session_id: session.session_id });
+  // No token outlives its session.
+  const expires_in = Math.min(accessTokenLifetime(), session.expires_at - epochSeconds());
   const [access_token, refresh_token] = await Promise.all([
-    issueAccessToken<'login_user'>({
-      token_use: 'login_user',
-      aud: session.login_app_id,
-      sub: session.login_user_id,
-      sid: session.session_id,
-      client_id: session.client_id,
-    }),
+    issueAccessToken<'login_user'>(
+      {
+        token_use: 'login_user',
+        aud: session.login_app_id,
+        sub: session.login_user_id,
+        sid: session.session_id,
+        client_id: session.client_id,
+      },
+      expires_in,
+    ),
     writeRefreshToken({
       loginUserId: session.login_user_id,
       sessionId: session.session_id,
       generation: session.generation,
     }),
   ]);
-  return { access_token, token_type: 'bearer', expires_in: accessTokenLifetime(), refresh_token };
+  return { access_token, token_type: 'bearer', expires_in, refresh_token };
 }
 
 /** The Login App Token of a client. It has no refresh token: the client can ask again. @see RFC 6749 section 4.4.3 */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { sharedService, unique } from '../support/service.ts';
+import { basic, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const { login_app, other_login_app } = service.demo;
@@ -128,4 +128,45 @@ describe('the operator and the sessions of a Login User', () => {
       );
     },
   );
+});
+
+describe('a long-lived Login App Token at the endpoints for tokens', () => {
+  const ask = (action: string, token: string, client = login_app) =>
+    service.call(`/v2/marketing/oauth/${action}`, {
+      method: 'POST',
+      headers: { authorization: basic(client.client_id, client.client_secret) },
+      body: new URLSearchParams({ token }),
+    });
+  const create = async (): Promise<string> => {
+    const flags = { 'login-app': login_app.login_app_id, name: 'iOS app' };
+    return String((await service.operate('login-apps', 'tokens create', flags)).login_app_token);
+  };
+
+  test('is active for its Login App alone', async () => {
+    const token = await create();
+    expect((await ask('introspect', token)).body).toMatchObject({ active: true, token_use: 'login_app' });
+    expect((await ask('introspect', token, other_login_app)).body).toEqual({ active: false });
+  });
+
+  test('is not revoked by a client, which is told so', async () => {
+    const token = await create();
+    const own = await ask('revoke', token);
+    expect([own.status, own.body.error]).toEqual([400, 'unsupported_token_type']);
+    const others = await ask('revoke', token, other_login_app);
+    expect([others.status, others.body.error]).toEqual([400, 'invalid_request']);
+    expect((await service.register(device(), token)).status).toBe(201);
+  });
+});
+
+describe('a blocked Login User', () => {
+  test('sees and ends no relations of devices: 403', async () => {
+    const { access_token } = (await service.logIn(unique('alice'))).body;
+    const { id } = (await service.register(device(), await service.loginAppToken())).body;
+    await service.relate(id, access_token);
+    await service.operate('login-users', 'block', { 'login-user': decodeJwt(access_token).sub });
+    const path = '/v2/marketing/login/user/push_notifications/devices';
+    const headers = { authorization: `Bearer ${access_token}` };
+    expect((await service.call(path, { headers })).status).toBe(403);
+    expect((await service.call(`${path}/${id}`, { method: 'DELETE', headers })).status).toBe(403);
+  });
 });
