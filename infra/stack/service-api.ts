@@ -44,7 +44,12 @@ export class ServiceApi extends Construct {
     super(scope, id);
     this.#settings = settings;
     const { domainName, certificateArn } = settings;
-    this.api = new HttpApi(this, 'Http', { apiName: settings.stack, createDefaultStage: false });
+    this.api = new HttpApi(this, 'Http', {
+      apiName: settings.stack,
+      createDefaultStage: false,
+      // With a domain of our own, what stands in front of it cannot be gone around.
+      disableExecuteApiEndpoint: domainName !== undefined,
+    });
     Validations.of(this.api).acknowledge({
       id: 'AwsSolutions-APIG4',
       reason:
