@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Template } from '../support/cloud-assembly.ts';
+import { isOverMetrics, overOneMetric } from './plain-alarm.ts';
 
 /** Resources that MiniStack refuses to create. */
 const unsupported = new Set([
@@ -32,11 +33,13 @@ export interface Adapted {
   template: Template;
   /** The logical ids of what was taken out. */
   left: string[];
+  /** The logical ids of the alarms that now watch one metric instead of an expression. */
+  simplified: string[];
   rotations: RotationSchedule[];
 }
 
 /**
- * A template that MiniStack can deploy: without the resources it refuses, and with the functions' environment
+ * A template that MiniStack can deploy: without the resources it refuses, with plain alarms, and with the functions' environment
  * changed for the test. All else is as it was synthesized.
  */
 export function adaptToMiniStack(original: Template, change: ChangeEnvironment): Adapted {
@@ -44,15 +47,23 @@ export function adaptToMiniStack(original: Template, change: ChangeEnvironment):
   const left = resources.filter(([, { Type }]) => unsupported.has(Type)).map(([id]) => id);
   const kept = resources
     .filter(([id]) => !left.includes(id))
-    .map(([id, resource]) => [id, withEnvironment(withoutDependencies(resource, left), change)]);
+    .map(([id, resource]) => [
+      id,
+      withPlainAlarm(withEnvironment(withoutDependencies(resource, left), change)),
+    ]);
   return {
     template: { ...original, Resources: Object.fromEntries(kept) },
     left,
+    simplified: resources
+      .filter(([, { Type, Properties }]) => Type === alarmType && isOverMetrics(Properties))
+      .map(([id]) => id),
     rotations: resources
       .filter(([, { Type }]) => Type === 'AWS::SecretsManager::RotationSchedule')
       .map(([, { Properties }]) => v.parse(rotationSchedule, Properties)),
   };
 }
+
+const alarmType = 'AWS::CloudWatch::Alarm';
 
 type Resource = Template['Resources'][string];
 
@@ -78,3 +89,8 @@ function withEnvironment(resource: Resource, change: ChangeEnvironment): Resourc
   const Variables = change(properties.Environment.Variables);
   return { ...resource, Properties: { ...properties, Environment: { Variables } } };
 }
+
+const withPlainAlarm = (resource: Resource): Resource =>
+  resource.Type === alarmType && isOverMetrics(resource.Properties)
+    ? { ...resource, Properties: overOneMetric(resource.Properties) }
+    : resource;

@@ -69,9 +69,10 @@ runCheck(async (cleanUps) => {
   });
   const deployWith = async (name: string, changed: Record<string, string>) => {
     const assembly = await synthesize(join(workDirectory, name), { ...settings, ...changed });
-    const { template, left, rotations } = adaptToMiniStack(assembly.template, atTheFront);
+    const { template, left, simplified, rotations } = adaptToMiniStack(assembly.template, atTheFront);
     writeTemplate({ ...assembly, template });
     print(`    Left out, since MiniStack refuses them: ${left.join(', ') || 'nothing'}`);
+    print(`    Over one metric, since MiniStack knows no metric math: ${simplified.join(', ') || 'nothing'}`);
     await deploy(cloud, assembly.directory);
     return rotations;
   };
