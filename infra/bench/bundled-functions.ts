@@ -21,7 +21,7 @@ export function bundledFunctions(outdir: string): { name: string; file: string }
   return Object.entries(Template.fromStack(stack).findResources('AWS::Lambda::Function')).map(
     ([name, resource]) => ({
       name,
-      file: join(outdir, v.parse(bundled, resource).Metadata['aws:asset:path'], 'index.js'),
+      file: join(outdir, v.parse(bundled, resource).Metadata['aws:asset:path'], 'index.mjs'),
     }),
   );
 }

@@ -17,7 +17,7 @@ interface Measured {
 /** Loads a file as Lambda's runtime does and prints the milliseconds that this took. */
 const load = `
   const start = performance.now();
-  require(process.argv[2]);
+  await import(process.argv[2]);
   const milliseconds = performance.now() - start;
   process.stdout.write(String(milliseconds));
   process.exit();
@@ -43,16 +43,19 @@ const median = (times: number[]): number =>
 /** Prints each function's bytes and the time that a fresh process takes to load it, beside what nothing takes. */
 function main(directory: string): void {
   const yardstick = (name: string, code: string): Measured => {
-    const file = join(directory, `${name.replace(/\W/g, '-')}.js`);
+    const file = join(directory, `${name.replace(/\W/g, '-')}.mjs`);
     writeFileSync(file, code);
     return { name, file, times: [] };
   };
-  const loader = join(directory, 'load.js');
+  const loader = join(directory, 'load.mjs');
   writeFileSync(loader, load);
   const yardsticks = [
-    yardstick('a handler that does nothing', 'exports.handler = async () => {};'),
-    yardstick('node:https', 'require("node:https"); exports.handler = async () => {};'),
-    yardstick('node:https and node:crypto', 'require("node:https"); require("node:crypto");'),
+    yardstick('a handler that does nothing', 'export const handler = async () => {};'),
+    yardstick('node:https', 'process.getBuiltinModule("node:https");'),
+    yardstick(
+      'node:https and node:crypto',
+      'process.getBuiltinModule("node:https"); process.getBuiltinModule("node:crypto");',
+    ),
   ];
   const functions = bundledFunctions(join(directory, 'cdk.out')).map((bundle) => ({ ...bundle, times: [] }));
   const all: Measured[] = [...yardsticks, ...functions];

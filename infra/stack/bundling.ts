@@ -6,11 +6,7 @@ import { type BundlingOptions, LogLevel, OutputFormat } from 'aws-cdk-lib/aws-la
  * they come to.
  */
 export const bundling: BundlingOptions = {
-  /**
-   * A script that requires Node's own modules, not an ES module that imports them: to import one is to read all
-   * that it exports, and so `node:http` alone loads the whole of `fetch`, for twenty milliseconds.
-   */
-  format: OutputFormat.CJS,
+  format: OutputFormat.ESM,
   target: 'node24',
   /** The SDK as ES modules, of which only the parts that are used are taken, instead of the whole one of the runtime. */
   mainFields: ['module', 'main'],
@@ -19,6 +15,7 @@ export const bundling: BundlingOptions = {
   externalModules: ['@smithy/core/event-streams'],
   esbuildArgs: {
     '--alias:@aws-sdk/credential-provider-node': join(import.meta.dirname, 'environment-credentials.ts'),
+    '--alias:node:http': join(import.meta.dirname, 'node-http.cjs'),
   },
   logLevel: LogLevel.WARNING,
 };
