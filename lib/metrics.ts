@@ -23,8 +23,9 @@ export const metrics = {
 const metricOf = new Map<string, Metric>(Object.entries(metrics));
 
 /**
- * What makes CloudWatch read a log line as a metric too, so that no second line is paid for. Nothing without
- * a namespace, which a deployment sets to the name of its stack.
+ * What makes CloudWatch read a log line as a metric too. The Powertools library would write a second line, to be
+ * paid for again, and take 11 kB and 2 ms of every cold start. Nothing without a namespace, which a deployment
+ * sets to the name of its stack.
  * @see Amazon CloudWatch user guide, "Specification: Embedded metric format"
  */
 export function asMetric(event: LogEvent, line: LogFields): LogFields {
