@@ -3,7 +3,6 @@ import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectati
 import { createLoginApp } from '../support/login-app.ts';
 import { type Answer, type Service, unique } from '../support/service.ts';
 import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
-import { storeFailure } from '../support/store-proxy.ts';
 import { hexToken } from '../support/tokens.ts';
 
 let own: ServiceWithStore;
@@ -29,7 +28,7 @@ function expectUnknownError(answer: Answer): void {
 
 /** The store fails an operation, or all of them. */
 const failStore = (failing?: string): void => {
-  own.proxy.hook = ({ operation }) => (failing && operation !== failing ? undefined : storeFailure);
+  own.proxy.hook = ({ operation }) => (failing && operation !== failing ? undefined : 'fails before');
 };
 
 describe('500 unknown error, when the store fails', () => {
