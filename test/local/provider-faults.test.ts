@@ -1,12 +1,19 @@
 import type { RequestListener } from 'node:http';
+import { createServer } from 'node:https';
 import { setInterval } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { serve } from '../../infra/local/loopback-server.ts';
+import { type LoopbackServer, listen, serve } from '../../infra/local/loopback-server.ts';
 import { type LogLine, logLine, logLines } from '../support/log-lines.ts';
 import { countLoginUserItems } from '../support/login-user-items.ts';
 import { logIn, type PreparedLogin, prepareLogin } from '../support/provider-login.ts';
-import { type ProviderStandIn, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
+import {
+  type ProviderStandIn,
+  type Scene,
+  sendJson,
+  startProviderStandIn,
+} from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
+import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 import { type Service, serviceOf } from '../support/service.ts';
 import { type RunningService, startService } from '../support/start-service.ts';
 
@@ -34,6 +41,7 @@ const faults: Record<string, Fault> = {
   'refuses the connection': { address: () => closedAddress },
   'has a name that DNS does not know': { address: () => 'https://provider.invalid' },
   'speaks no TLS': { address: () => standIn.url.replace('http:', 'https:') },
+  'shows a certificate that nobody has signed': { address: () => untrusted.url },
   'never answers': { listener: () => () => undefined },
   drips: {
     listener: () => async (_request, response) => {
@@ -47,7 +55,12 @@ const faults: Record<string, Fault> = {
   'answers 429': answering(429, 'application/json', '{"error":"slow_down"}'),
   'answers in HTML': answering(200, 'text/html', '<h1>Welcome to the hotel</h1>'),
   'answers 404 in HTML': answering(404, 'text/html', '<h1>Not Found</h1>'),
+  'answers without a body': answering(200, 'application/json', ''),
+  'answers with an empty object': answering(200, 'application/json', '{}'),
+  'answers with a list': answering(200, 'application/json', '[]'),
+  'answers with null': answering(200, 'application/json', 'null'),
   'cuts its JSON short': spoiltBody((body) => body.slice(0, -1)),
+  'sends a little more than 64 KiB': spoiltBody((body) => body + ' '.repeat(66_000)),
   'sends 10 MB': spoiltBody((body) => body + ' '.repeat(10_000_000)),
   'says another content type': spoiltBody((body) => body, 'text/html'),
   'redirects to the right answer': {
@@ -62,6 +75,9 @@ let running: RunningService;
 let service: Service;
 let standIn: ProviderStandIn;
 let closedAddress: string;
+/** Speaks TLS with a certificate of its own making. */
+let untrusted: LoopbackServer;
+let reachedUntrusted = 0;
 
 /** Makes ready for a login at which one endpoint has a fault. */
 function prepare(target: Target, fault: Fault): Promise<PreparedLogin> {
@@ -83,6 +99,12 @@ beforeAll(async () => {
   const closed = await serve(() => undefined);
   closedAddress = closed.url;
   await closed.close();
+  const secured = createServer(selfSignedCertificate(), (_request, response) => {
+    reachedUntrusted += 1;
+    sendJson(response, 200, {});
+  });
+  const { url, close } = await listen(secured, 0);
+  untrusted = { url: url.replace('http:', 'https:'), close };
   for (const [name, fault] of Object.entries(faults)) {
     const places = await Promise.all(allTargets.map((target) => prepare(target, fault)));
     const ended = await Promise.all(places.map((place) => logIn(service, place)));
@@ -94,6 +116,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await running?.stop();
   await standIn?.close();
+  await untrusted?.close();
 });
 
 /** What the log says of the provider's part in a login: its failure, and the calls that led to it. */
@@ -123,6 +146,14 @@ describe.each(allTargets)('$name', (target) => {
     expect(calls.length).toBeGreaterThan(0);
     expect(millisecondsOf(calls)).toBeLessThan(throughWithin);
     expect(people.get(login?.app.login_app_id ?? '')).toBeUndefined();
+  });
+
+  test('a certificate that nobody has signed is told from other faults, and nothing is sent', async () => {
+    const login = logins.get(`${target.name} shows a certificate that nobody has signed`);
+    const { failed } = await providersPart(login?.requestId);
+    const message = expect.stringContaining('DEPTH_ZERO_SELF_SIGNED_CERT');
+    expect(failed.failure).toMatchObject({ code: 'unreachable', message });
+    expect(reachedUntrusted).toBe(0);
   });
 
   test('a redirect is not followed', () => {
