@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { createTable, deleteTable, localDynamoDb, startDynalite } from '../../infra/local/dynamodb.ts';
-import { startFaultProxy } from '../support/fault-proxy.ts';
 import { writeEvents } from '../support/many-events.ts';
+import { startOwnTable } from '../support/own-table.ts';
+import { startStoreProxy } from '../support/store-proxy.ts';
 import { chart } from './chart.ts';
 import type { Measurement } from './measurement.ts';
 
@@ -22,19 +21,9 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 
 /** Measures what a search asks of the store and how long it takes, over more and more events. */
 async function main(): Promise<void> {
-  const dynalite = process.env.DYNAMODB_ENDPOINT ? undefined : await startDynalite();
-  const endpoint = process.env.DYNAMODB_ENDPOINT ?? dynalite?.url ?? '';
-  const proxy = await startFaultProxy(endpoint);
-  const tableName = `bench-${randomUUID()}`;
-  const dynamoDb = localDynamoDb(endpoint);
-  await createTable(dynamoDb, tableName);
-  Object.assign(process.env, {
-    TABLE_NAME: tableName,
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
-    AWS_ENDPOINT_URL_DYNAMODB: proxy.url,
-  });
+  const { url, dynamoDb, tableName, stop } = await startOwnTable();
+  const proxy = await startStoreProxy(url);
+  process.env.AWS_ENDPOINT_URL_DYNAMODB = proxy.url;
   const { createAccessRequest } = await import('../../lib/access-requests/access-request.ts');
   const { searchEvents } = await import('../../lib/access-requests/search-events.ts');
   const { access_request_id } = await createAccessRequest('ac_bench');
@@ -81,9 +70,8 @@ async function main(): Promise<void> {
   }
   writeFileSync(chartFile, chart(measurements));
   print(`\nThe chart is in ${chartFile}.`);
-  await deleteTable(dynamoDb, tableName);
   await proxy.close();
-  await dynalite?.close();
+  await stop();
 }
 
 await main();

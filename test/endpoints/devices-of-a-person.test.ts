@@ -189,6 +189,38 @@ describe('logout', () => {
   });
 });
 
+describe('whatever else ends a session ends the relations that it made', () => {
+  /** Two sessions of a person, each with a device that it related. */
+  async function twoSessions() {
+    const subject = unique('person');
+    const [phone, tablet] = [await newPerson(service, subject), await newPerson(service, subject)];
+    const [phoneId, tabletId] = [await newPhone(service, appToken), await newPhone(service, appToken)];
+    await service.relate(phoneId, phone.token);
+    await service.relate(tabletId, tablet.token);
+    await idsWhen(tablet, 2);
+    return { subject, phone, tablet, tabletId };
+  }
+
+  test.each(['logout', 'delete'])('login-users %s: those of all sessions, for good', async (verb) => {
+    const { subject, phone } = await twoSessions();
+    await service.operate('login-users', verb, { 'login-user': phone.loginUserId });
+    expect(await sendableTo(phone)).toEqual([]);
+    const again = await newPerson(service, subject);
+    expect(again.loginUserId).toBe(phone.loginUserId);
+    expect(await deviceIdsOf(service, again)).toEqual([]);
+  });
+
+  test('the reuse of a refresh token: those of its session alone', async () => {
+    const { phone, tablet, tabletId } = await twoSessions();
+    const refresh = (refresh_token: string) => service.token({ grant_type: 'refresh_token', refresh_token });
+    const { body } = await refresh(phone.refreshToken);
+    await refresh(body.refresh_token);
+    expect((await refresh(phone.refreshToken)).body.error).toBe('invalid_grant');
+    expect(await deviceIdsOf(service, tablet)).toEqual([tabletId]);
+    expect(await sendableTo(tablet)).toEqual([tabletId]);
+  });
+});
+
 describe('devices list and devices disable', () => {
   test('a disabled device is listed for sending no more, until it registers again', async () => {
     const person = await newPerson(service);

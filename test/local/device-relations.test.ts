@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { clock } from '../../lib/clock.ts';
-import { startOwnTable } from '../support/own-table.ts';
+import { type OwnTable, startOwnTable } from '../support/own-table.ts';
 
-let table: Awaited<ReturnType<typeof startOwnTable>>;
+let table: OwnTable;
 let domain: Awaited<ReturnType<typeof load>>;
 const load = async () => ({
   ...(await import('../../lib/devices/register-device.ts')),
@@ -101,4 +101,36 @@ test('a device not seen for 270 days is stale: shown to its owner, not listed fo
   await domain.registerDevice(loginApp, { platform: 'android', token: 'old' });
   expect(await sendable()).toMatchObject({ one: [recipient], everyone: [recipient] });
   expect((await domain.listDevices('lu_dave')).devices).toMatchObject([{ id, active: true }]);
+});
+
+test('the devices of a Login App spread over its pieces, each read alone, each device in one of them', async () => {
+  const loginApp = await newLoginApp();
+  const registered = await Promise.all(
+    Array.from({ length: 96 }, (_, number) =>
+      domain.registerDevice(loginApp, { platform: 'android', token: `spread ${number}` }),
+    ),
+  );
+  const readPiece = (piece: number) =>
+    domain.recipientsOfLoginApp(loginApp.login_app_id, piece, { limit: 100 });
+  const found = (await Promise.all(domain.pieces.map(readPiece))).map(({ recipients }) =>
+    recipients.map(({ device_id }) => device_id),
+  );
+  expect(found.flat().toSorted()).toEqual(registered.map(({ id }) => id).toSorted());
+  const sizes = found.map(({ length }) => length);
+  // Six are expected in each of the 16; a hash that misses four of them, or puts 24 into one, is none.
+  expect(sizes.filter((size) => size > 0).length).toBeGreaterThan(12);
+  expect(Math.max(...sizes)).toBeLessThan(24);
+});
+
+test('at the limit, five relations at once leave the 20 devices seen last', async () => {
+  const loginApp = await newLoginApp();
+  const alice = person(loginApp.login_app_id, 'lu_limit', 's_limit');
+  const ids: string[] = [];
+  for (let number = 0; number < 25; number += 1) {
+    today += 1;
+    ids.push((await domain.registerDevice(loginApp, { platform: 'android', token: `limit ${number}` })).id);
+  }
+  for (const id of ids.slice(0, 20)) await domain.relateDevice(alice, id);
+  await Promise.all(ids.slice(20).map((id) => domain.relateDevice(alice, id)));
+  expect(await idsOf('lu_limit')).toEqual(ids.slice(5).toSorted());
 });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { problemsOfEvents } from '../support/check-events.ts';
-import type { Fault, StoreCall } from '../support/fault-proxy.ts';
-import { type OwnService, startOwnService } from '../support/own-service.ts';
 import { unique } from '../support/service.ts';
+import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
+import type { Fault, StoreCall } from '../support/store-proxy.ts';
 
-let own: OwnService;
+let own: ServiceWithStore;
 beforeAll(async () => {
-  own = await startOwnService();
+  own = await startServiceWithStore();
 });
 afterAll(() => own.stop());
 beforeEach(() => {

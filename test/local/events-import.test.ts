@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { progressBar } from '../../infra/operator/progress-bar.ts';
 import { problemsOfEvents } from '../support/check-events.ts';
-import { runOperator } from '../support/operator-command.ts';
-import { type OwnService, startOwnService } from '../support/own-service.ts';
+import { operator } from '../support/operator.ts';
+import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
 
-let own: OwnService;
+let own: ServiceWithStore;
 const folder = mkdtempSync(join(tmpdir(), 'events-import-'));
 beforeAll(async () => {
-  own = await startOwnService();
+  own = await startServiceWithStore();
 });
 afterAll(async () => {
   await own.stop();
@@ -21,11 +21,12 @@ beforeEach(() => {
 });
 
 const newAccessRequest = async (): Promise<number> => (await own.service.createAccessRequest()).body.id;
+const ownOperator = (...words: string[]) => operator.at(own.running.directory)(...words, '--local');
 const importLines = async (lines: unknown[]) => {
   const file = join(folder, 'events.ndjson');
   const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)));
   writeFileSync(file, text.join('\n'));
-  const { code, stdout, stderr } = await runOperator(own.directory, 'events', 'import', file);
+  const { code, stdout, stderr } = await ownOperator('events', 'import', file);
   return { code, stderr, summary: stdout ? JSON.parse(stdout) : undefined };
 };
 const all = async (id: number) => {
@@ -139,7 +140,7 @@ describe('operator events import FILE.ndjson', () => {
     [['events', 'import'], 'events import: name a file, as in events import FILE.ndjson.'],
     [['events', 'import', '/nowhere.ndjson'], 'The file /nowhere.ndjson cannot be read.'],
   ])('%j is refused', async (words, why) => {
-    const { code, stdout, stderr } = await runOperator(own.directory, ...words);
+    const { code, stdout, stderr } = await ownOperator(...words);
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${why}\n` });
   });
 });

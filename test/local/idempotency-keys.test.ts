@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { clock } from '../../lib/clock.ts';
-import { startOwnTable } from '../support/own-table.ts';
+import { type OwnTable, startOwnTable } from '../support/own-table.ts';
 
-let table: Awaited<ReturnType<typeof startOwnTable>>;
+let table: OwnTable;
 let domain: Awaited<ReturnType<typeof load>>;
 const load = async () => ({
   ...(await import('../../lib/access-requests/access-request.ts')),

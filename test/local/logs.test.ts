@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { type Answer, basic, type Service, unique } from '../support/service.ts';
 import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
-import { storeFailure } from '../support/store-proxy.ts';
 import { hexToken } from '../support/tokens.ts';
 
 const providers = ['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'];
@@ -76,7 +75,7 @@ async function useDevices(client: LoginApp) {
       authorization: `Bearer ${appToken}`,
     }),
   );
-  own.proxy.hook = () => storeFailure;
+  own.proxy.hook = () => 'fails before';
   await keep(service.register(device, appToken));
   await keep(service.relate(id, userToken));
   await keep(service.token(form, client));
@@ -144,7 +143,7 @@ async function operateWithSecrets(login_app_id: string): Promise<void> {
     service.operate('providers', 'set', { 'login-app': login_app_id, provider: 'provider_c', settings });
   await set(settings);
   await set({ ...settings, verify_url: newSecret() }).catch(() => undefined);
-  own.proxy.hook = () => storeFailure;
+  own.proxy.hook = () => 'fails before';
   await expect(set(settings)).rejects.toThrow('The command failed');
   own.proxy.hook = () => undefined;
 }

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { problemsOfEvents } from '../support/check-events.ts';
 import { writeEvents } from '../support/many-events.ts';
-import { type OwnService, startOwnService } from '../support/own-service.ts';
+import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
 
-let own: OwnService;
+let own: ServiceWithStore;
 let small: number;
 let large: number;
 const largeSize = 2_000;
 beforeAll(async () => {
-  own = await startOwnService();
+  own = await startServiceWithStore();
   const { dynamoDb, tableName, service } = own;
   [small, large] = [
     (await service.createAccessRequest()).body.id,

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { tokenResponse } from '../support/expectations.ts';
+import { knowsSockets, listeningSockets } from '../support/listening-sockets.ts';
 import { type RunningService, startService } from '../support/start-service.ts';
 
 const run = promisify(execFile);
@@ -72,6 +73,16 @@ describe('npm start', () => {
     const another = await serve((_, response) => response.end(), Number(port));
     await another.close();
     await stop();
+  });
+
+  (knowsSockets ? test : test.skip)('everything listens on the loopback interface alone', () => {
+    const sockets = listeningSockets(running.processId);
+    const { base_url, sandbox_url } = running.demo;
+    for (const url of [base_url, sandbox_url]) {
+      const port = Number(new URL(url).port).toString(16).toUpperCase().padStart(4, '0');
+      expect(sockets).toContain(`0100007F:${port}`);
+    }
+    expect(sockets.filter((address) => !address.startsWith('0100007F:'))).toEqual([]);
   });
 
   test('.local/demo.json has exactly the documented keys', () => {

@@ -83,6 +83,30 @@ describe('token, provider_f', () => {
   });
 });
 
+describe('token, refresh_token', () => {
+  test('1 batch read, then 1 conditional write', async () => {
+    const { refresh_token } = (await service.token(await idTokenForm())).body;
+    const form = { grant_type: 'refresh_token', refresh_token };
+    proxy.forget();
+    await expectRounds(() => service.token(form), 200, [['BatchGetItem'], ['UpdateItem']]);
+    const [read, write] = proxy.calls();
+    expect(JSON.stringify(read?.body)).toContain('"ConsistentRead":true');
+    expect(write?.body).toHaveProperty('ConditionExpression', expect.stringMatching(/./));
+  });
+
+  test('of the predecessor: 1 batch read, for the same successor', async () => {
+    const { refresh_token } = (await service.token(await idTokenForm())).body;
+    const form = { grant_type: 'refresh_token', refresh_token };
+    await service.token(form);
+    await expectRounds(() => service.token(form), 200, [['BatchGetItem']]);
+  });
+
+  test('a made-up refresh token causes none', async () => {
+    const form = { grant_type: 'refresh_token', refresh_token: 'rt.made-up' };
+    await expectRounds(() => service.token(form), 400, []);
+  });
+});
+
 describe('register', () => {
   test('1 write when the Login App was read in the last 30 s, whether the device is new or not', async () => {
     const token = await service.loginAppToken();

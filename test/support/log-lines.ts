@@ -5,7 +5,7 @@ import type { RunningService } from './start-service.ts';
 export type LogLine = Record<string, unknown> & { event: string };
 
 /** Every structured line that a service has written so far. */
-const logLines = ({ output }: RunningService): LogLine[] =>
+export const logLines = ({ output }: RunningService): LogLine[] =>
   output()
     .split('\n')
     .filter((line) => line.startsWith('{') && line.endsWith('}'))

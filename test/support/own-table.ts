@@ -1,22 +1,40 @@
 import { randomUUID } from 'node:crypto';
-import { createTable, localDynamoDb, startDynalite } from '../../infra/local/dynamodb.ts';
+import { createTable, deleteTable, localDynamoDb } from '../../infra/local/dynamodb.ts';
+import { startStore } from './start-store.ts';
+
+/** A table without a service. */
+export interface OwnTable {
+  /** Its store's. */
+  url: string;
+  tableName: string;
+  dynamoDb: ReturnType<typeof localDynamoDb>;
+  stop: () => Promise<void>;
+}
 
 /**
- * A table for tests that call the domain in this process, to move its clock. The environment then names it; so the
- * domain's files must be imported afterwards.
+ * A table for code that calls the domain in this process. The environment then names it; so the domain's files
+ * must be imported afterwards.
  */
-export async function startOwnTable(): Promise<{ stop: () => Promise<void> }> {
-  const dynalite = await startDynalite();
+export async function startOwnTable(): Promise<OwnTable> {
+  const store = await startStore();
   const tableName = `test-${randomUUID()}`;
-  const client = localDynamoDb(dynalite.url);
-  await createTable(client, tableName);
-  client.destroy();
+  const dynamoDb = localDynamoDb(store.url);
+  await createTable(dynamoDb, tableName);
   Object.assign(process.env, {
     TABLE_NAME: tableName,
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: 'local',
-    AWS_ENDPOINT_URL_DYNAMODB: dynalite.url,
+    AWS_ENDPOINT_URL_DYNAMODB: store.url,
   });
-  return { stop: () => dynalite.close() };
+  return {
+    url: store.url,
+    tableName,
+    dynamoDb,
+    stop: async () => {
+      await deleteTable(dynamoDb, tableName);
+      dynamoDb.destroy();
+      await store.close();
+    },
+  };
 }

@@ -4,6 +4,7 @@ import { type Service, unique } from './service.ts';
 /** A person who has just logged in, with a Login User Token. */
 export interface Person {
   token: string;
+  refreshToken: string;
   loginUserId: string;
   subject: string;
 }
@@ -16,7 +17,7 @@ export async function newPerson(
   const { body } = await service.logIn(subject, 'provider_f', client);
   const [, payload = ''] = body.access_token.split('.');
   const { sub } = JSON.parse(Buffer.from(payload, 'base64url').toString());
-  return { token: body.access_token, loginUserId: sub, subject };
+  return { token: body.access_token, refreshToken: body.refresh_token, loginUserId: sub, subject };
 }
 
 /** Registers a new android phone; its device id. */

@@ -24,9 +24,8 @@ export async function prepareLogin(service: Service, scene: Scene, target: Targe
   return { target, app, scene, form: { provider, ...(await target.login(scene)) } };
 }
 
-/** The login, with the time it took. */
+/** The login, and the id by which the service's log names it. */
 export async function logIn(service: Service, { form, ...place }: PreparedLogin) {
-  const startedAt = performance.now();
-  const { status, body } = await service.token(form, place.app);
-  return { ...place, status, error: body.error, milliseconds: performance.now() - startedAt };
+  const { status, headers, body } = await service.token(form, place.app);
+  return { ...place, status, error: body.error, requestId: headers.get('x-request-id') };
 }

@@ -9,6 +9,8 @@ const secretFields = [
   'refresh_token',
   'authorization_code',
   'client_secret',
+  'consumer_secret',
+  'app_token_secret',
   'account_secret',
   'login_app_token',
   'token',

@@ -1,13 +1,17 @@
-import { startDynalite } from '../../infra/local/dynamodb.ts';
+import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { type Service, serviceOf } from './service.ts';
 import { type RunningService, startService } from './start-service.ts';
+import { startStore } from './start-store.ts';
 import { type StoreProxy, startStoreProxy } from './store-proxy.ts';
 
-/** A service of a test's own, with a proxy between it and its store. */
+/** A service of a test's own, whose store the test can watch, disturb and read item by item. */
 export interface ServiceWithStore {
   running: RunningService;
   service: Service;
   proxy: StoreProxy;
+  /** Past the proxy. */
+  dynamoDb: ReturnType<typeof localDynamoDb>;
+  tableName: string;
   stop(): Promise<void>;
 }
 
@@ -15,15 +19,20 @@ export async function startServiceWithStore(
   environment: Record<string, string> = {},
   options: { movableClock?: boolean } = {},
 ): Promise<ServiceWithStore> {
-  const store = await startDynalite();
+  const store = await startStore();
   const proxy = await startStoreProxy(store.url);
   const running = await startService({ ...environment, DYNAMODB_ENDPOINT: proxy.url }, options);
+  const dynamoDb = localDynamoDb(store.url);
   return {
     running,
     service: serviceOf(running.demo, running.directory),
     proxy,
+    dynamoDb,
+    tableName: running.demo.table_name,
     stop: async () => {
+      proxy.hook = () => undefined;
       await running.stop();
+      dynamoDb.destroy();
       await proxy.close();
       await store.close();
     },

@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 
 /** One call of the service to its store. */
@@ -7,7 +7,15 @@ export interface StoreCall {
   operation: string;
   /** The request, as DynamoDB's JSON. */
   body: Record<string, unknown>;
+  /** Capacity units that the store says it took; known when it has answered. */
+  units: number;
 }
+
+/**
+ * What goes wrong with a call: it fails for good without having been done, or after having been done, as when
+ * the writer dies there; or it is done and its answer is lost, which makes the SDK send it again.
+ */
+export type Fault = 'fails before' | 'fails after' | 'answer lost';
 
 /** What the proxy answers instead of the store. */
 export interface StoreAnswer {
@@ -15,10 +23,12 @@ export interface StoreAnswer {
   body: unknown;
 }
 
-/** Sees each call before the store does. May take its time, and may answer in the store's place. */
-export type StoreHook = (call: StoreCall) => Promise<StoreAnswer | undefined> | StoreAnswer | undefined;
+/** Sees each call before the store does. May take its time, let it go wrong, or answer in the store's place. */
+export type StoreHook = (
+  call: StoreCall,
+) => Promise<Fault | StoreAnswer | undefined> | Fault | StoreAnswer | undefined;
 
-/** Stands between the service and its store, counts the calls and lets a hook answer some of them. */
+/** Stands between the service and its store: counts the calls, what they cost, and lets a hook disturb them. */
 export interface StoreProxy {
   url: string;
   /** The calls since the last `forget`, in their order. */
@@ -28,17 +38,26 @@ export interface StoreProxy {
   close(): Promise<void>;
 }
 
+/** What DynamoDB answers to a request that it takes for malformed: the SDK does not try it again. */
+const failure: StoreAnswer = {
+  status: 400,
+  body: { __type: 'com.amazon.coral.validate#ValidationException', message: 'Told to fail.' },
+};
+
 export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
   let calls: StoreCall[] = [];
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const bytes = await readBody(request);
     const operation = String(request.headers['x-amz-target']).split('.')[1] ?? '';
-    const call = { operation, body: JSON.parse(bytes.toString() || '{}') };
+    const body = JSON.parse((await readBody(request)).toString() || '{}');
+    const call = { operation, body, units: 0 };
     calls.push(call);
-    const answer = await proxy.hook(call);
-    if (!answer) return forward(endpoint, request, bytes, response);
-    response.writeHead(answer.status, { 'content-type': 'application/x-amz-json-1.0' });
-    response.end(JSON.stringify(answer.body));
+    const outcome = await proxy.hook(call);
+    if (outcome === 'fails before') return send(response, failure);
+    if (typeof outcome === 'object') return send(response, outcome);
+    const answer = await forward(endpoint, request, call);
+    if (outcome === 'fails after') return send(response, failure);
+    if (outcome === 'answer lost') return void response.destroy();
+    send(response, answer);
   };
   const server = await serve((request, response) => {
     handle(request, response).catch(() => response.destroy());
@@ -54,23 +73,30 @@ export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
   return proxy;
 }
 
-/** Hands a request on as it came, so that its signature and the checksum of the answer stay right. */
-const forward = (endpoint: string, from: IncomingMessage, bytes: Buffer, to: ServerResponse) =>
-  new Promise<void>((resolve, reject) => {
-    const { method = 'POST', url = '/', headers } = from;
-    httpRequest(new URL(url, endpoint), { method, headers }, (answer) => {
-      to.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(to).on('finish', resolve).on('error', reject);
-    })
-      .on('error', reject)
-      .end(bytes);
-  });
+const measured = new Set(['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem']);
 
-/** What DynamoDB answers to a request that it takes for malformed: the SDK does not try it again. */
-export const storeFailure: StoreAnswer = {
-  status: 400,
-  body: {
-    __type: 'com.amazon.coral.validate#ValidationException',
-    message: 'The store fails, as it was told to.',
-  },
-};
+/** Has the store do a call and say what it cost. */
+async function forward(
+  endpoint: string,
+  { headers }: IncomingMessage,
+  call: StoreCall,
+): Promise<StoreAnswer> {
+  const measure = measured.has(call.operation) && { ReturnConsumedCapacity: 'TOTAL' };
+  const response = await fetch(endpoint, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': String(headers['x-amz-target']),
+      'x-amz-date': String(headers['x-amz-date']),
+      authorization: String(headers.authorization),
+    },
+    body: JSON.stringify({ ...call.body, ...measure }),
+  });
+  const body = JSON.parse((await response.text()) || '{}');
+  const consumed: { CapacityUnits: number }[] = [body.ConsumedCapacity ?? []].flat();
+  call.units = consumed.reduce((sum, { CapacityUnits }) => sum + CapacityUnits, 0);
+  return { status: response.status, body };
+}
+
+const send = (response: ServerResponse, { status, body }: StoreAnswer): void =>
+  void response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(JSON.stringify(body));

@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { gateway, type RequestLine, type RouteHandler } from '../../infra/local/gateway.ts';
+import { type LoopbackServer, serve } from '../../infra/local/loopback-server.ts';
+import { type RouteKey, routeKeys } from '../../lib/routes.ts';
+
+/** What the handlers were called with, and for which route. */
+let invoked: { key: RouteKey; event: APIGatewayProxyEventV2 }[] = [];
+const reported: RequestLine[] = [];
+let result: () => unknown;
+let server: LoopbackServer;
+
+beforeAll(async () => {
+  const recording = (key: RouteKey): RouteHandler => {
+    return async (event) => {
+      invoked.push({ key, event });
+      return result();
+    };
+  };
+  const handlers = new Map(
+    routeKeys.filter((key) => key !== 'add-review').map((key) => [key, recording(key)]),
+  );
+  server = await serve(gateway(handlers, (line) => reported.push(line)));
+});
+
+afterAll(() => server.close());
+
+beforeEach(() => {
+  invoked = [];
+  result = () => ({ statusCode: 200, headers: { 'content-type': 'application/json' }, body: '{}' });
+});
+
+const send = async (path: string, init: RequestInit = {}) => {
+  const response = await fetch(`${server.url}${path}`, init);
+  return { status: response.status, headers: response.headers, text: await response.text() };
+};
+const eventOf = async (path: string, init: RequestInit = {}) => {
+  await send(path, init);
+  const [only, ...others] = invoked;
+  if (!only || others.length > 0) throw new Error('One handler is called, once.');
+  return only;
+};
+const token = '/v2/marketing/oauth/token';
+const devices = '/v2/marketing/login/user/push_notifications/devices';
+const comments = '/v1/rbac/access_requests/7/comments';
+
+describe('a request, as payload format 2.0 hands it on', () => {
+  test('a form comes in base64', async () => {
+    const body = new URLSearchParams({ grant_type: 'client_credentials', text: 'ä +' });
+    const { key, event } = await eventOf(token, { method: 'POST', body });
+    expect({ key, isBase64Encoded: event.isBase64Encoded }).toEqual({
+      key: 'issue-token',
+      isBase64Encoded: true,
+    });
+    expect(Buffer.from(event.body ?? '', 'base64').toString()).toBe(body.toString());
+  });
+
+  test.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/problem+json',
+    'text/plain',
+  ])('a body of %s comes as text', async (type) => {
+    const init = { method: 'POST', headers: { 'content-type': type }, body: '{"a":"☃"}' };
+    const { event } = await eventOf(comments, init);
+    expect(event).toMatchObject({ body: '{"a":"☃"}', isBase64Encoded: false });
+  });
+
+  test('without a body there is none', async () => {
+    const { event } = await eventOf(token, { method: 'POST' });
+    expect(event).not.toHaveProperty('body');
+    expect(event.isBase64Encoded).toBe(false);
+  });
+
+  test('the names of headers are in lower case; repeated ones are joined by commas', async () => {
+    // fetch would join them itself.
+    const headers = { Authentication: 'Bearer x', 'X-Twice': ['one', 'two'] };
+    const sent = httpRequest(`${server.url}${devices}`, { headers });
+    const [response] = await once(sent.end(), 'response');
+    await once(response.resume(), 'end');
+    const event = invoked[0]?.event ?? { headers: {} };
+    expect(event.headers).toMatchObject({ authentication: 'Bearer x', 'x-twice': 'one,two' });
+    expect(Object.keys(event.headers)).toEqual(Object.keys(event.headers).map((name) => name.toLowerCase()));
+  });
+
+  test('repeated parameters of the query are joined by commas, decoded; the raw query stays', async () => {
+    const { event } = await eventOf('/v1/rbac/access_requests/7/events?ids=1&ids=2%2C3&actor_id=a+%26');
+    expect(event.queryStringParameters).toEqual({ ids: '1,2,3', actor_id: 'a &' });
+    expect(event.rawQueryString).toBe('ids=1&ids=2%2C3&actor_id=a+%26');
+    expect(event.routeKey).toBe('GET /v1/rbac/access_requests/{access_request_id}/events');
+  });
+
+  test('without a query and variables in its path, it has neither', async () => {
+    const { event } = await eventOf('/v2/marketing/oauth/jwks');
+    expect(event).not.toHaveProperty('queryStringParameters');
+    expect(event).not.toHaveProperty('pathParameters');
+  });
+
+  test.each([
+    ['a%20b', 'a b'],
+    ['%E2%98%83', '☃'],
+    ['%zz', '%zz'],
+  ])('a segment %s of the path is the variable %s', async (segment, access_request_id) => {
+    const { event } = await eventOf(`/v1/rbac/access_requests/${segment}/events`);
+    expect(event.pathParameters).toEqual({ access_request_id });
+    expect(event.rawPath).toBe(`/v1/rbac/access_requests/${segment}/events`);
+  });
+});
+
+describe('an answer', () => {
+  test('is what the handler returns: status, headers, body', async () => {
+    result = () => ({ statusCode: 418, headers: { 'x-a': 'b' }, body: 'short and stout' });
+    const { status, headers, text } = await send('/v2/marketing/oauth/jwks');
+    expect({ status, a: headers.get('x-a'), text }).toEqual({ status: 418, a: 'b', text: 'short and stout' });
+  });
+
+  test.each<[string, string, RequestInit, number, string]>([
+    ['where no route is', '/nowhere', {}, 404, 'Not Found'],
+    ['to another method', token, { method: 'PUT' }, 404, 'Not Found'],
+    [
+      'to more than 10 MB',
+      token,
+      { method: 'POST', body: new Uint8Array(10_485_761) },
+      413,
+      'Request Entity Too Large',
+    ],
+    [
+      'without its function',
+      '/v1/rbac/access_requests/7/reviews',
+      { method: 'POST' },
+      503,
+      'Service Unavailable',
+    ],
+  ])('%s, is one of API Gateway itself', async (_, path, init, status, message) => {
+    const answer = await send(path, init);
+    expect({ status: answer.status, text: answer.text }).toEqual({
+      status,
+      text: JSON.stringify({ message }),
+    });
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    expect(invoked).toEqual([]);
+  });
+
+  test('of a function that fails is 500, and tells nothing', async () => {
+    result = () => {
+      throw new Error('a secret');
+    };
+    const { status, text } = await send('/v2/marketing/oauth/jwks');
+    expect({ status, text }).toEqual({ status: 500, text: '{"message":"Internal Server Error"}' });
+  });
+
+  test('is reported without its query', async () => {
+    await send('/v2/marketing/oauth/jwks?secret=1');
+    expect(reported.at(-1)).toEqual({
+      method: 'GET',
+      path: '/v2/marketing/oauth/jwks',
+      status: 200,
+      milliseconds: expect.any(Number),
+    });
+  });
+});
