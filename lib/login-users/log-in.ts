@@ -2,7 +2,8 @@ import { logEvent } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
 import { Refusal } from '../refusal.ts';
-import { newSession, putSession, type Session, takeBackSession } from '../tokens/sessions.ts';
+import type { Session } from '../sessions/session.ts';
+import { newSession, putSession, takeBackSession } from '../sessions/session-lifetime.ts';
 import { loginUserIdOf, recordLogin } from './login-user.ts';
 
 /**

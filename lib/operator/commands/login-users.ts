@@ -1,7 +1,8 @@
 import { endAllRelations } from '../../devices/end-relation.ts';
 import { deleteLoginUser, readLoginUser, setBlocked } from '../../login-users/login-user.ts';
 import { Refusal } from '../../refusal.ts';
-import { endSession, readSessions } from '../../tokens/sessions.ts';
+import { endSession } from '../../sessions/end-session.ts';
+import { readSessions } from '../../sessions/session.ts';
 import type { CommandsOf } from '../operate.ts';
 
 export const loginUserCommands: CommandsOf<'login-users'> = {

@@ -1,0 +1,54 @@
+import * as v from 'valibot';
+import { epochSeconds, timestamp } from '../clock.ts';
+import { environmentSeconds } from '../environment.ts';
+import { newId } from '../secrets.ts';
+import { deleteItem, putItem, updateItem } from '../storage/items.ts';
+import { sessionKey } from '../storage/keys.ts';
+import { type Session, session } from './session.ts';
+
+/** Seconds after which a session that is not refreshed ends. @default 2592000 (30 days) */
+const idleLifetime = (): number => environmentSeconds('SESSION_IDLE_SECONDS', 30 * 86_400);
+/** Seconds after which every session ends. @default 31536000 (365 days) */
+const absoluteLifetime = (): number => environmentSeconds('SESSION_ABSOLUTE_SECONDS', 365 * 86_400);
+
+/** A session that starts now. It is not stored yet. */
+export function newSession(of: Pick<Session, 'login_user_id' | 'login_app_id' | 'client_id'>): Session {
+  const now = epochSeconds();
+  return {
+    ...of,
+    session_id: newId('s'),
+    generation: 0,
+    started_at: now,
+    expires_at: endOf(now),
+    created_at: timestamp(),
+  };
+}
+
+export const putSession = (session: Session): Promise<void> =>
+  putItem({ ...sessionKey(session.login_user_id, session.session_id), ...session });
+
+/** Takes a session back that was never handed out. */
+export const takeBackSession = (session: Session): Promise<boolean> =>
+  deleteItem(sessionKey(session.login_user_id, session.session_id));
+
+/**
+ * Moves a session on to its next generation: one conditional write, which of several at once does. A session
+ * that has ended or moved on in between stays as it is, and is returned as it is.
+ */
+export async function moveOn(current: Session): Promise<{ moved: boolean; session: Session | undefined }> {
+  const change = {
+    generation: current.generation + 1,
+    refreshed_at: epochSeconds(),
+    expires_at: endOf(current.started_at),
+  };
+  const update = await updateItem(sessionKey(current.login_user_id, current.session_id), {
+    set: change,
+    when: { generation: { is: current.generation } },
+  });
+  if (update.done) return { moved: true, session: { ...current, ...change } };
+  return { moved: false, session: update.found && v.parse(session, update.found) };
+}
+
+/** The idle or the absolute end of a session that is used now, whichever comes first, in epoch seconds. */
+const endOf = (startedAt: number): number =>
+  Math.min(epochSeconds() + idleLifetime(), startedAt + absoluteLifetime());

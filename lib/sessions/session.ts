@@ -1,0 +1,52 @@
+import * as v from 'valibot';
+import { epochSeconds } from '../clock.ts';
+import { readItem } from '../storage/items.ts';
+import { loginUserPartition, sessionKey, sessionPrefix } from '../storage/keys.ts';
+import { readPartition } from '../storage/lists.ts';
+
+/**
+ * Seconds for which the immediate predecessor of a refresh token is answered like a first time, with the
+ * same successor: a lost response, or two requests at once, costs nobody their login.
+ */
+const graceSeconds = 30;
+
+/** What one login started. */
+export const session = v.object({
+  session_id: v.string(),
+  login_user_id: v.string(),
+  login_app_id: v.string(),
+  /** The client that logged in. */
+  client_id: v.string(),
+  /** How often it has been refreshed. */
+  generation: v.number(),
+  /** Epoch seconds. */
+  started_at: v.number(),
+  /** Epoch seconds of the last refresh. */
+  refreshed_at: v.optional(v.number()),
+  /** Epoch seconds: the idle or the absolute end, whichever comes first. */
+  expires_at: v.number(),
+  created_at: v.string(),
+});
+export type Session = v.InferOutput<typeof session>;
+
+/** A session as it is stored, also one whose time is over. */
+export async function readSession(loginUserId: string, sessionId: string): Promise<Session | undefined> {
+  const item = await readItem(sessionKey(loginUserId, sessionId));
+  return item && v.parse(session, item);
+}
+
+/** All sessions of a Login User that go on. */
+export async function readSessions(loginUserId: string): Promise<Session[]> {
+  const items = await readPartition(loginUserPartition(loginUserId), sessionPrefix);
+  return items.map((item) => v.parse(session, item)).filter(isActive);
+}
+
+/** Whether a session goes on. The table deletes ended ones late, so the time is looked at too. */
+export const isActive = ({ expires_at }: Session): boolean => expires_at > epochSeconds();
+
+/** What a refresh token of a generation is to its session now. */
+export function standing(session: Session, generation: number): 'current' | 'predecessor' | 'outdated' {
+  if (generation === session.generation) return 'current';
+  const age = epochSeconds() - (session.refreshed_at ?? 0);
+  return generation === session.generation - 1 && age <= graceSeconds ? 'predecessor' : 'outdated';
+}
