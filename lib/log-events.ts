@@ -65,15 +65,15 @@ export const logEvents = {
   },
   operator_command: {
     when: 'An operator changed or read something',
-    fields: 'command, and the ids it was given',
+    fields: 'command; the ids and choices it was given, and the ids of what it made',
   },
   operator_command_refused: {
     when: 'An operator command was refused; nothing changed',
-    fields: 'command',
+    fields: 'command; the ids and choices it was given',
   },
   operator_command_failed: {
     when: 'An operator command failed',
-    fields: 'command, failure',
+    fields: 'command; the ids and choices it was given; failure',
   },
 } as const satisfies Record<string, { when: string; fields: string }>;
 

@@ -32,10 +32,11 @@ const commandHelp = (noun: string, verb: string, { summary, flags }: Command): s
 const verbRows = (noun: string, verbs: Record<string, Command>): [string, string][] =>
   Object.entries(verbs).map(([verb, { summary }]) => [`${noun} ${verb}`, summary]);
 
-const placeholder = ({ kind, of }: Flag): string =>
-  kind === 'choice'
-    ? (of ?? []).join('|')
-    : { text: 'TEXT', integer: 'NUMBER', json: 'FILE.json', lines: 'FILE.ndjson' }[kind];
+function placeholder(flag: Flag): string {
+  if (flag.kind === 'id') return flag.form;
+  if (flag.kind === 'choice') return flag.of.join('|');
+  return { number: 'NUMBER', text: 'TEXT', json: 'FILE.json', lines: 'FILE.ndjson' }[flag.kind];
+}
 
 const isLines = ({ kind }: Flag): boolean => kind === 'lines';
 

@@ -92,7 +92,7 @@ function findCommand(
 }
 
 function flagValue(name: string, flag: Flag | undefined, value: string): unknown {
-  if (flag?.kind === 'integer') return /^\d+$/.test(value) ? Number(value) : value;
+  if (flag?.kind === 'number') return /^\d+$/.test(value) ? Number(value) : value;
   if (flag?.kind !== 'json') return value;
   try {
     return JSON.parse(readFileSync(value, 'utf8'));

@@ -4,6 +4,7 @@ import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnAlias, type IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
+import { resourceOf } from './resource-of.ts';
 import { logicalIdOf, type ServiceFunction } from './service-function.ts';
 
 /** What CodeDeploy needs to move aliases on and back. */
@@ -36,8 +37,7 @@ export class LiveVersions extends Construct {
     const alias = lambda.addAlias('live', {
       ...(provisioned > 0 && { provisionedConcurrentExecutions: provisioned }),
     });
-    const { defaultChild } = alias.node;
-    if (defaultChild instanceof CfnAlias) defaultChild.overrideLogicalId(`${logicalIdOf(key)}Live`);
+    resourceOf(alias, CfnAlias).overrideLogicalId(`${logicalIdOf(key)}Live`);
     if (this.#canary) {
       const { application, role, alarm } = this.#canary;
       new LambdaDeploymentGroup(this, key, {

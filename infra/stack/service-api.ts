@@ -17,6 +17,7 @@ import { Construct } from 'constructs';
 import { type RouteKey, routes } from '../../lib/routes.ts';
 import type { Settings } from '../settings.ts';
 import { logRetention } from './log-retention.ts';
+import { resourceOf } from './resource-of.ts';
 
 /** One line per request: what tells of load and failures, and nothing of the query, the headers or the body. */
 const accessLog = JSON.stringify({
@@ -83,8 +84,7 @@ export class ServiceApi extends Construct {
 
   /** The token route calls providers and signs, so it takes less than the others. */
   #throttleTokens(added: HttpRoute[]): void {
-    const stage = this.#stage.node.defaultChild;
-    if (!(stage instanceof CfnStage)) return;
+    const stage = resourceOf(this.#stage, CfnStage);
     const { method, path } = routes['issue-token'];
     stage.routeSettings = {
       [`${method} ${path}`]: {

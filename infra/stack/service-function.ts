@@ -10,6 +10,7 @@ import { Construct } from 'constructs';
 import type { Route, SecretName } from '../../lib/routes.ts';
 import { bundling } from './bundling.ts';
 import { logRetention } from './log-retention.ts';
+import { resourceOf } from './resource-of.ts';
 import { indexArnsOf } from './service-table.ts';
 
 /** What a function is for, and all that it may touch. */
@@ -76,8 +77,7 @@ export class ServiceFunction extends Construct {
         ...environment,
       },
     });
-    const { defaultChild } = this.lambda.node;
-    if (defaultChild instanceof CfnFunction) defaultChild.overrideLogicalId(logicalIdOf(key));
+    resourceOf(this.lambda, CfnFunction).overrideLogicalId(logicalIdOf(key));
 
     for (const action of access.tableActions) {
       const resources = action === 'Query' ? [table.tableArn, ...indexArnsOf(table)] : [table.tableArn];

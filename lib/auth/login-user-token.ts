@@ -1,7 +1,7 @@
 import { note } from '../log.ts';
 import { type AuthenticatedUser, readLoginUserWithSession } from '../login-users/login-user.ts';
 import { Refusal } from '../refusal.ts';
-import { isActive } from '../tokens/session.ts';
+import { isActive } from '../sessions/session.ts';
 import { verifyLoginUserToken } from '../tokens/verify-access-token.ts';
 import { authentication, bearerToken } from './credentials.ts';
 

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import type { AuthenticatedUser } from '../login-users/login-user.ts';
 import { Refusal } from '../refusal.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
@@ -13,6 +12,14 @@ export const relationRequest = v.object(
   'The body must be a JSON object with the field device_id.',
 );
 
+/** The person whom a device is to be related to. The user is undefined when there is none. */
+interface Owner {
+  loginAppId: string;
+  loginUserId: string;
+  sessionId: string;
+  user: { login_user_id: string; blocked_at?: string | undefined } | undefined;
+}
+
 /**
  * Relates a registered device to a Login User; the last one wins. One conditional write; when the device is new to
  * the Login User, the relations that are too many for one person then end.
@@ -20,7 +27,7 @@ export const relationRequest = v.object(
  *   `unprocessable_entity` for a blocked user or a disabled device
  */
 export async function relateDevice(
-  { user, loginUserId, loginAppId, sessionId }: AuthenticatedUser,
+  { user, loginUserId, loginAppId, sessionId }: Owner,
   id: string,
 ): Promise<void> {
   if (!user) throw new Refusal('not_found', 'The Login User does not exist.');

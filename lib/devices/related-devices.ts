@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { endedAmong } from '../sessions/session.ts';
 import { readItems } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
-import { endedAmong } from '../tokens/ended-sessions.ts';
 import { type Device, device, isActive } from './device.ts';
 import { unrelate } from './relation.ts';
 

@@ -2,8 +2,8 @@ import { logEvent } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
 import { Refusal } from '../refusal.ts';
-import type { Session } from '../tokens/session.ts';
-import { newSession, putSession, removeSession } from '../tokens/sessions.ts';
+import { removeSession, type Session } from '../sessions/session.ts';
+import { newSession, putSession } from '../sessions/session-lifetime.ts';
 import { loginUserIdOf, recordLogin } from './login-user.ts';
 
 /**

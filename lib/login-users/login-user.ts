@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { Refusal } from '../refusal.ts';
+import { type Session, session } from '../sessions/session.ts';
 import { deleteItem, readItem, readItems, updateItem } from '../storage/items.ts';
 import { hashOf, loginUserKey, sessionKey } from '../storage/keys.ts';
-import { type Session, session } from '../tokens/session.ts';
 
 const loginUser = v.object({
   login_user_id: v.string(),

@@ -2,16 +2,17 @@ import { actorTypes, reviewStatuses } from '../access-requests/event.ts';
 import { platforms } from '../login-apps/platforms.ts';
 import { providerIds } from '../providers/identifiers.ts';
 import { presetNames } from '../providers/presets.ts';
+import type { IdForm } from './id-forms.ts';
 
-/** What one flag takes. */
-export interface Flag {
-  /** `lines` is a file that the command line sends line by line, in batches; it is named without a flag. */
-  kind: 'text' | 'integer' | 'choice' | 'json' | 'lines';
-  help: string;
-  /** For `choice`. */
-  of?: readonly string[];
-  optional?: true;
-}
+/**
+ * What one flag takes. `id` and `number` say which thing of ours is meant: they and choices are logged, and nothing
+ * else is. `lines` is a file that the command line sends line by line, in batches; it is named without a flag.
+ */
+export type Flag = { help: string; optional?: true } & (
+  | { kind: 'id'; form: IdForm }
+  | { kind: 'choice'; of: readonly string[] }
+  | { kind: 'number' | 'text' | 'json' | 'lines' }
+);
 
 /** One operator command. */
 export interface Command {
@@ -19,14 +20,18 @@ export interface Command {
   flags: Record<string, Flag>;
 }
 
-const loginApp = { kind: 'text', help: 'The id of the Login App (la_…)' } as const;
-const account = { kind: 'text', help: 'The id of the account (ac_…)' } as const;
-const accessRequest = { kind: 'integer', help: 'The id of the access request' } as const;
-const loginUser = { kind: 'text', help: 'The id of the Login User (lu_…), the sub of their tokens' } as const;
+const loginApp = { kind: 'id', form: 'la_…', help: 'The id of the Login App' } as const;
+const account = { kind: 'id', form: 'ac_…', help: 'The id of the account' } as const;
+const accessRequest = { kind: 'number', help: 'The id of the access request' } as const;
+const loginUser = {
+  kind: 'id',
+  form: 'lu_…',
+  help: 'The id of the Login User, the sub of their tokens',
+} as const;
 const provider = { kind: 'choice', of: providerIds, help: 'The provider' } as const;
 const platform = { kind: 'choice', of: platforms, help: 'The platform' } as const;
-const client = { kind: 'text', help: 'The client id (la_….c_…)' } as const;
-const secret = { kind: 'text', help: 'The id of the secret (sec_…)' } as const;
+const client = { kind: 'id', form: 'la_….c_…', help: 'The client id' } as const;
+const secret = { kind: 'id', form: 'sec_…', help: 'The id of the secret' } as const;
 const name = { kind: 'text', help: 'A name to know it by' } as const;
 const event = {
   'access-request': accessRequest,
@@ -56,7 +61,7 @@ export const commandTable = {
     },
     'tokens revoke': {
       summary: 'Revoke a long-lived Login App Token; it ends within 30 seconds',
-      flags: { 'login-app': loginApp, token: { kind: 'text', help: 'The id of the token (t_…)' } },
+      flags: { 'login-app': loginApp, token: { kind: 'id', form: 't_…', help: 'The id of the token' } },
     },
   },
   clients: {
@@ -154,7 +159,7 @@ export const commandTable = {
     },
     disable: {
       summary: 'Send nothing more to a device, until it registers again',
-      flags: { device: { kind: 'text', help: 'The id of the device (d_…)' } },
+      flags: { device: { kind: 'id', form: 'd_…', help: 'The id of the device' } },
     },
   },
   'login-users': {

@@ -1,12 +1,9 @@
 import type { Command, Flag } from './command-table.ts';
+import { idForms } from './id-forms.ts';
 
-type ValueOf<F extends Flag> = F['kind'] extends 'integer'
-  ? number
-  : F['kind'] extends 'json' | 'lines'
-    ? unknown
-    : F['of'] extends readonly string[]
-      ? F['of'][number]
-      : string;
+type ValueOf<F extends Flag> = F extends { of: readonly (infer Choice)[] }
+  ? Choice
+  : { id: string; text: string; number: number; choice: string; json: unknown; lines: unknown }[F['kind']];
 
 /** The values of a command's flags, by name. */
 export type FlagValues<C extends Command> = {
@@ -24,11 +21,24 @@ export function flagProblems({ flags: known }: Command, given: Record<string, un
   return [...unknown, ...wrong];
 }
 
-function problem(name: string, { kind, of, optional }: Flag, value: unknown): string | undefined {
+/** The flags of a command as the log tells them: ids and choices, and no text that an operator made up or pasted. */
+export function loggedFlags({ flags }: Command, given: Record<string, unknown>): Record<string, unknown> {
+  const logged = Object.entries(flags).flatMap(([name, { kind }]) => {
+    const field = name.replaceAll('-', '_');
+    if (kind === 'id' || kind === 'number') return [[`${field}_id`, given[name]]];
+    return kind === 'choice' ? [[field, given[name]]] : [];
+  });
+  return Object.fromEntries(logged);
+}
+
+function problem(name: string, flag: Flag, value: unknown): string | undefined {
+  const { kind, optional } = flag;
   if (value === undefined) return optional ? undefined : `--${name} is missing`;
   if (kind === 'json' || kind === 'lines') return undefined;
-  if (kind === 'integer') return Number.isSafeInteger(value) ? undefined : `--${name} must be an integer`;
+  if (kind === 'number') return Number.isSafeInteger(value) ? undefined : `--${name} must be an integer`;
   if (typeof value !== 'string') return `--${name} must be text`;
-  if (kind === 'choice' && !of?.includes(value)) return `--${name} must be one of ${of?.join(', ')}`;
+  if (kind === 'id' && !idForms[flag.form].test(value))
+    return `--${name} must be an id of the form ${flag.form}`;
+  if (kind === 'choice' && !flag.of.includes(value)) return `--${name} must be one of ${flag.of.join(', ')}`;
   return undefined;
 }

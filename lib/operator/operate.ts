@@ -12,7 +12,7 @@ import { deviceCommands } from './commands/devices.ts';
 import { clientCommands, loginAppCommands, mobileApplicationCommands } from './commands/login-apps.ts';
 import { loginUserCommands } from './commands/login-users.ts';
 import { providerCommands } from './commands/providers.ts';
-import { type FlagValues, flagProblems } from './flags.ts';
+import { type FlagValues, flagProblems, loggedFlags } from './flags.ts';
 
 type Table = typeof commandTable;
 
@@ -48,10 +48,10 @@ export async function operate({ noun, verb, flags }: OperatorCall): Promise<Oper
   if (!command || !run) return { error: 'There is no such command.' };
   const problems = flagProblems(command, flags);
   if (problems.length > 0) return { error: `${noun} ${verb}: ${problems.join('; ')}.` };
-  const told = { command: `${noun} ${verb}`, ...idsOf(flags) };
+  const told = { command: `${noun} ${verb}`, ...loggedFlags(command, flags) };
   try {
     const result = await run(flags);
-    logEvent('operator_command', told);
+    logEvent('operator_command', { ...told, ...loggedResult(result) });
     return { result };
   } catch (error) {
     if (error instanceof Refusal) {
@@ -63,24 +63,21 @@ export async function operate({ noun, verb, flags }: OperatorCall): Promise<Oper
   }
 }
 
-/** The flags that name something of ours; names, comments and settings stay out of the log. */
-const idsOf = (flags: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(flags)
-      .filter(([name]) => loggedFlags.includes(name))
-      .map(([name, value]) => [name.replaceAll('-', '_'), value]),
-  );
-const loggedFlags = [
-  'login-app',
-  'client',
-  'provider',
-  'platform',
-  'account',
-  'access-request',
-  'login-user',
-  'session',
-  'device',
-];
+/** The ids of a result, by the names that the log has for them; what it holds besides can be secret. */
+function loggedResult(result: Record<string, unknown>): Record<string, unknown> {
+  const ids = Object.entries(loggedIds).map(([name, field]) => [field, result[name]]);
+  return Object.fromEntries(ids.filter(([, id]) => id !== undefined));
+}
+const loggedIds = {
+  login_app_id: 'login_app_id',
+  client_id: 'client_id',
+  token_id: 'token_id',
+  account_id: 'account_id',
+  access_request_id: 'access_request_id',
+  id: 'event_id',
+  login_user_id: 'login_user_id',
+  device_id: 'device_id',
+};
 
 const member = <Member>(table: Record<string, Record<string, unknown>>, noun: string, verb: string) =>
   (Object.hasOwn(table, noun) && Object.hasOwn(table[noun] ?? {}, verb) ? table[noun]?.[verb] : undefined) as

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -16,11 +17,21 @@ export async function readItem(key: Key): Promise<Item | undefined> {
   return Item;
 }
 
-/** Up to 100 items in one request, strongly consistent, in the order of the keys; undefined where there is none. */
+/** How often a busy table is asked for the items of one batch. */
+const mostAttempts = 6;
+/** Milliseconds, at most, before the second attempt; twice as many before each further one. */
+const firstPause = 50;
+
+/**
+ * Up to 100 items in one request, strongly consistent, in the order of the keys; undefined where there is none.
+ * @throws Error when the table is too busy to read them all
+ */
 export async function readItems(keys: Key[]): Promise<(Item | undefined)[]> {
   const found = new Map<string, Item>();
   let missing: Item[] = keys.map((key) => ({ ...key }));
-  while (missing.length > 0) {
+  for (let attempt = 0; missing.length > 0; attempt += 1) {
+    if (attempt === mostAttempts) throw new Error('The table left items of a batch unread again and again.');
+    if (attempt > 0) await wait(Math.random() * firstPause * 2 ** (attempt - 1));
     const { Responses, UnprocessedKeys } = await documentClient.send(
       new BatchGetCommand({ RequestItems: { [tableName]: { Keys: missing, ConsistentRead: true } } }),
     );

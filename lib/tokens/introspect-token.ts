@@ -1,7 +1,7 @@
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
+import { standing } from '../sessions/session.ts';
 import { issuer } from './issuer.ts';
 import { activeSessionOf, readToken } from './presented-token.ts';
-import { standing } from './refresh-session.ts';
 
 /** What a resource server is told of a token; of one that is not active, nothing else. @see RFC 7662 section 2.2 */
 export type Introspection = { active: false } | ({ active: true } & Record<string, unknown>);

@@ -1,9 +1,9 @@
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';
+import { isActive, type Session } from '../sessions/session.ts';
 import type { AccessTokenPayload } from './access-token.ts';
 import { parameters, required } from './grants/grant.ts';
 import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
-import { isActive, type Session } from './session.ts';
 import { readAccessToken } from './verify-access-token.ts';
 
 /** A token that one of the endpoints for tokens was asked about: one of ours, or nothing. */

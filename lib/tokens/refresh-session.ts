@@ -1,17 +1,11 @@
-import { epochSeconds } from '../clock.ts';
 import { logEvent } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
+import { endSession } from '../login-users/end-session.ts';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';
 import { Refusal } from '../refusal.ts';
+import { isActive, type Session, standing } from '../sessions/session.ts';
+import { moveOn } from '../sessions/session-lifetime.ts';
 import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
-import { isActive, type Session } from './session.ts';
-import { endSession, moveOn } from './sessions.ts';
-
-/**
- * Seconds for which the immediate predecessor of a refresh token is answered like a first time, with the
- * same successor: a lost response, or two requests at once, costs nobody their login.
- */
-const graceSeconds = 30;
 
 /**
  * Moves the session of a refresh token on. An outdated token ends its session: somebody else has a copy.
@@ -52,13 +46,6 @@ async function successorOf(session: Session, content: RefreshTokenContent): Prom
       await endSession(session.login_user_id, session.session_id, 'reuse');
       throw refused('refresh_token_reused');
   }
-}
-
-/** What a refresh token of a generation is to its session now. */
-export function standing(session: Session, generation: number): 'current' | 'predecessor' | 'outdated' {
-  if (generation === session.generation) return 'current';
-  const age = epochSeconds() - (session.refreshed_at ?? 0);
-  return generation === session.generation - 1 && age <= graceSeconds ? 'predecessor' : 'outdated';
 }
 
 const refused = (reason: string): Refusal =>

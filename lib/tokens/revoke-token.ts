@@ -1,7 +1,8 @@
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
+import { endSession } from '../login-users/end-session.ts';
 import { Refusal } from '../refusal.ts';
+import { readSession } from '../sessions/session.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
-import { endSession, readSession } from './sessions.ts';
 
 /**
  * Ends the session that a refresh token or an access token belongs to, and that session alone. What is no

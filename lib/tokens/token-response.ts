@@ -1,9 +1,9 @@
 import { epochSeconds } from '../clock.ts';
 import { note } from '../log.ts';
+import type { Session } from '../sessions/session.ts';
 import { accessTokenLifetime } from './access-token.ts';
 import { issueAccessToken } from './issue-access-token.ts';
 import { writeRefreshToken } from './refresh-token.ts';
-import type { Session } from './session.ts';
 
 /** A token response. @see RFC 6749 section 5.1 */
 export interface TokenResponse {

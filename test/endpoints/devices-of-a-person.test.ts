@@ -266,8 +266,11 @@ describe('devices list and devices disable', () => {
 
   test.each([
     [{}, 'Name either a --login-user or a --login-app.'],
-    [{ 'login-user': 'lu_x', 'login-app': 'la_x' }, 'Name either a --login-user or a --login-app.'],
-    [{ 'login-app': 'la_x' }, 'There is no such Login App.'],
+    [
+      { 'login-user': `lu_${'A'.repeat(43)}`, 'login-app': `la_${'A'.repeat(22)}` },
+      'Name either a --login-user or a --login-app.',
+    ],
+    [{ 'login-app': `la_${'A'.repeat(22)}` }, 'There is no such Login App.'],
   ])('devices list %j is refused: %s', async (flags, why) => {
     await expect(service.operate('devices', 'list', flags)).rejects.toThrow(why);
   });

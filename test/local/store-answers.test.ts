@@ -64,6 +64,13 @@ describe('a batch read that the store leaves unprocessed is asked for again', ()
     expectAnswer(await service.search('?ids=1,2,3'), 200, whole);
     expect(whole.count).toBe(3);
   });
+
+  test('but not for ever: 500 after the sixth time', async () => {
+    own.proxy.hook = ({ operation, body }) => (operation === 'BatchGetItem' ? unprocessed(body) : undefined);
+    own.proxy.forget();
+    expect((await service.search('?ids=1,2,3')).status).toBe(500);
+    expect(operations().filter((operation) => operation === 'BatchGetItem')).toHaveLength(6);
+  });
 });
 
 test('a query that the store answers in parts is read to its end', async () => {

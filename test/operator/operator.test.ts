@@ -149,7 +149,7 @@ describe('npm run operator: what is refused is one line on standard error, exit 
       'create',
       '--name',
     ],
-    ['There is no such Login App.', 'clients', 'create', '--login-app', 'la_x'],
+    ['There is no such Login App.', 'clients', 'create', '--login-app', `la_${'A'.repeat(22)}`],
   ])('%s', async (line, ...words) => {
     expect(await refused(...words)).toBe(line);
   });

@@ -27,6 +27,7 @@ const event = [
   ...['--actor-id', 'x'],
 ];
 const nobody = `la_${'A'.repeat(22)}`;
+const noAccount = `ac_${'A'.repeat(22)}`;
 
 const refusals: [string[], string | RegExp][] = [
   [['nouns', 'create'], 'There is no noun nouns. See --help.'],
@@ -44,9 +45,19 @@ const refusals: [string[], string | RegExp][] = [
     ['accounts', 'create', '--name', 'a', 'b'],
     'There are words that belong to no flag; quote values that hold spaces.',
   ],
-  [['clients', 'create', '--login-app', 'la_x'], 'There is no such Login App.'],
+  [
+    ['clients', 'create', '--login-app', 'la_x'],
+    'clients create: --login-app must be an id of the form la_….',
+  ],
   [['clients', 'create', '--login-app', nobody], 'There is no such Login App.'],
-  [['clients', 'revoke', ...loginApp, '--client', 'x'], 'The Login App has no such client.'],
+  [
+    ['clients', 'revoke', ...loginApp, '--client', 'x'],
+    'clients revoke: --client must be an id of the form la_….c_….',
+  ],
+  [
+    ['clients', 'revoke', ...loginApp, '--client', `${nobody}.c_${'A'.repeat(22)}`],
+    'The Login App has no such client.',
+  ],
   [
     ['mobile-applications', 'set', ...loginApp, '--platform', 'windows'],
     'mobile-applications set: --platform must be one of ios, android.',
@@ -55,7 +66,11 @@ const refusals: [string[], string | RegExp][] = [
     ['providers', 'show', ...loginApp, '--provider', 'provider_g'],
     'providers show: --provider must be one of provider_a, provider_b, provider_c, provider_d, provider_e, provider_f.',
   ],
-  [['access-requests', 'create', '--account', 'ac_x'], 'There is no such account.'],
+  [
+    ['access-requests', 'create', '--account', 'ac_x'],
+    'access-requests create: --account must be an id of the form ac_….',
+  ],
+  [['access-requests', 'create', '--account', noAccount], 'There is no such account.'],
   [
     ['access-requests', 'grant', '--access-request', '999999999', '--account', account],
     'There is no such access request.',
@@ -64,7 +79,10 @@ const refusals: [string[], string | RegExp][] = [
     ['access-requests', 'grant', '--access-request', '1.5', '--account', account],
     'access-requests grant: --access-request must be an integer.',
   ],
-  [['access-requests', 'grant', '--access-request', '1', '--account', 'ac_x'], 'There is no such account.'],
+  [
+    ['access-requests', 'grant', '--access-request', '1', '--account', noAccount],
+    'There is no such account.',
+  ],
   [
     ['comments', 'add', '--access-request', 'x', '--actor-type', 'y'],
     'comments add: --access-request must be an integer; --actor-type must be one of login_user, custom; --actor-id is missing; --comment is missing.',
@@ -90,7 +108,11 @@ const refusals: [string[], string | RegExp][] = [
     ['reviews', 'add', ...event, '--status', 'maybe'],
     'reviews add: --status must be one of approved, rejected.',
   ],
-  [['login-users', 'block', '--login-user', 'lu_x'], 'There is no such Login User.'],
+  [
+    ['login-users', 'block', '--login-user', 'lu_x'],
+    'login-users block: --login-user must be an id of the form lu_….',
+  ],
+  [['login-users', 'block', '--login-user', `lu_${'A'.repeat(43)}`], 'There is no such Login User.'],
 ];
 
 describe('an operator command that is refused tells why, and changes nothing', () => {

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { deviceId } from '../../devices/device.ts';
 import {
   disableDevice,
   pieces,
@@ -30,9 +29,7 @@ export const deviceCommands: CommandsOf<'devices'> = {
     throw new Refusal('invalid_request', 'Name either a --login-user or a --login-app.');
   },
   disable: async ({ device }) => {
-    if (!v.is(deviceId, device) || !(await disableDevice(device))) {
-      throw new Refusal('not_found', 'There is no such device.');
-    }
+    if (!(await disableDevice(device))) throw new Refusal('not_found', 'There is no such device.');
     return { device_id: device, disabled: true };
   },
 };

@@ -1,8 +1,8 @@
 import { endAllRelations } from '../../devices/end-relation.ts';
+import { endSession } from '../../login-users/end-session.ts';
 import { deleteLoginUser, readLoginUser, setBlocked } from '../../login-users/login-user.ts';
 import { Refusal } from '../../refusal.ts';
-import { isActive, type Session } from '../../tokens/session.ts';
-import { endSession, readSessions, removeSession } from '../../tokens/sessions.ts';
+import { isActive, readSessions, removeSession, type Session } from '../../sessions/session.ts';
 import type { CommandsOf } from '../operate.ts';
 
 export const loginUserCommands: CommandsOf<'login-users'> = {

@@ -1,12 +1,9 @@
 import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../clock.ts';
-import { endRelationsOfSession } from '../devices/end-relation.ts';
 import { environmentSeconds } from '../environment.ts';
-import { logEvent } from '../log.ts';
 import { newId } from '../secrets.ts';
-import { deleteItem, putItem, readItem, updateItem } from '../storage/items.ts';
-import { loginUserPartition, sessionKey, sessionPrefix } from '../storage/keys.ts';
-import { readPartition } from '../storage/lists.ts';
+import { putItem, updateItem } from '../storage/items.ts';
+import { sessionKey } from '../storage/keys.ts';
 import { type Session, session } from './session.ts';
 
 /** Seconds after which a session that is not refreshed ends. @default 2592000 (30 days) */
@@ -29,39 +26,6 @@ export function newSession(of: Pick<Session, 'login_user_id' | 'login_app_id' | 
 
 export const putSession = (session: Session): Promise<void> =>
   putItem({ ...sessionKey(session.login_user_id, session.session_id), ...session });
-
-/** A session as it is stored, also one whose time is over. */
-export async function readSession(loginUserId: string, sessionId: string): Promise<Session | undefined> {
-  const item = await readItem(sessionKey(loginUserId, sessionId));
-  return item && v.parse(session, item);
-}
-
-/** All sessions of a Login User that are stored, also ended ones. */
-export async function readSessions(loginUserId: string): Promise<Session[]> {
-  const items = await readPartition(loginUserPartition(loginUserId), sessionPrefix);
-  return items.map((item) => v.parse(session, item));
-}
-
-/**
- * Ends a session: no token of it counts from now on, and the devices that it related are nobody's, so that
- * whoever uses the phone next gets nothing of this person. Repeated after a failure, it does what was left.
- */
-export async function endSession(
-  loginUserId: string,
-  sessionId: string,
-  by: 'reuse' | 'client' | 'operator',
-): Promise<void> {
-  const { done } = await updateItem(sessionKey(loginUserId, sessionId), {
-    set: { ended_at: timestamp(), expires_at: epochSeconds() + absoluteLifetime() },
-    when: { pk: { exists: true }, ended_at: { exists: false } },
-  });
-  if (done) logEvent('session_ended', { login_user_id: loginUserId, session_id: sessionId, by });
-  await endRelationsOfSession(loginUserId, sessionId);
-}
-
-/** Takes a session away without a trace: one that was never handed out, or whose Login User is deleted. */
-export const removeSession = (loginUserId: string, sessionId: string): Promise<boolean> =>
-  deleteItem(sessionKey(loginUserId, sessionId));
 
 /**
  * Moves a session on to its next generation: one conditional write, which of several at once does. A session

@@ -1,0 +1,15 @@
+/**
+ * What the ids that commands take look like: `…` stands for 128 random bits or, of Login Users and devices, for a hash.
+ * Nothing that is secret has such a form.
+ */
+export const idForms = {
+  'la_…': /^la_[\w-]{22}$/,
+  'la_….c_…': /^la_[\w-]{22}\.c_[\w-]{22}$/,
+  't_…': /^t_[\w-]{22}$/,
+  'ac_…': /^ac_[\w-]{22}$/,
+  'sec_…': /^sec_[\w-]{22}$/,
+  'lu_…': /^lu_[\w-]{43}$/,
+  'd_…': /^d_[\w-]{43}$/,
+} as const;
+
+export type IdForm = keyof typeof idForms;

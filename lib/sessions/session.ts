@@ -1,0 +1,69 @@
+import * as v from 'valibot';
+import { epochSeconds } from '../clock.ts';
+import { deleteItem, readItem, readItems } from '../storage/items.ts';
+import { loginUserPartition, sessionKey, sessionPrefix } from '../storage/keys.ts';
+import { readPartition } from '../storage/lists.ts';
+
+/**
+ * Seconds for which the immediate predecessor of a refresh token is answered like a first time, with the
+ * same successor: a lost response, or two requests at once, costs nobody their login.
+ */
+const graceSeconds = 30;
+
+/** What one login started. */
+export const session = v.object({
+  session_id: v.string(),
+  login_user_id: v.string(),
+  login_app_id: v.string(),
+  /** The client that logged in. */
+  client_id: v.string(),
+  /** How often it has been refreshed. */
+  generation: v.number(),
+  /** Epoch seconds. */
+  started_at: v.number(),
+  /** Epoch seconds of the last refresh. */
+  refreshed_at: v.optional(v.number()),
+  /** Epoch seconds: the idle or the absolute end, whichever comes first. */
+  expires_at: v.number(),
+  created_at: v.string(),
+  /** Set when it was ended on purpose. The item stays as long as a device could still name it. */
+  ended_at: v.optional(v.string()),
+});
+export type Session = v.InferOutput<typeof session>;
+
+/** A session as it is stored, also one whose time is over. */
+export async function readSession(loginUserId: string, sessionId: string): Promise<Session | undefined> {
+  const item = await readItem(sessionKey(loginUserId, sessionId));
+  return item && v.parse(session, item);
+}
+
+/** All sessions of a Login User that are stored, also ended ones. */
+export async function readSessions(loginUserId: string): Promise<Session[]> {
+  const items = await readPartition(loginUserPartition(loginUserId), sessionPrefix);
+  return items.map((item) => v.parse(session, item));
+}
+
+/** Those of some sessions that were ended on purpose, by one request. */
+export async function endedAmong(loginUserId: string, sessionIds: string[]): Promise<Set<string>> {
+  const keys = [...new Set(sessionIds)].map((id) => sessionKey(loginUserId, id));
+  const items = keys.length > 0 ? await readItems(keys) : [];
+  const sessions = items.filter((item) => item !== undefined).map((item) => v.parse(session, item));
+  return new Set(
+    sessions.filter(({ ended_at }) => ended_at !== undefined).map(({ session_id }) => session_id),
+  );
+}
+
+/** Takes a session away without a trace: one that was never handed out, or whose Login User is deleted. */
+export const removeSession = (loginUserId: string, sessionId: string): Promise<boolean> =>
+  deleteItem(sessionKey(loginUserId, sessionId));
+
+/** Whether a session goes on. The table deletes ended ones late, so the time is looked at too. */
+export const isActive = ({ ended_at, expires_at }: Session): boolean =>
+  ended_at === undefined && expires_at > epochSeconds();
+
+/** What a refresh token of a generation is to its session now. */
+export function standing(session: Session, generation: number): 'current' | 'predecessor' | 'outdated' {
+  if (generation === session.generation) return 'current';
+  const age = epochSeconds() - (session.refreshed_at ?? 0);
+  return generation === session.generation - 1 && age <= graceSeconds ? 'predecessor' : 'outdated';
+}
