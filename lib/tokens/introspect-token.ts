@@ -30,7 +30,7 @@ export async function introspectToken(
   return {
     active: true,
     token_type: 'refresh_token',
-    iss: issuer(),
+    iss: issuer,
     aud: session.login_app_id,
     sub: session.login_user_id,
     sid: session.session_id,

@@ -1,7 +1,8 @@
 import { SignJWT } from 'jose';
 import { epochSeconds } from '../clock.ts';
 import { newId } from '../secrets.ts';
-import { type AccessTokenClaims, accessTokenLifetime, type TokenUse } from './access-token.ts';
+import type { AccessTokenClaims, TokenUse } from './access-token.ts';
+import { accessTokenLifetime } from './access-token-lifetime.ts';
 import { issuer } from './issuer.ts';
 import { currentSigningKey } from './signing-key.ts';
 
@@ -14,9 +15,9 @@ export async function issueAccessToken<Use extends TokenUse>(claims: NewClaims<U
   const issuedAt = epochSeconds();
   return new SignJWT({ ...claims })
     .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid })
-    .setIssuer(issuer())
+    .setIssuer(issuer)
     .setJti(newId('at'))
     .setIssuedAt(issuedAt)
-    .setExpirationTime(issuedAt + accessTokenLifetime())
+    .setExpirationTime(issuedAt + accessTokenLifetime)
     .sign(key);
 }

@@ -3,10 +3,17 @@ import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
 import { logEvent } from '../log.ts';
 import { makeCurrent, putPendingSecret, readPendingSecret, readSecret } from '../storage/secrets.ts';
-import { accessTokenLifetime } from './access-token.ts';
-import { type KeySet, keySet, newKeySet, newSigningKey, publicJwk, publishedKeysOf } from './key-set.ts';
+import { accessTokenLifetime } from './access-token-lifetime.ts';
+import {
+  type KeySet,
+  keySet,
+  newKeySet,
+  newSigningKey,
+  publicJwk,
+  publishedKeysOf,
+  signingKeyFreshFor,
+} from './key-set.ts';
 import { publishKeys, readPublishedKeys } from './public-keys.ts';
-import { signingKeyFreshFor } from './signing-key.ts';
 
 /** What Secrets Manager calls a rotation function with, four times per rotation. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
 export const rotationStep = v.object({
@@ -56,7 +63,7 @@ const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>>
 async function keySetAfter(current: KeySet | undefined): Promise<KeySet> {
   if (!current) return newKeySet();
   const now = epochSeconds();
-  const keep_until = now + signingKeyFreshFor / 1000 + accessTokenLifetime();
+  const keep_until = now + signingKeyFreshFor / 1000 + accessTokenLifetime;
   return {
     next: await newSigningKey(),
     current: current.next,

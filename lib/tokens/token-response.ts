@@ -1,6 +1,6 @@
 import { note } from '../log.ts';
 import type { Session } from '../sessions/session.ts';
-import { accessTokenLifetime } from './access-token.ts';
+import { accessTokenLifetime } from './access-token-lifetime.ts';
 import { issueAccessToken } from './issue-access-token.ts';
 import { writeRefreshToken } from './refresh-token.ts';
 
@@ -30,7 +30,7 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
       generation: session.generation,
     }),
   ]);
-  return { access_token, token_type: 'bearer', expires_in: accessTokenLifetime(), refresh_token };
+  return { access_token, token_type: 'bearer', expires_in: accessTokenLifetime, refresh_token };
 }
 
 /** The Login App Token of a client. It has no refresh token: the client can ask again. @see RFC 6749 section 4.4.3 */
@@ -41,5 +41,5 @@ export async function loginAppTokenOf(loginAppId: string, clientId: string): Pro
     sub: clientId,
     client_id: clientId,
   });
-  return { access_token, token_type: 'bearer', expires_in: accessTokenLifetime() };
+  return { access_token, token_type: 'bearer', expires_in: accessTokenLifetime };
 }
