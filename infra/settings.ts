@@ -74,6 +74,13 @@ export function readSettings(context: Record<string, unknown>): Settings {
   return consistent(result.output);
 }
 
+/** The lifetimes of tokens and sessions, as the functions are told of them. */
+export const lifetimeVariables = (settings: Settings): Record<string, string> => ({
+  ACCESS_TOKEN_SECONDS: String(settings.accessTokenSeconds),
+  SESSION_IDLE_SECONDS: String(settings.sessionIdleSeconds),
+  SESSION_ABSOLUTE_SECONDS: String(settings.sessionAbsoluteSeconds),
+});
+
 /** Says what is wrong with a setting, in one line that never holds its value. */
 export class SettingsError extends Error {
   constructor(name: string, message: string) {

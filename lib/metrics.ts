@@ -1,4 +1,5 @@
 import { clock } from './clock.ts';
+import { optionalEnvironment } from './environment.ts';
 import type { LogEvent, LogFields } from './log-events.ts';
 
 interface Metric {
@@ -30,7 +31,7 @@ const metricOf = new Map<string, Metric>(Object.entries(metrics));
  */
 export function asMetric(event: LogEvent, line: LogFields): LogFields {
   const metric = metricOf.get(event);
-  const Namespace = process.env.METRICS_NAMESPACE;
+  const Namespace = optionalEnvironment('METRICS_NAMESPACE');
   if (!metric || !Namespace) return {};
   const { name, value, by } = metric;
   return {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { lifetimeVariables, readSettings } from '../settings.ts';
 import { bundledFunctions } from './bundled-functions.ts';
 
 /** How often each is measured; the median counts. */
@@ -30,6 +31,7 @@ const environment = {
   AWS_SECRET_ACCESS_KEY: 'x',
   TABLE_NAME: 'x',
   ISSUER: 'https://x.example',
+  ...lifetimeVariables(readSettings({})),
   SIGNING_KEYS_SECRET_ID: 'x',
   SERVICE_SECRET_ID: 'x',
 };

@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import type { Demo } from '../local/demo.ts';
 import type { Cost, Meter } from './measure.ts';
 import { assumptions } from './prices.ts';
@@ -38,23 +39,22 @@ export async function measureRequests(meter: Meter, demo: Demo): Promise<Measure
       headers: { authorization: basic(account.account_id, account.account_secret) },
     });
   const logIn = async (provider: string, subject: string, client = login_app) => {
-    const credentials = `${sandbox_url}/${provider}/credentials?subject=${subject}&client=${client.client_id}`;
-    const { authorization_code: _, ...form } = await json(fetch(credentials));
+    const url = `${sandbox_url}/${provider}/credentials?subject=${subject}`;
+    const { authorization_code: _, ...form } = await read(credentials, fetch(url));
     return () => token({ grant_type: 'provider_credentials', provider, ...form }, client);
   };
   const registration = (app: string, push: string) => () =>
     post('/v2/marketing/push_notifications/devices', app, { device: { platform: 'android', token: push } });
 
   // The issuer's keys are known to a warm function, and so is the Login App.
-  const first = await json((await logIn('provider_f', 'first'))());
-  const appToken = (await json(token({ grant_type: 'client_credentials' }))).access_token ?? '';
-  const { id } = await json(registration(appToken, 'first-phone')());
+  const { access_token, refresh_token } = await read(tokens, (await logIn('provider_f', 'first'))());
+  const app = await read(tokens, token({ grant_type: 'client_credentials' }));
+  const { id } = await read(device, registration(app.access_token, 'first-phone')());
   const measured = async (name: string, action: () => Promise<Response>, waiting = 0) => ({
     name,
     cost: await meter.measure(action),
     waiting,
   });
-  const refresh_token = first.refresh_token ?? '';
   return {
     login: await measured('Login, id token', await logIn('provider_f', 'alice')),
     unread: await measured(
@@ -67,9 +67,9 @@ export async function measureRequests(meter: Meter, demo: Demo): Promise<Measure
       assumptions.providerMilliseconds,
     ),
     refresh: await measured('Refresh', () => token({ grant_type: 'refresh_token', refresh_token })),
-    registration: await measured('Registration of a device', registration(appToken, 'another-phone')),
+    registration: await measured('Registration of a device', registration(app.access_token, 'another-phone')),
     relation: await measured('Relation of a device', () =>
-      post('/v2/marketing/login/user/push_notifications/devices', first.access_token ?? '', {
+      post('/v2/marketing/login/user/push_notifications/devices', access_token, {
         device_id: id,
       }),
     ),
@@ -78,5 +78,11 @@ export async function measureRequests(meter: Meter, demo: Demo): Promise<Measure
   };
 }
 
-const json = async (response: Promise<Response>): Promise<Record<string, string>> =>
-  (await response).json() as Promise<Record<string, string>>;
+const credentials = v.record(v.string(), v.string());
+const tokens = v.object({ access_token: v.string(), refresh_token: v.optional(v.string(), '') });
+const device = v.object({ id: v.string() });
+
+const read = async <Schema extends v.GenericSchema>(
+  schema: Schema,
+  response: Promise<Response>,
+): Promise<v.InferOutput<Schema>> => v.parse(schema, await (await response).json());

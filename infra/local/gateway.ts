@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import * as v from 'valibot';
 import { type RouteKey, routeKeys, routes } from '../../lib/routes.ts';
 import { readBody } from './loopback-server.ts';
 
@@ -14,6 +15,13 @@ export interface RequestLine {
   status: number;
   milliseconds: number;
 }
+
+/** What the handlers return, of all that API Gateway would take. */
+const handlerResult = v.object({
+  statusCode: v.number(),
+  headers: v.record(v.string(), v.string()),
+  body: v.optional(v.string(), ''),
+});
 
 /** The largest body that API Gateway takes, in bytes. */
 const mostBodyBytes = 10 * 1024 * 1024;
@@ -59,7 +67,7 @@ async function answer(
     const handler = handlers.get(key);
     if (!handler) return sendMessage(response, 503, 'Service Unavailable');
     const result = await handler(event, contextOf(event.requestContext.requestId));
-    return send(response, result as APIGatewayProxyStructuredResultV2);
+    return send(response, v.parse(handlerResult, result));
   }
   return sendMessage(response, 404, 'Not Found');
 }
@@ -126,9 +134,11 @@ const contextOf = (requestId: string) => ({
 const isTextType = (contentType = 'application/json'): boolean =>
   /^(text\/.*|application\/(json|xml|javascript)|application\/.*\+(json|xml)) *(;|$)/i.test(contentType);
 
-function send(response: ServerResponse, result: APIGatewayProxyStructuredResultV2): void {
-  const { statusCode = 200, headers = {}, body = '' } = result;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, String(value));
+function send(
+  response: ServerResponse,
+  { statusCode, headers, body }: v.InferOutput<typeof handlerResult>,
+): void {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.writeHead(statusCode).end(body);
 }
 

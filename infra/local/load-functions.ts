@@ -1,4 +1,5 @@
 import { type RouteKey, routeKeys } from '../../lib/routes.ts';
+import { lifetimeVariables, readSettings } from '../settings.ts';
 import type { InvocableFunction } from './aws.ts';
 import type { RouteHandler } from './gateway.ts';
 
@@ -15,9 +16,11 @@ export interface FunctionSurroundings {
 /** The names of the secrets, which a deployment makes up. */
 export const secretIds = { signingKeys: 'signing-keys', service: 'service-secret' } as const;
 
-/** Sets the environment, as Lambda does. The functions read it when they load, so they are loaded after this. */
+/** Sets the environment, as Lambda does; lifetimes that are set already stay. The functions read it when they load, so they are loaded after this. */
 export function setEnvironment(surroundings: FunctionSurroundings): void {
   Object.assign(process.env, {
+    ...lifetimeVariables(readSettings({})),
+    ...process.env,
     TABLE_NAME: surroundings.tableName,
     ISSUER: surroundings.issuer,
     SIGNING_KEYS_SECRET_ID: secretIds.signingKeys,

@@ -1,4 +1,5 @@
-import type { OperatorAnswer, OperatorCall } from '../../lib/operator/command-table.ts';
+import * as v from 'valibot';
+import { type OperatorCall, operatorAnswer } from '../../lib/operator/operator-call.ts';
 import { type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 
 /** Has the operator function carry out a command. @throws Error saying why nothing was changed */
@@ -9,7 +10,7 @@ export async function callOperator(
   flags: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
   const call: OperatorCall = { noun, verb, flags };
-  const answer = (await invokeFunction(target, call)) as OperatorAnswer;
+  const answer = v.parse(operatorAnswer, await invokeFunction(target, call));
   if ('error' in answer) throw new Error(answer.error);
   return answer.result;
 }

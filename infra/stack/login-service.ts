@@ -1,6 +1,6 @@
 import { type App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { routeKeys, routes } from '../../lib/routes.ts';
-import type { Settings } from '../settings.ts';
+import { lifetimeVariables, type Settings } from '../settings.ts';
 import { functionsWithoutRoute } from './functions-without-route.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
@@ -60,8 +60,6 @@ export class LoginService extends Stack {
 const environmentOf = (settings: Settings, issuer: string): Record<string, string> => ({
   ISSUER: issuer,
   METRICS_NAMESPACE: settings.stack,
-  ACCESS_TOKEN_SECONDS: String(settings.accessTokenSeconds),
-  SESSION_IDLE_SECONDS: String(settings.sessionIdleSeconds),
-  SESSION_ABSOLUTE_SECONDS: String(settings.sessionAbsoluteSeconds),
+  ...lifetimeVariables(settings),
   ...(settings.loopbackProviders && { LOOPBACK_PROVIDERS: 'allowed' }),
 });

@@ -173,13 +173,3 @@ export const commandTable = {
     },
   },
 } as const satisfies Record<string, Record<string, Command>>;
-
-/** What the operator function is invoked with. */
-export interface OperatorCall {
-  noun: string;
-  verb: string;
-  flags: Record<string, unknown>;
-}
-
-/** What it answers: one JSON object, or why nothing was changed. */
-export type OperatorAnswer = { result: Record<string, unknown> } | { error: string };

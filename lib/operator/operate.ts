@@ -1,6 +1,6 @@
 import { logEvent, logFailure } from '../log.ts';
 import { Refusal } from '../refusal.ts';
-import { type Command, commandTable, type OperatorAnswer, type OperatorCall } from './command-table.ts';
+import { type Command, commandTable } from './command-table.ts';
 import {
   accessRequestCommands,
   commentCommands,
@@ -13,6 +13,7 @@ import { clientCommands, loginAppCommands, mobileApplicationCommands } from './c
 import { loginUserCommands } from './commands/login-users.ts';
 import { providerCommands } from './commands/providers.ts';
 import { type FlagValues, flagProblems, loggedFlags } from './flags.ts';
+import type { OperatorAnswer, OperatorCall } from './operator-call.ts';
 
 type Table = typeof commandTable;
 
@@ -23,7 +24,7 @@ export type CommandsOf<Noun extends keyof Table> = {
     : never;
 };
 
-const commands: { [Noun in keyof Table]: CommandsOf<Noun> } = {
+const commands = {
   accounts: accountCommands,
   'login-apps': loginAppCommands,
   clients: clientCommands,
@@ -35,22 +36,27 @@ const commands: { [Noun in keyof Table]: CommandsOf<Noun> } = {
   events: eventCommands,
   devices: deviceCommands,
   'login-users': loginUserCommands,
-};
+} satisfies { [Noun in keyof Table]: CommandsOf<Noun> };
+
+/**
+ * A command, by a name that only the call tells. `flagProblems` makes sure that the flags are those it takes; to the
+ * compiler any flags may be, which it allows of methods.
+ */
+type Carry = { out(flags: Record<string, unknown>): Promise<Record<string, unknown>> }['out'];
+
+const commandOf: Record<string, Record<string, Command>> = commandTable;
+const carryOf: Record<string, Record<string, Carry>> = commands;
 
 /** Carries out one operator command. */
 export async function operate({ noun, verb, flags }: OperatorCall): Promise<OperatorAnswer> {
-  const command = member<Command>(commandTable, noun, verb);
-  const run = member<(flags: Record<string, unknown>) => Promise<Record<string, unknown>>>(
-    commands,
-    noun,
-    verb,
-  );
-  if (!command || !run) return { error: 'There is no such command.' };
+  const command = member(commandOf, noun, verb);
+  const carryOut = member(carryOf, noun, verb);
+  if (!command || !carryOut) return { error: 'There is no such command.' };
   const problems = flagProblems(command, flags);
   if (problems.length > 0) return { error: `${noun} ${verb}: ${problems.join('; ')}.` };
   const told = { command: `${noun} ${verb}`, ...loggedFlags(command, flags) };
   try {
-    const result = await run(flags);
+    const result = await carryOut(flags);
     logEvent('operator_command', { ...told, ...loggedResult(result) });
     return { result };
   } catch (error) {
@@ -79,7 +85,12 @@ const loggedIds = {
   device_id: 'device_id',
 };
 
-const member = <Member>(table: Record<string, Record<string, unknown>>, noun: string, verb: string) =>
-  (Object.hasOwn(table, noun) && Object.hasOwn(table[noun] ?? {}, verb) ? table[noun]?.[verb] : undefined) as
-    | Member
-    | undefined;
+/** An entry of a table of tables, and nothing that their prototype has. */
+function member<Entry>(
+  table: Record<string, Record<string, Entry>>,
+  noun: string,
+  verb: string,
+): Entry | undefined {
+  const entries = Object.hasOwn(table, noun) ? table[noun] : undefined;
+  return entries && Object.hasOwn(entries, verb) ? entries[verb] : undefined;
+}

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { optionalEnvironment } from '../environment.ts';
 import type { ProviderFamily } from './identifiers.ts';
 
 const text = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
@@ -121,5 +122,5 @@ function isCallable(address: string): boolean {
   if (!url || url.username || url.password || url.hash) return false;
   if (url.protocol === 'https:') return true;
   const isLoopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/.test(url.hostname);
-  return url.protocol === 'http:' && isLoopback && process.env.LOOPBACK_PROVIDERS === 'allowed';
+  return url.protocol === 'http:' && isLoopback && optionalEnvironment('LOOPBACK_PROVIDERS') === 'allowed';
 }

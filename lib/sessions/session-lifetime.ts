@@ -6,10 +6,10 @@ import { putItem, updateItem } from '../storage/items.ts';
 import { sessionKey } from '../storage/keys.ts';
 import { type Session, session } from './session.ts';
 
-/** Seconds after which a session that is not refreshed ends. @default 2592000 (30 days) */
-const idleLifetime = (): number => environmentSeconds('SESSION_IDLE_SECONDS', 30 * 86_400);
-/** Seconds after which every session ends. @default 31536000 (365 days) */
-const absoluteLifetime = (): number => environmentSeconds('SESSION_ABSOLUTE_SECONDS', 365 * 86_400);
+/** Seconds after which a session that is not refreshed ends. */
+const idleLifetime = environmentSeconds('SESSION_IDLE_SECONDS');
+/** Seconds after which every session ends. */
+const absoluteLifetime = environmentSeconds('SESSION_ABSOLUTE_SECONDS');
 
 /** A session that starts now. It is not stored yet. */
 export function newSession(of: Pick<Session, 'login_user_id' | 'login_app_id' | 'client_id'>): Session {
@@ -47,4 +47,4 @@ export async function moveOn(current: Session): Promise<{ moved: boolean; sessio
 
 /** The idle or the absolute end of a session that is used now, whichever comes first, in epoch seconds. */
 const endOf = (startedAt: number): number =>
-  Math.min(epochSeconds() + idleLifetime(), startedAt + absoluteLifetime());
+  Math.min(epochSeconds() + idleLifetime, startedAt + absoluteLifetime);

@@ -1,8 +1,4 @@
 import * as v from 'valibot';
-import { environmentSeconds } from '../environment.ts';
-
-/** Seconds that an access token is valid. @default 3600 */
-export const accessTokenLifetime = (): number => environmentSeconds('ACCESS_TOKEN_SECONDS', 3600);
 
 const sharedClaims = {
   iss: v.string(),

@@ -21,7 +21,7 @@ export async function introspectToken(
       active: true,
       token_type: 'bearer',
       token_use: 'login_app',
-      iss: issuer(),
+      iss: issuer,
       aud: loginApp.login_app_id,
     };
   }
@@ -40,7 +40,7 @@ export async function introspectToken(
   return {
     active: true,
     token_type: 'refresh_token',
-    iss: issuer(),
+    iss: issuer,
     aud: session.login_app_id,
     sub: session.login_user_id,
     sid: session.session_id,

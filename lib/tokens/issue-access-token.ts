@@ -1,7 +1,8 @@
 import { SignJWT } from 'jose';
 import { epochSeconds } from '../clock.ts';
 import { newId } from '../secrets.ts';
-import { type AccessTokenClaims, accessTokenLifetime, type TokenUse } from './access-token.ts';
+import type { AccessTokenClaims, TokenUse } from './access-token.ts';
+import { accessTokenLifetime } from './access-token-lifetime.ts';
 import { issuer } from './issuer.ts';
 import { currentSigningKey } from './signing-key.ts';
 
@@ -15,13 +16,13 @@ type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti
  */
 export async function issueAccessToken<Use extends TokenUse>(
   claims: NewClaims<Use>,
-  lifetime = accessTokenLifetime(),
+  lifetime = accessTokenLifetime,
 ): Promise<string> {
   const { kid, key } = await currentSigningKey();
   const issuedAt = epochSeconds();
   return new SignJWT({ ...claims })
     .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid })
-    .setIssuer(issuer())
+    .setIssuer(issuer)
     .setJti(newId('at'))
     .setIssuedAt(issuedAt)
     .setExpirationTime(issuedAt + lifetime)

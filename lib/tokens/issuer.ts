@@ -1,4 +1,4 @@
 import { environment } from '../environment.ts';
 
 /** The service's own base address, which is the `iss` of its tokens. */
-export const issuer = (): string => environment('ISSUER');
+export const issuer = environment('ISSUER');

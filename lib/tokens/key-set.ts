@@ -2,6 +2,9 @@ import { exportJWK, generateKeyPair } from 'jose';
 import * as v from 'valibot';
 import { newId } from '../secrets.ts';
 
+/** Milliseconds for which a warm function signs with the key it has read. */
+export const signingKeyFreshFor = 5 * 60_000;
+
 /** An ES256 public key as a JWK. @see RFC 7517, RFC 7518 section 6.2 */
 export const publicJwk = v.object({
   kid: v.string(),

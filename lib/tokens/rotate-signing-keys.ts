@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
 import { logEvent } from '../log.ts';
 import { makeCurrent, putPendingSecret, readPendingSecret, readSecret } from '../storage/secrets.ts';
-import { accessTokenLifetime } from './access-token.ts';
+import { accessTokenLifetime } from './access-token-lifetime.ts';
 import {
   type KeySet,
   keySet,
@@ -12,10 +12,10 @@ import {
   type PublicJwk,
   type PublishedKey,
   publicJwk,
+  signingKeyFreshFor,
   signingKeysOf,
 } from './key-set.ts';
 import { publishKeys, readPublishedKeys } from './public-keys.ts';
-import { signingKeyFreshFor } from './signing-key.ts';
 
 /** What Secrets Manager calls a rotation function with, four times per rotation. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
 export const rotationStep = v.object({
@@ -65,7 +65,7 @@ const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>>
     const current = parseKeySet(await readSecret(SecretId));
     if (!current) throw new Error('The secret holds no key set.');
     const signing = signingKeysOf(current);
-    const end = epochSeconds() + signingKeyFreshFor / 1000 + accessTokenLifetime();
+    const end = epochSeconds() + signingKeyFreshFor / 1000 + accessTokenLifetime;
     const retired = (await publishedBesides(signing)).map(({ key, keep_until = end }) => ({
       key,
       keep_until,

@@ -4,10 +4,10 @@ import { issuer } from './issuer.ts';
 
 /** Where the OAuth endpoints are and what they support. @see RFC 8414 section 2 */
 export function serverMetadata(): Record<string, unknown> {
-  const at = (route: keyof typeof routes) => `${issuer()}${routes[route].path}`;
+  const at = (route: keyof typeof routes) => `${issuer}${routes[route].path}`;
   const authentication = ['client_secret_basic'];
   return {
-    issuer: issuer(),
+    issuer,
     token_endpoint: at('issue-token'),
     token_endpoint_auth_methods_supported: authentication,
     revocation_endpoint: at('revoke-token'),

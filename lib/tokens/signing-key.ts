@@ -3,10 +3,9 @@ import * as v from 'valibot';
 import { clock } from '../clock.ts';
 import { environment } from '../environment.ts';
 import { readSecret } from '../storage/secrets.ts';
-import { keySet } from './key-set.ts';
+import { keySet, signingKeyFreshFor } from './key-set.ts';
 
-/** Milliseconds for which a warm function signs with the key it has read. */
-export const signingKeyFreshFor = 5 * 60_000;
+const secretId = environment('SIGNING_KEYS_SECRET_ID');
 
 type SigningKey = { kid: string; key: Awaited<ReturnType<typeof importJWK>> };
 
@@ -27,7 +26,7 @@ export async function currentSigningKey(): Promise<SigningKey> {
 }
 
 async function readSigningKey(): Promise<SigningKey> {
-  const secret: unknown = JSON.parse(await readSecret(environment('SIGNING_KEYS_SECRET_ID')));
+  const secret: unknown = JSON.parse(await readSecret(secretId));
   const { current } = v.parse(keySet, secret);
   return { kid: current.kid, key: await importJWK(current) };
 }

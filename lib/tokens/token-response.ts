@@ -1,7 +1,7 @@
 import { epochSeconds } from '../clock.ts';
 import { note } from '../log.ts';
 import type { Session } from '../sessions/session.ts';
-import { accessTokenLifetime } from './access-token.ts';
+import { accessTokenLifetime } from './access-token-lifetime.ts';
 import { issueAccessToken } from './issue-access-token.ts';
 import { writeRefreshToken } from './refresh-token.ts';
 
@@ -18,7 +18,7 @@ export interface TokenResponse {
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
   note({ login_user_id: session.login_user_id, session_id: session.session_id });
   // No token outlives its session.
-  const expires_in = Math.min(accessTokenLifetime(), session.expires_at - epochSeconds());
+  const expires_in = Math.min(accessTokenLifetime, session.expires_at - epochSeconds());
   const [access_token, refresh_token] = await Promise.all([
     issueAccessToken<'login_user'>(
       {
@@ -47,5 +47,5 @@ export async function loginAppTokenOf(loginAppId: string, clientId: string): Pro
     sub: clientId,
     client_id: clientId,
   });
-  return { access_token, token_type: 'bearer', expires_in: accessTokenLifetime() };
+  return { access_token, token_type: 'bearer', expires_in: accessTokenLifetime };
 }

@@ -86,7 +86,7 @@ describe('functions', () => {
   });
 
   test.each(accesses)('%s is told every variable that its code asks for', async (key) => {
-    const variables = matches(await reachableCode(key), /environment\("(\w+)"\)/g);
+    const variables = matches(await reachableCode(key), /environment(?:Seconds)?\("(\w+)"\)/g);
     expect(Object.keys(named(key).Environment.Variables)).toEqual(expect.arrayContaining(variables));
   });
 

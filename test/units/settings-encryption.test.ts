@@ -25,7 +25,7 @@ beforeAll(async () => {
     AWS_SECRET_ACCESS_KEY: 'local',
     AWS_ENDPOINT_URL_SECRETS_MANAGER: aws.url,
   });
-  // Reads the environment when it first asks for the secret.
+  // It reads the environment when it is loaded.
   encryption = await import('../../lib/providers/settings-encryption.ts');
 });
 

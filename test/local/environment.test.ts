@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from '@jest/globals';
+
+const root = join(import.meta.dirname, '../..');
+
+const variables = {
+  TABLE_NAME: 'a-table',
+  ISSUER: 'https://login.example.com',
+  SERVICE_SECRET_ID: 'a-secret',
+  SIGNING_KEYS_SECRET_ID: 'another-secret',
+  ACCESS_TOKEN_SECONDS: '3600',
+  SESSION_IDLE_SECONDS: '2592000',
+  SESSION_ABSOLUTE_SECONDS: '31536000',
+};
+type Variable = keyof typeof variables;
+
+/** Loads a function in a process of its own, which has nothing else in its environment. */
+const load = (key: string, environment: Record<string, string>) =>
+  promisify(execFile)(process.execPath, [join(root, `functions/${key}.ts`)], {
+    env: { AWS_REGION: 'us-east-1', ...environment },
+  });
+
+/** What each function needs to load. */
+const needed: Record<string, Variable[]> = {
+  'issue-token': [
+    ...(['TABLE_NAME', 'ISSUER', 'SERVICE_SECRET_ID', 'SIGNING_KEYS_SECRET_ID'] as const),
+    ...(['ACCESS_TOKEN_SECONDS', 'SESSION_IDLE_SECONDS', 'SESSION_ABSOLUTE_SECONDS'] as const),
+  ],
+  'introspect-token': ['TABLE_NAME', 'ISSUER', 'SERVICE_SECRET_ID'],
+  'describe-server': ['ISSUER'],
+  'list-signing-keys': ['TABLE_NAME'],
+  'relate-device': ['TABLE_NAME', 'ISSUER'],
+  'search-events': ['TABLE_NAME'],
+  operator: ['TABLE_NAME', 'SERVICE_SECRET_ID'],
+  'rotate-signing-keys': ['TABLE_NAME', 'ACCESS_TOKEN_SECONDS'],
+};
+
+const environmentOf = (names: Variable[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, variables[name]]));
+
+describe('a function that lacks a variable it needs does not load, and names it', () => {
+  test.each(Object.entries(needed).flatMap(([key, names]) => names.map((name) => [key, name] as const)))(
+    '%s without %s',
+    async (key, lacking) => {
+      const others = (needed[key] ?? []).filter((name) => name !== lacking);
+      await expect(load(key, environmentOf(others))).rejects.toMatchObject({
+        stderr: expect.stringContaining(`The environment variable ${lacking} is not set.`),
+      });
+    },
+  );
+
+  test.each(Object.entries(needed))('%s loads with %j alone', async (key, names) => {
+    expect((await load(key, environmentOf(names))).stderr).toBe('');
+  });
+
+  test('a lifetime must be a number of seconds', async () => {
+    const environment = { ...variables, SESSION_IDLE_SECONDS: '30 days' };
+    await expect(load('issue-token', environment)).rejects.toMatchObject({
+      stderr: expect.stringContaining('SESSION_IDLE_SECONDS must be a whole number of seconds.'),
+    });
+  });
+});
