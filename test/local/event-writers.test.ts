@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { problemsOfEvents } from '../support/check-events.ts';
 import { unique } from '../support/service.ts';
-import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 import type { Fault, StoreCall } from '../support/store-proxy.ts';
 
-let own: ServiceWithStore;
-beforeAll(async () => {
-  own = await startServiceWithStore();
-});
-afterAll(() => own.stop());
-beforeEach(() => {
-  own.proxy.hook = () => undefined;
-});
+const own = await startServiceWithStore();
 
 const comment = { actor_type: 'custom', actor_id: 'risk-desk', comment: 'A page is missing.' };
 const review = { ...comment, status: 'rejected' };
