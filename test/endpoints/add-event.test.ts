@@ -204,17 +204,3 @@ test('a key that came with a comment is 422 with a review', async () => {
   await service.addEvent('comments', comment, { id, headers });
   expect((await service.addEvent('reviews', review, { id, headers })).status).toBe(422);
 });
-
-test('fifty at once lose nothing and repeat nothing', async () => {
-  const { id } = (await service.createAccessRequest()).body;
-  const texts = Array.from({ length: 50 }, (_, number) => `comment ${number}`);
-  const answers = await Promise.all(
-    texts.map((text) => service.addEvent('comments', { ...comment, comment: text }, { id })),
-  );
-  expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(201));
-  const { body } = await service.search('?page_size=100', { id });
-  const byId = answers.map(({ body }) => body).toSorted((a, b) => a.id - b.id);
-  expect(body).toEqual({ total: 50, offset: 0, count: 50, results: byId });
-  expect(byId.map(({ id }) => id)).toEqual(texts.map((_, number) => number + 1));
-  expect(byId.map(({ comment }) => comment).toSorted()).toEqual(texts.toSorted());
-});

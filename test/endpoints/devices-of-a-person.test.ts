@@ -20,6 +20,17 @@ const sendableTo = async ({ loginUserId }: Person): Promise<string[]> => {
   return (devices as { device_id: string }[]).map(({ device_id }) => device_id);
 };
 
+/** Two sessions of a person, each with a device that it related. */
+async function twoSessions() {
+  const subject = unique('person');
+  const [phone, tablet] = [await newPerson(service, subject), await newPerson(service, subject)];
+  const [phoneId, tabletId] = [await newPhone(service, appToken), await newPhone(service, appToken)];
+  await service.relate(phoneId, phone.token);
+  await service.relate(tabletId, tablet.token);
+  await idsWhen(tablet, 2);
+  return { subject, phone, phoneId, tablet, tabletId };
+}
+
 describe('GET /v2/marketing/login/user/push_notifications/devices', () => {
   test('200 with an empty list for a person without devices', async () => {
     const { status, body } = await service.listDevices((await newPerson(service)).token);
@@ -174,33 +185,29 @@ describe('logout', () => {
     });
   };
 
-  test('of the session that related a device ends the relation, of another session it does not', async () => {
-    const subject = unique('person');
-    const phone = await newPerson(service, subject);
-    const tablet = await newPerson(service, subject);
-    const [phoneId, tabletId] = [await newPhone(service, appToken), await newPhone(service, appToken)];
-    await service.relate(phoneId, phone.token);
-    await service.relate(tabletId, tablet.token);
-    await idsWhen(tablet, 2);
+  test('of the session that related a device last ends the relation, of another session it does not', async () => {
+    const { phone, phoneId, tablet, tabletId } = await twoSessions();
+    const movedOn = await newPhone(service, appToken);
+    for (const { token } of [phone, tablet]) await service.relate(movedOn, token);
+    await idsWhen(tablet, 3);
     expect((await revoke(phone.token)).status).toBe(200);
-    expect(await deviceIdsOf(service, tablet)).toEqual([tabletId]);
-    expect(await sendableTo(tablet)).toEqual([tabletId]);
+    const left = [tabletId, movedOn].toSorted();
+    expect((await deviceIdsOf(service, tablet)).toSorted()).toEqual(left);
+    expect((await sendableTo(tablet)).toSorted()).toEqual(left);
     expect((await service.listDevices(phone.token)).status).toBe(401);
+    expect((await service.endRelation(phoneId, tablet.token)).status).toBe(404);
+  });
+
+  test('leaves a device alone that has moved to the next person', async () => {
+    const [first, second] = [await newPerson(service), await newPerson(service)];
+    const id = await newPhone(service, appToken);
+    for (const { token } of [first, second]) await service.relate(id, token);
+    expect((await revoke(first.token)).status).toBe(200);
+    expect(await idsWhen(second, 1)).toEqual([id]);
   });
 });
 
 describe('whatever else ends a session ends the relations that it made', () => {
-  /** Two sessions of a person, each with a device that it related. */
-  async function twoSessions() {
-    const subject = unique('person');
-    const [phone, tablet] = [await newPerson(service, subject), await newPerson(service, subject)];
-    const [phoneId, tabletId] = [await newPhone(service, appToken), await newPhone(service, appToken)];
-    await service.relate(phoneId, phone.token);
-    await service.relate(tabletId, tablet.token);
-    await idsWhen(tablet, 2);
-    return { subject, phone, tablet, tabletId };
-  }
-
   test.each(['logout', 'delete'])('login-users %s: those of all sessions, for good', async (verb) => {
     const { subject, phone } = await twoSessions();
     await service.operate('login-users', verb, { 'login-user': phone.loginUserId });

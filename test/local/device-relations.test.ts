@@ -1,29 +1,20 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { clock } from '../../lib/clock.ts';
-import { type OwnTable, startOwnTable } from '../support/own-table.ts';
+import { afterAll, expect, test } from '@jest/globals';
+import { startOwnTable } from '../support/own-table.ts';
+import { stopClock } from '../support/standing-clock.ts';
 
-let table: OwnTable;
-let domain: Awaited<ReturnType<typeof load>>;
-const load = async () => ({
+const table = await startOwnTable();
+afterAll(() => table.stop());
+const domain = {
   ...(await import('../../lib/devices/register-device.ts')),
   ...(await import('../../lib/devices/relate-device.ts')),
-  ...(await import('../../lib/devices/end-relation.ts')),
   ...(await import('../../lib/devices/related-devices.ts')),
   ...(await import('../../lib/devices/sending.ts')),
   ...(await import('../../lib/login-apps/login-app.ts')),
   ...(await import('../../lib/login-apps/manage-login-app.ts')),
-});
-beforeAll(async () => {
-  table = await startOwnTable();
-  domain = await load();
-});
-afterAll(() => table.stop());
+};
 
 const day = 24 * 60 * 60 * 1000;
-let today = Date.UTC(2026, 0, 31);
-beforeEach(() => {
-  clock.now = () => new Date(today);
-});
+const pass = stopClock();
 
 const newLoginApp = async () => {
   const { login_app_id } = await domain.createLoginApp('Test');
@@ -48,33 +39,6 @@ const person = (loginAppId: string, loginUserId: string, sessionId: string) => (
 const idsOf = async (loginUserId: string) =>
   (await domain.readRelatedDevices(loginUserId)).map(({ device_id }) => device_id).toSorted();
 
-test('logout of the session that related a device ends the relation; of another session it does not', async () => {
-  const loginApp = await newLoginApp();
-  const register = async (token: string) =>
-    (await domain.registerDevice(loginApp, { platform: 'android', token })).id;
-  const [first, second, third] = [await register('1'), await register('2'), await register('3')];
-  const phone = person(loginApp.login_app_id, 'lu_alice', 's_phone');
-  const tablet = { ...phone, sessionId: 's_tablet' };
-  await domain.relateDevice(phone, first);
-  await domain.relateDevice(tablet, second);
-  await domain.relateDevice(phone, third);
-  await domain.relateDevice(tablet, third);
-
-  await domain.endRelationsOfSession('lu_alice', 's_phone');
-  expect(await idsOf('lu_alice')).toEqual([second, third].toSorted());
-  await domain.endRelationsOfSession('lu_alice', 's_tablet');
-  expect(await idsOf('lu_alice')).toEqual([]);
-});
-
-test('logout leaves a device alone that has moved to the next person', async () => {
-  const loginApp = await newLoginApp();
-  const { id } = await domain.registerDevice(loginApp, { platform: 'android', token: 'shared' });
-  await domain.relateDevice(person(loginApp.login_app_id, 'lu_bob', 's_bob'), id);
-  await domain.relateDevice(person(loginApp.login_app_id, 'lu_carol', 's_carol'), id);
-  await domain.endRelationsOfSession('lu_bob', 's_bob');
-  expect(await idsOf('lu_carol')).toEqual([id]);
-});
-
 test('a device not seen for 270 days is stale: shown to its owner, not listed for sending', async () => {
   const loginApp = await newLoginApp();
   const { id } = await domain.registerDevice(loginApp, { platform: 'android', token: 'old' });
@@ -92,9 +56,9 @@ test('a device not seen for 270 days is stale: shown to its owner, not listed fo
     token: 'old',
     login_user_id: 'lu_dave',
   };
-  today += 270 * day;
+  pass(270 * day);
   expect(await sendable()).toMatchObject({ one: [recipient], everyone: [recipient] });
-  today += 1;
+  pass(1);
   expect(await sendable()).toEqual({ one: [], everyone: [] });
   expect((await domain.listDevices('lu_dave')).devices).toMatchObject([{ id, active: false }]);
 
@@ -127,7 +91,7 @@ test('at the limit, five relations at once leave the 20 devices seen last', asyn
   const alice = person(loginApp.login_app_id, 'lu_limit', 's_limit');
   const ids: string[] = [];
   for (let number = 0; number < 25; number += 1) {
-    today += 1;
+    pass(1);
     ids.push((await domain.registerDevice(loginApp, { platform: 'android', token: `limit ${number}` })).id);
   }
   for (const id of ids.slice(0, 20)) await domain.relateDevice(alice, id);

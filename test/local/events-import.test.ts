@@ -1,24 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { progressBar } from '../../infra/operator/progress-bar.ts';
 import { problemsOfEvents } from '../support/check-events.ts';
 import { operator } from '../support/operator.ts';
-import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 
-let own: ServiceWithStore;
+const own = await startServiceWithStore();
 const folder = mkdtempSync(join(tmpdir(), 'events-import-'));
-beforeAll(async () => {
-  own = await startServiceWithStore();
-});
-afterAll(async () => {
-  await own.stop();
-  rmSync(folder, { recursive: true });
-});
-beforeEach(() => {
-  own.proxy.hook = () => undefined;
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const newAccessRequest = async (): Promise<number> => (await own.service.createAccessRequest()).body.id;
 const ownOperator = (...words: string[]) => operator.at(own.running.directory)(...words, '--local');

@@ -1,20 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { expectRefusal } from '../support/expectations.ts';
-import { type Service, serviceOf, unique } from '../support/service.ts';
-import { type RunningService, startService } from '../support/start-service.ts';
+import { ownService } from '../support/own-service.ts';
+import { unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
-let running: RunningService;
-let service: Service;
-
-beforeAll(async () => {
-  running = await startService({ ACCESS_TOKEN_SECONDS: '1' });
-  service = serviceOf(running.demo, running.directory);
-});
-
-afterAll(() => running.stop());
+const { service } = await ownService({ ACCESS_TOKEN_SECONDS: '1' });
 
 /** Waits until the clock has passed the `exp` of a token. */
 async function expiryOf(token: string): Promise<void> {

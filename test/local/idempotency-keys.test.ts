@@ -1,25 +1,17 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { clock } from '../../lib/clock.ts';
-import { type OwnTable, startOwnTable } from '../support/own-table.ts';
+import { afterAll, expect, test } from '@jest/globals';
+import { startOwnTable } from '../support/own-table.ts';
+import { stopClock } from '../support/standing-clock.ts';
 
-let table: OwnTable;
-let domain: Awaited<ReturnType<typeof load>>;
-const load = async () => ({
+const table = await startOwnTable();
+afterAll(() => table.stop());
+const domain = {
   ...(await import('../../lib/access-requests/access-request.ts')),
   ...(await import('../../lib/access-requests/add-event.ts')),
   ...(await import('../../lib/access-requests/create-access-request.ts')),
-});
-beforeAll(async () => {
-  table = await startOwnTable();
-  domain = await load();
-});
-afterAll(() => table.stop());
+};
 
 const day = 24 * 60 * 60 * 1000;
-let today = Date.UTC(2026, 0, 31);
-beforeEach(() => {
-  clock.now = () => new Date(today);
-});
+const pass = stopClock();
 
 const comment = { type: 'comment', actor_type: 'custom', actor_id: '7', comment: '' } as const;
 
@@ -34,9 +26,9 @@ test('an Idempotency-Key of an event counts for 24 hours, and then anew', async 
       })
     ).id;
   expect(await add()).toBe(1);
-  today += day;
+  pass(day);
   expect(await add()).toBe(1);
-  today += 1;
+  pass(1);
   expect(await add('another')).toBe(2);
   expect(await add('another')).toBe(2);
   await expect(add()).rejects.toThrow('The Idempotency-Key was used for another request');
@@ -45,9 +37,9 @@ test('an Idempotency-Key of an event counts for 24 hours, and then anew', async 
 test('an Idempotency-Key of an access request counts for 24 hours, and then anew', async () => {
   const create = async () => (await domain.createAccessRequestFor('ac_1', { idempotency_key: 'key' })).id;
   const first = await create();
-  today += day;
+  pass(day);
   expect(await create()).toBe(first);
-  today += 1;
+  pass(1);
   const second = await create();
   expect(second).not.toBe(first);
   expect(await create()).toBe(second);

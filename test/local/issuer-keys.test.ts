@@ -1,18 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
-import {
-  ourApp,
-  type ProviderStandIn,
-  type Scene,
-  startProviderStandIn,
-} from '../support/provider-stand-in.ts';
+import { ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import { type RunningService, startService } from '../support/start-service.ts';
 
 const minute = 60;
 const hour = 60 * minute;
 
-let standIn: ProviderStandIn;
+const standIn = await startProviderStandIn();
 /** Two warm functions of one service. Each test has an issuer of its own, for which both are cold. */
 let first: RunningService;
 let second: RunningService;
@@ -20,7 +15,6 @@ let issuer: Scene;
 let app: LoginApp;
 
 beforeAll(async () => {
-  standIn = await startProviderStandIn();
   first = await startService({}, { movableClock: true });
   second = await startService({ JOIN: first.directory }, { movableClock: true });
 });
@@ -28,7 +22,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await second?.stop();
   await first?.stop();
-  await standIn?.close();
 });
 
 beforeEach(async () => {

@@ -1,23 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
-import { type Service, serviceOf, unique } from '../support/service.ts';
-import { type RunningService, startService } from '../support/start-service.ts';
+import { ownService } from '../support/own-service.ts';
+import { unique } from '../support/service.ts';
 
 const minutes = 60;
 
-let running: RunningService;
-let service: Service;
-
-beforeAll(async () => {
-  running = await startService({}, { movableClock: true });
-  service = serviceOf(running.demo, running.directory);
-});
-afterAll(() => running.stop());
+const { running, service } = await ownService({}, { movableClock: true });
 
 const awsEndpoint = (): string =>
   JSON.parse(readFileSync(join(running.directory, 'stack.json'), 'utf8')).aws_endpoint;

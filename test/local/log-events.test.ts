@@ -1,18 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { type LogLine, logLine } from '../support/log-lines.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { type Answer, type Service, serviceOf, unique } from '../support/service.ts';
-import { type RunningService, startService } from '../support/start-service.ts';
+import { ownService } from '../support/own-service.ts';
+import { type Answer, unique } from '../support/service.ts';
 
-let running: RunningService;
-let service: Service;
-
-beforeAll(async () => {
-  running = await startService({}, { movableClock: true });
-  service = serviceOf(running.demo, running.directory);
-});
-
-afterAll(() => running?.stop());
+const { running, service } = await ownService({}, { movableClock: true });
 
 /** The line of an event that belongs to an answer, without what the logger adds to each. */
 async function lineOf(answer: Answer, event: string): Promise<Partial<LogLine>> {

@@ -1,14 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { type Answer, basic, type Service, unique } from '../support/service.ts';
-import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
+import { type Answer, basic, unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 const providers = ['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'];
 
-let own: ServiceWithStore;
-let service: Service;
+const { running, service, proxy } = await startServiceWithStore({
+  POWERTOOLS_LOG_LEVEL: 'DEBUG',
+  POWERTOOLS_LOGGER_LOG_EVENT: 'true',
+  AWS_LAMBDA_LOG_LEVEL: 'DEBUG',
+});
 /** All that must not be found in what the process writes. */
 const secrets = new Set<string>();
 const answers: Answer[] = [];
@@ -75,12 +78,12 @@ async function useDevices(client: LoginApp) {
       authorization: `Bearer ${appToken}`,
     }),
   );
-  own.proxy.hook = () => 'fails before';
+  proxy.hook = () => 'fails before';
   await keep(service.register(device, appToken));
   await keep(service.relate(id, userToken));
   await keep(service.token(form, client));
   await keep(service.search());
-  own.proxy.hook = () => undefined;
+  proxy.hook = () => undefined;
 }
 
 async function sendNonsense(client: LoginApp) {
@@ -143,18 +146,12 @@ async function operateWithSecrets(login_app_id: string): Promise<void> {
     service.operate('providers', 'set', { 'login-app': login_app_id, provider: 'provider_c', settings });
   await set(settings);
   await set({ ...settings, verify_url: newSecret() }).catch(() => undefined);
-  own.proxy.hook = () => 'fails before';
+  proxy.hook = () => 'fails before';
   await expect(set(settings)).rejects.toThrow('The command failed');
-  own.proxy.hook = () => undefined;
+  proxy.hook = () => undefined;
 }
 
 beforeAll(async () => {
-  own = await startServiceWithStore({
-    POWERTOOLS_LOG_LEVEL: 'DEBUG',
-    POWERTOOLS_LOGGER_LOG_EVENT: 'true',
-    AWS_LAMBDA_LOG_LEVEL: 'DEBUG',
-  });
-  service = own.service;
   // The demo's own secrets are printed, for people to paste; so these are other ones.
   const app = await createLoginApp(service, unique('app'));
   const client = await createClient(service, service.demo.login_app.login_app_id);
@@ -169,11 +166,9 @@ beforeAll(async () => {
   await everyRequestReported();
 }, 60_000);
 
-afterAll(() => own.stop());
-
 /** The lines that come after what is printed at the start. */
 const logLines = (): string[] => {
-  const lines = own.running.output().trimEnd().split('\n');
+  const lines = running.output().trimEnd().split('\n');
   return lines.slice(lines.findLastIndex((line) => line.startsWith('curl ') || line === '') + 1);
 };
 const requestLine = /^(GET|POST|PUT|DELETE) \/\S* \d{3} \d+ ms$/;
@@ -202,7 +197,7 @@ describe('what the process writes', () => {
   });
 
   test('none of the tokens, secrets, codes and push tokens is in it, whole or in part', () => {
-    const output = own.running.output();
+    const output = running.output();
     expect(secrets.size).toBeGreaterThan(100);
     const parts = [...secrets].flatMap((value) => [
       value,
@@ -222,7 +217,7 @@ describe('what the process writes', () => {
     expect(requestLines().length).toBe(answers.length);
     const statuses = requestLines().map((line) => Number(line.split(' ')[2]));
     expect(statuses).toEqual(answers.map(({ status }) => status));
-    expect(own.running.output()).not.toContain('?page=');
+    expect(running.output()).not.toContain('?page=');
   });
 
   test('all else is one JSON object a line: each 500 with its request id and its cause', () => {

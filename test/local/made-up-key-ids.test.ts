@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { generateKeyPair, SignJWT } from 'jose';
 import { unique } from '../support/service.ts';
-import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 
-let own: ServiceWithStore;
-
-beforeAll(async () => {
-  own = await startServiceWithStore({}, { movableClock: true });
-});
-afterAll(() => own.stop());
+const { proxy, running, service } = await startServiceWithStore({}, { movableClock: true });
 
 /** A well-formed access token, signed with a key of the attacker's. */
 async function forged(): Promise<string> {
   const { privateKey } = await generateKeyPair('ES256');
   return new SignJWT({ token_use: 'login_app', client_id: 'x', jti: 'x' })
     .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: unique('k') })
-    .setIssuer(own.service.demo.base_url)
+    .setIssuer(service.demo.base_url)
     .setAudience('x')
     .setSubject('x')
     .setIssuedAt()
@@ -24,7 +19,6 @@ async function forged(): Promise<string> {
 }
 
 test('fifty made-up key ids cause one read at most in ten seconds, and no right token fails meanwhile', async () => {
-  const { proxy, running, service } = own;
   const good = await service.loginAppToken();
   const device = { platform: 'android', token: unique('phone') };
   expect((await service.register(device, good)).status).toBe(201);

@@ -1,16 +1,8 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Service, serviceOf, unique } from '../support/service.ts';
-import { type RunningService, startService } from '../support/start-service.ts';
+import { expect, test } from '@jest/globals';
+import { ownService } from '../support/own-service.ts';
+import { unique } from '../support/service.ts';
 
-let running: RunningService;
-let service: Service;
-
-beforeAll(async () => {
-  running = await startService({ METRICS_NAMESPACE: 'a-stack' });
-  service = serviceOf(running.demo, running.directory);
-});
-
-afterAll(() => running.stop());
+const { running, service } = await ownService({ METRICS_NAMESPACE: 'a-stack' });
 
 /** The metrics that an action writes: name, value, and the sets of dimensions with their values. */
 async function metricsOf(action: () => Promise<unknown>): Promise<unknown[]> {

@@ -1,24 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { JWTPayload } from 'jose';
 import { countLoginUserItems } from '../support/login-user-items.ts';
 import { logIn, prepareLogin } from '../support/provider-login.ts';
-import {
-  ourApp,
-  type ProviderStandIn,
-  sendJson,
-  startProviderStandIn,
-} from '../support/provider-stand-in.ts';
+import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
 import { sharedService } from '../support/service.ts';
 
 const service = sharedService();
-let standIn: ProviderStandIn;
-
-beforeAll(async () => {
-  standIn = await startProviderStandIn();
-});
-
-afterAll(() => standIn?.close());
+const standIn = await startProviderStandIn();
 
 /** A login at which an endpoint answers with this body: what it ends in, and what is in the table afterwards. */
 async function logInWhen(target: Target, body: unknown, answered = 200) {

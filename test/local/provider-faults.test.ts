@@ -5,17 +5,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type LoopbackServer, listen, serve } from '../../infra/local/loopback-server.ts';
 import { type LogLine, logLine, logLines } from '../support/log-lines.ts';
 import { countLoginUserItems } from '../support/login-user-items.ts';
+import { ownService } from '../support/own-service.ts';
 import { logIn, type PreparedLogin, prepareLogin } from '../support/provider-login.ts';
-import {
-  type ProviderStandIn,
-  type Scene,
-  sendJson,
-  startProviderStandIn,
-} from '../support/provider-stand-in.ts';
+import { type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
-import { type Service, serviceOf } from '../support/service.ts';
-import { type RunningService, startService } from '../support/start-service.ts';
 
 /** Milliseconds in which the service must be through with a provider, as its own log has it. */
 const throughWithin = 3_500;
@@ -71,9 +65,8 @@ const faults: Record<string, Fault> = {
   },
 };
 
-let running: RunningService;
-let service: Service;
-let standIn: ProviderStandIn;
+const { running, service } = await ownService();
+const standIn = await startProviderStandIn();
 let closedAddress: string;
 /** Speaks TLS with a certificate of its own making. */
 let untrusted: LoopbackServer;
@@ -93,9 +86,6 @@ const logins = new Map<string, Awaited<ReturnType<typeof logIn>>>();
 let people: Map<string, number>;
 
 beforeAll(async () => {
-  standIn = await startProviderStandIn();
-  running = await startService();
-  service = serviceOf(running.demo, running.directory);
   const closed = await serve(() => undefined);
   closedAddress = closed.url;
   await closed.close();
@@ -111,13 +101,9 @@ beforeAll(async () => {
     for (const login of ended) logins.set(`${login.target.name} ${name}`, login);
   }
   people = await countLoginUserItems(service.demo);
-});
+}, 120_000);
 
-afterAll(async () => {
-  await running?.stop();
-  await standIn?.close();
-  await untrusted?.close();
-});
+afterAll(() => untrusted?.close());
 
 /** What the log says of the provider's part in a login: its failure, and the calls that led to it. */
 async function providersPart(request_id: string | null | undefined) {

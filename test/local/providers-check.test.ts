@@ -1,24 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { prepareLogin } from '../support/provider-login.ts';
-import {
-  type ProviderStandIn,
-  type Scene,
-  sendJson,
-  startProviderStandIn,
-} from '../support/provider-stand-in.ts';
+import { type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
-let standIn: ProviderStandIn;
-
-beforeAll(async () => {
-  standIn = await startProviderStandIn();
-});
-
-afterAll(() => standIn?.close());
+const standIn = await startProviderStandIn();
 
 const check = (login_app_id: string, provider: string) =>
   service.operate('providers', 'check', { 'login-app': login_app_id, provider });

@@ -1,27 +1,16 @@
 import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, describe, test } from '@jest/globals';
+import { afterAll, describe, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { expectAnswer, expectRefusal } from '../support/expectations.ts';
-import { type Service, serviceOf, sharedService, unique } from '../support/service.ts';
-import { type RunningService, startService } from '../support/start-service.ts';
+import { ownService } from '../support/own-service.ts';
+import { sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 /** What no client and no operator command brings about: items that are gone, or that another part has changed. */
-let running: RunningService;
-let service: Service;
-let store: ReturnType<typeof localDynamoDb>;
-
-beforeAll(async () => {
-  running = await startService();
-  service = serviceOf(running.demo, running.directory);
-  store = localDynamoDb(running.demo.dynamodb_endpoint);
-});
-
-afterAll(async () => {
-  store.destroy();
-  await running.stop();
-});
+const { running, service } = await ownService();
+const store = localDynamoDb(running.demo.dynamodb_endpoint);
+afterAll(() => store.destroy());
 
 const key = (pk: string, sk: string) => ({
   TableName: running.demo.table_name,

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { problemsOfEvents } from '../support/check-events.ts';
 import { writeEvents } from '../support/many-events.ts';
-import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 
-let own: ServiceWithStore;
+const own = await startServiceWithStore();
 let small: number;
 let large: number;
 const largeSize = 2_000;
 beforeAll(async () => {
-  own = await startServiceWithStore();
   const { dynamoDb, tableName, service } = own;
   [small, large] = [
     (await service.createAccessRequest()).body.id,
@@ -19,7 +18,6 @@ beforeAll(async () => {
   // The account and its secret are remembered from here on.
   await service.search('', { id: small });
 });
-afterAll(() => own.stop());
 
 const searches = [
   ['events', ''],

@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Answer, type Service, serviceOf, unique } from '../support/service.ts';
-import { type RunningService, startService } from '../support/start-service.ts';
+import { describe, expect, test } from '@jest/globals';
+import { ownService } from '../support/own-service.ts';
+import { type Answer, serviceOf, unique } from '../support/service.ts';
+import { startService } from '../support/start-service.ts';
 
 const minutes = 60;
 const days = 86_400;
 
-let running: RunningService;
-let service: Service;
-
-beforeAll(async () => {
-  running = await startService({}, { movableClock: true });
-  service = serviceOf(running.demo, running.directory);
-});
-afterAll(() => running.stop());
+const { running, service } = await ownService({}, { movableClock: true });
 
 const refresh = (refresh_token: string): Promise<Answer> =>
   service.token({ grant_type: 'refresh_token', refresh_token });

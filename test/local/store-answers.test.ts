@@ -1,38 +1,26 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { expectAnswer, expectRefusal } from '../support/expectations.ts';
-import { type Service, unique } from '../support/service.ts';
-import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
+import { unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 import type { StoreAnswer } from '../support/store-proxy.ts';
 import { hexToken } from '../support/tokens.ts';
 
 /** Answers that DynamoDB gives and the store of these tests does not. */
-let own: ServiceWithStore;
-let service: Service;
-
-beforeAll(async () => {
-  own = await startServiceWithStore();
-  service = own.service;
-});
-
-afterAll(() => own.stop());
-
-afterEach(() => {
-  own.proxy.hook = () => undefined;
-});
+const { service, proxy } = await startServiceWithStore();
 
 /** The first call of an operation is answered so; every other one reaches the store. */
 function answerOnce(operation: string, answer: (body: Record<string, unknown>) => StoreAnswer): void {
   let answered = false;
-  own.proxy.hook = (call) => {
+  proxy.hook = (call) => {
     if (answered || call.operation !== operation) return undefined;
     answered = true;
     return answer(call.body);
   };
-  own.proxy.forget();
+  proxy.forget();
 }
 
-const operations = (): string[] => own.proxy.calls().map(({ operation }) => operation);
+const operations = (): string[] => proxy.calls().map(({ operation }) => operation);
 
 const exception = (name: string, more: object = {}, status = 400): StoreAnswer => ({
   status,
@@ -80,7 +68,7 @@ test('a query that the store answers in parts is read to its end', async () => {
     sk: { S: 'EVENT#0000000000000001' },
   };
   const first = { ...marshall(whole.results[0]), ...LastEvaluatedKey };
-  own.proxy.hook = ({ operation, body }) =>
+  proxy.hook = ({ operation, body }) =>
     operation === 'Query' && !body.Limit && !body.ExclusiveStartKey
       ? { status: 200, body: { Items: [first], Count: 1, ScannedCount: 1, LastEvaluatedKey } }
       : undefined;

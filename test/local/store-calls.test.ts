@@ -1,28 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createClient, createLoginApp, demoSettings, type LoginApp } from '../support/login-app.ts';
-import { type Service, unique } from '../support/service.ts';
-import type { RunningService } from '../support/start-service.ts';
-import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
-import type { StoreProxy } from '../support/store-proxy.ts';
+import { unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
-let own: ServiceWithStore;
-let running: RunningService;
-let service: Service;
-let proxy: StoreProxy;
+const { running, service, proxy } = await startServiceWithStore();
 
 beforeAll(async () => {
-  own = await startServiceWithStore();
-  ({ running, service, proxy } = own);
   // Warm: the issuer's keys are read once an hour, the public signing keys once in five minutes.
   await service.logIn(unique('alice'));
   await service.register({ platform: 'ios', token: hexToken() }, await service.loginAppToken());
-});
-
-afterAll(() => own.stop());
-
-beforeEach(() => {
-  proxy.hook = () => undefined;
 });
 
 /**

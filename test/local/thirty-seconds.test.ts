@@ -1,15 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Service, serviceOf, unique } from '../support/service.ts';
-import { type RunningService, startService } from '../support/start-service.ts';
+import { describe, expect, test } from '@jest/globals';
+import { ownService } from '../support/own-service.ts';
+import { unique } from '../support/service.ts';
 
-let running: RunningService;
-let service: Service;
-
-beforeAll(async () => {
-  running = await startService({}, { movableClock: true });
-  service = serviceOf(running.demo, running.directory);
-});
-afterAll(() => running.stop());
+const { running, service } = await ownService({}, { movableClock: true });
 
 const device = () => ({ platform: 'android', token: unique('phone') });
 const clientCredentials = { grant_type: 'client_credentials' };

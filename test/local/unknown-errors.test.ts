@@ -1,23 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { type Answer, type Service, unique } from '../support/service.ts';
-import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
+import { type Answer, unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
-let own: ServiceWithStore;
-let service: Service;
-
-beforeAll(async () => {
-  own = await startServiceWithStore();
-  service = own.service;
-});
-
-afterAll(() => own.stop());
-
-afterEach(() => {
-  own.proxy.hook = () => undefined;
-});
+const { service, proxy } = await startServiceWithStore();
 
 /** 500, telling nothing but the request's id. */
 function expectUnknownError(answer: Answer): void {
@@ -28,7 +16,7 @@ function expectUnknownError(answer: Answer): void {
 
 /** The store fails an operation, or all of them. */
 const failStore = (failing?: string): void => {
-  own.proxy.hook = ({ operation }) => (failing && operation !== failing ? undefined : 'fails before');
+  proxy.hook = ({ operation }) => (failing && operation !== failing ? undefined : 'fails before');
 };
 
 describe('500 unknown error, when the store fails', () => {
@@ -36,7 +24,7 @@ describe('500 unknown error, when the store fails', () => {
     const subject = unique('alice');
     failStore(operation);
     expectUnknownError(await service.logIn(subject, 'provider_d'));
-    own.proxy.hook = () => undefined;
+    proxy.hook = () => undefined;
     expectAnswer(await service.logIn(subject, 'provider_d'), 200, tokenResponse);
   });
 
@@ -44,7 +32,7 @@ describe('500 unknown error, when the store fails', () => {
     const app = await createLoginApp(service, unique('app'));
     failStore();
     expectUnknownError(await service.token({ grant_type: 'client_credentials' }, app));
-    own.proxy.hook = () => undefined;
+    proxy.hook = () => undefined;
     expect((await service.token({ grant_type: 'client_credentials' }, app)).status).toBe(200);
   });
 
@@ -53,7 +41,7 @@ describe('500 unknown error, when the store fails', () => {
     const device = { platform: 'ios', token: hexToken() };
     failStore();
     expectUnknownError(await service.register(device, token));
-    own.proxy.hook = () => undefined;
+    proxy.hook = () => undefined;
     expect((await service.register(device, token)).status).toBe(201);
   });
 
@@ -65,7 +53,7 @@ describe('500 unknown error, when the store fails', () => {
       const { id } = (await service.register(device, await service.loginAppToken())).body;
       failStore(operation);
       expectUnknownError(await service.relate(id, token));
-      own.proxy.hook = () => undefined;
+      proxy.hook = () => undefined;
       expect((await service.relate(id, token)).status).toBe(200);
     },
   );
@@ -78,7 +66,7 @@ describe('500 unknown error, when the store fails', () => {
   ])('search %s: at %s, and the next time it works', async (path, operation) => {
     failStore(operation);
     expectUnknownError(await service.search('', { path }));
-    own.proxy.hook = () => undefined;
+    proxy.hook = () => undefined;
     expect((await service.search('', { path })).status).toBe(200);
   });
 });

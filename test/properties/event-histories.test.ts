@@ -15,13 +15,16 @@ interface Search {
   actor_type?: string | undefined;
   actor_id?: string | undefined;
   ids?: number[] | undefined;
-  page: number;
-  page_size: number;
+  page?: number | undefined;
+  page_size?: number | undefined;
 }
 
 const actorTypes = ['login_user', 'custom'];
 /** Some that look like each other's beginning, and like numbers, keys and filters. */
-const actorIds = ['1', '10', '1#0', 'custom', 'login_user#1', 'é', 'e\u0301', '__proto__'];
+const actorIds = [
+  ...['1', '01', '10', '1#0', 'a', 'A', 'custom', 'custom#a', 'login_user', 'login_user#1'],
+  ...['EVENT#0000000000000001', 'é', 'e\u0301', '%20 &=', '__proto__'],
+];
 
 const newEvent = fc.record({
   path: fc.constantFrom('comments' as const, 'reviews' as const),
@@ -32,20 +35,21 @@ const newEvent = fc.record({
 });
 /** One after the other, and now and then some at once. */
 const history = fc.array(fc.array(newEvent, { minLength: 1, maxLength: 4 }), { maxLength: 12 });
+const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
 const search = fc.record({
   path: fc.constantFrom('events' as const, 'reviews' as const),
-  actor_type: fc.option(fc.constantFrom(...actorTypes), { nil: undefined }),
-  actor_id: fc.option(fc.constantFrom(...actorIds, 'nobody'), { nil: undefined }),
-  ids: fc.option(fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 }), {
+  actor_type: optional(fc.constantFrom(...actorTypes)),
+  actor_id: optional(fc.constantFrom(...actorIds, 'nobody')),
+  ids: fc.option(fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 60 }), {
     nil: undefined,
-    freq: 3,
+    freq: 2,
   }),
-  page: fc.integer({ min: 1, max: 6 }),
-  page_size: fc.integer({ min: 1, max: 10 }),
+  page: optional(fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 9_999_999_999_999 }))),
+  page_size: optional(fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 100 }))),
 });
 
 /** What a search should find, by looking at every event there is. */
-function naiveSearch(events: Event[], { path, actor_type, actor_id, ids, page, page_size }: Search) {
+function naiveSearch(events: Event[], { path, actor_type, actor_id, ids, page = 1, page_size = 8 }: Search) {
   const found = events
     .filter(({ type }) => path === 'events' || type === 'review')
     .filter((event) => actor_type === undefined || event.actor_type === actor_type)

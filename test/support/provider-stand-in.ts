@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { afterAll } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import { type LoopbackServer, serve } from '../../infra/local/loopback-server.ts';
+import { serve } from '../../infra/local/loopback-server.ts';
 
 /** The app that the stand-in issues everything to. */
 export const ourApp = 'our-app';
@@ -22,7 +23,8 @@ export interface Scene {
   rotateKey: () => void;
 }
 
-export interface ProviderStandIn extends LoopbackServer {
+export interface ProviderStandIn {
+  url: string;
   openScene: () => Scene;
 }
 
@@ -37,7 +39,10 @@ const goodAnswers: Record<string, (url: string) => unknown> = {
   'openid-configuration': (issuer) => ({ issuer, jwks_uri: `${issuer}/jwks` }),
 };
 
-/** Stands in for providers of every family, with all that can go wrong with them at the network's edge. */
+/**
+ * Stands in for providers of every family, with all that can go wrong with them at the network's edge. To be
+ * awaited when a test file is loaded; it ends after the file's tests.
+ */
 export async function startProviderStandIn(): Promise<ProviderStandIn> {
   const signingKeys = new Map<string, ReturnType<typeof newSigningKey>>();
   const signingKey = (path: string) => {
@@ -61,9 +66,10 @@ export async function startProviderStandIn(): Promise<ProviderStandIn> {
     sendJson(response, good ? 200 : 404, good ?? {});
   };
   const server = await serve(answer);
+  afterAll(() => server.close());
   let scenes = 0;
   return {
-    ...server,
+    url: server.url,
     openScene: () => {
       const path = `/scene-${++scenes}`;
       const url = `${server.url}${path}`;

@@ -1,3 +1,4 @@
+import { afterAll, afterEach } from '@jest/globals';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { type Service, serviceOf } from './service.ts';
 import { type RunningService, startService } from './start-service.ts';
@@ -12,9 +13,9 @@ export interface ServiceWithStore {
   /** Past the proxy. */
   dynamoDb: ReturnType<typeof localDynamoDb>;
   tableName: string;
-  stop(): Promise<void>;
 }
 
+/** To be awaited when a test file is loaded; it ends after the file's tests, and each test's hook with it. */
 export async function startServiceWithStore(
   environment: Record<string, string> = {},
   options: { movableClock?: boolean } = {},
@@ -23,18 +24,22 @@ export async function startServiceWithStore(
   const proxy = await startStoreProxy(store.url);
   const running = await startService({ ...environment, DYNAMODB_ENDPOINT: proxy.url }, options);
   const dynamoDb = localDynamoDb(store.url);
+  const leaveAlone = () => {
+    proxy.hook = () => undefined;
+  };
+  afterEach(leaveAlone);
+  afterAll(async () => {
+    leaveAlone();
+    await running.stop();
+    dynamoDb.destroy();
+    await proxy.close();
+    await store.close();
+  });
   return {
     running,
     service: serviceOf(running.demo, running.directory),
     proxy,
     dynamoDb,
     tableName: running.demo.table_name,
-    stop: async () => {
-      proxy.hook = () => undefined;
-      await running.stop();
-      dynamoDb.destroy();
-      await proxy.close();
-      await store.close();
-    },
   };
 }
