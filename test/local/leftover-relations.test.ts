@@ -1,17 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { basic, unique } from '../support/service.ts';
-import { type ServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 
-let own: ServiceWithStore;
-
-beforeAll(async () => {
-  own = await startServiceWithStore();
-});
-afterAll(() => own.stop());
-afterEach(() => {
-  own.proxy.hook = () => undefined;
-});
+const own = await startServiceWithStore();
 
 /** A phone that is registered, and a person who is logged in on it. */
 async function phone() {

@@ -54,8 +54,8 @@ describe('a batch read that the store leaves unprocessed is asked for again', ()
   });
 
   test('but not for ever: 500 after the sixth time', async () => {
-    own.proxy.hook = ({ operation, body }) => (operation === 'BatchGetItem' ? unprocessed(body) : undefined);
-    own.proxy.forget();
+    proxy.hook = ({ operation, body }) => (operation === 'BatchGetItem' ? unprocessed(body) : undefined);
+    proxy.forget();
     expect((await service.search('?ids=1,2,3')).status).toBe(500);
     expect(operations().filter((operation) => operation === 'BatchGetItem')).toHaveLength(6);
   });
