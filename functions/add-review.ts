@@ -4,12 +4,12 @@ import { account } from '../lib/auth/account.ts';
 import { created } from '../lib/http/answers.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { parseJsonRequest } from '../lib/http/parsing.ts';
-import { refuseRequestThenFields } from '../lib/validation.ts';
+import { refuseRequestThenFieldsOf } from '../lib/validation.ts';
 
 export const handler = endpoint({
   authenticate: account,
   parse: parseJsonRequest,
   input: reviewRequest,
-  refuse: refuseRequestThenFields,
+  refuse: refuseRequestThenFieldsOf('body', ''),
   handle: async ({ caller, input }) => created(await addEventFor(caller.account_id, input)),
 });

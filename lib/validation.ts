@@ -14,26 +14,32 @@ export const refuseAsUnprocessable: Refuse = (errors) =>
     errors: errors.map(({ field, message }) => ({ field: field || 'body', message })),
   });
 
-/** `invalid_request` when the outer shape of the body is wrong, `unprocessable_entity` when fields inside it are. */
-export const refuseShapeThenFields: Refuse = (errors) => {
-  const shapeErrors = errors.filter(({ field }) => !field.includes('.'));
-  return shapeErrors.length > 0 ? refuseAsInvalidRequest(shapeErrors) : refuseAsUnprocessable(errors);
-};
-
-/** The name of the key that an object lacks, for the message of its schema. */
-export const missingKey = ({ path }: v.BaseIssue<unknown>): string => String(path?.[0]?.key);
-
 /**
- * `invalid_request` when the request around the body is wrong, or the body is no object at all;
- * `unprocessable_entity` when fields of the object under `body` are, which are named without it.
+ * `invalid_request` when something else is wrong than fields of one part of the input, `unprocessable_entity` when only
+ * such fields are.
+ * @param part the name of the part
+ * @param before what stands before the names of its fields where they are told
  */
-export const refuseRequestThenFields: Refuse = (errors) => {
-  const requestErrors = errors.filter(({ field }) => !field.startsWith('body.'));
-  if (requestErrors.length > 0) return refuseAsInvalidRequest(requestErrors);
-  return refuseAsUnprocessable(
-    errors.map(({ field, message }) => ({ field: field.slice('body.'.length), message })),
-  );
-};
+export const refuseRequestThenFieldsOf =
+  (part: string, before = `${part}.`): Refuse =>
+  (errors) => {
+    const start = `${part}.`;
+    const others = errors.filter(({ field }) => !field.startsWith(start));
+    if (others.length > 0) return refuseAsInvalidRequest(others);
+    return refuseAsUnprocessable(
+      errors.map(({ field, message }) => ({ field: `${before}${field.slice(start.length)}`, message })),
+    );
+  };
+
+/** The message of an object's schema for a key that it lacks. @param before what stands before the key's name */
+export const keyRequired =
+  (before = '') =>
+  ({ path }: v.BaseIssue<unknown>): string =>
+    `${before}${String(path?.[0]?.key)} is required.`;
+
+/** A JSON object: no list, and no null. */
+export const jsonObject = (message: string) =>
+  v.custom<object>((value) => value instanceof Object && !Array.isArray(value), message);
 
 /** What the schema makes of an input. @throws Refusal */
 export function validated<Schema extends v.GenericSchema>(

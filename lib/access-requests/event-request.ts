@@ -1,14 +1,13 @@
 import * as v from 'valibot';
+import { jsonObject } from '../validation.ts';
 import { idempotencyKey } from './idempotency.ts';
 import { newComment, newReview } from './new-event.ts';
 import { accessRequestId } from './search-request.ts';
 
-const bodyMessage = 'The body must be a JSON object.';
-
 /** A JSON object, which says nothing of its type itself: the path does. */
 const bodyOfType = (type: 'comment' | 'review') =>
   v.pipe(
-    v.custom<object>((body) => body instanceof Object && !Array.isArray(body), bodyMessage),
+    jsonObject('The body must be a JSON object.'),
     v.transform((body) => ({ ...body, type })),
   );
 

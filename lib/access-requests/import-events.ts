@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { Refusal } from '../refusal.ts';
 import { hashOf } from '../storage/keys.ts';
-import { refuseAsUnprocessable, validated } from '../validation.ts';
+import { keyRequired, refuseAsUnprocessable, validated } from '../validation.ts';
 import { readAccessRequest } from './access-request.ts';
 import { appendEvents, type Draft } from './append-events.ts';
 import type { ImportLine, ImportResult } from './import-lines.ts';
@@ -26,7 +26,7 @@ const circumstances = v.object(
     created_at: time('created_at'),
     updated_at: time('updated_at'),
   },
-  ({ path }) => (path ? `${String(path[0].key)} is required.` : 'The line must be a JSON object.'),
+  (issue) => (issue.path ? keyRequired()(issue) : 'The line must be a JSON object.'),
 );
 
 /**

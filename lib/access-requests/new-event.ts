@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { keyRequired } from '../validation.ts';
 import { actorTypes, reviewStatuses } from './event.ts';
 
 const longestComment = 10_000;
@@ -20,10 +21,8 @@ const shared = {
   ),
 };
 
-const missing = ({ path }: v.BaseIssue<unknown>) => `${String(path?.[0].key)} is required.`;
-
 /** A comment as its author gives it. */
-export const newComment = v.object({ ...shared, type: v.literal('comment') }, missing);
+export const newComment = v.object({ ...shared, type: v.literal('comment') }, keyRequired());
 /** A review as its author gives it; its comment may be left out. */
 export const newReview = v.object(
   {
@@ -32,7 +31,7 @@ export const newReview = v.object(
     type: v.literal('review'),
     status: oneOf('status', reviewStatuses),
   },
-  missing,
+  keyRequired(),
 );
 
 /** A comment or a review as its author gives it. */

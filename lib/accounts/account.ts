@@ -1,12 +1,21 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { firstSecret, matchesAny, newId, newSecret, secretAttributes } from '../secrets.ts';
+import {
+  type RevokedSecret,
+  type RotatedSecrets,
+  revokeSecretOf,
+  rotateSecretOf,
+} from '../storage/item-secrets.ts';
 import { putNewItem, readItem } from '../storage/items.ts';
 import { accountKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 
 /** `ac_` and 128 random bits. */
 const accountId = v.pipe(v.string(), v.regex(/^ac_[\w-]{22}$/));
+
+/** What the secrets of accounts begin with. */
+const secretPrefix = 'acs';
 
 const accountItem = v.object({
   account_id: v.string(),
@@ -37,7 +46,7 @@ export async function authenticateAccount(id: string, secret: string): Promise<A
 /** Creates an account. The secret is in the answer and nowhere else. */
 export async function createAccount(name: string): Promise<{ account_id: string; account_secret: string }> {
   const account_id = newId('ac');
-  const account_secret = newSecret('acs');
+  const account_secret = newSecret(secretPrefix);
   const created_at = timestamp();
   await putNewItem({
     ...accountKey(account_id),
@@ -48,3 +57,11 @@ export async function createAccount(name: string): Promise<{ account_id: string;
   });
   return { account_id, account_secret };
 }
+
+/** Gives an account a new secret; the old one is valid until it is revoked. */
+export const rotateAccountSecret = (account: Account): Promise<RotatedSecrets> =>
+  rotateSecretOf(accountKey(account.account_id), account, secretPrefix);
+
+/** Takes one of the secrets of an account away. */
+export const revokeAccountSecret = (account: Account, secretId: string): Promise<RevokedSecret> =>
+  revokeSecretOf(accountKey(account.account_id), account, secretId);

@@ -1,4 +1,7 @@
 import type { Step } from '../http/endpoint.ts';
+import { note } from '../log.ts';
+import type { LogFields } from '../log-events.ts';
+import { Refusal, type RefusalCode } from '../refusal.ts';
 
 /** A scheme as a step of the chain: who the headers say is calling. @param identify throws a Refusal when it is nobody */
 export const authentication = <Caller>(
@@ -8,6 +11,31 @@ export const authentication = <Caller>(
     event.caller = await identify(event.headers);
   },
 });
+
+interface BasicAuthentication<Caller> {
+  /** Whose id and secret they are, for the refusals. */
+  whose: string;
+  refusedAs: RefusalCode;
+  /** Undefined when the secret is not that of the id. */
+  find: (id: string, secret: string) => Promise<Caller | undefined>;
+  /** What the log is told of the caller. */
+  noted: (caller: Caller) => LogFields;
+}
+
+/** The scheme of an id and a secret in HTTP Basic. */
+export const basicAuthentication = <Caller>({ whose, refusedAs, find, noted }: BasicAuthentication<Caller>) =>
+  authentication(async ({ authorization }) => {
+    const sent = basicCredentials(authorization);
+    if (!sent)
+      throw new Refusal(
+        refusedAs,
+        `Send the ${whose} id and the ${whose} secret with HTTP Basic authentication.`,
+      );
+    const caller = await find(sent.user, sent.password);
+    if (!caller) throw new Refusal(refusedAs, `The ${whose} id and the ${whose} secret do not match.`);
+    note(noted(caller));
+    return caller;
+  });
 
 /**
  * The user and password of an HTTP Basic header, or undefined when it is missing or malformed. Both may be

@@ -6,7 +6,7 @@ import { type Platform, platforms } from '../login-apps/platforms.ts';
 import { Refusal } from '../refusal.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
-import { missingKey } from '../validation.ts';
+import { jsonObject, keyRequired } from '../validation.ts';
 import { pieceOf } from './pieces.ts';
 
 const tokenText = v.string('device.token must be a string.');
@@ -23,21 +23,17 @@ const androidToken = v.pipe(
 );
 
 const hashMessage = 'device must be a JSON object with the fields token and platform.';
-const hash = v.custom<object>((value) => value instanceof Object && !Array.isArray(value), hashMessage);
-
-const fields = <const Entries extends v.ObjectEntries>(entries: Entries) =>
-  v.object(entries, (issue) => `device.${missingKey(issue)} is required.`);
 
 /** `{"device": {"token": …, "platform": "ios" | "android"}}`; other fields are ignored. */
 export const registrationRequest = v.object(
   {
     device: v.pipe(
-      hash,
+      jsonObject(hashMessage),
       // First both fields, so that each one that is wrong is named; then what a token is on its platform.
-      fields({
-        platform: v.picklist(platforms, 'device.platform must be ios or android.'),
-        token: tokenText,
-      }),
+      v.object(
+        { platform: v.picklist(platforms, 'device.platform must be ios or android.'), token: tokenText },
+        keyRequired('device.'),
+      ),
       v.variant('platform', [
         v.object({ platform: v.literal('ios'), token: iosToken }),
         v.object({ platform: v.literal('android'), token: androidToken }),

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { providerIds } from '../providers/identifiers.ts';
 import { secretAttributes } from '../secrets.ts';
-import { loginAppPartition } from '../storage/keys.ts';
+import { loginAppPartition, loginAppSortKeys as sortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 import { type Platform, platforms } from './platforms.ts';
@@ -42,19 +42,19 @@ export interface LoginApp extends v.InferOutput<typeof loginAppItem> {
 export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
   if (!v.is(loginAppId, id)) return undefined;
   const items = await readPartition(loginAppPartition(id));
-  const root = items.find(({ sk }) => sk === 'LOGIN_APP');
+  const root = items.find(({ sk }) => sk === sortKeys.root);
   if (!root) return undefined;
   const members = <Schema extends v.GenericSchema>(prefix: string, schema: Schema) =>
-    items.filter(({ sk }) => String(sk).startsWith(`${prefix}#`)).map((item) => v.parse(schema, item));
+    items.filter(({ sk }) => String(sk).startsWith(prefix)).map((item) => v.parse(schema, item));
   return {
     ...v.parse(loginAppItem, root),
-    clients: new Map(members('CLIENT', clientItem).map((client) => [client.client_id, client])),
+    clients: new Map(members(sortKeys.client, clientItem).map((client) => [client.client_id, client])),
     providers: new Map(
-      members('PROVIDER', providerSettingsItem).map((item) => [item.provider, item.settings]),
+      members(sortKeys.provider, providerSettingsItem).map((item) => [item.provider, item.settings]),
     ),
-    tokens: new Map(members('LOGIN_APP_TOKEN', loginAppTokenItem).map((token) => [token.token_id, token])),
+    tokens: new Map(members(sortKeys.token, loginAppTokenItem).map((token) => [token.token_id, token])),
     mobileApplications: new Set(
-      members('MOBILE_APPLICATION', mobileApplicationItem).map(({ platform }) => platform),
+      members(sortKeys.mobileApplication, mobileApplicationItem).map(({ platform }) => platform),
     ),
   };
 }

@@ -2,9 +2,19 @@ import { timestamp } from '../clock.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
 import { encryptSecrets } from '../providers/settings-encryption.ts';
 import { firstSecret, newId, newSecret } from '../secrets.ts';
+import {
+  type RevokedSecret,
+  type RotatedSecrets,
+  revokeSecretOf,
+  rotateSecretOf,
+} from '../storage/item-secrets.ts';
 import { deleteItem, putItem, putNewItem } from '../storage/items.ts';
 import { clientKey, loginAppKey, mobileApplicationKey, providerSettingsKey } from '../storage/keys.ts';
+import type { LoginAppClient } from './login-app.ts';
 import type { Platform } from './platforms.ts';
+
+/** What the secrets of clients begin with. */
+const secretPrefix = 'lcs';
 
 /** Creates a Login App, which has no clients, providers or mobile applications yet. */
 export async function createLoginApp(name: string): Promise<{ login_app_id: string }> {
@@ -18,7 +28,7 @@ export async function createClient(
   loginAppId: string,
 ): Promise<{ client_id: string; client_secret: string }> {
   const client_id = `${loginAppId}.${newId('c')}`;
-  const client_secret = newSecret('lcs');
+  const client_secret = newSecret(secretPrefix);
   await putNewItem({
     ...clientKey(loginAppId, client_id),
     client_id,
@@ -27,6 +37,17 @@ export async function createClient(
   });
   return { client_id, client_secret };
 }
+
+/** Gives a client a new secret; the old one is valid until it is revoked. */
+export const rotateClientSecret = (loginAppId: string, client: LoginAppClient): Promise<RotatedSecrets> =>
+  rotateSecretOf(clientKey(loginAppId, client.client_id), client, secretPrefix);
+
+/** Takes one of the secrets of a client away. */
+export const revokeClientSecret = (
+  loginAppId: string,
+  client: LoginAppClient,
+  secretId: string,
+): Promise<RevokedSecret> => revokeSecretOf(clientKey(loginAppId, client.client_id), client, secretId);
 
 /** False when the Login App has no such client. */
 export const revokeClient = (loginAppId: string, clientId: string): Promise<boolean> =>

@@ -15,30 +15,38 @@ export const hashOf = (...parts: string[]): string =>
 
 /** `LOGIN_APP#la_9hX…`: a Login App with its clients, provider settings and mobile applications. */
 export const loginAppPartition = (loginAppId: string): string => `LOGIN_APP#${loginAppId}`;
+/** What the sort keys in it are, or begin with. */
+export const loginAppSortKeys = {
+  root: 'LOGIN_APP',
+  client: 'CLIENT#',
+  provider: 'PROVIDER#',
+  mobileApplication: 'MOBILE_APPLICATION#',
+  token: 'LOGIN_APP_TOKEN#',
+} as const;
 /** `LOGIN_APP#la_9hX… / LOGIN_APP` */
 export const loginAppKey = (loginAppId: string): Key => ({
   pk: loginAppPartition(loginAppId),
-  sk: 'LOGIN_APP',
+  sk: loginAppSortKeys.root,
 });
 /** `LOGIN_APP#la_9hX… / CLIENT#la_9hX….Zk3…` */
 export const clientKey = (loginAppId: string, clientId: string): Key => ({
   pk: loginAppPartition(loginAppId),
-  sk: `CLIENT#${clientId}`,
+  sk: `${loginAppSortKeys.client}${clientId}`,
 });
 /** `LOGIN_APP#la_9hX… / PROVIDER#provider_a` */
 export const providerSettingsKey = (loginAppId: string, provider: string): Key => ({
   pk: loginAppPartition(loginAppId),
-  sk: `PROVIDER#${provider}`,
+  sk: `${loginAppSortKeys.provider}${provider}`,
 });
 /** `LOGIN_APP#la_9hX… / MOBILE_APPLICATION#ios` */
 export const mobileApplicationKey = (loginAppId: string, platform: string): Key => ({
   pk: loginAppPartition(loginAppId),
-  sk: `MOBILE_APPLICATION#${platform}`,
+  sk: `${loginAppSortKeys.mobileApplication}${platform}`,
 });
 /** `LOGIN_APP#la_9hX… / LOGIN_APP_TOKEN#t_Gm0…` */
 export const loginAppTokenKey = (loginAppId: string, tokenId: string): Key => ({
   pk: loginAppPartition(loginAppId),
-  sk: `LOGIN_APP_TOKEN#${tokenId}`,
+  sk: `${loginAppSortKeys.token}${tokenId}`,
 });
 
 /** `LOGIN_USER#lu_5nQ…`: a Login User with their sessions. */

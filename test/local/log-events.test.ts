@@ -243,8 +243,13 @@ describe('the log of the operator names what each command was about', () => {
     const fields = Object.entries(flags).filter(([name]) =>
       /^(login-app|client|token|secret|account)$/.test(name),
     );
+    const made = Object.entries(result).filter(([name]) => name.endsWith('_id'));
     const ids = Object.fromEntries(fields.map(([name, id]) => [`${name.replaceAll('-', '_')}_id`, id]));
-    const found = await logLine(running, 'operator_command', { command: `${noun} ${verb}`, ...ids });
+    const found = await logLine(running, 'operator_command', {
+      command: `${noun} ${verb}`,
+      ...Object.fromEntries(made),
+      ...ids,
+    });
     const ofEachLine = ['timestamp', 'level', 'message', 'service', 'sampling_rate', 'event', 'command'];
     const own = Object.entries(found).filter(([name]) => !ofEachLine.includes(name));
     return { result, line: Object.fromEntries(own) };

@@ -5,12 +5,13 @@ import {
   createLoginApp,
   removeMobileApplication,
   revokeClient,
+  revokeClientSecret,
+  rotateClientSecret,
   setMobileApplication,
 } from '../../login-apps/manage-login-app.ts';
 import { Refusal } from '../../refusal.ts';
-import { clientKey } from '../../storage/keys.ts';
 import type { CommandsOf } from '../operate.ts';
-import { revokeSecret, rotateSecret } from './rotate-secrets.ts';
+import { revokedOrRefused, rotatedOrRefused } from './secrets.ts';
 
 /** The Login App of a command. @throws Refusal when there is none */
 export async function requireLoginApp(id: string): Promise<LoginApp> {
@@ -59,14 +60,14 @@ export const clientCommands: CommandsOf<'clients'> = {
   rotate: async ({ 'login-app': id, client }) => {
     const found = await requireClient(id, client);
     const { login_app_id, client_id } = found;
-    const { secret, old_secrets } = await rotateSecret(clientKey(login_app_id, client_id), found, 'lcs');
+    const { secret, old_secrets } = rotatedOrRefused(await rotateClientSecret(login_app_id, found));
     return { login_app_id, client_id, client_secret: secret, old_secrets };
   },
   revoke: async ({ 'login-app': id, client, secret }) => {
     const found = await requireClient(id, client);
     const { login_app_id, client_id } = found;
     if (secret !== undefined) {
-      const left = await revokeSecret(clientKey(login_app_id, client_id), found, secret);
+      const left = revokedOrRefused(await revokeClientSecret(login_app_id, found, secret));
       return { login_app_id, client_id, ...left };
     }
     await revokeClient(login_app_id, client_id);

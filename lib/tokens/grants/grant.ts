@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { AuthenticatedClient } from '../../login-apps/authenticate-client.ts';
-import { missingKey, refuseAsInvalidRequest, validated } from '../../validation.ts';
+import { keyRequired, refuseAsInvalidRequest, validated } from '../../validation.ts';
 import type { TokenResponse } from '../token-response.ts';
 
 /** Issues a token to a client for the parameters of its request. @throws Refusal */
@@ -17,7 +17,7 @@ export const grant =
 
 /** Parameters of a form, by name. */
 export const parameters = <const Entries extends v.ObjectEntries>(entries: Entries) =>
-  v.object(entries, (issue) => `The parameter ${missingKey(issue)} is required.`);
+  v.object(entries, keyRequired('The parameter '));
 
 /** A parameter that must come, once and with a value. */
 export const required = (name: string) =>

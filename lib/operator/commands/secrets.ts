@@ -1,0 +1,19 @@
+import { Refusal } from '../../refusal.ts';
+import type { RevokedSecret, RotatedSecrets } from '../../storage/item-secrets.ts';
+
+const changed = 'The secrets were changed meanwhile; nothing was changed now.';
+
+/** A rotation that was done. @throws Refusal when it was not */
+export function rotatedOrRefused(outcome: RotatedSecrets): Exclude<RotatedSecrets, string> {
+  if (typeof outcome === 'object') return outcome;
+  const tooMany = 'There are two secrets already; revoke the old one first.';
+  throw new Refusal('invalid_request', outcome === 'too_many' ? tooMany : changed);
+}
+
+/** A revocation that was done. @throws Refusal when it was not */
+export function revokedOrRefused(outcome: RevokedSecret): Exclude<RevokedSecret, string> {
+  if (typeof outcome === 'object') return outcome;
+  if (outcome === 'unknown') throw new Refusal('not_found', 'There is no such secret.');
+  const only = 'This is the only secret; rotate first.';
+  throw new Refusal('invalid_request', outcome === 'only' ? only : changed);
+}

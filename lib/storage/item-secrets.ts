@@ -1,0 +1,43 @@
+import { newSecretsVersion, type StoredSecret, type WithSecrets, withNewSecret } from '../secrets.ts';
+import { updateItem } from './items.ts';
+import type { Key } from './keys.ts';
+
+/** What is told of a secret that exists already. */
+export type ShownSecret = Pick<StoredSecret, 'secret_id' | 'created_at'>;
+
+const shown = ({ secret_id, created_at }: StoredSecret): ShownSecret => ({ secret_id, created_at });
+
+/** A new secret and those beside it, or why there is none: there are two already, or somebody else changed them meanwhile. */
+export type RotatedSecrets = { secret: string; old_secrets: ShownSecret[] } | 'too_many' | 'changed';
+
+/** The secrets that are left, or why all are: there is none of the id, no other one, or somebody else changed them meanwhile. */
+export type RevokedSecret = { secrets: ShownSecret[] } | 'unknown' | 'only' | 'changed';
+
+/** Gives an item that has secrets a new one beside the old one. */
+export async function rotateSecretOf(key: Key, stored: WithSecrets, prefix: string): Promise<RotatedSecrets> {
+  const rotated = withNewSecret(stored.secrets, prefix);
+  if (!rotated) return 'too_many';
+  if (!(await replaceSecrets(key, stored, rotated.secrets))) return 'changed';
+  return { secret: rotated.secret, old_secrets: stored.secrets.map(shown) };
+}
+
+/** Takes one secret of an item away. */
+export async function revokeSecretOf(
+  key: Key,
+  stored: WithSecrets,
+  secretId: string,
+): Promise<RevokedSecret> {
+  const kept = stored.secrets.filter(({ secret_id }) => secret_id !== secretId);
+  if (kept.length === stored.secrets.length) return 'unknown';
+  if (kept.length === 0) return 'only';
+  return (await replaceSecrets(key, stored, kept)) ? { secrets: kept.map(shown) } : 'changed';
+}
+
+/** False when somebody else has changed them meanwhile. */
+async function replaceSecrets(key: Key, stored: WithSecrets, secrets: StoredSecret[]): Promise<boolean> {
+  const { done } = await updateItem(key, {
+    set: { secrets, secrets_version: newSecretsVersion() },
+    when: { secrets_version: { is: stored.secrets_version } },
+  });
+  return done;
+}
