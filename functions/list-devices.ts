@@ -1,15 +1,11 @@
-import * as v from 'valibot';
 import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { listDevices } from '../lib/devices/related-devices.ts';
 import { ok } from '../lib/http/answers.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
-import { parsePathAndQuery } from '../lib/http/parsing.ts';
-import { refuseAsInvalidRequest } from '../lib/validation.ts';
+import { noInput } from '../lib/http/no-input.ts';
 
 export const handler = endpoint({
   authenticate: loginUserToken,
-  parse: parsePathAndQuery,
-  input: v.object({}),
-  refuse: refuseAsInvalidRequest,
+  ...noInput,
   handle: async ({ caller }) => ok(await listDevices(caller.loginUserId)),
 });
