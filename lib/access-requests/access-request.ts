@@ -12,7 +12,7 @@ const accessRequest = v.object({
 });
 
 /** Something that asks for approval; its events are comments and reviews. */
-export type AccessRequest = v.InferOutput<typeof accessRequest>;
+type AccessRequest = v.InferOutput<typeof accessRequest>;
 
 /** Creates an access request and gives the account access: one write. Ids are 1, 2, 3 … */
 export async function createAccessRequest(accountId: string): Promise<AccessRequest> {

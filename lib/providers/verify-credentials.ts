@@ -6,7 +6,7 @@ import { type OidcCredential, verifyOidc } from './oidc.ts';
 import { parseSettings } from './settings.ts';
 
 /** What a person presents, by the family of the provider that issued it. */
-export type ProviderCredentials =
+type ProviderCredentials =
   | { family: 'oauth2'; accessToken: string }
   | ({ family: 'oauth1' } & OAuth1Token)
   | ({ family: 'oidc' } & OidcCredential);
