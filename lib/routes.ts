@@ -1,5 +1,5 @@
 /** What a function does with the one table; nothing else is granted to it. */
-export type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem';
+type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem';
 
 /** The secrets of a deployment that a function may read. */
 export type SecretName = 'signing-keys' | 'service-secret';

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { timestamp } from './clock.ts';
 
 /** A secret as it is stored: its SHA-256 alone. A random 256-bit secret needs no slow password hash. */
-export const storedSecret = v.object({ secret_id: v.string(), sha256: v.string(), created_at: v.string() });
+const storedSecret = v.object({ secret_id: v.string(), sha256: v.string(), created_at: v.string() });
 export type StoredSecret = v.InferOutput<typeof storedSecret>;
 
 /** The attributes of an item that has secrets. The version is another one after each change. */

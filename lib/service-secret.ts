@@ -4,7 +4,7 @@ import { sha256 } from './secrets.ts';
 import { readSecret } from './storage/secrets.ts';
 
 /** A symmetric key of the service and the id that says which secret it comes from. */
-export interface ServiceKey {
+interface ServiceKey {
   id: string;
   /** 256 bits. */
   key: Buffer;

@@ -7,7 +7,7 @@ import { assumptions } from './prices.ts';
 export const rates = [100, 10_000, 100_000];
 
 /** What can come first. */
-export interface Quota {
+interface Quota {
   name: string;
   /** Who can change it, and where the figure is from. */
   raisedBy: string;

@@ -4,7 +4,7 @@ import type { Cost, Meter } from './measure.ts';
 import { assumptions } from './prices.ts';
 
 /** The requests that are measured, in the words of the page. */
-export interface MeasuredRequest {
+interface MeasuredRequest {
   name: string;
   cost: Cost;
   /** Milliseconds that it waits for a provider. */

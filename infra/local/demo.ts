@@ -35,7 +35,7 @@ type Operate = (
 ) => Promise<Record<string, unknown>>;
 
 /** The stack that a demo is for, on this machine or deployed. */
-export interface DemoStack {
+interface DemoStack {
   url: string;
   sandbox: Pick<Sandbox, 'url' | 'settings'>;
   dynamoDbEndpoint: string;

@@ -6,7 +6,7 @@ import { loadRouteHandlers, setEnvironment } from './load-functions.ts';
 import { filesIn } from './local-files.ts';
 import { serve } from './loopback-server.ts';
 
-export interface JoinOptions {
+interface JoinOptions {
   /** The folder in which the other stack tells of itself, its `LOCAL_DIR`. */
   directory: string;
   /** The API's port; 0 takes a free one. */

@@ -4,7 +4,7 @@ import type { InvocableFunction } from './aws.ts';
 import type { RouteHandler } from './gateway.ts';
 
 /** What the functions of a stack work with. */
-export interface FunctionSurroundings {
+interface FunctionSurroundings {
   /** Where the API is reached, which is the `iss` of its tokens. */
   issuer: string;
   tableName: string;

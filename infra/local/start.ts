@@ -1,4 +1,5 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
 import { seedDemo } from './demo.ts';
 import type { RequestLine } from './gateway.ts';
 import { joinStack } from './join-stack.ts';
@@ -38,7 +39,8 @@ async function main(): Promise<void> {
   writeFileSync(files.demo, `${JSON.stringify(demo, null, 2)}\n`);
 
   print(`The login service runs at ${demo.base_url}, its providers at ${demo.sandbox_url}.`);
-  print('Its ids and secrets are in .local/demo.json. Ctrl-C ends it. Paste this into another shell:\n');
+  const told = relative('', files.demo);
+  print(`Its ids and secrets are in ${told}. Ctrl-C ends it. Paste this into another shell:\n`);
   print(tryIt(demo));
 }
 

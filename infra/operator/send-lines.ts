@@ -13,7 +13,7 @@ const longestLine = 250_000;
 const mostNamed = 20;
 
 /** What became of a file. */
-export interface Summary {
+interface Summary {
   lines: number;
   added: number;
   already_there: number;

@@ -14,7 +14,7 @@ const accessRequest = v.object({
 });
 
 /** Something that asks for approval; its events are comments and reviews. */
-export type AccessRequest = v.InferOutput<typeof accessRequest>;
+type AccessRequest = v.InferOutput<typeof accessRequest>;
 
 /** Milliseconds after which a writer that never gets its turn gives up. A function has 10 s. */
 const patience = 8_000;

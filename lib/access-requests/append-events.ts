@@ -28,7 +28,7 @@ export interface Draft {
 }
 
 /** An event that stands in the table, and whether it did so before. */
-export interface Appended {
+interface Appended {
   event: AccessRequestEvent;
   outcome: 'added' | 'repeated';
 }

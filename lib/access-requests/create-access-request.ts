@@ -11,7 +11,7 @@ export const newAccessRequestRequest = v.object({ idempotency_key: idempotencyKe
 const madeByKey = v.object({ id: v.number(), created_at: v.string(), expires_at: v.number() });
 
 /** An access request as its creator is told of it. */
-export type NewAccessRequest = Pick<v.InferOutput<typeof madeByKey>, 'id' | 'created_at'>;
+type NewAccessRequest = Pick<v.InferOutput<typeof madeByKey>, 'id' | 'created_at'>;
 
 /**
  * Creates an access request for an account. A request that comes again with its `Idempotency-Key` within 24 hours

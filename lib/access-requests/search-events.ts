@@ -10,7 +10,7 @@ import { allEvents, allReviews, eventsOfActor, eventsOfActorId, eventsOfActorTyp
 import type { SearchRequest } from './search-request.ts';
 
 /** The envelope of a search. */
-export interface SearchResult {
+interface SearchResult {
   /** All events found, on whatever page. */
   total: number;
   /** Events before this page. */

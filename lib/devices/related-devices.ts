@@ -57,7 +57,7 @@ export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<
 }
 
 /** A device as its owner is shown it. */
-export type ShownDevice = Pick<Device, 'platform' | 'created_at' | 'last_seen_at' | 'related_at'> & {
+type ShownDevice = Pick<Device, 'platform' | 'created_at' | 'last_seen_at' | 'related_at'> & {
   id: string;
   /** False when no messages are sent to it: its push service no longer knows it, or it was not seen for 270 days. */
   active: boolean;

@@ -18,7 +18,7 @@ export async function recipientsOfLoginUser(loginUserId: string): Promise<Recipi
 }
 
 /** Some of a piece's recipients, and where the next ones begin; undefined after the last. */
-export interface RecipientsPage {
+interface RecipientsPage {
   recipients: Recipient[];
   next: Item | undefined;
 }

@@ -25,8 +25,8 @@ const mobileApplicationItem = v.object({ platform: v.picklist(platforms) });
 const loginAppItem = v.object({ login_app_id: v.string(), name: v.string(), created_at: v.string() });
 
 export type LoginAppClient = v.InferOutput<typeof clientItem>;
-export type StoredLoginAppToken = v.InferOutput<typeof loginAppTokenItem>;
-export type StoredProviderSettings = v.InferOutput<typeof providerSettingsItem>['settings'];
+type StoredLoginAppToken = v.InferOutput<typeof loginAppTokenItem>;
+type StoredProviderSettings = v.InferOutput<typeof providerSettingsItem>['settings'];
 
 /** An application whose people log in, with everything that belongs to it: its whole partition, in one read. */
 export interface LoginApp extends v.InferOutput<typeof loginAppItem> {

@@ -1,6 +1,4 @@
 import { timestamp } from '../clock.ts';
-import type { ProviderId } from '../providers/identifiers.ts';
-import { encryptSecrets } from '../providers/settings-encryption.ts';
 import { firstSecret, newId, newSecret } from '../secrets.ts';
 import {
   type RevokedSecret,
@@ -9,7 +7,7 @@ import {
   rotateSecretOf,
 } from '../storage/item-secrets.ts';
 import { deleteItem, putItem, putNewItem } from '../storage/items.ts';
-import { clientKey, loginAppKey, mobileApplicationKey, providerSettingsKey } from '../storage/keys.ts';
+import { clientKey, loginAppKey, mobileApplicationKey } from '../storage/keys.ts';
 import type { LoginAppClient } from './login-app.ts';
 import type { Platform } from './platforms.ts';
 
@@ -59,17 +57,3 @@ export const setMobileApplication = (loginAppId: string, platform: Platform): Pr
 /** False when the Login App has no mobile application for the platform. */
 export const removeMobileApplication = (loginAppId: string, platform: Platform): Promise<boolean> =>
   deleteItem(mobileApplicationKey(loginAppId, platform));
-
-/** Stores provider settings that have been checked; their secrets are encrypted. */
-export async function setProviderSettings(
-  loginAppId: string,
-  provider: ProviderId,
-  settings: object,
-): Promise<void> {
-  await putItem({
-    ...providerSettingsKey(loginAppId, provider),
-    provider,
-    settings: await encryptSecrets(settings, { loginAppId, provider }),
-    updated_at: timestamp(),
-  });
-}

@@ -16,7 +16,7 @@ const loginUser = v.object({
 });
 
 /** A person as one Login App knows them: a provider and the provider's subject. */
-export type LoginUser = v.InferOutput<typeof loginUser>;
+type LoginUser = v.InferOutput<typeof loginUser>;
 
 /** The person whose Login User Token was presented. The user is undefined when a session outlived it. */
 export interface AuthenticatedUser {

@@ -3,14 +3,14 @@ import { ProviderFailure } from './provider-failure.ts';
 import { rejected } from './rejected.ts';
 
 /** Milliseconds for all calls of one verification together. */
-export const verificationTimeout = 3_000;
+const verificationTimeout = 3_000;
 /** What servers answer when a credential makes the request too long for them. @see RFC 9110 section 15.5, RFC 6585 section 5 */
 const tooLongStatuses = [413, 414, 431];
 /** The most bytes of an answer that are read, after decompression. */
 const mostBytes = 64 * 1024;
 
 /** A provider's answer. */
-export interface ProviderAnswer {
+interface ProviderAnswer {
   status: number;
   /** The JSON body; undefined when an answer that is no success has none. */
   body: unknown;

@@ -10,7 +10,7 @@ import { ProviderFailure } from './provider-failure.ts';
 import { parseSettings } from './settings.ts';
 
 /** What one call to the provider showed. */
-export interface CheckResult {
+interface CheckResult {
   check: string;
   ok: boolean;
   /** A sentence for the person who set it up. */

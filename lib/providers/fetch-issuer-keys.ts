@@ -8,7 +8,7 @@ export const issuerKeySet = v.message(
   v.object({ keys: v.pipe(v.array(v.looseObject({ kty: v.string() })), v.nonEmpty()) }),
   'it has no keys',
 );
-export type IssuerKeySet = v.InferOutput<typeof issuerKeySet>;
+type IssuerKeySet = v.InferOutput<typeof issuerKeySet>;
 
 /**
  * Fetches the keys with which an issuer signs, from where its discovery document says.

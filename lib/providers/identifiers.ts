@@ -11,14 +11,15 @@ export const providerFamilies = {
 export type ProviderId = keyof typeof providerFamilies;
 export type ProviderFamily = (typeof providerFamilies)[ProviderId];
 
-export const providerIds = [
-  'provider_a',
-  'provider_b',
-  'provider_c',
-  'provider_d',
-  'provider_e',
-  'provider_f',
-] as const;
+export const providerIds = Object.keys(providerFamilies) as ProviderId[];
+
+type ProviderOf<Family extends ProviderFamily> = {
+  [Id in ProviderId]: (typeof providerFamilies)[Id] extends Family ? Id : never;
+}[ProviderId];
+
+/** The providers of a family. */
+export const providersOf = <Family extends ProviderFamily>(family: Family): ProviderOf<Family>[] =>
+  providerIds.filter((id): id is ProviderOf<Family> => providerFamilies[id] === family);
 
 /** The only provider whose authorization codes the service exchanges. */
 export const authorizationCodeProvider = 'provider_b';

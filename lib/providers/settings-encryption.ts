@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { serviceKey } from '../service-secret.ts';
 
 /** Which settings these are; secrets encrypted for one place decrypt in no other. */
-export interface SettingsPlace {
+interface SettingsPlace {
   loginAppId: string;
   provider: string;
 }

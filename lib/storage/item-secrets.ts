@@ -3,7 +3,7 @@ import { updateItem } from './items.ts';
 import type { Key } from './keys.ts';
 
 /** What is told of a secret that exists already. */
-export type ShownSecret = Pick<StoredSecret, 'secret_id' | 'created_at'>;
+type ShownSecret = Pick<StoredSecret, 'secret_id' | 'created_at'>;
 
 const shown = ({ secret_id, created_at }: StoredSecret): ShownSecret => ({ secret_id, created_at });
 

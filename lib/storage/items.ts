@@ -78,9 +78,7 @@ export async function deleteItem(key: Key): Promise<boolean> {
 }
 
 /** What an update did: the item before it, or (refused by its condition) the item that stands there. */
-export type UpdateOutcome =
-  | { done: true; before: Item | undefined }
-  | { done: false; found: Item | undefined };
+type UpdateOutcome = { done: true; before: Item | undefined } | { done: false; found: Item | undefined };
 
 /** One conditional write on one item. A failed condition is an answer, not an exception. */
 export async function updateItem(key: Key, change: Change): Promise<UpdateOutcome> {

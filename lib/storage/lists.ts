@@ -56,7 +56,7 @@ export async function readLastOrdinal(list: DenseList): Promise<number> {
 }
 
 /** Some members of a list of a global index, and where the next ones begin. */
-export interface GlobalListPage {
+interface GlobalListPage {
   items: Item[];
   next: Item | undefined;
 }

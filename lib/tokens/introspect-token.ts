@@ -4,7 +4,7 @@ import { issuer } from './issuer.ts';
 import { activeSessionOf, readToken } from './presented-token.ts';
 
 /** What a resource server is told of a token; of one that is not active, nothing else. @see RFC 7662 section 2.2 */
-export type Introspection = { active: false } | ({ active: true } & Record<string, unknown>);
+type Introspection = { active: false } | ({ active: true } & Record<string, unknown>);
 
 const inactive: Introspection = { active: false };
 

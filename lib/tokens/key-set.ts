@@ -17,8 +17,8 @@ export const publicJwk = v.object({
 });
 export type PublicJwk = v.InferOutput<typeof publicJwk>;
 
-export const privateJwk = v.object({ ...publicJwk.entries, d: v.string() });
-export type PrivateJwk = v.InferOutput<typeof privateJwk>;
+const privateJwk = v.object({ ...publicJwk.entries, d: v.string() });
+type PrivateJwk = v.InferOutput<typeof privateJwk>;
 
 /** A key as it is published. One that signs no more is kept for as long as the tokens it signed are valid. */
 export const publishedKey = v.object({

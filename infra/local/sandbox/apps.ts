@@ -7,7 +7,7 @@ export interface RegisteredApp {
 }
 
 /** The two apps that every provider knows: ours, and a stranger's whose credentials must not let anyone in. */
-export interface RegisteredApps {
+interface RegisteredApps {
   ours: RegisteredApp;
   another: RegisteredApp;
 }

@@ -3,7 +3,7 @@ import type { RegisteredApp } from './apps.ts';
 import { MemoryAdapter, type Records } from './memory-adapter.ts';
 import { signingAlgorithm } from './signing-key.ts';
 
-export interface ConfigurationParts {
+interface ConfigurationParts {
   apps: readonly RegisteredApp[];
   redirectUri?: string;
   records: Records;

@@ -7,7 +7,7 @@ import type { Records } from './memory-adapter.ts';
 import { generateSigningKey, type SigningKey } from './signing-key.ts';
 import type { Validity } from './validity.ts';
 
-export interface IdentityServerOptions {
+interface IdentityServerOptions {
   /** The URL it is mounted at. */
   issuer: string;
   apps: readonly RegisteredApp[];
@@ -16,7 +16,7 @@ export interface IdentityServerOptions {
 }
 
 /** Who gets a token for which app, and until when. */
-export interface Issue {
+interface Issue {
   subject: string;
   app: RegisteredApp;
   validity: Validity;

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 
 export type Parameter = readonly [name: string, value: string];
 
-export interface OAuth1Request {
+interface OAuth1Request {
   method: string;
   /** Absolute; its query takes part in the signature. */
   url: string;

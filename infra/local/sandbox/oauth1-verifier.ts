@@ -12,7 +12,7 @@ export interface OAuth1Token {
   exp: number;
 }
 
-export interface SignedRequest {
+interface SignedRequest {
   method: string;
   url: string;
   authorization: string | undefined;

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { ProviderId } from '../../../lib/providers/identifiers.ts';
+import { type LoopbackServer, listen } from '../loopback-server.ts';
 import { sendJson, sendNotFound } from './answers.ts';
 import { createAuthorizationCodeProvider } from './authorization-code-provider.ts';
 import { controlEndpoints, type MountedProvider } from './control-endpoints.ts';
@@ -13,28 +13,17 @@ import { ProviderTraffic } from './provider-traffic.ts';
 import type { SandboxProvider } from './sandbox-provider.ts';
 import { createTokenInfoProvider } from './token-info-provider.ts';
 
-export interface Sandbox {
-  /** E.g. `http://127.0.0.1:40123`; each provider is mounted below it, under its identifier. */
-  url: string;
+/** Each provider is mounted below the address, under its identifier. */
+export interface Sandbox extends LoopbackServer {
   /** Per provider, what an operator would set for our app there. */
   settings: Record<ProviderId, unknown>;
-  /** Ends the server and every open connection. */
-  close(): Promise<void>;
 }
 
-/**
- * Starts all six identity providers on one loopback port. State lives in memory and ends with the sandbox.
- *
- * @param options.port @default a free one
- * @throws the listen error, such as EADDRINUSE, for a port that can't be had
- */
-export async function startSandbox({ port = 0 }: { port?: number } = {}): Promise<Sandbox> {
+/** Starts all six identity providers on one free loopback port. State lives in memory and ends with the sandbox. */
+export async function startSandbox(): Promise<Sandbox> {
   const server = createServer();
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-
-  const address = server.address();
-  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : port}`;
+  // The providers know their own address, so that the server listens before it answers.
+  const { url, close } = await listen(server, 0);
   const providers = await createProviders(url);
   const mounted = new Map(
     Object.entries(providers).map(([id, provider]) => [id, { provider, traffic: new ProviderTraffic() }]),
@@ -47,15 +36,7 @@ export async function startSandbox({ port = 0 }: { port?: number } = {}): Promis
     });
   });
 
-  return {
-    url,
-    settings: settingsOf(providers),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { url, settings: settingsOf(providers), close };
 }
 
 async function createProviders(url: string): Promise<Record<ProviderId, SandboxProvider>> {

@@ -1,4 +1,4 @@
-import { setProviderSettings } from '../../login-apps/manage-login-app.ts';
+import { setProviderSettings } from '../../login-apps/provider-settings.ts';
 import { applyPreset } from '../../providers/apply-preset.ts';
 import { checkProvider } from '../../providers/check-provider.ts';
 import { checkSettings } from '../../providers/check-settings.ts';

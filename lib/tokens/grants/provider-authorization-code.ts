@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { note } from '../../log.ts';
+import { readProviderSettings } from '../../login-apps/provider-settings.ts';
 import { logIn } from '../../login-users/log-in.ts';
 import { authorizationCodeProvider } from '../../providers/identifiers.ts';
 import { verifyAuthorizationCode } from '../../providers/verify-credentials.ts';
@@ -17,6 +18,7 @@ const schema = parameters({
 /** A Login User Token for an authorization code that a provider issued. */
 export const providerAuthorizationCode = grant(schema, async (client, { provider, authorization_code }) => {
   note({ provider });
-  const subject = await verifyAuthorizationCode(client.loginApp, provider, authorization_code);
+  const settings = await readProviderSettings(client.loginApp, provider);
+  const subject = await verifyAuthorizationCode(settings, provider, authorization_code);
   return loginUserTokenOf(await logIn(client, provider, subject));
 });

@@ -70,8 +70,3 @@ describe('faults and calls', () => {
     await own.close();
   });
 });
-
-test('a port that is taken is an error', async () => {
-  const port = Number(new URL(sandbox().url).port);
-  await expect(startSandbox({ port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
-});
