@@ -243,7 +243,9 @@ describe('the log of the operator names what each command was about', () => {
     const fields = Object.entries(flags).filter(([name]) =>
       /^(login-app|client|token|secret|account)$/.test(name),
     );
-    const made = Object.entries(result).filter(([name]) => name.endsWith('_id'));
+    const made = Object.entries(result).filter(([name]) =>
+      /^(login_app|client|token|account|access_request)_id$/.test(name),
+    );
     const ids = Object.fromEntries(fields.map(([name, id]) => [`${name.replaceAll('-', '_')}_id`, id]));
     const found = await logLine(running, 'operator_command', {
       command: `${noun} ${verb}`,
