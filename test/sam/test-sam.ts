@@ -7,7 +7,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { secretIds } from '../../infra/local/load-functions.ts';
 import { functionsWithoutRoute } from '../../infra/stack/functions-without-route.ts';
-import { routeKeys } from '../../lib/routes.ts';
+import { type RouteKey, routeKeys } from '../../lib/routes.ts';
 import { synthesize } from '../support/cloud-assembly.ts';
 import { localDirectory } from '../support/local-directories.ts';
 import { type Service, serviceOf, unique } from '../support/service.ts';
@@ -15,13 +15,15 @@ import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { answerOfFunction, answerOverHttp, withoutRandomness } from './answers.ts';
 import { installRuntimeInterfaceClient } from './aws-lambda-ric.ts';
+import { hostLoopback, installSam, packImage, requireTools, startSamLocal } from './container/sam-local.ts';
 import { eventOf, eventWithoutRoute, filledIn, type Replacements, requestOf } from './event-files.ts';
 import { type LambdaRuntime, startLambdaRuntime } from './lambda-runtime.ts';
 import { environmentOf, functionOf } from './synthesized-functions.ts';
 
 /**
  * Feeds the committed event files to the bundles that the CDK has built, behind Lambda's own runtime interface
- * client, and compares what they answer with what the service on this machine answers to the same requests.
+ * client, and compares what they answer with what the service on this machine answers to the same requests. With
+ * `--container` it does so through `sam local invoke` as well.
  */
 runCheck(async (cleanUps) => {
   const directory = localDirectory('sam');
@@ -38,28 +40,28 @@ runCheck(async (cleanUps) => {
   );
   const credentials = await credentialsOf(service);
 
-  const startRuntime = (key: string): Promise<LambdaRuntime> => {
-    const synthesized = functionOf(assembly, key);
+  const environmentFor = (key: string): Record<string, string> => {
     const references = {
       TABLE_NAME: service.demo.table_name,
       ISSUER: service.demo.base_url,
       SIGNING_KEYS_SECRET_ID: secretIds.signingKeys,
       SERVICE_SECRET_ID: secretIds.service,
     };
-    const environment = {
-      ...environmentOf(synthesized, references),
+    return {
+      ...environmentOf(functionOf(assembly, key), references),
       LOOPBACK_PROVIDERS: 'allowed',
       AWS_ENDPOINT_URL_DYNAMODB: service.demo.dynamodb_endpoint,
       AWS_ENDPOINT_URL_SECRETS_MANAGER: awsEndpoint,
     };
-    return startLambdaRuntime(synthesized, {
+  };
+  const startRuntime: StartRuntime = (key) =>
+    startLambdaRuntime(functionOf(assembly, key), {
       client,
       taskRoot: join(tasks, key),
       name: key,
-      environment,
+      environment: environmentFor(key),
       logFile: join(directory, `${key}.log`),
     });
-  };
 
   let passed = 0;
   const failures: string[] = [];
@@ -74,32 +76,60 @@ runCheck(async (cleanUps) => {
     }
   };
 
-  await step('Compare the answers', async () => {
+  const real = async (key: RouteKey) =>
+    filledIn(eventOf(key), { ...credentials, ...(await newItems(service, credentials)) });
+  const compareAll = async (start: StartRuntime, withoutRealCredentials: RouteKey[] = []): Promise<void> => {
     for (const key of routeKeys) {
-      await using runtime = await startRuntime(key);
+      await using runtime = await start(key);
       const committed = eventOf(key);
       await check(`${key}, the event as committed`, () =>
         compareEndpoint(runtime, service, committed, committed),
       );
+      if (withoutRealCredentials.includes(key)) continue;
       await check(`${key}, with what is real on this machine`, async () => {
-        const real = async () =>
-          filledIn(committed, { ...credentials, ...(await newItems(service, credentials)) });
-        const told = await compareEndpoint(runtime, service, await real(), await real());
+        const told = await compareEndpoint(runtime, service, await real(key), await real(key));
         assert.match(told, /^2/, `${told}: not a success`);
         return told;
       });
     }
     for (const key of Object.keys(functionsWithoutRoute)) {
-      await using runtime = await startRuntime(key);
+      await using runtime = await start(key);
       await check(`${key}, the event as committed`, () => compareFunction(runtime, awsEndpoint, key));
     }
-  });
+  };
+
+  await step('Compare the answers', () => compareAll(startRuntime));
+  if (process.argv.includes('--container')) {
+    await requireTools();
+    const sam = await step('Install the SAM command line', installSam);
+    const image = await step('Pack a container image', () => packImage(client));
+    const local = cleanUps.use(await step('Start podman', () => startSamLocal(sam, image, assembly)));
+    const inContainer: StartRuntime = async (key) => ({
+      invoke: (event) => local.invoke(key, event, seenFromContainer(environmentFor(key))),
+      [Symbol.asyncDispose]: async () => {},
+    });
+    // The providers' addresses are of this machine's loopback interface, which is not the container's.
+    await step('Compare the answers of sam local invoke', () => compareAll(inContainer, ['issue-token']));
+  } else {
+    print('\nSkipped: sam local invoke. npm run test:sam -- --container runs it, with podman.');
+  }
   const total = passed + failures.length;
   print(
     `\nTests:       ${failures.length > 0 ? `${failures.length} failed, ` : ''}${passed} passed, ${total} total`,
   );
   assert.deepEqual(failures, [], 'Some answers differ.');
 });
+
+type StartRuntime = (key: string) => Promise<LambdaRuntime>;
+
+/** The endpoints of AWS as a container reaches them. */
+const seenFromContainer = (environment: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [
+      name,
+      name.startsWith('AWS_ENDPOINT_URL') ? value.replace('127.0.0.1', hostLoopback) : value,
+    ]),
+  );
 
 /** What the placeholders of the event files stand for. */
 async function credentialsOf(service: Service) {

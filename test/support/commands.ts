@@ -41,9 +41,18 @@ export async function runLogged(
   });
 }
 
-/** Runs a command and returns what it writes on standard output. @throws Error when it can't be run or fails */
-export async function outputOf(command: string[], options: CommandOptions = {}): Promise<string> {
-  const child = childOf(command, options, ['ignore', 'pipe', 'inherit']);
+/**
+ * Runs a command and returns what it writes on standard output.
+ * @param options.logFile where what it writes on standard error is added @default this process's standard error
+ * @throws Error when it can't be run or fails
+ */
+export async function outputOf(
+  command: string[],
+  { logFile, ...options }: CommandOptions & { logFile?: string } = {},
+): Promise<string> {
+  const log = logFile === undefined ? 'inherit' : openSync(logFile, 'a');
+  const child = childOf(command, options, ['ignore', 'pipe', log]);
+  if (typeof log === 'number') closeSync(log);
   let output = '';
   child.stdout?.setEncoding('utf8').on('data', (text) => (output += text));
   await endOf(child, command);
