@@ -1,13 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { tokenResponse } from '../support/expectations.ts';
-import { knowsSockets, listeningSockets } from '../support/listening-sockets.ts';
 import { type RunningService, startService } from '../support/start-service.ts';
 
 const run = promisify(execFile);
@@ -75,14 +74,21 @@ describe('npm start', () => {
     await stop();
   });
 
-  (knowsSockets ? test : test.skip)('everything listens on the loopback interface alone', () => {
-    const sockets = listeningSockets(running.processId);
-    const { base_url, sandbox_url } = running.demo;
-    for (const url of [base_url, sandbox_url]) {
-      const port = Number(new URL(url).port).toString(16).toUpperCase().padStart(4, '0');
-      expect(sockets).toContain(`0100007F:${port}`);
+  test('everything listens on the loopback address alone', async () => {
+    const { aws_endpoint } = JSON.parse(readFileSync(join(running.directory, 'stack.json'), 'utf8'));
+    const { base_url, sandbox_url, dynamodb_endpoint } = running.demo;
+    // What listens on every address of the machine answers on 127.0.0.2 too.
+    const interfaces = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+    const others = interfaces.filter(({ internal, family }) => !internal && family === 'IPv4');
+    const urls = [base_url, sandbox_url, dynamodb_endpoint, aws_endpoint];
+    // A DynamoDB that was given listens where it likes.
+    for (const url of urls.filter((one) => one !== process.env.DYNAMODB_ENDPOINT)) {
+      await fetch(url);
+      for (const address of ['127.0.0.2', ...others.map(({ address }) => address)]) {
+        const elsewhere = fetch(url.replace('127.0.0.1', address), { signal: AbortSignal.timeout(2_000) });
+        await expect(elsewhere).rejects.toThrow();
+      }
     }
-    expect(sockets.filter((address) => !address.startsWith('0100007F:'))).toEqual([]);
   });
 
   test('.local/demo.json has exactly the documented keys', () => {

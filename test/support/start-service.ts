@@ -11,7 +11,6 @@ import { leakedSecrets } from './secrets-seen.ts';
 /** A stack of its own, in a process of its own, as `npm start` runs it. */
 export interface RunningService {
   demo: Demo;
-  processId: number;
   /** The folder that `operator --local` looks into, as `LOCAL_DIR`. */
   directory: string;
   /** Everything that the process has written so far. */
@@ -62,7 +61,6 @@ export async function startService(
   const demo: Demo = JSON.parse(readFileSync(demoFile, 'utf8'));
   return {
     demo,
-    processId: child.pid ?? 0,
     directory,
     output: () => output,
     advance: (seconds) => {
