@@ -11,6 +11,7 @@ import { synthesize, writeTemplate } from '../support/cloud-assembly.ts';
 import { outputOf } from '../support/commands.ts';
 import { runJest } from '../support/jest.ts';
 import { localDirectory } from '../support/local-directories.ts';
+import { blackBoxTests } from '../support/select-tests.ts';
 import { serviceOf } from '../support/service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { adaptToMiniStack, type ChangeEnvironment } from './adapt-to-ministack.ts';
@@ -37,9 +38,6 @@ const settings = {
   canary: 'true',
   loopbackProviders: 'true',
 };
-
-/** The tests that know no more of a service than its address, its sandbox and its operator. */
-const blackBoxTests = ['test/endpoints/', 'test/properties/'];
 
 /**
  * Deploys the service to MiniStack with the CDK, runs the black-box tests against what was deployed, deploys a
@@ -109,7 +107,7 @@ runCheck(async (cleanUps) => {
 
   await step(`npm run operator -- accounts create … --stack ${stack}`, () => operateByCommandLine(cloud));
   await step('Run the black-box tests against the deployed API', () =>
-    runJest(blackBoxTests, { SERVICE_DIR: serviceDirectory }),
+    runJest(blackBoxTests(), { SERVICE_DIR: serviceDirectory }),
   );
 
   const service = serviceOf(demo, serviceDirectory);
