@@ -1,18 +1,33 @@
 import { loginAppToken } from '../lib/auth/login-app-token.ts';
-import { registerDevice, registrationRequest } from '../lib/devices/register-device.ts';
-import { endpoint } from '../lib/http/endpoint.ts';
-import { parseJson } from '../lib/http/parsing.ts';
-import { refuseRequestThenFieldsOf } from '../lib/validation.ts';
+import { registerDevice, registeredDevice, registrationRequest } from '../lib/devices/register-device.ts';
+import { created, ok } from '../lib/http/answers.ts';
+import { json } from '../lib/http/body.ts';
+import { defineEndpoint } from '../lib/http/endpoint.ts';
+import { serve } from '../lib/http/serve.ts';
+import { refuseFieldsOf } from '../lib/validation.ts';
 
-const statuses = { created: 201, known: 200 };
-
-export const handler = endpoint({
+export const endpoint = defineEndpoint({
+  method: 'POST',
+  path: '/v2/marketing/push_notifications/devices',
+  summary: 'Registers a device for push notifications',
   authenticate: loginAppToken,
-  parse: parseJson,
-  input: registrationRequest,
-  refuse: refuseRequestThenFieldsOf('device'),
-  handle: async ({ caller, input }) => {
-    const { id, outcome } = await registerDevice(caller.loginApp, input.device);
-    return { status: statuses[outcome], body: { id } };
+  body: json(registrationRequest, refuseFieldsOf('device')),
+  responses: {
+    201: { description: 'The device was registered for the first time.', body: registeredDevice },
+    200: { description: 'The device had been registered before.', body: registeredDevice },
+  },
+  errors: {
+    invalid_request: 'The body is not JSON, or `device` is missing or no JSON object.',
+    not_found: 'The Login App has no mobile application for the platform.',
+    unprocessable_entity: 'Fields of `device` are invalid.',
+  },
+  tableActions: ['GetItem', 'Query', 'UpdateItem'],
+  secrets: [],
+  example: { body: { device: { token: '0'.repeat(64), platform: 'ios' } } },
+  handle: async ({ caller, body }) => {
+    const { id, outcome } = await registerDevice(caller.loginApp, body.device);
+    return outcome === 'created' ? created({ id }) : ok({ id });
   },
 });
+
+export const handler = serve(endpoint);

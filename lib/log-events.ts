@@ -1,80 +1,131 @@
-/** Fields of a log line besides `level`, `message`, `timestamp`, `service` and `event`. */
-export type LogFields = Record<string, unknown>;
+import type { RefusalCode } from './refusal.ts';
 
-/**
- * Every line that the service writes about a decision, with the fields it has. Lines that belong to an HTTP
- * request also have `request_id` and `route`; from the moment the caller is known `client_id` or
- * `account_id`, and `login_app_id`.
- */
-export const logEvents = {
-  token_issued: {
-    when: 'A token was handed out',
-    fields: 'grant_type; for a person login_user_id, session_id and (at a login) provider',
-  },
-  token_refused: {
-    when: 'The token endpoint refused',
-    fields: 'error; reason where there is more to say; grant_type and provider where known',
-  },
-  request_refused: {
-    when: 'Another endpoint refused',
-    fields: 'error; reason where there is more to say',
-  },
-  request_failed: {
-    when: 'An endpoint answered 500',
-    fields: 'failure: name, code, message and place of the error, and its cause',
-  },
+/** An error as `describeError` shows it. */
+type Failure = Record<string, unknown>;
+
+/** What an operator command was about: the ids and choices it was given, and the ids of what it made. */
+type CommandFields = { command: string } & Record<string, unknown>;
+
+/** Every line that the service writes, with its own fields. Those of the request come on top: `RequestFields`. */
+export interface LogEvents {
+  token_issued: Record<never, never>;
+  token_refused: { error: RefusalCode; reason?: string };
+  request_refused: { error: RefusalCode; reason?: string };
+  request_failed: { failure: Failure };
+  provider_failed: { failure: Failure };
+  provider_called: { host: string; milliseconds: number };
+  refresh_token_reused: {
+    login_user_id: string;
+    session_id: string;
+    generation: number;
+    presented_generation: number;
+  };
+  session_ended: { login_user_id: string; session_id: string; by: 'reuse' | 'client' | 'operator' };
+  login_user_refused: { login_user_id: string };
+  device_registered: { platform: string; outcome: 'created' | 'known' };
+  events_searched: { access_request_id: number; count: number };
+  provider_keys_fetched: { issuer: string };
+  provider_keys_stale: { issuer: string; age_seconds: number; failure: Failure };
+  signing_keys_rotated: { kid: string };
+  operator_command: CommandFields;
+  operator_command_refused: CommandFields;
+  operator_command_failed: CommandFields & { failure: Failure };
+}
+
+export type LogEvent = keyof LogEvents;
+
+/** The events of unexpected errors. */
+export type FailureEvent = {
+  [Event in LogEvent]: LogEvents[Event] extends { failure: Failure } ? Event : never;
+}[LogEvent];
+
+/** Fields that all lines of a request have as soon as they are known. */
+export interface RequestFields {
+  request_id: string;
+  /** Method and path, as in API Gateway's route key. */
+  route: string;
+  client_id: string;
+  account_id: string;
+  login_app_id: string;
+  grant_type: string;
+  provider: string;
+  login_user_id: string;
+  session_id: string;
+  /** How a request ended that ends in an error; noted after the line about it is written. */
+  error: string;
+  reason: string;
+}
+
+/** The names of an event's own fields; an index signature stands for ids of the command. */
+type FieldNames<Fields> = keyof { [Name in keyof Fields as string extends Name ? never : Name]: unknown };
+
+interface Description<Fields> {
+  /** When the line is written. */
+  when: string;
+  /** What each of its own fields holds. */
+  fields: Record<FieldNames<Fields>, string>;
+}
+
+const failure = 'name, code, message and place of the error, and its cause';
+const error = 'the error code of the response';
+const reason = 'what the response does not say, where there is more (see below)';
+const command = 'its noun and verb; then the ids and choices it was given, and the ids of what it made';
+
+/** What the docs say of each event. */
+export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } = {
+  token_issued: { when: 'A token was issued', fields: {} },
+  token_refused: { when: 'The token endpoint answered with an error', fields: { error, reason } },
+  request_refused: { when: 'Another endpoint answered with an error', fields: { error, reason } },
+  request_failed: { when: 'An endpoint answered 500', fields: { failure } },
   provider_failed: {
-    when: 'An endpoint answered 500 because a provider gave no verdict',
-    fields: 'failure, as above; provider where known',
+    when: 'An endpoint answered 500 because a provider gave no usable answer',
+    fields: { failure },
   },
   provider_called: {
-    when: 'A provider was called at one of the addresses of the settings',
-    fields: 'host, milliseconds; provider where known',
+    when: 'A provider was called',
+    fields: { host: 'the host of the address', milliseconds: 'until the answer was read' },
   },
   refresh_token_reused: {
     when: 'An outdated refresh token was presented; its session ends',
-    fields: 'login_user_id, session_id, generation, presented_generation',
+    fields: {
+      login_user_id: 'the person',
+      session_id: 'the session',
+      generation: 'how often the session has been refreshed',
+      presented_generation: 'how often it had been when the presented token was issued',
+    },
   },
   session_ended: {
-    when: 'A session ended before its time',
-    fields: 'login_user_id, session_id, by: reuse, client, operator',
+    when: 'A session was ended before it expired',
+    fields: { login_user_id: 'the person', session_id: 'the session', by: '`reuse`, `client` or `operator`' },
   },
   login_user_refused: {
     when: 'A blocked person tried to log in or to refresh',
-    fields: 'login_user_id',
+    fields: { login_user_id: 'the person' },
   },
   device_registered: {
     when: 'A device was registered, for the first time or again',
-    fields: 'platform, outcome: created, known',
+    fields: { platform: '`ios` or `android`', outcome: '`created` or `known`' },
   },
   events_searched: {
-    when: 'An account got a page of the events of an access request',
-    fields: 'access_request_id, count',
+    when: 'An account searched the events of an access request',
+    fields: { access_request_id: 'the access request', count: 'events on the page' },
   },
   provider_keys_fetched: {
-    when: 'Signing keys of an identity provider were fetched',
-    fields: 'issuer',
+    when: 'The signing keys of an OpenID provider were fetched',
+    fields: { issuer: 'the provider' },
   },
   provider_keys_stale: {
-    when: 'An identity provider gave no keys; the last ones serve on',
-    fields: 'issuer, age_seconds, failure',
+    when: 'An OpenID provider did not return its keys; the last known ones stay in use',
+    fields: { issuer: 'the provider', age_seconds: 'since the keys were fetched', failure },
   },
   signing_keys_rotated: {
-    when: 'The key set has moved on',
-    fields: 'kid of the key that signs from now on',
+    when: 'The signing keys were rotated',
+    fields: { kid: 'the key that signs from now on' },
   },
-  operator_command: {
-    when: 'An operator changed or read something',
-    fields: 'command; the ids and choices it was given, and the ids of what it made',
-  },
+  operator_command: { when: 'An operator command was carried out', fields: { command } },
   operator_command_refused: {
-    when: 'An operator command was refused; nothing changed',
-    fields: 'command; the ids and choices it was given',
+    when: 'An operator command was rejected; nothing changed',
+    fields: { command },
   },
-  operator_command_failed: {
-    when: 'An operator command failed',
-    fields: 'command; the ids and choices it was given; failure',
-  },
-} as const satisfies Record<string, { when: string; fields: string }>;
-
-export type LogEvent = keyof typeof logEvents;
+  operator_command_failed: { when: 'An operator command failed', fields: { command, failure } },
+};

@@ -1,42 +1,48 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@aws-lambda-powertools/logger';
-import type { LogEvent, LogFields } from './log-events.ts';
+import type { FailureEvent, LogEvent, LogEvents, RequestFields } from './log-events.ts';
 import { asMetric } from './metrics.ts';
 
-/** Structured lines on standard output. Nothing that is secret, and nothing a caller sent, goes in. */
+export type { RequestFields } from './log-events.ts';
+
+/** Structured lines on standard output. They hold no secrets, and nothing that a caller sent. */
 const logger = new Logger({ serviceName: 'login-service' });
 
-const requestFields = new AsyncLocalStorage<LogFields>();
+const requestFields = new AsyncLocalStorage<Partial<RequestFields>>();
 
-/** Runs what serves one request; all its log lines carry these fields. */
-export const withLogFields = <Result>(fields: LogFields, run: () => Result): Result =>
-  requestFields.run({ ...fields }, run);
+/** Runs what serves one request; all its log lines carry these fields, and those noted meanwhile. */
+export const withLogFields = <Result>(fields: Partial<RequestFields>, run: () => Result): Result =>
+  requestFields.run(Object.assign(requestFields.getStore() ?? {}, fields), run);
 
 /** Adds fields to all further log lines of this request. */
-export function note(fields: LogFields): void {
+export function note(fields: Partial<RequestFields>): void {
   Object.assign(requestFields.getStore() ?? {}, fields);
 }
 
-/** Writes one line. What each event means, and which fields it has, is said in `log-events.ts`. */
-export function logEvent(event: LogEvent, fields: LogFields = {}): void {
+/** Writes one line. `log-events.ts` says what each event means and which fields it has. */
+export function logEvent<Event extends LogEvent>(event: Event, fields: LogEvents[Event]): void {
   logger.info(event, lineOf(event, fields));
 }
 
-/** Writes down an error that nobody expected. */
-export function logFailure(event: LogEvent, error: unknown, fields: LogFields = {}): void {
+/** Writes a line about an unexpected error. */
+export function logFailure<Event extends FailureEvent>(
+  event: Event,
+  error: unknown,
+  fields: Omit<LogEvents[Event], 'failure'>,
+): void {
   logger.error(event, lineOf(event, { ...fields, failure: describeError(error) }));
 }
 
-function lineOf(event: LogEvent, fields: LogFields): LogFields {
+function lineOf(event: LogEvent, fields: object): Record<string, unknown> {
   const line = { event, ...requestFields.getStore(), ...fields };
   return { ...line, ...asMetric(event, line) };
 }
 
 /**
  * What may be logged of an unexpected error: its name, its code and where it was thrown. The messages of
- * the language's own errors quote the value they failed on, so only the service's own and the SDK's go in.
+ * the language's own errors quote the value they failed on, so only those of the service and the SDK are logged.
  */
-function describeError(error: unknown): LogFields {
+function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };
   const { name, stack, cause } = error;
   const isBuiltIn = [

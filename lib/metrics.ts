@@ -1,6 +1,6 @@
 import { clock } from './clock.ts';
 import { optionalEnvironment } from './environment.ts';
-import type { LogEvent, LogFields } from './log-events.ts';
+import type { LogEvent } from './log-events.ts';
 
 interface Metric {
   name: string;
@@ -29,7 +29,7 @@ const metricOf = new Map<string, Metric>(Object.entries(metrics));
  * sets to the name of its stack.
  * @see Amazon CloudWatch user guide, "Specification: Embedded metric format"
  */
-export function asMetric(event: LogEvent, line: LogFields): LogFields {
+export function asMetric(event: LogEvent, line: Record<string, unknown>): Record<string, unknown> {
   const metric = metricOf.get(event);
   const Namespace = optionalEnvironment('METRICS_NAMESPACE');
   if (!metric || !Namespace) return {};

@@ -16,7 +16,7 @@ let secret: Promise<string> | undefined;
 
 /** The key for one purpose, derived from the service secret (HKDF, RFC 5869); the secret is read once. */
 export async function serviceKey(purpose: 'refresh-token' | 'provider-settings'): Promise<ServiceKey> {
-  secret ??= readSecret(secretId);
+  secret ??= readSecret(secretId());
   try {
     const key = Buffer.from(hkdfSync('sha256', await secret, '', purpose, 32));
     return { id: sha256(`key id of ${key.toString('base64url')}`).slice(0, 8), key };

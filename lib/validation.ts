@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type FieldError, Refusal } from './refusal.ts';
 
-/** Turns what is wrong with an input into the refusal that is documented for it. */
+/** Turns what is wrong with an input into the error that is documented for it. */
 export type Refuse = (errors: FieldError[]) => Refusal;
 
 /** `invalid_request`, naming the first parameter that is wrong. */
@@ -14,21 +14,16 @@ export const refuseAsUnprocessable: Refuse = (errors) =>
     errors: errors.map(({ field, message }) => ({ field: field || 'body', message })),
   });
 
-/**
- * `invalid_request` when something else is wrong than fields of one part of the input, `unprocessable_entity` when only
- * such fields are.
- * @param part the name of the part
- * @param before what stands before the names of its fields where they are told
- */
-export const refuseRequestThenFieldsOf =
-  (part: string, before = `${part}.`): Refuse =>
+/** `invalid_request` for a body that is not an object, else `unprocessable_entity` naming each field that is wrong. */
+export const refuseFields: Refuse = (errors) =>
+  errors.some(({ field }) => field === '') ? refuseAsInvalidRequest(errors) : refuseAsUnprocessable(errors);
+
+/** The same for an object within the body: anything wrong outside its fields is `invalid_request`. */
+export const refuseFieldsOf =
+  (object: string): Refuse =>
   (errors) => {
-    const start = `${part}.`;
-    const others = errors.filter(({ field }) => !field.startsWith(start));
-    if (others.length > 0) return refuseAsInvalidRequest(others);
-    return refuseAsUnprocessable(
-      errors.map(({ field, message }) => ({ field: `${before}${field.slice(start.length)}`, message })),
-    );
+    const others = errors.filter(({ field }) => !field.startsWith(`${object}.`));
+    return others.length > 0 ? refuseAsInvalidRequest(others) : refuseAsUnprocessable(errors);
   };
 
 /** The message of an object's schema for a key that it lacks. @param before what stands before the key's name */

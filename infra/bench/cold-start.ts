@@ -43,7 +43,7 @@ const median = (times: number[]): number =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 
 /** Prints each function's bytes and the time that a fresh process takes to load it, beside what nothing takes. */
-function main(directory: string): void {
+async function main(directory: string): Promise<void> {
   const yardstick = (name: string, code: string): Measured => {
     const file = join(directory, `${name.replace(/\W/g, '-')}.mjs`);
     writeFileSync(file, code);
@@ -59,7 +59,10 @@ function main(directory: string): void {
       'process.getBuiltinModule("node:https"); process.getBuiltinModule("node:crypto");',
     ),
   ];
-  const functions = bundledFunctions(join(directory, 'cdk.out')).map((bundle) => ({ ...bundle, times: [] }));
+  const functions = (await bundledFunctions(join(directory, 'cdk.out'))).map((bundle) => ({
+    ...bundle,
+    times: [],
+  }));
   const all: Measured[] = [...yardsticks, ...functions];
   // One round after the other, so that what else the machine does meets all of them alike.
   for (let round = 0; round < rounds; round++)
@@ -80,7 +83,7 @@ function main(directory: string): void {
 
 const directory = mkdtempSync(join(tmpdir(), 'login-service-bench-'));
 try {
-  main(directory);
+  await main(directory);
 } finally {
   rmSync(directory, { recursive: true, force: true });
 }

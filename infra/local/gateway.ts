@@ -2,11 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
-import { type RouteKey, routeKeys, routes } from '../../lib/routes.ts';
+import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
+import { routeKeyOf } from '../endpoints.ts';
 import { readBody } from './loopback-server.ts';
 
-/** A Lambda handler behind a route. */
-export type RouteHandler = (event: APIGatewayProxyEventV2, context: unknown) => Promise<unknown>;
+/** A route to a Lambda handler. */
+export interface Route {
+  endpoint: Pick<AnyEndpoint, 'method' | 'path'>;
+  handler: (event: APIGatewayProxyEventV2, context: unknown) => Promise<unknown>;
+}
 
 /** What is told of a request when it is done: nothing of its query, headers or body. */
 export interface RequestLine {
@@ -26,20 +30,17 @@ const handlerResult = v.object({
 /** The largest body that API Gateway takes, in bytes. */
 const mostBodyBytes = 10 * 1024 * 1024;
 
-const patterns = routeKeys.map((key) => {
-  const { method, path } = routes[key];
+const patternOf = (path: string): RegExp => {
   const segments = path.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)');
-  return { key, method, routeKey: `${method} ${path}`, pattern: new RegExp(`^${segments}$`) };
-});
+  return new RegExp(`^${segments}$`);
+};
 
 /**
- * Stands in for API Gateway: turns HTTP requests into HTTP API events (payload format 2.0) for the handlers
- * of the route table, and their results into responses.
+ * Stands in for API Gateway: turns HTTP requests into HTTP API events (payload format 2.0) for the handlers,
+ * and their results into responses.
+ * @param routes may be filled later
  */
-export function gateway(
-  handlers: ReadonlyMap<RouteKey, RouteHandler>,
-  report: (line: RequestLine) => void,
-): RequestListener {
+export function gateway(routes: readonly Route[], report: (line: RequestLine) => void): RequestListener {
   return (request, response) => {
     const startedAt = performance.now();
     const method = request.method ?? '';
@@ -48,24 +49,18 @@ export function gateway(
       const milliseconds = Math.round(performance.now() - startedAt);
       report({ method, path: pathname, status: response.statusCode, milliseconds });
     });
-    answer(handlers, request, response).catch(() => sendMessage(response, 500, 'Internal Server Error'));
+    answer(routes, request, response).catch(() => sendMessage(response, 500, 'Internal Server Error'));
   };
 }
 
-async function answer(
-  handlers: ReadonlyMap<RouteKey, RouteHandler>,
-  request: IncomingMessage,
-  response: ServerResponse,
-) {
+async function answer(routes: readonly Route[], request: IncomingMessage, response: ServerResponse) {
   const url = urlOf(request);
-  for (const { key, method, routeKey, pattern } of patterns) {
-    const match = request.method === method ? url.pathname.match(pattern) : null;
+  for (const { endpoint, handler } of routes) {
+    const match = request.method === endpoint.method ? url.pathname.match(patternOf(endpoint.path)) : null;
     if (!match) continue;
     const body = await readBody(request);
     if (body.length > mostBodyBytes) return sendMessage(response, 413, 'Request Entity Too Large');
-    const event = eventOf(request, url, routeKey, match.groups ?? {}, body);
-    const handler = handlers.get(key);
-    if (!handler) return sendMessage(response, 503, 'Service Unavailable');
+    const event = eventOf(request, url, routeKeyOf(endpoint), match.groups ?? {}, body);
     const result = await handler(event, contextOf(event.requestContext.requestId));
     return send(response, v.parse(handlerResult, result));
   }

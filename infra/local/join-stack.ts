@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
-import type { RouteKey } from '../../lib/routes.ts';
 import type { Demo } from './demo.ts';
-import { gateway, type RequestLine, type RouteHandler } from './gateway.ts';
-import { loadRouteHandlers, setEnvironment } from './load-functions.ts';
+import { gateway, type RequestLine, type Route } from './gateway.ts';
+import { loadRoutes, setEnvironment } from './load-functions.ts';
 import { filesIn } from './local-files.ts';
 import { serve } from './loopback-server.ts';
 
@@ -22,14 +21,14 @@ export async function joinStack({ directory, port, report }: JoinOptions) {
   const files = filesIn(directory);
   const demo: Demo = JSON.parse(readFileSync(files.demo, 'utf8'));
   const awsEndpoint = String(JSON.parse(readFileSync(files.stack, 'utf8')).aws_endpoint);
-  const handlers = new Map<RouteKey, RouteHandler>();
-  const api = await serve(gateway(handlers, report), port);
+  const routes: Route[] = [];
+  const api = await serve(gateway(routes, report), port);
   setEnvironment({
     issuer: demo.base_url,
     tableName: demo.table_name,
     dynamoDbEndpoint: demo.dynamodb_endpoint,
     awsEndpoint,
   });
-  await loadRouteHandlers(handlers);
+  await loadRoutes(routes);
   return { demo: { ...demo, base_url: api.url }, awsEndpoint, close: api.close };
 }

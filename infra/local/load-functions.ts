@@ -1,7 +1,7 @@
-import { type RouteKey, routeKeys } from '../../lib/routes.ts';
+import { readFunctions } from '../endpoints.ts';
 import { lifetimeVariables, readSettings } from '../settings.ts';
 import type { InvocableFunction } from './aws.ts';
-import type { RouteHandler } from './gateway.ts';
+import type { Route } from './gateway.ts';
 
 /** What the functions of a stack work with. */
 interface FunctionSurroundings {
@@ -13,10 +13,10 @@ interface FunctionSurroundings {
   awsEndpoint: string;
 }
 
-/** The names of the secrets, which a deployment makes up. */
+/** The names of the secrets; a deployment's are made up by CloudFormation. */
 export const secretIds = { signingKeys: 'signing-keys', service: 'service-secret' } as const;
 
-/** Sets the environment, as Lambda does; lifetimes that are set already stay. The functions read it when they load, so they are loaded after this. */
+/** Sets the environment, as Lambda does; lifetimes that are set already stay. The AWS clients read it when the functions load. */
 export function setEnvironment(surroundings: FunctionSurroundings): void {
   Object.assign(process.env, {
     ...lifetimeVariables(readSettings({})),
@@ -34,14 +34,16 @@ export function setEnvironment(surroundings: FunctionSurroundings): void {
   });
 }
 
-/** Loads the handlers of all routes into the map that the gateway reads. */
-export async function loadRouteHandlers(handlers: Map<RouteKey, RouteHandler>): Promise<void> {
-  for (const key of routeKeys) handlers.set(key, await load(key));
+/** Loads every endpoint's handler into the routes of the gateway. */
+export async function loadRoutes(routes: Route[]): Promise<void> {
+  const { endpoints } = await readFunctions();
+  for (const [key, endpoint] of endpoints) routes.push({ endpoint, handler: await handlerOf(key) });
 }
 
 /** Loads the functions that have no route. */
 export async function loadOtherFunctions(functions: Map<string, InvocableFunction>): Promise<void> {
-  for (const name of ['operator', 'rotate-signing-keys']) functions.set(name, await load(name));
+  const { others } = await readFunctions();
+  for (const key of others.keys()) functions.set(key, await handlerOf(key));
 }
 
-const load = async (name: string) => (await import(`../../functions/${name}.ts`)).handler;
+const handlerOf = async (key: string) => (await import(`../../functions/${key}.ts`)).handler;

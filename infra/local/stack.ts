@@ -1,10 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { RouteKey } from '../../lib/routes.ts';
 import { type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 import { type InvocableFunction, startLocalAws } from './aws.ts';
 import { createTable, deleteTable, localDynamoDb, startDynalite } from './dynamodb.ts';
-import { gateway, type RequestLine, type RouteHandler } from './gateway.ts';
-import { loadOtherFunctions, loadRouteHandlers, secretIds, setEnvironment } from './load-functions.ts';
+import { gateway, type RequestLine, type Route } from './gateway.ts';
+import { loadOtherFunctions, loadRoutes, secretIds, setEnvironment } from './load-functions.ts';
 import { type LoopbackServer, serve } from './loopback-server.ts';
 import { type Sandbox, startSandbox } from './sandbox/sandbox.ts';
 
@@ -34,10 +33,10 @@ export interface Stack {
  * @throws the listen error, such as EADDRINUSE, when the port can't be had
  */
 export async function startStack({ port, dynamoDbEndpoint, report }: StackOptions): Promise<Stack> {
-  const handlers = new Map<RouteKey, RouteHandler>();
+  const routes: Route[] = [];
   const functions = new Map<string, InvocableFunction>();
   // First, so that a taken port is known before anything else is started.
-  const api = await serve(gateway(handlers, report), port);
+  const api = await serve(gateway(routes, report), port);
   const [aws, sandbox, dynalite] = await Promise.all([
     startLocalAws(functions),
     startSandbox(),
@@ -52,7 +51,7 @@ export async function startStack({ port, dynamoDbEndpoint, report }: StackOption
   aws.secrets.create(secretIds.signingKeys, 'to be replaced by the first rotation');
   aws.secrets.create(secretIds.service, randomBytes(48).toString('base64url'));
   setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.url });
-  await loadRouteHandlers(handlers);
+  await loadRoutes(routes);
   await loadOtherFunctions(functions);
   await rotateSigningKeys(aws.url);
 

@@ -1,7 +1,7 @@
 import { type App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { routeKeys, routes } from '../../lib/routes.ts';
+import { tokenPath } from '../../lib/tokens/paths.ts';
+import type { Functions } from '../endpoints.ts';
 import { lifetimeVariables, type Settings } from '../settings.ts';
-import { functionsWithoutRoute } from './functions-without-route.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
 import { ServiceAlarms } from './service-alarms.ts';
@@ -14,7 +14,7 @@ import { SigningKeyRotation } from './signing-key-rotation.ts';
 
 /** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
 export class LoginService extends Stack {
-  constructor(app: App, settings: Settings) {
+  constructor(app: App, settings: Settings, { endpoints, others }: Functions) {
     super(app, settings.stack, { description: 'A login and access-request service' });
     const removalPolicy = settings.removalPolicy === 'retain' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
     const table = settings.tableName
@@ -24,15 +24,13 @@ export class LoginService extends Stack {
     const api = new ServiceApi(this, 'Api', settings);
     const shared = { table, secrets, environment: environmentOf(settings, api.url) };
 
-    const operator = new ServiceFunction(this, 'operator', {
-      ...shared,
-      access: functionsWithoutRoute.operator,
-      functionName: `${settings.stack}-operator`,
-    });
-    const rotation = new ServiceFunction(this, 'rotate-signing-keys', {
-      ...shared,
-      access: functionsWithoutRoute['rotate-signing-keys'],
-    });
+    const withoutRoute = (key: string, functionName?: string): ServiceFunction => {
+      const access = others.get(key);
+      if (!access) throw new Error(`There is no functions/${key}.ts.`);
+      return new ServiceFunction(this, key, { ...shared, access, ...(functionName && { functionName }) });
+    };
+    const operator = withoutRoute('operator', `${settings.stack}-operator`);
+    const rotation = withoutRoute('rotate-signing-keys');
     new SigningKeyRotation(this, 'SigningKeyRotation', secrets['signing-keys'], rotation.lambda);
 
     const measurements = new Measurements(settings.stack, api.api, table);
@@ -44,9 +42,12 @@ export class LoginService extends Stack {
     new ServiceDashboard(this, 'Dashboard', measurements, all);
 
     const live = new LiveVersions(this, 'LiveVersions', settings.canary ? serverErrors : undefined);
-    for (const key of routeKeys) {
-      const served = new ServiceFunction(this, key, { ...shared, access: routes[key] });
-      api.addRoute(key, live.of(served, key === 'issue-token' ? settings.tokenConcurrency : 0));
+    for (const [key, endpoint] of endpoints) {
+      const served = new ServiceFunction(this, key, { ...shared, access: endpoint });
+      const issuesTokens = endpoint.path === tokenPath;
+      const target = live.of(served, issuesTokens ? settings.tokenConcurrency : 0);
+      const route = api.addRoute(key, endpoint, target);
+      if (issuesTokens) api.throttleTokens(endpoint, route);
     }
 
     new CfnOutput(this, 'ApiUrl', { value: api.url });

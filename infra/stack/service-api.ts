@@ -14,7 +14,8 @@ import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { type RouteKey, routes } from '../../lib/routes.ts';
+import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
+import { routeKeyOf } from '../endpoints.ts';
 import type { Settings } from '../settings.ts';
 import { logRetention } from './log-retention.ts';
 import { resourceOf } from './resource-of.ts';
@@ -71,29 +72,26 @@ export class ServiceApi extends Construct {
     });
   }
 
-  /** Leads a row of the route table to its function. */
-  addRoute(key: RouteKey, target: IFunction): void {
-    const { method, path } = routes[key];
-    const added = this.api.addRoutes({
+  /** Routes an endpoint to its function. */
+  addRoute(key: string, { method, path }: AnyEndpoint, target: IFunction): HttpRoute[] {
+    return this.api.addRoutes({
       path,
       methods: [HttpMethod[method]],
       integration: new HttpLambdaIntegration(key, target),
     });
-    if (key === 'issue-token') this.#throttleTokens(added);
   }
 
-  /** The token route calls providers and signs, so it takes less than the others. */
-  #throttleTokens(added: HttpRoute[]): void {
+  /** The token route calls providers and signs, so its throttle is lower than that of the others. */
+  throttleTokens(endpoint: AnyEndpoint, route: HttpRoute[]): void {
     const stage = resourceOf(this.#stage, CfnStage);
-    const { method, path } = routes['issue-token'];
     stage.routeSettings = {
-      [`${method} ${path}`]: {
+      [routeKeyOf(endpoint)]: {
         ThrottlingRateLimit: this.#settings.tokenRateLimit,
         ThrottlingBurstLimit: this.#settings.tokenBurstLimit,
       },
     };
     // A route cannot be throttled before it is there.
-    stage.node.addDependency(...added);
+    stage.node.addDependency(...route);
   }
 
   #accessLogGroup(): LogGroup {

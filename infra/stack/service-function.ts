@@ -7,14 +7,11 @@ import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import type { Route, SecretName } from '../../lib/routes.ts';
+import type { Access, SecretName } from '../../lib/http/endpoint.ts';
 import { bundling } from './bundling.ts';
 import { logRetention } from './log-retention.ts';
 import { resourceOf } from './resource-of.ts';
 import { indexArnsOf } from './service-table.ts';
-
-/** What a function is for, and all that it may touch. */
-export type Access = Pick<Route, 'summary' | 'tableActions' | 'secrets'>;
 
 interface ServiceFunctionProps {
   access: Access;

@@ -1,7 +1,7 @@
 import { type RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import type { SecretName } from '../../lib/routes.ts';
+import type { SecretName } from '../../lib/http/endpoint.ts';
 
 /**
  * The secrets of the service; in production they outlive the stack. How a value is generated must never change here: an

@@ -2,7 +2,6 @@ import { Refusal } from '../refusal.ts';
 import { hasAccess } from './access-request.ts';
 import { appendEvents } from './append-events.ts';
 import type { AccessRequestEvent } from './event.ts';
-import type { EventRequest } from './event-request.ts';
 import { hashOfKey, keysCountSince } from './idempotency.ts';
 import type { NewEvent } from './new-event.ts';
 
@@ -14,7 +13,9 @@ import type { NewEvent } from './new-event.ts';
  */
 export async function addEventFor(
   accountId: string,
-  { access_request_id, idempotency_key, body }: EventRequest,
+  access_request_id: number,
+  body: NewEvent,
+  idempotency_key: string | undefined,
 ): Promise<AccessRequestEvent> {
   if (!(await hasAccess(accountId, access_request_id))) {
     throw new Refusal('forbidden', 'The account has no access to this access request.');

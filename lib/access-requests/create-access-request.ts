@@ -3,15 +3,14 @@ import { epochSeconds } from '../clock.ts';
 import { readItem, updateItem } from '../storage/items.ts';
 import { newAccessRequestKey } from '../storage/keys.ts';
 import { createAccessRequest } from './access-request.ts';
-import { hashOfKey, idempotencyKey, keyLifetimeSeconds, keysCountSince } from './idempotency.ts';
-
-export const newAccessRequestRequest = v.object({ idempotency_key: idempotencyKey });
+import { hashOfKey, keyLifetimeSeconds, keysCountSince } from './idempotency.ts';
 
 /** What an idempotency key made: the access request, and the end of the key in epoch seconds. */
 const madeByKey = v.object({ id: v.number(), created_at: v.string(), expires_at: v.number() });
 
-/** An access request as its creator is told of it. */
-type NewAccessRequest = Pick<v.InferOutput<typeof madeByKey>, 'id' | 'created_at'>;
+/** An access request as its creator sees it. */
+export const newAccessRequest = v.pick(madeByKey, ['id', 'created_at']);
+type NewAccessRequest = v.InferOutput<typeof newAccessRequest>;
 
 /**
  * Creates an access request for an account. A request that comes again with its `Idempotency-Key` within 24 hours
@@ -20,7 +19,7 @@ type NewAccessRequest = Pick<v.InferOutput<typeof madeByKey>, 'id' | 'created_at
  */
 export async function createAccessRequestFor(
   accountId: string,
-  { idempotency_key }: v.InferOutput<typeof newAccessRequestRequest>,
+  idempotency_key: string | undefined,
 ): Promise<NewAccessRequest> {
   if (idempotency_key === undefined) return create(accountId);
   const key = newAccessRequestKey(accountId, hashOfKey(accountId, idempotency_key));

@@ -11,12 +11,14 @@ const bodyOfType = (type: 'comment' | 'review') =>
     v.transform((body) => ({ ...body, type })),
   );
 
-const request = { access_request_id: accessRequestId, idempotency_key: idempotencyKey };
+/** The parameters of a request that adds an event. */
+export const eventParameters = {
+  path: { access_request_id: accessRequestId },
+  headers: { 'idempotency-key': idempotencyKey },
+};
 
-/** `{"actor_type": …, "actor_id": …, "comment": …}` for an access request; other fields are ignored. */
-export const commentRequest = v.object({ ...request, body: v.pipe(bodyOfType('comment'), newComment) });
+/** `{"actor_type": …, "actor_id": …, "comment": …}`; other fields are ignored. */
+export const commentBody = v.pipe(bodyOfType('comment'), newComment);
 
-/** `{"actor_type": …, "actor_id": …, "comment"?: …, "status": …}` for an access request; other fields are ignored. */
-export const reviewRequest = v.object({ ...request, body: v.pipe(bodyOfType('review'), newReview) });
-
-export type EventRequest = v.InferOutput<typeof commentRequest> | v.InferOutput<typeof reviewRequest>;
+/** `{"actor_type": …, "actor_id": …, "comment"?: …, "status": …}`; other fields are ignored. */
+export const reviewBody = v.pipe(bodyOfType('review'), newReview);

@@ -5,20 +5,18 @@ import { type Item, readItems } from '../storage/items.ts';
 import { eventKey } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
 import { hasAccess } from './access-request.ts';
-import { type AccessRequestEvent, event } from './event.ts';
+import { event } from './event.ts';
 import { allEvents, allReviews, eventsOfActor, eventsOfActorId, eventsOfActorType } from './event-lists.ts';
 import type { SearchRequest } from './search-request.ts';
 
-/** The envelope of a search. */
-interface SearchResult {
-  /** All events found, on whatever page. */
-  total: number;
-  /** Events before this page. */
-  offset: number;
-  /** Events on this page. */
-  count: number;
-  results: AccessRequestEvent[];
-}
+/** The envelope of a search: all events found, those before this page, those on it, and themselves. */
+export const searchResult = v.object({
+  total: v.number(),
+  offset: v.number(),
+  count: v.number(),
+  results: v.array(event),
+});
+type SearchResult = v.InferOutput<typeof searchResult>;
 
 /** What a search is about: its parameters, and whether it is for reviews alone. */
 export type Search = SearchRequest & { type?: 'review' };

@@ -32,13 +32,14 @@ const page = wholeNumber('The parameter page must be a positive integer.');
 const pageSizeMessage = `The parameter page_size must be an integer from 1 to ${largestPage}.`;
 const pageSize = v.pipe(wholeNumber(pageSizeMessage), v.maxValue(largestPage, pageSizeMessage));
 
-/** The path and query parameters of a search; those it does not know are ignored. */
-export const searchRequest = v.object({
-  access_request_id: accessRequestId,
+/** The query parameters of a search. */
+export const searchQuery = {
   actor_type: v.optional(once('actor_type', actorType)),
   actor_id: v.optional(once('actor_id', v.pipe(v.string(), v.nonEmpty('The parameter actor_id is empty.')))),
   ids: v.optional(eventIds),
   page: v.optional(once('page', page), ['1']),
   page_size: v.optional(once('page_size', pageSize), ['8']),
-});
-export type SearchRequest = v.InferOutput<typeof searchRequest>;
+};
+export type SearchRequest = { access_request_id: number } & v.InferOutput<
+  v.ObjectSchema<typeof searchQuery, undefined>
+>;

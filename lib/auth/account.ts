@@ -3,8 +3,9 @@ import { basicAuthentication } from './credentials.ts';
 
 /** Account authentication: `account_id:account_secret` in HTTP Basic. */
 export const account = basicAuthentication({
+  scheme: 'account',
   whose: 'account',
-  refusedAs: 'unauthorized',
+  error: 'unauthorized',
   find: authenticateAccount,
   noted: ({ account_id }) => ({ account_id }),
 });

@@ -1,4 +1,4 @@
-import { authentication } from './credentials.ts';
+import type { Authentication } from './credentials.ts';
 
-/** For what everybody may know. */
-export const anybody = authentication<undefined>(async () => undefined);
+/** For what is public. */
+export const anybody: Authentication<undefined> = { scheme: 'none', identify: async () => undefined };

@@ -1,41 +1,55 @@
-import type { Step } from '../http/endpoint.ts';
-import { note } from '../log.ts';
-import type { LogFields } from '../log-events.ts';
+import { note, type RequestFields } from '../log.ts';
 import { Refusal, type RefusalCode } from '../refusal.ts';
 
-/** A scheme as a step of the chain: who the headers say is calling. @param identify throws a Refusal when it is nobody */
-export const authentication = <Caller>(
-  identify: (headers: Record<string, string | undefined>) => Promise<Caller>,
-): Step<Caller> => ({
-  before: async ({ event }) => {
-    event.caller = await identify(event.headers);
-  },
-});
+/** The four schemes of the interface, and none. */
+export type SchemeName = 'login_app_client' | 'login_app_token' | 'login_user_token' | 'account' | 'none';
+
+/** How an endpoint finds out who calls it. */
+export interface Authentication<Caller> {
+  scheme: SchemeName;
+  /** The error of a caller who is nobody; absent where anybody may call. */
+  error?: RefusalCode;
+  /** @throws Refusal with that error */
+  identify: (headers: RequestHeaders) => Promise<Caller>;
+}
+
+/** By their names in lower case. */
+export type RequestHeaders = Record<string, string | undefined>;
 
 interface BasicAuthentication<Caller> {
-  /** Whose id and secret they are, for the refusals. */
+  scheme: SchemeName;
+  /** Whose id and secret they are, for the messages. */
   whose: string;
-  refusedAs: RefusalCode;
+  error: RefusalCode;
   /** Undefined when the secret is not that of the id. */
   find: (id: string, secret: string) => Promise<Caller | undefined>;
-  /** What the log is told of the caller. */
-  noted: (caller: Caller) => LogFields;
+  /** What the log says of the caller. */
+  noted: (caller: Caller) => Partial<RequestFields>;
 }
 
 /** The scheme of an id and a secret in HTTP Basic. */
-export const basicAuthentication = <Caller>({ whose, refusedAs, find, noted }: BasicAuthentication<Caller>) =>
-  authentication(async ({ authorization }) => {
+export const basicAuthentication = <Caller>({
+  scheme,
+  whose,
+  error,
+  find,
+  noted,
+}: BasicAuthentication<Caller>): Authentication<Caller> => ({
+  scheme,
+  error,
+  identify: async ({ authorization }) => {
     const sent = basicCredentials(authorization);
     if (!sent)
       throw new Refusal(
-        refusedAs,
+        error,
         `Send the ${whose} id and the ${whose} secret with HTTP Basic authentication.`,
       );
     const caller = await find(sent.user, sent.password);
-    if (!caller) throw new Refusal(refusedAs, `The ${whose} id and the ${whose} secret do not match.`);
+    if (!caller) throw new Refusal(error, `The ${whose} id and the ${whose} secret do not match.`);
     note(noted(caller));
     return caller;
-  });
+  },
+});
 
 /**
  * The user and password of an HTTP Basic header, or undefined when it is missing or malformed. Both may be

@@ -3,8 +3,9 @@ import { basicAuthentication } from './credentials.ts';
 
 /** Login App Client authentication: `client_id:client_secret` in HTTP Basic. @see RFC 6749 section 2.3.1 */
 export const loginAppClient = basicAuthentication({
+  scheme: 'login_app_client',
   whose: 'client',
-  refusedAs: 'invalid_client',
+  error: 'invalid_client',
   find: authenticateClient,
   noted: ({ clientId, loginApp }) => ({ client_id: clientId, login_app_id: loginApp.login_app_id }),
 });

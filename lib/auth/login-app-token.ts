@@ -3,22 +3,26 @@ import { findLoginApp, type LoginApp } from '../login-apps/login-app.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import { Refusal } from '../refusal.ts';
 import { verifyLoginAppToken } from '../tokens/verify-access-token.ts';
-import { authentication, bearerToken } from './credentials.ts';
+import { type Authentication, bearerToken } from './credentials.ts';
 
 /**
- * Login App Token: a bearer token that stands for the app itself, in the `Authorization` header. One that a
- * client was issued counts as long as the client is one of the Login App's, a long-lived one until it is revoked.
+ * Login App Token: a bearer token that stands for the app itself, in the `Authorization` header. One that was
+ * issued to a client is valid while the Login App has that client, a long-lived one until it is revoked.
  */
-export const loginAppToken = authentication<{ loginApp: LoginApp }>(async (headers) => {
-  const token = bearerToken(headers.authorization);
-  if (!token) throw new Refusal('invalid_token', 'Send a Login App Token as Authorization: Bearer.');
-  const loginApp = await (isLongLived(token)
-    ? authenticateLoginAppToken(token)
-    : loginAppOfClientsToken(token));
-  if (!loginApp) throw new Refusal('invalid_token', 'The Login App Token is no longer valid.');
-  note({ login_app_id: loginApp.login_app_id });
-  return { loginApp };
-});
+export const loginAppToken: Authentication<{ loginApp: LoginApp }> = {
+  scheme: 'login_app_token',
+  error: 'invalid_token',
+  identify: async (headers) => {
+    const token = bearerToken(headers.authorization);
+    if (!token) throw new Refusal('invalid_token', 'Send a Login App Token as Authorization: Bearer.');
+    const loginApp = await (isLongLived(token)
+      ? authenticateLoginAppToken(token)
+      : loginAppOfClientsToken(token));
+    if (!loginApp) throw new Refusal('invalid_token', 'The Login App Token is no longer valid.');
+    note({ login_app_id: loginApp.login_app_id });
+    return { loginApp };
+  },
+};
 
 async function loginAppOfClientsToken(token: string): Promise<LoginApp | undefined> {
   const { aud, client_id } = await verifyLoginAppToken(token);

@@ -3,22 +3,26 @@ import { type AuthenticatedUser, readLoginUserWithSession } from '../login-users
 import { Refusal } from '../refusal.ts';
 import { isActive } from '../sessions/session.ts';
 import { verifyLoginUserToken } from '../tokens/verify-access-token.ts';
-import { authentication, bearerToken } from './credentials.ts';
+import { type Authentication, bearerToken } from './credentials.ts';
 
 /**
- * Login User Token: a bearer token of a person's session, in the `Authentication` header as the interface
- * names it, or in the usual `Authorization`; when both come they must be the same.
+ * Login User Token: a bearer token of a person's session, in the `Authorization` header or in `Authentication`, as the
+ * interface names it; when both are sent, they must be equal.
  */
-export const loginUserToken = authentication<AuthenticatedUser>(async (headers) => {
-  const token = oneBearerToken([headers.authentication, headers.authorization]);
-  const claims = await verifyLoginUserToken(token);
-  note({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
-  const { user, session } = await readLoginUserWithSession(claims.sub, claims.sid);
-  if (!session || !isActive(session)) {
-    throw new Refusal('invalid_token', 'The session of this Login User Token has ended.');
-  }
-  return { loginAppId: claims.aud, loginUserId: claims.sub, sessionId: claims.sid, user };
-});
+export const loginUserToken: Authentication<AuthenticatedUser> = {
+  scheme: 'login_user_token',
+  error: 'invalid_token',
+  identify: async (headers) => {
+    const token = oneBearerToken([headers.authentication, headers.authorization]);
+    const claims = await verifyLoginUserToken(token);
+    note({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
+    const { user, session } = await readLoginUserWithSession(claims.sub, claims.sid);
+    if (!session || !isActive(session)) {
+      throw new Refusal('invalid_token', 'The session of this Login User Token has ended.');
+    }
+    return { loginAppId: claims.aud, loginUserId: claims.sub, sessionId: claims.sid, user };
+  },
+};
 
 function oneBearerToken(headers: (string | undefined)[]): string {
   const sent = headers.filter((header) => header !== undefined);
@@ -27,6 +31,6 @@ function oneBearerToken(headers: (string | undefined)[]): string {
     throw new Refusal('invalid_token', 'The Authentication and the Authorization header do not agree.');
   }
   const [token] = tokens;
-  if (!token) throw new Refusal('invalid_token', 'Send a Login User Token as Authentication: Bearer.');
+  if (!token) throw new Refusal('invalid_token', 'Send a Login User Token as Authorization: Bearer.');
   return token;
 }

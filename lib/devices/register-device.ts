@@ -44,6 +44,9 @@ export const registrationRequest = v.object(
     input instanceof Object ? hashMessage : 'The body must be a JSON object with the field device.',
 );
 
+/** The device as registration and relation return it. */
+export const registeredDevice = v.object({ id: v.string() });
+
 /**
  * Registers a device for push, as often as one likes: the same token is the same device. One write, so of
  * several at once exactly one creates it.

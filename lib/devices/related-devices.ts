@@ -56,15 +56,22 @@ export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<
     .toSorted((a, b) => (a.last_seen_at < b.last_seen_at ? 1 : -1));
 }
 
-/** A device as its owner is shown it. */
-type ShownDevice = Pick<Device, 'platform' | 'created_at' | 'last_seen_at' | 'related_at'> & {
-  id: string;
-  /** False when no messages are sent to it: its push service no longer knows it, or it was not seen for 270 days. */
-  active: boolean;
-};
+/**
+ * A device as its owner sees it. `active` is false when no messages are sent to it: its push service no longer knows it, or
+ * it was not seen for 270 days.
+ */
+const shownDevice = v.object({
+  id: v.string(),
+  active: v.boolean(),
+  ...v.pick(device, ['platform', 'created_at', 'last_seen_at', 'related_at']).entries,
+});
+type ShownDevice = v.InferOutput<typeof shownDevice>;
+
+/** The devices of a person. */
+export const deviceList = v.object({ devices: v.array(shownDevice) });
 
 /** The devices of a person, for themselves: at most 20, the one seen last first. */
-export async function listDevices(loginUserId: string): Promise<{ devices: ShownDevice[] }> {
+export async function listDevices(loginUserId: string): Promise<v.InferOutput<typeof deviceList>> {
   const related = await readCurrentDevices(loginUserId);
   return { devices: related.slice(0, mostDevices).map(shown) };
 }

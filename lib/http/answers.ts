@@ -1,33 +1,29 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 
-/** A handler's answer: an HTTP status and what becomes the JSON body; none when it is undefined. */
-export interface Answer {
+export const ok = <Body>(body: Body) => ({ status: 200 as const, body });
+export const created = <Body>(body: Body) => ({ status: 201 as const, body });
+export const noContent = () => ({ status: 204 as const, body: undefined });
+
+/** A response before it is written. */
+interface Response {
   status: number;
-  body: unknown;
-  /** Headers of this answer, before the ones that all have. */
+  /** Becomes JSON; undefined leaves the body empty. */
+  body?: unknown;
+  /** Beside those that all responses have. */
   headers?: Record<string, string>;
+  /** Seconds for which anybody may cache it. @default nobody may (RFC 6749 section 5.1) */
+  cacheSeconds?: number | undefined;
 }
 
-export const ok = (body: unknown): Answer => ({ status: 200, body });
-export const noContent = (): Answer => ({ status: 204, body: undefined });
-export const created = (body: unknown): Answer => ({ status: 201, body });
-
-/** What anybody may know, for caches to keep. */
-export const okCacheable = (body: unknown, seconds: number): Answer => ({
-  status: 200,
-  body,
-  headers: { 'cache-control': `public, max-age=${seconds}` },
-});
-
-/** JSON that no cache keeps (RFC 6749 section 5.1), with the request's id. */
+/** A response with the headers that all have. */
 export const jsonResponse = (
-  { status, body, headers }: Answer,
+  { status, body, headers, cacheSeconds }: Response,
   requestId: string,
 ): APIGatewayProxyStructuredResultV2 => ({
   statusCode: status,
   headers: {
     ...(body !== undefined && { 'content-type': 'application/json' }),
-    'cache-control': 'no-store',
+    'cache-control': cacheSeconds === undefined ? 'no-store' : `public, max-age=${cacheSeconds}`,
     'x-request-id': requestId,
     ...headers,
   },

@@ -1,47 +1,125 @@
-import middy, { type MiddlewareObj } from '@middy/core';
-import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as v from 'valibot';
-import { withLogFields } from '../log.ts';
-import type { Refuse } from '../validation.ts';
-import { type Answer, jsonResponse } from './answers.ts';
-import { renderErrors } from './errors.ts';
-import { validate } from './validate.ts';
+import type { Authentication } from '../auth/credentials.ts';
+import type { RefusalCode } from '../refusal.ts';
+import type { Body } from './body.ts';
 
-/** The gateway's event, with what the steps before the handler have made of it. */
-export interface ApiEvent<Caller = unknown, Input = unknown> extends APIGatewayProxyEventV2 {
-  /** As the body parsers type it; a request may come without one, which they refuse. */
-  body: string;
+/** What a function may do with the one table; nothing else is granted to it. */
+export type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem';
+
+/** The secrets of a deployment that a function may read. */
+export type SecretName = 'signing-keys' | 'service-secret';
+
+/** What a function is for, and all that it may touch. */
+export interface Access {
+  /** One line: the description of the function, and of the endpoint in every list. */
+  summary: string;
+  tableActions: readonly TableAction[];
+  secrets: readonly SecretName[];
+}
+
+/** One successful response. */
+export interface ResponseRecord {
+  description: string;
+  /** The schema of its JSON body; none for an empty response. */
+  body?: v.GenericSchema;
+  /** A body as it is sent. */
+  example?: unknown;
+  /** Seconds for which anybody may cache it; without this nobody may. */
+  cacheSeconds?: number;
+}
+
+type Responses = Record<number, ResponseRecord>;
+type Parameters = v.ObjectEntries;
+type Outputs<Entries extends Parameters> = v.InferOutput<v.ObjectSchema<Entries, undefined>>;
+
+type BodyOf<Response> = Response extends { body: infer Schema extends v.GenericSchema }
+  ? v.InferInput<Schema>
+  : undefined;
+
+/** What a handler returns: one of the documented statuses with its body. */
+export type Answer<R extends Responses = Responses> = {
+  [Status in keyof R & number]: { status: Status; body: BodyOf<R[Status]> };
+}[keyof R & number];
+
+/** What a handler gets of a request: who calls, and each part as its schema has read it. */
+export interface EndpointRequest<
+  Caller,
+  Path extends Parameters,
+  Query extends Parameters,
+  Headers extends Parameters,
+  Content,
+> {
   caller: Caller;
-  input: Input;
+  path: Outputs<Path>;
+  query: Outputs<Query>;
+  headers: Outputs<Headers>;
+  body: Content;
 }
 
-/** One step of the chain. */
-export type Step<Caller = unknown> = MiddlewareObj<ApiEvent<Caller>, APIGatewayProxyStructuredResultV2>;
-
-/** What an endpoint is made of, in the order in which a request passes. */
-interface Endpoint<Caller, Schema extends v.GenericSchema> {
-  /** Who is calling? Answers 401 before anything else of the request is looked at. */
-  authenticate: Step<Caller>;
-  /** Makes the raw input of the event. */
-  parse: Step | Step[];
-  /** What the input must be. */
-  input: Schema;
-  /** How an input of another form is refused. */
-  refuse: Refuse;
-  handle: (event: { caller: Caller; input: v.InferOutput<Schema> }) => Promise<Answer>;
+/**
+ * Everything about one endpoint. The chain that serves it, the local gateway, the CDK stack, the event files for
+ * `sam local invoke` and the tables of the docs all read this record; it stands in the handler's file.
+ */
+export interface Endpoint<
+  Caller,
+  Path extends Parameters,
+  Query extends Parameters,
+  Headers extends Parameters,
+  Content,
+  R extends Responses,
+> extends Access {
+  method: 'GET' | 'POST' | 'DELETE';
+  /** As API Gateway writes it: `{name}` stands for one segment. */
+  path: string;
+  /** Who may call it; anybody else gets a 401 before the rest of the request is looked at. */
+  authenticate: Authentication<Caller>;
+  /**
+   * Schemas of the parameters; each reads text, those of the query a list with each value that was sent. A malformed one, and
+   * a query parameter that is not listed, are 400 `invalid_request`. An endpoint without `query` ignores the query.
+   */
+  parameters?: { path?: Path; query?: Query; headers?: Headers };
+  /** How the body is read and checked, and which error a malformed one is. */
+  body?: Body<Content>;
+  responses: R;
+  /** Every error of the endpoint's own, and when it occurs; those of its authentication and 500 come on top. */
+  errors: Partial<Record<RefusalCode, string>>;
+  /** The log event of an error response. @default 'request_refused' */
+  errorEvent?: 'token_refused' | 'request_refused';
+  /** A request that the docs and the event file show. Credentials are placeholders such as `CLIENT_ID`. */
+  example: ExampleRequest;
+  handle: (request: EndpointRequest<Caller, Path, Query, Headers, Content>) => Promise<Answer<R>>;
 }
 
-/** The one chain of every endpoint: authenticate, parse, validate, handle, render. */
-export function endpoint<Caller, Schema extends v.GenericSchema>(steps: Endpoint<Caller, Schema>) {
-  const chain = middy<ApiEvent<Caller, v.InferOutput<Schema>>, APIGatewayProxyStructuredResultV2>()
-    .use(renderErrors(steps.refuse))
-    .use(steps.authenticate)
-    .use(steps.parse)
-    .use(validate(steps.input, steps.refuse))
-    .handler(async (event) => jsonResponse(await steps.handle(event), event.requestContext.requestId));
-
-  return (event: ApiEvent<Caller, v.InferOutput<Schema>>, context: Context) => {
-    const { requestId, routeKey } = event.requestContext;
-    return withLogFields({ request_id: requestId, route: routeKey }, () => chain(event, context));
-  };
+/** The varying parts of a request. */
+export interface ExampleRequest {
+  path?: Record<string, string>;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  /** The fields of a form, or a JSON value. */
+  body?: Record<string, unknown>;
 }
+
+/** An endpoint whatever its types are, for what reads the records without serving requests. */
+export type AnyEndpoint = Omit<
+  Endpoint<unknown, Parameters, Parameters, Parameters, unknown, Responses>,
+  'handle'
+>;
+
+/** Writes down an endpoint; the types of its request and response follow from the schemas. */
+export const defineEndpoint = <
+  Caller,
+  R extends Responses,
+  // biome-ignore lint/complexity/noBannedTypes: no parameters, unless the record lists some
+  Path extends Parameters = {},
+  // biome-ignore lint/complexity/noBannedTypes: as above
+  Query extends Parameters = {},
+  // biome-ignore lint/complexity/noBannedTypes: as above
+  Headers extends Parameters = {},
+  Content = undefined,
+>(
+  endpoint: Endpoint<Caller, Path, Query, Headers, Content, R>,
+): Endpoint<Caller, Path, Query, Headers, Content, R> => endpoint;
+
+/** The event of a request as API Gateway hands it over. */
+export type ApiEvent = APIGatewayProxyEventV2;

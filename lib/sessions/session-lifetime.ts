@@ -47,4 +47,4 @@ export async function moveOn(current: Session): Promise<{ moved: boolean; sessio
 
 /** The idle or the absolute end of a session that is used now, whichever comes first, in epoch seconds. */
 const endOf = (startedAt: number): number =>
-  Math.min(epochSeconds() + idleLifetime, startedAt + absoluteLifetime);
+  Math.min(epochSeconds() + idleLifetime(), startedAt + absoluteLifetime());

@@ -12,7 +12,7 @@ export type Item = Record<string, unknown>;
 /** One item, strongly consistent; undefined when there is none. */
 export async function readItem(key: Key): Promise<Item | undefined> {
   const { Item } = await documentClient.send(
-    new GetCommand({ TableName: tableName, Key: key, ConsistentRead: true }),
+    new GetCommand({ TableName: tableName(), Key: key, ConsistentRead: true }),
   );
   return Item;
 }
@@ -33,10 +33,10 @@ export async function readItems(keys: Key[]): Promise<(Item | undefined)[]> {
     if (attempt === mostAttempts) throw new Error('The table left items of a batch unread again and again.');
     if (attempt > 0) await wait(Math.random() * firstPause * 2 ** (attempt - 1));
     const { Responses, UnprocessedKeys } = await documentClient.send(
-      new BatchGetCommand({ RequestItems: { [tableName]: { Keys: missing, ConsistentRead: true } } }),
+      new BatchGetCommand({ RequestItems: { [tableName()]: { Keys: missing, ConsistentRead: true } } }),
     );
-    for (const item of Responses?.[tableName] ?? []) found.set(`${item.pk}\n${item.sk}`, item);
-    missing = UnprocessedKeys?.[tableName]?.Keys ?? [];
+    for (const item of Responses?.[tableName()] ?? []) found.set(`${item.pk}\n${item.sk}`, item);
+    missing = UnprocessedKeys?.[tableName()]?.Keys ?? [];
   }
   return keys.map(({ pk, sk }) => found.get(`${pk}\n${sk}`));
 }
@@ -50,7 +50,7 @@ export async function putNewItem(item: Item & Key): Promise<'put' | 'exists'> {
   try {
     await documentClient.send(
       new PutCommand({
-        TableName: tableName,
+        TableName: tableName(),
         Item: { ...item, write_id },
         ConditionExpression: 'attribute_not_exists(pk)',
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -66,13 +66,13 @@ export async function putNewItem(item: Item & Key): Promise<'put' | 'exists'> {
 
 /** Writes an item whole, whatever was there. */
 export async function putItem(item: Item & Key): Promise<void> {
-  await documentClient.send(new PutCommand({ TableName: tableName, Item: item }));
+  await documentClient.send(new PutCommand({ TableName: tableName(), Item: item }));
 }
 
 /** Deletes an item. False when there was none. */
 export async function deleteItem(key: Key): Promise<boolean> {
   const { Attributes } = await documentClient.send(
-    new DeleteCommand({ TableName: tableName, Key: key, ReturnValues: 'ALL_OLD' }),
+    new DeleteCommand({ TableName: tableName(), Key: key, ReturnValues: 'ALL_OLD' }),
   );
   return Attributes !== undefined;
 }
@@ -88,7 +88,7 @@ export async function updateItem(key: Key, change: Change): Promise<UpdateOutcom
   try {
     const { Attributes } = await documentClient.send(
       new UpdateCommand({
-        TableName: tableName,
+        TableName: tableName(),
         Key: key,
         UpdateExpression: update,
         ...(condition && {

@@ -106,7 +106,7 @@ const keyCondition = (expression: string, partitionKey: string, sortKey: string)
 });
 
 const query = (input: Omit<QueryCommandInput, 'TableName'>) =>
-  documentClient.send(new QueryCommand({ TableName: tableName, ...input }));
+  documentClient.send(new QueryCommand({ TableName: tableName(), ...input }));
 
 async function queryAll(input: Omit<QueryCommandInput, 'TableName'>): Promise<Item[]> {
   const items: Item[] = [];

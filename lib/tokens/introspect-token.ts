@@ -1,10 +1,15 @@
+import * as v from 'valibot';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
 import { standing } from '../sessions/session.ts';
 import { issuer } from './issuer.ts';
 import { activeSessionOf, readToken } from './presented-token.ts';
 
 /** What a resource server is told of a token; of one that is not active, nothing else. @see RFC 7662 section 2.2 */
-type Introspection = { active: false } | ({ active: true } & Record<string, unknown>);
+export const introspection = v.variant('active', [
+  v.object({ active: v.literal(false) }),
+  v.looseObject({ active: v.literal(true) }),
+]);
+type Introspection = v.InferOutput<typeof introspection>;
 
 const inactive: Introspection = { active: false };
 
@@ -21,7 +26,7 @@ export async function introspectToken(
       active: true,
       token_type: 'bearer',
       token_use: 'login_app',
-      iss: issuer,
+      iss: issuer(),
       aud: loginApp.login_app_id,
     };
   }
@@ -40,7 +45,7 @@ export async function introspectToken(
   return {
     active: true,
     token_type: 'refresh_token',
-    iss: issuer,
+    iss: issuer(),
     aud: session.login_app_id,
     sub: session.login_user_id,
     sid: session.session_id,

@@ -16,13 +16,13 @@ type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti
  */
 export async function issueAccessToken<Use extends TokenUse>(
   claims: NewClaims<Use>,
-  lifetime = accessTokenLifetime,
+  lifetime = accessTokenLifetime(),
 ): Promise<string> {
   const { kid, key } = await currentSigningKey();
   const issuedAt = epochSeconds();
   return new SignJWT({ ...claims })
     .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid })
-    .setIssuer(issuer)
+    .setIssuer(issuer())
     .setJti(newId('at'))
     .setIssuedAt(issuedAt)
     .setExpirationTime(issuedAt + lifetime)

@@ -25,6 +25,6 @@ export async function issueToken(
   }
   note({ grant_type: grantType });
   const response = await grants[grantType](client, request);
-  logEvent('token_issued');
+  logEvent('token_issued', {});
   return response;
 }

@@ -15,6 +15,8 @@ export const publicJwk = v.object({
   alg: v.literal('ES256'),
   use: v.literal('sig'),
 });
+/** The published keys. @see RFC 7517 section 5 */
+export const jwkSet = v.object({ keys: v.array(publicJwk) });
 export type PublicJwk = v.InferOutput<typeof publicJwk>;
 
 const privateJwk = v.object({ ...publicJwk.entries, d: v.string() });

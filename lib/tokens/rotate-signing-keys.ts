@@ -65,7 +65,7 @@ const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>>
     const current = parseKeySet(await readSecret(SecretId));
     if (!current) throw new Error('The secret holds no key set.');
     const signing = signingKeysOf(current);
-    const end = epochSeconds() + signingKeyFreshFor / 1000 + accessTokenLifetime;
+    const end = epochSeconds() + signingKeyFreshFor / 1000 + accessTokenLifetime();
     const retired = (await publishedBesides(signing)).map(({ key, keep_until = end }) => ({
       key,
       keep_until,

@@ -1,22 +1,39 @@
-import { routes } from '../routes.ts';
+import * as v from 'valibot';
 import { grantTypes } from './grants/grant-types.ts';
 import { issuer } from './issuer.ts';
+import { introspectionPath, keysPath, revocationPath, tokenPath } from './paths.ts';
 
-/** Where the OAuth endpoints are and what they support. @see RFC 8414 section 2 */
-export function serverMetadata(): Record<string, unknown> {
-  const at = (route: keyof typeof routes) => `${issuer}${routes[route].path}`;
+const authenticationMethods = v.array(v.string());
+
+/** @see RFC 8414 section 2 */
+export const serverMetadataSchema = v.object({
+  issuer: v.string(),
+  token_endpoint: v.string(),
+  token_endpoint_auth_methods_supported: authenticationMethods,
+  revocation_endpoint: v.string(),
+  revocation_endpoint_auth_methods_supported: authenticationMethods,
+  introspection_endpoint: v.string(),
+  introspection_endpoint_auth_methods_supported: authenticationMethods,
+  jwks_uri: v.string(),
+  grant_types_supported: v.array(v.picklist(grantTypes)),
+  response_types_supported: v.array(v.string()),
+});
+
+/** Where the OAuth endpoints are and what they support. */
+export function serverMetadata(): v.InferOutput<typeof serverMetadataSchema> {
+  const at = (path: string) => `${issuer()}${path}`;
   const authentication = ['client_secret_basic'];
   return {
-    issuer,
-    token_endpoint: at('issue-token'),
+    issuer: issuer(),
+    token_endpoint: at(tokenPath),
     token_endpoint_auth_methods_supported: authentication,
-    revocation_endpoint: at('revoke-token'),
+    revocation_endpoint: at(revocationPath),
     revocation_endpoint_auth_methods_supported: authentication,
-    introspection_endpoint: at('introspect-token'),
+    introspection_endpoint: at(introspectionPath),
     introspection_endpoint_auth_methods_supported: authentication,
-    jwks_uri: at('list-signing-keys'),
-    grant_types_supported: grantTypes,
-    // People authorise at their provider, so there is no authorisation endpoint and no response type.
+    jwks_uri: at(keysPath),
+    grant_types_supported: [...grantTypes],
+    // People authorize at their provider, so there is no authorization endpoint and no response type.
     response_types_supported: [],
   };
 }

@@ -26,7 +26,7 @@ export async function currentSigningKey(): Promise<SigningKey> {
 }
 
 async function readSigningKey(): Promise<SigningKey> {
-  const secret: unknown = JSON.parse(await readSecret(secretId));
+  const secret: unknown = JSON.parse(await readSecret(secretId()));
   const { current } = v.parse(keySet, secret);
   return { kid: current.kid, key: await importJWK(current) };
 }

@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
 import { note } from '../log.ts';
 import type { Session } from '../sessions/session.ts';
@@ -5,20 +6,20 @@ import { accessTokenLifetime } from './access-token-lifetime.ts';
 import { issueAccessToken } from './issue-access-token.ts';
 import { writeRefreshToken } from './refresh-token.ts';
 
-/** A token response. @see RFC 6749 section 5.1 */
-export interface TokenResponse {
-  access_token: string;
-  token_type: 'bearer';
-  /** Seconds. */
-  expires_in: number;
-  refresh_token?: string;
-}
+/** A token response; `expires_in` is in seconds. @see RFC 6749 section 5.1 */
+export const tokenResponse = v.object({
+  access_token: v.string(),
+  token_type: v.literal('bearer'),
+  expires_in: v.number(),
+  refresh_token: v.exactOptional(v.string()),
+});
+export type TokenResponse = v.InferOutput<typeof tokenResponse>;
 
 /** The Login User Token of a session. */
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
   note({ login_user_id: session.login_user_id, session_id: session.session_id });
   // No token outlives its session.
-  const expires_in = Math.min(accessTokenLifetime, session.expires_at - epochSeconds());
+  const expires_in = Math.min(accessTokenLifetime(), session.expires_at - epochSeconds());
   const [access_token, refresh_token] = await Promise.all([
     issueAccessToken<'login_user'>(
       {
@@ -47,5 +48,5 @@ export async function loginAppTokenOf(loginAppId: string, clientId: string): Pro
     sub: clientId,
     client_id: clientId,
   });
-  return { access_token, token_type: 'bearer', expires_in: accessTokenLifetime };
+  return { access_token, token_type: 'bearer', expires_in: accessTokenLifetime() };
 }

@@ -12,7 +12,7 @@ export async function readAccessToken(token: string): Promise<AccessTokenPayload
     const { payload } = await jwtVerify(token, async ({ kid }) => keyOf(kid), {
       algorithms: ['ES256'],
       typ: 'at+jwt',
-      issuer,
+      issuer: issuer(),
       currentDate: clock.now(),
     });
     return v.parse(accessTokenPayload, payload);

@@ -18,13 +18,7 @@ const comment = { type: 'comment', actor_type: 'custom', actor_id: '7', comment:
 test('an Idempotency-Key of an event counts for 24 hours, and then anew', async () => {
   const { access_request_id } = await domain.createAccessRequest('ac_1');
   const add = async (text = '') =>
-    (
-      await domain.addEventFor('ac_1', {
-        access_request_id,
-        idempotency_key: 'key',
-        body: { ...comment, comment: text },
-      })
-    ).id;
+    (await domain.addEventFor('ac_1', access_request_id, { ...comment, comment: text }, 'key')).id;
   expect(await add()).toBe(1);
   pass(day);
   expect(await add()).toBe(1);
@@ -35,7 +29,7 @@ test('an Idempotency-Key of an event counts for 24 hours, and then anew', async 
 });
 
 test('an Idempotency-Key of an access request counts for 24 hours, and then anew', async () => {
-  const create = async () => (await domain.createAccessRequestFor('ac_1', { idempotency_key: 'key' })).id;
+  const create = async () => (await domain.createAccessRequestFor('ac_1', 'key')).id;
   const first = await create();
   pass(day);
   expect(await create()).toBe(first);

@@ -64,6 +64,15 @@ describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_reque
       expectRefusal(await search(`?${query}`, path), { status: 400, error: 'invalid_request', naming });
     });
 
+    test.each(['pagesize', 'ids[]', 'status', 'access_request_id', '__proto__', 'constructor'])(
+      'the mistyped filter %s does not return everything',
+      async (name) => {
+        const naming = `The query parameter ${name} is unknown; known are actor_type, actor_id, ids, page, page_size.`;
+        const answer = await search(`?page=1&${name}=1`, path);
+        expectRefusal(answer, { status: 400, error: 'invalid_request', naming });
+      },
+    );
+
     test.each(['abc', '0', '-1', '1.5', '1e3', '%20', '1'.repeat(30), '__proto__', 'constructor', '%00'])(
       'the access_request_id %.40s',
       async (accessRequestId) => {

@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { routes } from '../../lib/routes.ts';
 import { startService } from '../support/start-service.ts';
 
 const readme = readFileSync('README.md', 'utf8');
@@ -31,16 +30,4 @@ test("the README's lines, pasted into a shell, answer as it says", async () => {
   expect(timeless(search)).toEqual(timeless(promisedSearch));
   rmSync(folder, { recursive: true });
   await service.stop();
-});
-
-test('the README names every endpoint, and the command for its event file', () => {
-  for (const [key, { method, path }] of Object.entries(routes)) {
-    expect(readme).toContain(`\`${method} ${path}\``);
-    const name = key.replace(/(^|-)(\w)/g, (_, __, letter: string) => letter.toUpperCase());
-    expect(readme).toMatch(
-      new RegExp(
-        `sam local invoke ${name} +-t cdk.out/login-service.template.json -e test/events/${key}.json`,
-      ),
-    );
-  }
 });

@@ -4,10 +4,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { readFunctions } from '../../infra/endpoints.ts';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { secretIds } from '../../infra/local/load-functions.ts';
-import { functionsWithoutRoute } from '../../infra/stack/functions-without-route.ts';
-import { type RouteKey, routeKeys } from '../../lib/routes.ts';
 import { synthesize } from '../support/cloud-assembly.ts';
 import { localDirectory } from '../support/local-directories.ts';
 import { type Service, serviceOf, unique } from '../support/service.ts';
@@ -76,10 +75,11 @@ runCheck(async (cleanUps) => {
     }
   };
 
-  const real = async (key: RouteKey) =>
+  const { endpoints, others } = await readFunctions();
+  const real = async (key: string) =>
     filledIn(eventOf(key), { ...credentials, ...(await newItems(service, credentials)) });
-  const compareAll = async (start: StartRuntime, withoutRealCredentials: RouteKey[] = []): Promise<void> => {
-    for (const key of routeKeys) {
+  const compareAll = async (start: StartRuntime, withoutRealCredentials: string[] = []): Promise<void> => {
+    for (const key of endpoints.keys()) {
       await using runtime = await start(key);
       const committed = eventOf(key);
       await check(`${key}, the event as committed`, () =>
@@ -92,7 +92,7 @@ runCheck(async (cleanUps) => {
         return told;
       });
     }
-    for (const key of Object.keys(functionsWithoutRoute)) {
+    for (const key of others.keys()) {
       await using runtime = await start(key);
       await check(`${key}, the event as committed`, () => compareFunction(runtime, awsEndpoint, key));
     }

@@ -19,7 +19,7 @@ type Variable = keyof typeof variables;
 /** Loads a function in a process of its own, which has nothing else in its environment. */
 const load = (key: string, environment: Record<string, string>) =>
   promisify(execFile)(process.execPath, [join(root, `functions/${key}.ts`)], {
-    env: { AWS_REGION: 'us-east-1', ...environment },
+    env: { AWS_REGION: 'us-east-1', AWS_LAMBDA_FUNCTION_NAME: key, ...environment },
   });
 
 /** What each function needs to load. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import * as v from 'valibot';
-import type { SecretName } from '../../lib/routes.ts';
+import type { SecretName } from '../../lib/http/endpoint.ts';
 import { table } from '../../lib/storage/table.ts';
 import {
   accesses,

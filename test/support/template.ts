@@ -3,21 +3,24 @@ import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
+import { readFunctions } from '../../infra/endpoints.ts';
 import { readSettings } from '../../infra/settings.ts';
-import { functionsWithoutRoute } from '../../infra/stack/functions-without-route.ts';
 import { LoginService } from '../../infra/stack/login-service.ts';
-import { type Access, logicalIdOf } from '../../infra/stack/service-function.ts';
-import { routes } from '../../lib/routes.ts';
+import { logicalIdOf } from '../../infra/stack/service-function.ts';
+import type { Access } from '../../lib/http/endpoint.ts';
 
 export const root = join(import.meta.dirname, '../..');
 export const readJson = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
 
 const { context } = v.parse(v.object({ context: v.record(v.string(), v.unknown()) }), readJson('cdk.json'));
 
+const recorded = await readFunctions();
+export const { endpoints } = recorded;
+
 /** The stack of a deployment with these settings. Its functions are not bundled, which takes seconds; `npm run synth` does it. */
 export function stackWith(settings: Record<string, unknown> = {}): { app: App; stack: LoginService } {
   const app = new App({ context: { ...context, 'aws:cdk:bundling-stacks': [] } });
-  return { app, stack: new LoginService(app, readSettings({ stack: 'a-stack', ...settings })) };
+  return { app, stack: new LoginService(app, readSettings({ stack: 'a-stack', ...settings }), recorded) };
 }
 
 export const templateWith = (settings: Record<string, unknown> = {}): Template =>
@@ -97,4 +100,4 @@ export const named = (key: string) => {
   return found.properties;
 };
 
-export const accesses: [string, Access][] = Object.entries({ ...routes, ...functionsWithoutRoute });
+export const accesses: [string, Access][] = [...endpoints, ...recorded.others];

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { basic, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -32,4 +32,35 @@ test('a body of 300 kB is not parsed: 400', async () => {
     body: new URLSearchParams({ grant_type: 'client_credentials', junk: 'x'.repeat(300_000) }),
   });
   expect([form.status, form.body.error_description]).toEqual([400, 'The body is too large.']);
+});
+
+describe('a body that cannot be read: the error says what is wrong with it', () => {
+  const devices = '/v2/marketing/push_notifications/devices';
+  const post = async (path: string, authorization: string, type: string, body: string) => {
+    const headers = { authorization, 'content-type': type };
+    const answer = await service.call(path, { method: 'POST', headers, body });
+    return [answer.status, answer.body.error, answer.body.error_description];
+  };
+
+  test.each([
+    ['text/plain', '{"device":{}}', 'The content type must be application/json.'],
+    ['application/json', '{"device":', 'The body is not valid JSON.'],
+    ['application/json', '', 'The body is missing.'],
+  ])('%s: %s', async (type, body, message) => {
+    const authorization = `Bearer ${await service.loginAppToken()}`;
+    expect(await post(devices, authorization, type, body)).toEqual([400, 'invalid_request', message]);
+  });
+
+  test('a form of another content type', async () => {
+    const authorization = basic(login_app.client_id, login_app.client_secret);
+    const message = 'The content type must be application/x-www-form-urlencoded.';
+    expect(
+      await post(
+        '/v2/marketing/oauth/token',
+        authorization,
+        'application/json',
+        '{"grant_type":"refresh_token"}',
+      ),
+    ).toEqual([400, 'invalid_request', message]);
+  });
 });

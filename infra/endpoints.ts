@@ -1,0 +1,31 @@
+import { globSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Access, AnyEndpoint } from '../lib/http/endpoint.ts';
+
+const folder = join(import.meta.dirname, '../functions');
+
+/** The functions of the service, each by its key: the name of its file in `functions/`. */
+export interface Functions {
+  /** Those that serve an endpoint, with its record. */
+  endpoints: ReadonlyMap<string, AnyEndpoint>;
+  /** Those that no route leads to. */
+  others: ReadonlyMap<string, Access>;
+}
+
+/** Reads the records of all functions. No environment is needed for that. */
+export async function readFunctions(): Promise<Functions> {
+  const endpoints = new Map<string, AnyEndpoint>();
+  const others = new Map<string, Access>();
+  for (const file of globSync('*.ts', { cwd: folder }).sort()) {
+    const key = basename(file, '.ts');
+    const { endpoint, access } = await import(join(folder, file));
+    if (endpoint) endpoints.set(key, endpoint);
+    else if (access) others.set(key, access);
+    else throw new Error(`functions/${file} must export its record, as endpoint or access.`);
+  }
+  return { endpoints, others };
+}
+
+/** As API Gateway writes a route: `POST /v1/rbac/access_requests`. */
+export const routeKeyOf = ({ method, path }: Pick<AnyEndpoint, 'method' | 'path'>): string =>
+  `${method} ${path}`;

@@ -1,0 +1,66 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { SchemeName } from '../../lib/auth/credentials.ts';
+import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
+import { routeKeyOf } from '../endpoints.ts';
+
+const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
+
+/** Placeholders for credentials, as callers of each scheme send them. */
+const credentials: Record<SchemeName, Record<string, string>> = {
+  login_app_client: { authorization: basic('CLIENT_ID:CLIENT_SECRET') },
+  login_app_token: { authorization: 'Bearer LOGIN_APP_TOKEN' },
+  login_user_token: { authorization: 'Bearer LOGIN_USER_TOKEN' },
+  account: { authorization: basic('ACCOUNT_ID:ACCOUNT_SECRET') },
+  none: {},
+};
+
+/** The example request of an endpoint as API Gateway hands it to its function: payload format 2.0. */
+export function eventOf(endpoint: AnyEndpoint): APIGatewayProxyEventV2 {
+  const { method, path, authenticate, body, example } = endpoint;
+  const routeKey = routeKeyOf(endpoint);
+  const rawPath = path.replace(/\{(\w+)\}/g, (_, name: string) => example.path?.[name] ?? '');
+  const isForm = body?.contentType === 'application/x-www-form-urlencoded';
+  const host = 'a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com';
+  return {
+    version: '2.0',
+    routeKey,
+    rawPath,
+    rawQueryString: new URLSearchParams(example.query).toString(),
+    headers: {
+      accept: 'application/json',
+      ...credentials[authenticate.scheme],
+      ...(body && { 'content-type': body.contentType }),
+      host,
+      ...example.headers,
+    },
+    ...(example.query && { queryStringParameters: example.query }),
+    ...(example.path && { pathParameters: example.path }),
+    requestContext: {
+      accountId: '123456789012',
+      apiId: 'a1b2c3d4e5',
+      domainName: host,
+      domainPrefix: 'a1b2c3d4e5',
+      http: {
+        method,
+        path: rawPath,
+        protocol: 'HTTP/1.1',
+        sourceIp: '203.0.113.10',
+        userAgent: 'curl/8.14.1',
+      },
+      requestId: 'UbR0vhfEjoEEMaA=',
+      routeKey,
+      stage: '$default',
+      time: '21/Nov/2025:06:00:00 +0000',
+      timeEpoch: 1763704800000,
+    },
+    ...(body && { body: isForm ? formInBase64(example.body) : JSON.stringify(example.body) }),
+    isBase64Encoded: isForm,
+  };
+}
+
+/** API Gateway hands on a form in base64, since its content type is not one of text. */
+function formInBase64(fields: Record<string, unknown> = {}): string {
+  const form = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
+  return Buffer.from(form.toString()).toString('base64');
+}

@@ -1,0 +1,34 @@
+import * as v from 'valibot';
+import { Refusal } from '../refusal.ts';
+import { refuseAsInvalidRequest, validated } from '../validation.ts';
+import type { AnyEndpoint, ApiEvent } from './endpoint.ts';
+
+/**
+ * Reads the parameters of an endpoint's requests, each part as its schemas say.
+ * @returns throws Refusal `invalid_request` naming the first that is malformed, or a query parameter that the endpoint does not have
+ */
+export function parameterReader({ parameters = {} }: Pick<AnyEndpoint, 'parameters'>) {
+  const path = v.object(parameters.path ?? {});
+  const headers = v.object(parameters.headers ?? {});
+  const query = parameters.query && v.object(parameters.query);
+  return (event: ApiEvent) => ({
+    path: validated(path, event.pathParameters ?? {}, refuseAsInvalidRequest),
+    query: query ? validated(query, valuesIn(event, Object.keys(query.entries)), refuseAsInvalidRequest) : {},
+    headers: validated(headers, event.headers, refuseAsInvalidRequest),
+  });
+}
+
+/** Each parameter with its values, from the raw query: API Gateway joins repeated ones by commas, which values may hold too. */
+function valuesIn({ rawQueryString }: ApiEvent, known: string[]): Record<string, string[]> {
+  const sent = new URLSearchParams(rawQueryString);
+  const names = [...new Set(sent.keys())];
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    const named = /^[\w.[\]-]{1,64}$/.test(unknown) ? ` ${unknown}` : '';
+    throw new Refusal(
+      'invalid_request',
+      `The query parameter${named} is unknown; known are ${known.join(', ')}.`,
+    );
+  }
+  return Object.fromEntries(names.map((name) => [name, sent.getAll(name)]));
+}

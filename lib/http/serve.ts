@@ -1,0 +1,35 @@
+import middy from '@middy/core';
+import type { APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
+import { requireEnvironmentInLambda } from '../environment.ts';
+import { withLogFields } from '../log.ts';
+import { jsonResponse } from './answers.ts';
+import type { AnyEndpoint, ApiEvent } from './endpoint.ts';
+import { renderErrors } from './errors.ts';
+import { parameterReader } from './parameters.ts';
+
+/** An endpoint, with a handler for the request that its own schemas make. */
+type Served = AnyEndpoint & {
+  /** A method, so that the compiler takes handlers of any request; `defineEndpoint` has checked this one. */
+  handle(request: object): Promise<{ status: number; body?: unknown }>;
+};
+
+/** The Lambda handler of an endpoint. A request passes these steps in order; each hands its result to the next. */
+export function serve(endpoint: Served) {
+  requireEnvironmentInLambda();
+  const readParameters = parameterReader(endpoint);
+  const chain = middy<ApiEvent, APIGatewayProxyStructuredResultV2>()
+    .use(renderErrors(endpoint))
+    .handler(async (event, context) => {
+      const caller = await endpoint.authenticate.identify(event.headers);
+      const parameters = readParameters(event);
+      const body = endpoint.body?.read(event, context);
+      const answer = await endpoint.handle({ caller, ...parameters, body });
+      const { cacheSeconds } = endpoint.responses[answer.status] ?? {};
+      return jsonResponse({ ...answer, cacheSeconds }, event.requestContext.requestId);
+    });
+
+  return (event: ApiEvent, context: Context): Promise<APIGatewayProxyStructuredResultV2> => {
+    const { requestId, routeKey } = event.requestContext;
+    return withLogFields({ request_id: requestId, route: routeKey }, () => chain(event, context));
+  };
+}
