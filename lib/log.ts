@@ -1,23 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@aws-lambda-powertools/logger';
-import type { FailureEvent, LogEvent, LogEvents, RequestFields } from './log-events.ts';
+import type { FailureEvent, LogEvent, LogEvents } from './log-events.ts';
 import { asMetric } from './metrics.ts';
-
-export type { RequestFields } from './log-events.ts';
+import { requestFields } from './request-fields.ts';
 
 /** Structured lines on standard output. They hold no secrets, and nothing that a caller sent. */
 const logger = new Logger({ serviceName: 'login-service' });
-
-const requestFields = new AsyncLocalStorage<Partial<RequestFields>>();
-
-/** Runs what serves one request; all its log lines carry these fields, and those noted meanwhile. */
-export const withLogFields = <Result>(fields: Partial<RequestFields>, run: () => Result): Result =>
-  requestFields.run(Object.assign(requestFields.getStore() ?? {}, fields), run);
-
-/** Adds fields to all further log lines of this request. */
-export function note(fields: Partial<RequestFields>): void {
-  Object.assign(requestFields.getStore() ?? {}, fields);
-}
 
 /** Writes one line. `log-events.ts` says what each event means and which fields it has. */
 export function logEvent<Event extends LogEvent>(event: Event, fields: LogEvents[Event]): void {
@@ -34,7 +21,7 @@ export function logFailure<Event extends FailureEvent>(
 }
 
 function lineOf(event: LogEvent, fields: object): Record<string, unknown> {
-  const line = { event, ...requestFields.getStore(), ...fields };
+  const line = { event, ...requestFields(), ...fields };
   return { ...line, ...asMetric(event, line) };
 }
 

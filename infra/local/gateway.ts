@@ -3,6 +3,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
+import type { RequestFields } from '../../lib/log-events.ts';
+import { withLogFields } from '../../lib/request-fields.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import { readBody } from './loopback-server.ts';
 
@@ -18,6 +20,9 @@ export interface RequestLine {
   path: string;
   status: number;
   milliseconds: number;
+  /** Of an error: its code, and the reason that only the log holds. */
+  error?: string;
+  reason?: string;
 }
 
 /** What the handlers return, of all that API Gateway would take. */
@@ -45,11 +50,19 @@ export function gateway(routes: readonly Route[], report: (line: RequestLine) =>
     const startedAt = performance.now();
     const method = request.method ?? '';
     const { pathname } = urlOf(request);
+    const noted: Partial<RequestFields> = {};
     response.on('finish', () => {
       const milliseconds = Math.round(performance.now() - startedAt);
-      report({ method, path: pathname, status: response.statusCode, milliseconds });
+      const { error, reason } = noted;
+      report({
+        ...{ method, path: pathname, status: response.statusCode, milliseconds },
+        ...(error !== undefined && { error }),
+        ...(reason !== undefined && { reason }),
+      });
     });
-    answer(routes, request, response).catch(() => sendMessage(response, 500, 'Internal Server Error'));
+    withLogFields(noted, () => answer(routes, request, response)).catch(() =>
+      sendMessage(response, 500, 'Internal Server Error'),
+    );
   };
 }
 

@@ -9,8 +9,11 @@ import { tryIt } from './try-it.ts';
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-const reportRequest = ({ method, path, status, milliseconds }: RequestLine): void =>
-  void print(`${method} ${path} ${status} ${milliseconds} ms`);
+const reportRequest = ({ method, path, status, milliseconds, ...why }: RequestLine): void => {
+  const { error, reason } = why;
+  const outcome = [error, reason].filter((text) => text !== undefined).join(': ');
+  print(`${method} ${path} ${status} ${milliseconds} ms${outcome && ` ${outcome}`}`);
+};
 
 /**
  * Starts the service on this machine, fills it with a demo and serves until it is interrupted. With `JOIN`, the

@@ -1,5 +1,6 @@
-import { note, type RequestFields } from '../log.ts';
+import type { RequestFields } from '../log-events.ts';
 import { Refusal, type RefusalCode } from '../refusal.ts';
+import { note } from '../request-fields.ts';
 
 /** The four schemes of the interface, and none. */
 export type SchemeName = 'login_app_client' | 'login_app_token' | 'login_user_token' | 'account' | 'none';

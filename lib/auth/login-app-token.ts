@@ -1,7 +1,7 @@
-import { note } from '../log.ts';
 import { findLoginApp, type LoginApp } from '../login-apps/login-app.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import { Refusal } from '../refusal.ts';
+import { note } from '../request-fields.ts';
 import { verifyLoginAppToken } from '../tokens/verify-access-token.ts';
 import { type Authentication, bearerToken } from './credentials.ts';
 

@@ -1,6 +1,6 @@
-import { note } from '../log.ts';
 import { type AuthenticatedUser, readLoginUserWithSession } from '../login-users/login-user.ts';
 import { Refusal } from '../refusal.ts';
+import { note } from '../request-fields.ts';
 import { isActive } from '../sessions/session.ts';
 import { verifyLoginUserToken } from '../tokens/verify-access-token.ts';
 import { type Authentication, bearerToken } from './credentials.ts';

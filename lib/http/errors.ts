@@ -1,8 +1,9 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { logEvent, logFailure, note } from '../log.ts';
+import { logEvent, logFailure } from '../log.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import { Refusal, type RefusalCode } from '../refusal.ts';
+import { note } from '../request-fields.ts';
 import { jsonResponse } from './answers.ts';
 import type { AnyEndpoint, ApiEvent } from './endpoint.ts';
 

@@ -1,7 +1,7 @@
 import middy from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
 import { requireEnvironmentInLambda } from '../environment.ts';
-import { withLogFields } from '../log.ts';
+import { withLogFields } from '../request-fields.ts';
 import { jsonResponse } from './answers.ts';
 import type { AnyEndpoint, ApiEvent } from './endpoint.ts';
 import { renderErrors } from './errors.ts';

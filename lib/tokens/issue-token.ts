@@ -1,7 +1,8 @@
 import * as v from 'valibot';
-import { logEvent, note } from '../log.ts';
+import { logEvent } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
 import { Refusal } from '../refusal.ts';
+import { note } from '../request-fields.ts';
 import { refuseAsInvalidRequest, validated } from '../validation.ts';
 import { parameters, required } from './grants/grant.ts';
 import { grantTypes } from './grants/grant-types.ts';

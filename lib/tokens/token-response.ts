@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
-import { note } from '../log.ts';
+import { note } from '../request-fields.ts';
 import type { Session } from '../sessions/session.ts';
 import { accessTokenLifetime } from './access-token-lifetime.ts';
 import { issueAccessToken } from './issue-access-token.ts';

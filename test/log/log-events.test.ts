@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { type LogLine, logLine } from '../support/log-lines.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
+import { eventually } from '../support/people.ts';
 import { type Answer, unique } from '../support/service.ts';
 
 const { running, service } = await ownService({}, { movableClock: true });
@@ -208,4 +209,15 @@ describe('the keys of an issuer', () => {
     expect(Number(stale.age_seconds)).toBeGreaterThanOrEqual(7200);
     expect(second.status).toBe(200);
   });
+});
+
+test('the line of a rejected request in the terminal of npm start names its error and the reason', async () => {
+  const { status } = await logInWith('provider_a', { audience: 'another-app' });
+  expect(status).toBe(400);
+  const line = /^POST \/v2\/marketing\/oauth\/token 400 \d+ ms invalid_grant: issued_to_another_app$/m;
+  await eventually(
+    async () => running.output(),
+    (output) => line.test(output),
+  );
+  expect(running.output()).toMatch(line);
 });

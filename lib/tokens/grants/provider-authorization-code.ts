@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { note } from '../../log.ts';
 import { readProviderSettings } from '../../login-apps/provider-settings.ts';
 import { logIn } from '../../login-users/log-in.ts';
 import { authorizationCodeProvider } from '../../providers/identifiers.ts';
 import { verifyAuthorizationCode } from '../../providers/verify-credentials.ts';
+import { note } from '../../request-fields.ts';
 import { loginUserTokenOf } from '../token-response.ts';
 import { grant, parameters, required } from './grant.ts';
 

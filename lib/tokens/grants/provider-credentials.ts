@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { note } from '../../log.ts';
 import { readProviderSettings } from '../../login-apps/provider-settings.ts';
 import { logIn } from '../../login-users/log-in.ts';
 import { providerIds, providersOf } from '../../providers/identifiers.ts';
 import { verifyCredentials } from '../../providers/verify-credentials.ts';
+import { note } from '../../request-fields.ts';
 import { loginUserTokenOf } from '../token-response.ts';
 import { forbidden, grant, optional, parameters, required } from './grant.ts';
 
