@@ -171,7 +171,7 @@ const logLines = (): string[] => {
   const lines = running.output().trimEnd().split('\n');
   return lines.slice(lines.findLastIndex((line) => line.startsWith('curl ') || line === '') + 1);
 };
-const requestLine = /^(GET|POST|PUT|DELETE) \/\S* \d{3} \d+ ms$/;
+const requestLine = /^(GET|POST|PUT|DELETE) \/\S* \d{3} \d+ ms( [a-z_]+(: \w+)?)?$/;
 const requestLines = (): string[] => logLines().filter((line) => requestLine.test(line));
 
 async function everyRequestReported(): Promise<void> {
