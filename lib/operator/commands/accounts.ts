@@ -20,7 +20,7 @@ export const accountCommands: CommandsOf<'accounts'> = {
   create: async ({ name }) => createAccount(name),
   rotate: async ({ account: id }) => {
     const account = await requireAccount(id);
-    const { secret, old_secrets } = rotatedOrRefused(await rotateAccountSecret(account));
+    const { secret, old_secrets } = rotatedOrRefused(await rotateAccountSecret(account), account);
     return { account_id: account.account_id, account_secret: secret, old_secrets };
   },
   revoke: async ({ account: id, secret }) => {

@@ -60,7 +60,7 @@ export const clientCommands: CommandsOf<'clients'> = {
   rotate: async ({ 'login-app': id, client }) => {
     const found = await requireClient(id, client);
     const { login_app_id, client_id } = found;
-    const { secret, old_secrets } = rotatedOrRefused(await rotateClientSecret(login_app_id, found));
+    const { secret, old_secrets } = rotatedOrRefused(await rotateClientSecret(login_app_id, found), found);
     return { login_app_id, client_id, client_secret: secret, old_secrets };
   },
   revoke: async ({ 'login-app': id, client, secret }) => {

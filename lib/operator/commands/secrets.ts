@@ -1,12 +1,17 @@
 import { Refusal } from '../../refusal.ts';
+import type { WithSecrets } from '../../secrets.ts';
 import type { RevokedSecret, RotatedSecrets } from '../../storage/item-secrets.ts';
 
 const changed = 'The secrets were changed meanwhile; nothing was changed now.';
 
 /** A rotation that was done. @throws Refusal when it was not */
-export function rotatedOrRefused(outcome: RotatedSecrets): Exclude<RotatedSecrets, string> {
+export function rotatedOrRefused(
+  outcome: RotatedSecrets,
+  { secrets }: WithSecrets,
+): Exclude<RotatedSecrets, string> {
   if (typeof outcome === 'object') return outcome;
-  const tooMany = 'There are two secrets already; revoke the old one first.';
+  const ids = secrets.map(({ secret_id }) => secret_id).join(', ');
+  const tooMany = `There are two secrets already (${ids}); revoke one first.`;
   throw new Refusal('invalid_request', outcome === 'too_many' ? tooMany : changed);
 }
 
