@@ -1,103 +1,119 @@
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
-import { type Command, commandTable, type Flag } from '../../lib/operator/command-table.ts';
+import { Command, CommanderError, Help, Option } from 'commander';
+import { type Command as CommandRow, commandTable, type Flag } from '../../lib/operator/command-table.ts';
 import { flagProblems } from '../../lib/operator/flags.ts';
+import type { Target } from './target.ts';
 
 /** A command line, understood. */
-export type CommandLine =
-  | { help: true; noun: string | undefined; verb: string | undefined }
-  | {
-      help: false;
-      noun: string;
-      verb: string;
-      flags: Record<string, unknown>;
-      /** The file whose lines the command takes, and the flag that they go into, a batch at a time. */
-      lines: { flag: string; file: string } | undefined;
-      target: Target;
-    };
+export interface CommandLine {
+  noun: string;
+  verb: string;
+  flags: Record<string, unknown>;
+  /** The file whose lines the command sends, and the flag that carries a batch of them. */
+  lines: { flag: string; file: string } | undefined;
+  target: Target;
+}
 
-/** Which stack the command is for. */
-export type Target = { local: true } | { local: false; stack: string };
-
-const nouns: Record<string, Record<string, Command>> = commandTable;
-
-const text = { type: 'string' } as const;
-const yes = { type: 'boolean' } as const;
-/** Every flag of every command; which of them fit is looked at when the command is known. */
-const allFlags = Object.fromEntries(
-  Object.values(nouns)
-    .flatMap((verbs) => Object.values(verbs))
-    .flatMap(({ flags }) => Object.entries(flags))
-    .filter(([, { kind }]) => kind !== 'lines')
-    .map(([name]) => [name, text]),
-);
-const options = { ...allFlags, stack: text, local: yes, help: yes };
-
-/** @throws Error with a line for the person who typed it */
-export function parseCommandLine(words: string[]): CommandLine {
-  const { values, positionals, tokens } = parseArgs({
-    args: words,
-    options,
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-  });
-  const [noun, ...verbWords] = positionals;
-  if (words.length === 0 || values.help) return { help: true, noun, verb: verbWords.join(' ') || undefined };
-
-  const typed = tokens.filter((token) => token.kind === 'option');
-  const unknown = typed.find(({ name }) => !Object.hasOwn(options, name));
-  if (unknown) throw new Error(`There is no flag ${unknown.rawName}. See --help.`);
-  const { verb, command, rest } = findCommand(noun, verbWords);
-  for (const { name, rawName, value } of typed) {
-    if (Object.hasOwn(command.flags, name) && (value === undefined || value.startsWith('--'))) {
-      throw new Error(
-        `The flag ${rawName} needs a value; write ${rawName}=… for one that begins with a dash.`,
-      );
+/** The command that the words say, or the help that they ask for. @throws Error with one line for who typed them */
+export function parseCommandLine(words: string[]): CommandLine | { help: string } {
+  const parsed: CommandLine[] = [];
+  const written: string[] = [];
+  const write = (text: string): void => void written.push(text);
+  const program = new Command('npm run -s operator --')
+    .exitOverride()
+    .configureOutput({ writeOut: write, writeErr: write })
+    .configureHelp({
+      showGlobalOptions: true,
+      subcommandTerm: wordsOf,
+      // Only here: the suggestions for a mistyped command come from visibleCommands too.
+      formatHelp: (command, help) =>
+        new Help().formatHelp(command, Object.assign(help, { visibleCommands: leavesOf })),
+    })
+    .helpCommand(false)
+    .option('--local', 'the stack that npm start runs on this machine')
+    .addOption(
+      new Option('--stack <name>', 'the deployed stack with this name')
+        .default('login-service')
+        .conflicts('local'),
+    );
+  for (const [noun, verbs] of Object.entries<Record<string, CommandRow>>(commandTable)) {
+    for (const [verb, row] of Object.entries(verbs)) {
+      const command = commandAt(program, [noun, ...verb.split(' ')]).description(row.summary);
+      const lineFlag = addFlags(command, row);
+      command.action(() => {
+        const lines = lineFlag === undefined ? undefined : { flag: lineFlag, file: command.args[0] ?? '' };
+        const flags = { ...valuesOf(command), ...(lines && { [lines.flag]: lines.file }) };
+        const problems = flagProblems(row, flags);
+        if (problems.length > 0) throw new Error(`${noun} ${verb}: ${problems.join('; ')}.`);
+        parsed.push({ noun, verb, flags, lines, target: targetOf(program.opts()) });
+      });
     }
   }
-
-  const lineFlag = Object.keys(command.flags).find((name) => command.flags[name]?.kind === 'lines');
-  const [file] = rest;
-  if (lineFlag !== undefined && file === undefined) {
-    throw new Error(`${noun} ${verb}: name a file, as in ${noun} ${verb} FILE.ndjson.`);
-  }
-  if (rest.length > (lineFlag === undefined ? 0 : 1)) {
-    throw new Error('There are words that belong to no flag; quote values that hold spaces.');
-  }
-  const { local, stack, ...given } = { ...values, ...(lineFlag !== undefined && { [lineFlag]: file }) };
-  const flags = Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, flagValue(name, command.flags[name], String(value))]),
-  );
-  const problems = flagProblems(command, flags);
-  if (problems.length > 0) throw new Error(`${noun} ${verb}: ${problems.join('; ')}.`);
-  const target: Target = local ? { local: true } : { local: false, stack: String(stack ?? 'login-service') };
-  const lines = lineFlag === undefined ? undefined : { flag: lineFlag, file: String(file) };
-  return { help: false, noun: String(noun), verb, flags, lines, target };
-}
-
-/** The command that the words begin with (a verb may have two: tokens create), and the words left over. */
-function findCommand(
-  noun: string | undefined,
-  words: string[],
-): { verb: string; command: Command; rest: string[] } {
-  const verbs = noun !== undefined && Object.hasOwn(nouns, noun) ? nouns[noun] : undefined;
-  if (!verbs) throw new Error(`There is no noun ${noun ?? ''}. See --help.`);
-  for (const length of [2, 1]) {
-    const verb = words.slice(0, length).join(' ');
-    const command = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-    if (command) return { verb, command, rest: words.slice(length) };
-  }
-  throw new Error(`${noun} has the verbs ${Object.keys(verbs).join(', ')}. See --help.`);
-}
-
-function flagValue(name: string, flag: Flag | undefined, value: string): unknown {
-  if (flag?.kind === 'number') return /^\d+$/.test(value) ? Number(value) : value;
-  if (flag?.kind !== 'json') return value;
   try {
-    return JSON.parse(readFileSync(value, 'utf8'));
+    program.parse(words, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (words.length > 0 && error.code !== 'commander.helpDisplayed') throw new Error(lineOf(error));
+  }
+  return parsed[0] ?? { help: written.join('').trimEnd() };
+}
+
+/** The command with this name, which may be many words (login-apps tokens create). */
+const commandAt = (program: Command, words: string[]): Command =>
+  words.reduce(
+    (parent, word) => parent.commands.find((one) => one.name() === word) ?? parent.command(word),
+    program,
+  );
+
+/** Declares what a command takes; the name of the flag that is typed as a file without a name. */
+function addFlags(command: Command, { flags }: CommandRow): string | undefined {
+  for (const [name, flag] of Object.entries(flags)) {
+    const help = flag.optional ? `${flag.help} (optional)` : flag.help;
+    if (flag.kind === 'lines') command.argument(`<${placeholder(flag)}>`, help);
+    else command.option(`--${name} <${placeholder(flag)}>`, help, (text) => convert(name, flag, text));
+  }
+  return Object.keys(flags).find((name) => flags[name]?.kind === 'lines');
+}
+
+function placeholder(flag: Flag): string {
+  if (flag.kind === 'id') return flag.form;
+  if (flag.kind === 'choice') return flag.of.join('|');
+  return { number: 'number', text: 'text', json: 'FILE.json', lines: 'FILE.ndjson' }[flag.kind];
+}
+
+function convert(name: string, { kind }: Flag, text: string): unknown {
+  if (kind === 'number') return /^\d+$/.test(text) ? Number(text) : text;
+  if (kind !== 'json') return text;
+  try {
+    return JSON.parse(readFileSync(text, 'utf8'));
   } catch (error) {
     const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
-    throw new Error(`--${name}: the file ${value} ${why}.`);
+    throw new Error(`--${name}: the file ${text} ${why}.`);
   }
+}
+
+const valuesOf = (command: Command): Record<string, unknown> =>
+  Object.fromEntries(
+    command.options
+      .map((option) => [option.name(), command.getOptionValue(option.attributeName())])
+      .filter(([, value]) => value !== undefined),
+  );
+
+function targetOf({ local, stack }: { local?: boolean; stack?: string }): Target {
+  if (local) return { local };
+  if (!stack) throw new Error('--stack must not be empty.');
+  return { local: false, stack };
+}
+
+/** The commands of a group and of the groups in it. */
+const leavesOf = ({ commands }: Command): Command[] =>
+  commands.flatMap((command) => (command.commands.length > 0 ? leavesOf(command) : [command]));
+
+/** All words of a command but the program's own name. */
+const wordsOf = (command: Command): string =>
+  command.parent?.parent ? `${wordsOf(command.parent)} ${command.name()}` : command.name();
+
+function lineOf({ code, message }: CommanderError): string {
+  if (code === 'commander.help') return 'The command is incomplete. See --help.';
+  return `${message.replace(/^error: |\.$/g, '').replace('\n', ' ')}. See --help.`;
 }

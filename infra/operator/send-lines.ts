@@ -5,11 +5,11 @@ import * as v from 'valibot';
 import { type ImportLine, type ImportResult, importResult } from '../../lib/access-requests/import-lines.ts';
 import type { Progress } from './progress-bar.ts';
 
-/** A batch is at most this: Lambda takes 6 MB, and the function has seconds. */
+/** The most that a batch holds: Lambda takes 6 MB, and the function has seconds. */
 const mostLines = 100;
 const mostCharacters = 500_000;
 const longestLine = 250_000;
-/** How many of the refused lines are named for each reason. */
+/** How many of the rejected lines are named for each reason. */
 const mostNamed = 20;
 
 /** What became of a file. */
@@ -18,49 +18,46 @@ interface Summary {
   added: number;
   already_there: number;
   refused: number;
-  /** Why lines were refused, how many, and the numbers of the first of them. */
+  /** Why lines were rejected, how many, and the numbers of the first of them. */
   reasons: { reason: string; count: number; lines: number[] }[];
 }
 
+type Send = (batch: ImportLine[]) => Promise<Record<string, unknown>>;
+
 /**
  * Sends the lines of a file in batches, one after the other; empty lines are skipped.
- * @throws Error saying up to which line all is done; the same file can be sent again
+ * @throws Error naming the last line that is done; the same file can be sent again
  */
-export async function sendLines(
-  file: string,
-  send: (batch: ImportLine[]) => Promise<Record<string, unknown>>,
-  progress: Progress,
-): Promise<Summary> {
+export async function sendLines(file: string, send: Send, progress: Progress): Promise<Summary> {
   const size = sizeOf(file);
-  const summary: Summary = { lines: 0, added: 0, already_there: 0, refused: 0, reasons: [] };
+  const refused: ImportResult['refused'] = [];
+  const counts = { lines: 0, added: 0, already_there: 0 };
   let sent = 0;
   let last = 0;
   for await (const batch of batchesOf(file)) {
-    const tooLong = batch.filter(({ text }) => text.length > longestLine);
-    const result = await sendBatch(
-      send,
-      batch.filter((line) => !tooLong.includes(line)),
-      last,
+    const { short = [], long = [] } = Object.groupBy(batch, ({ text }) =>
+      text.length > longestLine ? 'long' : 'short',
     );
-    summary.lines += batch.length;
-    summary.added += result.added;
-    summary.already_there += result.repeated;
-    for (const { line } of tooLong)
-      refuse(summary, line, `The line is longer than ${longestLine} characters.`);
-    for (const { line, reason } of result.refused) refuse(summary, line, reason);
+    const result = await sendBatch(send, short, last);
+    counts.lines += batch.length;
+    counts.added += result.added;
+    counts.already_there += result.repeated;
+    const reason = `The line is longer than ${longestLine} characters.`;
+    refused.push(...long.map(({ line }) => ({ line, reason })), ...result.refused);
     last = batch.at(-1)?.line ?? last;
     sent += batch.reduce((bytes, { text }) => bytes + Buffer.byteLength(text) + 1, 0);
-    progress(Math.min(sent / size, 0.99), summary.lines);
+    progress(Math.min(sent / size, 0.99), counts.lines);
   }
-  progress(1, summary.lines);
-  return summary;
+  progress(1, counts.lines);
+  const reasons = [...Map.groupBy(refused, ({ reason }) => reason)].map(([reason, lines]) => ({
+    reason,
+    count: lines.length,
+    lines: lines.slice(0, mostNamed).map(({ line }) => line),
+  }));
+  return { ...counts, refused: refused.length, reasons };
 }
 
-async function sendBatch(
-  send: (batch: ImportLine[]) => Promise<Record<string, unknown>>,
-  batch: ImportLine[],
-  last: number,
-): Promise<ImportResult> {
+async function sendBatch(send: Send, batch: ImportLine[], last: number): Promise<ImportResult> {
   try {
     return v.parse(importResult, await send(batch));
   } catch (error) {
@@ -90,16 +87,6 @@ async function* batchesOf(file: string): AsyncGenerator<ImportLine[]> {
     }
   }
   if (batch.length > 0) yield batch;
-}
-
-function refuse(summary: Summary, line: number, reason: string): void {
-  summary.refused += 1;
-  const known = summary.reasons.find((one) => one.reason === reason);
-  if (!known) summary.reasons.push({ reason, count: 1, lines: [line] });
-  else {
-    known.count += 1;
-    if (known.lines.length < mostNamed) known.lines.push(line);
-  }
 }
 
 function sizeOf(file: string): number {

@@ -5,13 +5,14 @@ import { presetNames } from '../providers/presets.ts';
 import type { IdForm } from './id-forms.ts';
 
 /**
- * What one flag takes. `id` and `number` say which thing of ours is meant: they and choices are logged, and nothing
- * else is. `lines` is a file that the command line sends line by line, in batches; it is named without a flag.
+ * What one flag takes. Values of `id`, `number` and `choice` are logged, others never are. A `number` is an id too.
+ * `lines` is a file that the command line sends line by line, in batches; its name is typed without a flag.
  */
 export type Flag = { help: string; optional?: true } & (
   | { kind: 'id'; form: IdForm }
   | { kind: 'choice'; of: readonly string[] }
-  | { kind: 'number' | 'text' | 'json' | 'lines' }
+  | { kind: 'text'; mayBeEmpty?: true }
+  | { kind: 'number' | 'json' | 'lines' }
 );
 
 /** One operator command. */
@@ -23,28 +24,24 @@ export interface Command {
 const loginApp = { kind: 'id', form: 'la_…', help: 'The id of the Login App' } as const;
 const account = { kind: 'id', form: 'ac_…', help: 'The id of the account' } as const;
 const accessRequest = { kind: 'number', help: 'The id of the access request' } as const;
-const loginUser = {
-  kind: 'id',
-  form: 'lu_…',
-  help: 'The id of the Login User, the sub of their tokens',
-} as const;
+const loginUser = { kind: 'id', form: 'lu_…', help: 'The Login User: the sub of their tokens' } as const;
 const provider = { kind: 'choice', of: providerIds, help: 'The provider' } as const;
 const platform = { kind: 'choice', of: platforms, help: 'The platform' } as const;
 const client = { kind: 'id', form: 'la_….c_…', help: 'The client id' } as const;
 const secret = { kind: 'id', form: 'sec_…', help: 'The id of the secret' } as const;
-const name = { kind: 'text', help: 'A name to know it by' } as const;
+const name = { kind: 'text', help: 'A name for people to recognise it by' } as const;
 const event = {
   'access-request': accessRequest,
-  'actor-type': { kind: 'choice', of: actorTypes, help: 'What the author is' },
+  'actor-type': { kind: 'choice', of: actorTypes, help: 'The kind of author' },
   'actor-id': { kind: 'text', help: "The author's id" },
 } as const;
 
-/** Every command of the operator: noun, verb, flags. Pure data; the command line and the function both read it. */
+/** Every operator command: noun, verb, flags. Pure data, which the command line and the operator function both read. */
 export const commandTable = {
   accounts: {
-    create: { summary: 'Create an account; its secret is shown this once', flags: { name } },
+    create: { summary: 'Create an account; its secret is shown only once', flags: { name } },
     rotate: {
-      summary: 'Give an account a new secret; the old one is valid until it is revoked',
+      summary: 'Give an account a second secret; the old one stays valid until it is revoked',
       flags: { account },
     },
     revoke: { summary: 'Revoke a secret of an account', flags: { account, secret } },
@@ -52,7 +49,7 @@ export const commandTable = {
   'login-apps': {
     create: { summary: 'Create a Login App', flags: { name } },
     'tokens create': {
-      summary: 'Create a long-lived Login App Token to ship inside an app; it is shown this once',
+      summary: 'Create a long-lived Login App Token to ship inside an app; it is shown only once',
       flags: { 'login-app': loginApp, name },
     },
     'tokens list': {
@@ -60,74 +57,69 @@ export const commandTable = {
       flags: { 'login-app': loginApp },
     },
     'tokens revoke': {
-      summary: 'Revoke a long-lived Login App Token; it ends within 30 seconds',
+      summary: 'Revoke a long-lived Login App Token; it stops working within 30 seconds',
       flags: { 'login-app': loginApp, token: { kind: 'id', form: 't_…', help: 'The id of the token' } },
     },
   },
   clients: {
     create: {
-      summary: 'Create a client of a Login App; its secret is shown this once',
+      summary: 'Create a client of a Login App; its secret is shown only once',
       flags: { 'login-app': loginApp },
     },
     rotate: {
-      summary: 'Give a client a new secret; the old one is valid until it is revoked',
+      summary: 'Give a client a second secret; the old one stays valid until it is revoked',
       flags: { 'login-app': loginApp, client },
     },
     revoke: {
-      summary: 'Revoke a client with its Login App Tokens, or one of its secrets; it ends within 30 seconds',
+      summary: 'Revoke a client and its Login App Tokens, or one of its secrets; takes up to 30 seconds',
       flags: { 'login-app': loginApp, client, secret: { ...secret, optional: true } },
     },
   },
   'mobile-applications': {
-    set: { summary: 'Let devices of a platform register', flags: { 'login-app': loginApp, platform } },
+    set: { summary: 'Allow devices of a platform to register', flags: { 'login-app': loginApp, platform } },
     remove: {
-      summary: 'Let devices of a platform register no more',
+      summary: 'Stop devices of a platform from registering',
       flags: { 'login-app': loginApp, platform },
     },
   },
   providers: {
     set: {
-      summary: 'Say how credentials of a provider are verified for a Login App',
+      summary: 'Set how the credentials of a provider are verified for a Login App',
       flags: {
         'login-app': loginApp,
         provider,
         settings: { kind: 'json', help: 'A JSON file with the provider settings', optional: true },
-        preset: {
-          kind: 'choice',
-          of: presetNames,
-          help: 'Or: the settings of a well-known provider',
-          optional: true,
-        },
-        'app-id': { kind: 'text', help: 'For a preset: our app ids there, joined by commas', optional: true },
-        'app-secret': { kind: 'text', help: 'For a preset: the secret of our app there', optional: true },
-        'redirect-uri': { kind: 'text', help: 'For a preset: where codes are sent to', optional: true },
-        tenant: { kind: 'text', help: 'For the preset microsoft: the id of the directory', optional: true },
+        preset: { kind: 'choice', of: presetNames, help: 'Or: a well-known provider', optional: true },
+        'app-id': { kind: 'text', help: 'With --preset: our app ids, separated by commas', optional: true },
+        'app-secret': { kind: 'text', help: 'With --preset: the secret of our app', optional: true },
+        'redirect-uri': { kind: 'text', help: 'With --preset: the redirect URI of our app', optional: true },
+        tenant: { kind: 'text', help: 'With --preset microsoft: the tenant id', optional: true },
       },
     },
     check: {
-      summary: 'Call a provider as it is set up, and say what is wrong',
+      summary: 'Call a provider with its settings and report what is wrong',
       flags: { 'login-app': loginApp, provider },
     },
     show: {
-      summary: 'Show the provider settings of a Login App, secrets masked',
+      summary: 'Show the provider settings of a Login App, with secrets masked',
       flags: { 'login-app': loginApp, provider: { ...provider, optional: true } },
     },
   },
   'access-requests': {
-    create: { summary: 'Create an access request, with access for an account', flags: { account } },
+    create: { summary: 'Create an access request that an account has access to', flags: { account } },
     grant: {
       summary: 'Give an account access to an access request',
       flags: { 'access-request': accessRequest, account },
     },
     revoke: {
-      summary: 'Take the access to an access request from an account',
+      summary: "Remove an account's access to an access request",
       flags: { 'access-request': accessRequest, account },
     },
   },
   comments: {
     add: {
       summary: 'Add a comment to an access request',
-      flags: { ...event, comment: { kind: 'text', help: 'The comment; may be empty' } },
+      flags: { ...event, comment: { kind: 'text', mayBeEmpty: true, help: 'The comment; may be empty' } },
     },
   },
   reviews: {
@@ -136,39 +128,37 @@ export const commandTable = {
       flags: {
         ...event,
         status: { kind: 'choice', of: reviewStatuses, help: 'The verdict' },
-        comment: { kind: 'text', help: 'A comment', optional: true },
+        comment: { kind: 'text', mayBeEmpty: true, help: 'A comment', optional: true },
       },
     },
   },
   events: {
     import: {
-      summary: 'Add the comments and reviews of a file; run again, it goes on where it stopped',
-      flags: {
-        events: { kind: 'lines', help: 'A JSON object on each line, like the results of a search' },
-      },
+      summary: 'Add the comments and reviews of a file; run it again to continue after an interruption',
+      flags: { events: { kind: 'lines', help: 'A file of JSON objects, one per line, like search results' } },
     },
   },
   devices: {
     list: {
-      summary: 'List the devices that messages to a Login User, or to everyone in a Login App, go to',
+      summary: 'List the devices that receive messages to a Login User or to a whole Login App',
       flags: {
         'login-user': { ...loginUser, optional: true },
         'login-app': { ...loginApp, optional: true },
-        after: { kind: 'text', help: 'The next of the list before; a Login App has many', optional: true },
+        after: { kind: 'text', help: 'The "next" of the previous page', optional: true },
       },
     },
     disable: {
-      summary: 'Send nothing more to a device, until it registers again',
+      summary: 'Stop sending messages to a device until it registers again',
       flags: { device: { kind: 'id', form: 'd_…', help: 'The id of the device' } },
     },
   },
   'login-users': {
-    block: { summary: 'Let a Login User in no more', flags: { 'login-user': loginUser } },
-    unblock: { summary: 'Let a blocked Login User in again', flags: { 'login-user': loginUser } },
+    block: { summary: 'Block a Login User from logging in', flags: { 'login-user': loginUser } },
+    unblock: { summary: 'Let a blocked Login User log in again', flags: { 'login-user': loginUser } },
     sessions: { summary: 'List the sessions of a Login User', flags: { 'login-user': loginUser } },
     logout: { summary: 'End all sessions of a Login User', flags: { 'login-user': loginUser } },
     delete: {
-      summary: 'Delete a Login User with their sessions and the relations of their devices',
+      summary: 'Delete a Login User, their sessions and the relations of their devices',
       flags: { 'login-user': loginUser },
     },
   },

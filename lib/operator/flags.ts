@@ -12,7 +12,10 @@ export type FlagValues<C extends Command> = {
     : ValueOf<C['flags'][Name]>;
 };
 
-/** Each reason why these are not the flags of a command; none when they are. */
+/**
+ * Each reason why a command cannot be carried out with these flags; none when it can. The command line asks before it
+ * calls the operator function, and the function asks again, since anything with IAM permission can invoke it.
+ */
 export function flagProblems({ flags: known }: Command, given: Record<string, unknown>): string[] {
   const unknown = Object.keys(given)
     .filter((name) => !Object.hasOwn(known, name))
@@ -21,7 +24,7 @@ export function flagProblems({ flags: known }: Command, given: Record<string, un
   return [...unknown, ...wrong];
 }
 
-/** The flags of a command as the log tells them: ids and choices, and no text that an operator made up or pasted. */
+/** The flags of a command that go into the log: ids and choices, and no text that an operator wrote or pasted. */
 export function loggedFlags({ flags }: Command, given: Record<string, unknown>): Record<string, unknown> {
   const logged = Object.entries(flags).flatMap(([name, { kind }]) => {
     const field = name.replaceAll('-', '_');
@@ -39,6 +42,7 @@ function problem(name: string, flag: Flag, value: unknown): string | undefined {
   if (typeof value !== 'string') return `--${name} must be text`;
   if (kind === 'id' && !idForms[flag.form].test(value))
     return `--${name} must be an id of the form ${flag.form}`;
+  if (kind === 'text' && !flag.mayBeEmpty && value.trim() === '') return `--${name} must not be empty`;
   if (kind === 'choice' && !flag.of.includes(value)) return `--${name} must be one of ${flag.of.join(', ')}`;
   return undefined;
 }

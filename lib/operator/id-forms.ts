@@ -1,6 +1,6 @@
 /**
- * What the ids that commands take look like: `…` stands for 128 random bits or, of Login Users and devices, for a hash.
- * Nothing that is secret has such a form.
+ * The forms of the ids that commands take. `…` stands for 128 random bits or, for Login Users and devices, for a hash.
+ * No secret has such a form.
  */
 export const idForms = {
   'la_…': /^la_[\w-]{22}$/,

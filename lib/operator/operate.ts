@@ -17,7 +17,7 @@ import type { OperatorAnswer, OperatorCall } from './operator-call.ts';
 
 type Table = typeof commandTable;
 
-/** What a noun's commands do. @throws Refusal when nothing was changed */
+/** The functions of a noun's commands. @throws Refusal when nothing was changed */
 export type CommandsOf<Noun extends keyof Table> = {
   [Verb in keyof Table[Noun]]: Table[Noun][Verb] extends Command
     ? (flags: FlagValues<Table[Noun][Verb]>) => Promise<Record<string, unknown>>
@@ -39,8 +39,8 @@ const commands = {
 } satisfies { [Noun in keyof Table]: CommandsOf<Noun> };
 
 /**
- * A command, by a name that only the call tells. `flagProblems` makes sure that the flags are those it takes; to the
- * compiler any flags may be, which it allows of methods.
+ * A command whose name is known only when it is called. `flagProblems` makes sure that it gets the flags it takes; for
+ * the compiler it takes any, which TypeScript allows for methods.
  */
 type Carry = { out(flags: Record<string, unknown>): Promise<Record<string, unknown>> }['out'];
 
@@ -65,11 +65,11 @@ export async function operate({ noun, verb, flags }: OperatorCall): Promise<Oper
       return { error: error.message };
     }
     logFailure('operator_command_failed', error, told);
-    return { error: 'The command failed; the log of the operator function tells why.' };
+    return { error: 'The command failed. The log of the operator function says why.' };
   }
 }
 
-/** The ids of a result, by the names that the log has for them; what it holds besides can be secret. */
+/** The ids of a result, under their names in the log. Everything else in it may be secret. */
 function loggedResult(result: Record<string, unknown>): Record<string, unknown> {
   const ids = Object.entries(loggedIds).map(([name, field]) => [field, result[name]]);
   return Object.fromEntries(ids.filter(([, id]) => id !== undefined));
@@ -85,7 +85,7 @@ const loggedIds = {
   device_id: 'device_id',
 };
 
-/** An entry of a table of tables, and nothing that their prototype has. */
+/** An own entry of a table of tables; what their prototypes have does not count. */
 function member<Entry>(
   table: Record<string, Record<string, Entry>>,
   noun: string,

@@ -1,13 +1,13 @@
 import * as v from 'valibot';
 
-/** What the operator function is invoked with. */
+/** The event that the operator function is invoked with. */
 export interface OperatorCall {
   noun: string;
   verb: string;
   flags: Record<string, unknown>;
 }
 
-/** What it answers: one JSON object, or why nothing was changed. */
+/** Its answer: one JSON object, or why nothing was changed. */
 export const operatorAnswer = v.union([
   v.object({ result: v.record(v.string(), v.unknown()) }),
   v.object({ error: v.string() }),

@@ -128,7 +128,7 @@ describe('operator events import FILE.ndjson', () => {
   });
 
   test.each([
-    [['events', 'import'], 'events import: name a file, as in events import FILE.ndjson.'],
+    [['events', 'import'], "missing required argument 'FILE.ndjson'. See --help."],
     [['events', 'import', '/nowhere.ndjson'], 'The file /nowhere.ndjson cannot be read.'],
   ])('%j is refused', async (words, why) => {
     const { code, stdout, stderr } = await ownOperator(...words);

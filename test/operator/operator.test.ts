@@ -1,5 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { accountOf, operator, refused, succeeded, writeSettings } from '../support/operator.ts';
+import {
+  accountOf,
+  operator,
+  operatorProcess,
+  refused,
+  succeeded,
+  writeSettings,
+} from '../support/operator.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -32,6 +39,21 @@ describe('npm run operator: each command', () => {
     expect(await succeeded(...revoke)).toEqual({ login_app_id, client_id, revoked: true });
     expect((await service.token({ grant_type: 'client_credentials' }, client)).status).toBe(401);
     expect(await refused(...revoke)).toBe('The Login App has no such client.');
+  });
+
+  test('accounts rotate and revoke: the error for a third secret names the two that exist', async () => {
+    const { account_id } = await succeeded('accounts', 'create', '--name', 'Back office');
+    const account = ['--account', String(account_id)];
+    const { old_secrets } = await succeeded('accounts', 'rotate', ...account);
+    const [{ secret_id: oldest }] = Object(old_secrets);
+    const message = await refused('accounts', 'rotate', ...account);
+    const named = message.match(
+      /^There are two secrets already \((sec_\S+), (sec_\S+)\); revoke one first\.$/,
+    );
+    expect(named?.slice(1)).toContain(oldest);
+    const newest = named?.slice(1).find((id) => id !== oldest) ?? '';
+    const revoked = await succeeded('accounts', 'revoke', ...account, '--secret', newest);
+    expect(revoked).toMatchObject({ secrets: [{ secret_id: oldest }] });
   });
 
   test('mobile-applications set and remove', async () => {
@@ -138,34 +160,21 @@ describe('npm run operator: each command', () => {
   });
 });
 
-describe('npm run operator: what is refused is one line on standard error, exit code 1', () => {
-  test.each([
-    ['There is no noun nouns. See --help.', 'nouns', 'create'],
-    ['clients has the verbs create, rotate, revoke. See --help.', 'clients', 'delete'],
-    ['accounts create: --name is missing.', 'accounts', 'create'],
-    [
-      'The flag --name needs a value; write --name=… for one that begins with a dash.',
-      'accounts',
-      'create',
-      '--name',
-    ],
-    ['There is no such Login App.', 'clients', 'create', '--login-app', `la_${'A'.repeat(22)}`],
-  ])('%s', async (line, ...words) => {
-    expect(await refused(...words)).toBe(line);
+describe('npm run operator: in a process of its own', () => {
+  const local = { LOCAL_DIR: process.env.SERVICE_DIR ?? '' };
+
+  test('one JSON object on standard output, exit code 0', async () => {
+    const done = await operatorProcess(local, 'accounts', 'create', '--name', 'Back office', '--local');
+    expect(done).toEqual({ code: 0, stdout: expect.stringMatching(/^\{[\s\S]*\}\n$/), stderr: '' });
+    expect(Object.keys(JSON.parse(done.stdout))).toEqual(['account_id', 'account_secret']);
   });
 
-  test('without a stack on this machine', async () => {
-    const { code, stdout, stderr } = await operator.at('/nowhere')(
-      'accounts',
-      'create',
-      '--name=x',
-      '--local',
-    );
-    expect({ code, stdout, stderr }).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'No stack runs on this machine; npm start starts one.\n',
-    });
+  test('or one line on standard error, exit code 1', async () => {
+    const stderr = 'The Login App has no such client.\n';
+    const nobody = `la_${'A'.repeat(22)}`;
+    const client = ['--login-app', demo.login_app.login_app_id, '--client', `${nobody}.c_${'A'.repeat(22)}`];
+    const done = await operatorProcess(local, 'clients', 'rotate', ...client, '--local');
+    expect(done).toEqual({ code: 1, stdout: '', stderr });
   });
 });
 
@@ -182,31 +191,34 @@ describe('npm run operator -- --help', () => {
     ...['comments add', 'reviews add', 'login-users block', 'login-users unblock'],
   ];
 
-  test('names every command, also when nothing is asked for', async () => {
-    const [text, bare] = await Promise.all([help('--help'), help()]);
+  test('names every command, also as -h and when nothing is asked for', async () => {
+    const [text, short, bare] = [await help('--help'), await help('-h'), await help()];
     for (const command of commands) expect(text).toContain(`  ${command} `);
-    for (const flag of ['--local', '--stack NAME', '--help']) expect(text).toContain(`  ${flag} `);
-    expect(bare).toBe(text);
+    for (const flag of ['--local', '--stack <name>', '-h, --help']) expect(text).toContain(`  ${flag} `);
+    expect([short, bare]).toEqual([text, text]);
   });
 
   test('of a noun names its verbs alone', async () => {
     const text = await help('clients', '--help');
-    expect(text).toMatch(/clients create .*\n.*clients rotate .*\n.*clients revoke /);
+    expect(await help('clients', '-h')).toBe(text);
+    expect(text).toMatch(/ {2}clients create [\s\S]*\n {2}clients rotate [\s\S]*\n {2}clients revoke /);
     expect(text).not.toContain('accounts create');
   });
 
   test('of a command names its flags, and carries nothing out', async () => {
     const text = await help('reviews', 'add', '--help');
     for (const flag of [
-      'access-request NUMBER',
-      'actor-id TEXT',
-      'status approved|rejected',
-      'comment TEXT',
+      'access-request <number>',
+      'actor-id <text>',
+      'status <approved|rejected>',
+      'comment <text>',
     ]) {
       expect(text).toContain(`  --${flag} `);
     }
-    expect(text).toMatch(/--comment TEXT .*\(optional\)/);
-    expect(await help('providers', 'set', '--help')).toContain('--settings FILE.json');
+    expect(text).toMatch(/--comment <text> .*\(optional\)/);
+    expect(await help('reviews', 'add', '-h')).toBe(text);
+    expect(await help('providers', 'set', '--help')).toContain('--settings <FILE.json>');
+    expect(await help('login-apps', 'tokens', 'create', '-h')).toContain('--name <text>');
     expect(await help('accounts', 'create', '--name', 'x', '--local', '--help')).not.toContain('ac_');
   });
 });

@@ -3,9 +3,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
+import { runOperator } from '../../infra/operator/run-operator.ts';
 
 /** What a command line has left behind. */
-export interface CommandResult {
+interface CommandResult {
   code: number;
   stdout: string;
   stderr: string;
@@ -15,16 +16,31 @@ type CommandLine = (...words: string[]) => Promise<CommandResult>;
 
 const operatorAt =
   (LOCAL_DIR: string): CommandLine =>
-  (...words) =>
-    new Promise((resolve) => {
-      const env = { ...process.env, NODE_OPTIONS: '', LOCAL_DIR };
-      execFile(process.execPath, ['infra/operator.ts', ...words], { env }, (error, stdout, stderr) =>
-        resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
-      );
+  async (...words) => {
+    process.env.LOCAL_DIR = LOCAL_DIR;
+    const written = { stdout: '', stderr: '' };
+    const stream = (name: keyof typeof written) => ({
+      isTTY: false,
+      write: (text: unknown) => {
+        written[name] += text;
+        return true;
+      },
     });
+    const code = await runOperator(words, { stdout: stream('stdout'), stderr: stream('stderr') });
+    return { code, ...written };
+  };
 
-/** The operator's command line, in a process of its own; `--local` is the stack that the tests share. */
+/** The operator's command line, in this process; `--local` is the stack that the tests share. */
 export const operator = Object.assign(operatorAt(process.env.SERVICE_DIR ?? ''), { at: operatorAt });
+
+/** The same in a process of its own. @param environment beside this process's own */
+export const operatorProcess = (environment: Record<string, string>, ...words: string[]) =>
+  new Promise<CommandResult>((resolve) => {
+    const env = { ...process.env, NODE_OPTIONS: '', ...environment };
+    execFile(process.execPath, ['infra/operator.ts', ...words], { env }, (error, stdout, stderr) =>
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    );
+  });
 
 /** A command that works: the one JSON object that it prints. */
 export async function succeeded(...words: string[]): Promise<Record<string, unknown>> {
@@ -33,7 +49,7 @@ export async function succeeded(...words: string[]): Promise<Record<string, unkn
   return JSON.parse(stdout);
 }
 
-/** A command that is refused: its one line on standard error. */
+/** A command that fails: its one line on standard error. */
 export async function refused(...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await operator(...words, '--local');
   expect({ code, stdout, lines: stderr.split('\n').length }).toEqual({ code: 1, stdout: '', lines: 2 });

@@ -1,0 +1,44 @@
+import { callOperator } from './call-operator.ts';
+import { parseCommandLine } from './parse-command-line.ts';
+import { progressBar } from './progress-bar.ts';
+import { sendLines } from './send-lines.ts';
+import { explainFailure, functionOf } from './target.ts';
+
+/** Where a command writes. */
+type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'write'>>;
+
+/**
+ * Carries out what a command line says: one JSON object on standard output and exit code 0, or one line on standard
+ * error and exit code 1. When lines of a file were rejected, the object says which, and the exit code is 2.
+ */
+export async function runOperator(words: string[], { stdout, stderr }: Streams): Promise<number> {
+  const print = (text: string): void => void stdout.write(`${text}\n`);
+  try {
+    const line = parseCommandLine(words);
+    if ('help' in line) {
+      print(line.help);
+      return 0;
+    }
+    const { noun, verb, flags, lines, target } = line;
+    const operator = functionOf(target);
+    const call = (more: Record<string, unknown>) =>
+      callOperator(operator, noun, verb, { ...flags, ...more }).catch((error: unknown) => {
+        throw new Error(explainFailure(error, operator));
+      });
+    if (!lines) {
+      print(JSON.stringify(await call({}), null, 2));
+      return 0;
+    }
+    const summary = await sendLines(
+      lines.file,
+      (batch) => call({ [lines.flag]: batch }),
+      progressBar(stderr),
+    );
+    print(JSON.stringify(summary, null, 2));
+    return summary.refused > 0 ? 2 : 0;
+  } catch (error) {
+    const [line] = String(error instanceof Error ? error.message : error).split('\n');
+    stderr.write(`${line}\n`);
+    return 1;
+  }
+}

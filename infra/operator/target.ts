@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import type { FunctionTarget } from '../invoke-function.ts';
+import { localFiles } from '../local/local-files.ts';
+
+/** The stack that a command is for. */
+export type Target = { local: true } | { local: false; stack: string };
+
+const noStackHere = 'No stack runs on this machine. Start one with npm start.';
+
+/** The operator function of a stack. @throws Error when no stack runs on this machine */
+export function functionOf(target: Target): FunctionTarget {
+  if (!target.local) return { name: `${target.stack}-operator` };
+  try {
+    const { aws_endpoint } = JSON.parse(readFileSync(localFiles().stack, 'utf8'));
+    return { name: 'operator', endpoint: String(aws_endpoint) };
+  } catch {
+    throw new Error(noStackHere);
+  }
+}
+
+const local = 'Add --local for the stack that npm start runs.';
+
+/** What went wrong and what to do next, when an operator function could not be called; else the error's own message. */
+export function explainFailure(error: unknown, { name, endpoint }: FunctionTarget): string {
+  const failure: { name?: string; code?: string; message?: string } = Object(error);
+  if (endpoint) return failure.code === 'ECONNREFUSED' ? noStackHere : String(failure.message);
+  if (failure.message === 'Region is missing') {
+    return `No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region. ${local}`;
+  }
+  switch (failure.name) {
+    case 'CredentialsProviderError':
+    case 'TokenProviderError':
+      return `No AWS credentials were found: log in with aws sso login, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ${local}`;
+    case 'ExpiredTokenException':
+      return 'Your AWS credentials have expired: log in again, for example with aws sso login.';
+    case 'UnrecognizedClientException':
+    case 'InvalidSignatureException':
+      return 'AWS does not accept your credentials: check AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.';
+    case 'ResourceNotFoundException':
+      return `There is no function ${name} in this AWS account and region. Name another stack with --stack, or change AWS_PROFILE or AWS_REGION. ${local}`;
+    default:
+      return String(failure.message);
+  }
+}

@@ -1,0 +1,92 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { serve } from '../../infra/local/loopback-server.ts';
+import { operator, operatorProcess } from '../support/operator.ts';
+
+const command = ['accounts', 'create', '--name=x'];
+const failsWith = (stderr: string) => ({ code: 1, stdout: '', stderr: `${stderr}\n` });
+
+describe('npm run operator -- --local, when no stack runs on this machine', () => {
+  const noStack = failsWith('No stack runs on this machine. Start one with npm start.');
+
+  test('because none was started', async () => {
+    expect(await operator.at('/nowhere')(...command, '--local')).toEqual(noStack);
+  });
+
+  test('because the one that ran was killed, and left its files behind', async () => {
+    const closed = await serve((_, response) => response.end());
+    await closed.close();
+    const directory = mkdtempSync(join(tmpdir(), 'login-service-'));
+    const { pid } = spawnSync(process.execPath, ['--version']);
+    const stack = { pid, url: closed.url, aws_endpoint: closed.url };
+    writeFileSync(join(directory, 'stack.json'), JSON.stringify(stack));
+    expect(await operatorProcess({ LOCAL_DIR: directory }, ...command, '--local')).toEqual(noStack);
+  });
+});
+
+test.each([
+  ['an empty name', ['--stack='], '--stack must not be empty.'],
+  [
+    'two',
+    ['--local', '--stack', 'x'],
+    "option '--stack <name>' cannot be used with option '--local'. See --help.",
+  ],
+])('npm run operator for %s', async (_, flags, line) => {
+  expect(await operator(...command, ...flags)).toEqual(failsWith(line));
+});
+
+describe('npm run operator: a deployed stack that it cannot reach', () => {
+  const local = 'Add --local for the stack that npm start runs.';
+  /** An environment without any AWS configuration but this. */
+  const run = (environment: Record<string, string>) => {
+    const none = { AWS_CONFIG_FILE: '/nowhere', AWS_SHARED_CREDENTIALS_FILE: '/nowhere' };
+    return operatorProcess({ ...none, AWS_EC2_METADATA_DISABLED: 'true', ...environment }, ...command);
+  };
+  const credentials = {
+    AWS_REGION: 'eu-central-1',
+    AWS_ACCESS_KEY_ID: 'id',
+    AWS_SECRET_ACCESS_KEY: 'secret',
+  };
+
+  test('no region', async () => {
+    const line = `No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region. ${local}`;
+    expect(await run({})).toEqual(failsWith(line));
+  });
+
+  test('no credentials', async () => {
+    const line = `No AWS credentials were found: log in with aws sso login, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ${local}`;
+    expect(await run({ AWS_REGION: 'eu-central-1' })).toEqual(failsWith(line));
+  });
+
+  test('no such stack', async () => {
+    const { aws_endpoint } = JSON.parse(
+      readFileSync(join(process.env.SERVICE_DIR ?? '', 'stack.json'), 'utf8'),
+    );
+    const line = `There is no function login-service-operator in this AWS account and region. Name another stack with --stack, or change AWS_PROFILE or AWS_REGION. ${local}`;
+    expect(await run({ ...credentials, AWS_ENDPOINT_URL_LAMBDA: aws_endpoint })).toEqual(failsWith(line));
+  });
+
+  test.each([
+    [
+      'ExpiredTokenException',
+      'Your AWS credentials have expired: log in again, for example with aws sso login.',
+    ],
+    [
+      'UnrecognizedClientException',
+      'AWS does not accept your credentials: check AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
+    ],
+    ['AccessDeniedException', 'As AWS says.'],
+  ])('%s', async (type, line) => {
+    const lambda = await serve((_, response) => {
+      response.writeHead(403, { 'x-amzn-errortype': type }).end('{"message":"As AWS says."}');
+    });
+    try {
+      expect(await run({ ...credentials, AWS_ENDPOINT_URL_LAMBDA: lambda.url })).toEqual(failsWith(line));
+    } finally {
+      await lambda.close();
+    }
+  });
+});
