@@ -6,7 +6,7 @@ import { filesIn } from './local-files.ts';
 import { serve } from './loopback-server.ts';
 
 interface JoinOptions {
-  /** The folder in which the other stack tells of itself, its `LOCAL_DIR`. */
+  /** The `LOCAL_DIR` of the other stack. */
   directory: string;
   /** The API's port; 0 takes a free one. */
   port: number;
@@ -14,8 +14,8 @@ interface JoinOptions {
 }
 
 /**
- * Serves the API once more in this process, as a deployment does in many: with the table, the secrets, the
- * sandbox, the demo and the issuer of a stack that runs already.
+ * Serves the API of a running stack in this process too, as a deployment does in many: with that stack's table, secrets,
+ * sandbox, demo and issuer.
  */
 export async function joinStack({ directory, port, report }: JoinOptions) {
   const files = filesIn(directory);

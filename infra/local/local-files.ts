@@ -1,12 +1,57 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as v from 'valibot';
 
-/** Where the running stack tells of itself. `LOCAL_DIR` keeps several stacks apart. */
-export const localFiles = () =>
+/** The folder and files in which a running stack describes itself. */
+export type LocalFiles = ReturnType<typeof filesIn>;
+
+/** Those of the stack that `npm start` runs. `LOCAL_DIR` keeps several stacks apart. */
+export const localFiles = (): LocalFiles =>
   filesIn(process.env.LOCAL_DIR ?? join(import.meta.dirname, '..', '..', '.local'));
 
-/** Where a stack tells of itself in a folder. */
-export const filesIn = (directory: string): { directory: string; demo: string; stack: string } => ({
+export const filesIn = (directory: string) => ({
   directory,
   demo: join(directory, 'demo.json'),
   stack: join(directory, 'stack.json'),
 });
+
+const stackFile = v.object({
+  /** The process that serves it. */
+  pid: v.number(),
+  /** Where its API answers. */
+  url: v.string(),
+  aws_endpoint: v.string(),
+});
+type StackFile = v.InferOutput<typeof stackFile>;
+
+/** The running stack whose files these are. A stack that was killed leaves its files behind, and does not count. */
+export async function runningStack(files: LocalFiles): Promise<StackFile | undefined> {
+  try {
+    const stack = readStackFile(files);
+    process.kill(stack.pid, 0);
+    await fetch(stack.url, { signal: AbortSignal.timeout(5_000) });
+    return stack;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The demo last: once it is there, all is. */
+export function writeLocalFiles(files: LocalFiles, stack: Omit<StackFile, 'pid'>, demo: object): void {
+  mkdirSync(files.directory, { recursive: true });
+  writeFileSync(files.stack, `${JSON.stringify({ pid: process.pid, ...stack })}\n`);
+  writeFileSync(files.demo, `${JSON.stringify(demo, null, 2)}\n`);
+}
+
+/** Removes the files, unless another process has replaced them. */
+export function removeLocalFiles(files: LocalFiles): void {
+  try {
+    if (readStackFile(files).pid !== process.pid) return;
+  } catch {
+    return;
+  }
+  for (const file of [files.demo, files.stack]) rmSync(file, { force: true });
+}
+
+const readStackFile = ({ stack }: LocalFiles): StackFile =>
+  v.parse(stackFile, JSON.parse(readFileSync(stack, 'utf8')));

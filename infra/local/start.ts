@@ -1,9 +1,8 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { seedDemo } from './demo.ts';
 import type { RequestLine } from './gateway.ts';
 import { joinStack } from './join-stack.ts';
-import { localFiles } from './local-files.ts';
+import { localFiles, removeLocalFiles, runningStack, writeLocalFiles } from './local-files.ts';
 import { type StackOptions, startStack } from './stack.ts';
 import { tryIt } from './try-it.ts';
 
@@ -16,34 +15,37 @@ const reportRequest = ({ method, path, status, milliseconds, ...why }: RequestLi
 };
 
 /**
- * Starts the service on this machine, fills it with a demo and serves until it is interrupted. With `JOIN`, the
- * folder of a stack that runs, it serves that one's API in a second process, and needs a `LOCAL_DIR` of its own.
+ * Starts the service on this machine, fills it with a demo and serves until it is interrupted. `JOIN` names the
+ * `LOCAL_DIR` of a running stack: then it serves the API of that stack in a second process, with a `LOCAL_DIR` of its own.
  */
 async function main(): Promise<void> {
   // The terminal shows a line for each request; POWERTOOLS_LOG_LEVEL=INFO shows each decision too.
   process.env.POWERTOOLS_LOG_LEVEL ??= 'WARN';
   const { JOIN: directory, PORT, DYNAMODB_ENDPOINT } = process.env;
   const options = { port: portFrom(PORT), report: reportRequest };
+  const files = localFiles();
+  const other = await runningStack(files);
+  if (other) {
+    throw new Error(
+      `A stack already runs at ${other.url} (process ${other.pid}). Stop it first, or start another with PORT=0 LOCAL_DIR=FOLDER npm start.`,
+    );
+  }
   const { demo, awsEndpoint, close } = directory
     ? await joinStack({ ...options, directory })
     : await startDemo({ ...options, dynamoDbEndpoint: DYNAMODB_ENDPOINT });
-  const files = localFiles();
   let stopping = false;
   const stop = () => {
     if (stopping) return;
     stopping = true;
-    for (const file of [files.demo, files.stack]) rmSync(file, { force: true });
+    removeLocalFiles(files);
     close().then(() => process.exit(0), fail);
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
 
-  mkdirSync(files.directory, { recursive: true });
-  writeFileSync(files.stack, `${JSON.stringify({ aws_endpoint: awsEndpoint })}\n`);
-  writeFileSync(files.demo, `${JSON.stringify(demo, null, 2)}\n`);
-
+  writeLocalFiles(files, { url: demo.base_url, aws_endpoint: awsEndpoint }, demo);
   print(`The login service runs at ${demo.base_url}, its providers at ${demo.sandbox_url}.`);
-  const told = relative('', files.demo);
-  print(`Its ids and secrets are in ${told}. Ctrl-C ends it. Paste this into another shell:\n`);
+  const demoFile = relative('', files.demo);
+  print(`Its ids and secrets are in ${demoFile}. Ctrl-C stops it. Paste this into another shell:\n`);
   print(tryIt(demo));
 }
 

@@ -1,12 +1,14 @@
-import { execFile, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { tokenResponse } from '../support/expectations.ts';
+import { serviceOf } from '../support/service.ts';
 import { type RunningService, startService } from '../support/start-service.ts';
 
 const run = promisify(execFile);
@@ -19,20 +21,58 @@ beforeAll(async () => {
 
 afterAll(() => running.stop());
 
-/** Starts one that is not expected to come up; what it leaves behind. */
-async function startInVain(environment: Record<string, string>) {
-  const directory = mkdtempSync(join(tmpdir(), 'login-service-'));
+const spawned: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of spawned.splice(0)) child.kill('SIGKILL');
+});
+
+/** A stack in a process of its own, which does not outlive its test. */
+function spawnStart(directory: string, environment: Record<string, string> = {}) {
   const child = spawn(process.execPath, ['infra/local/start.ts'], {
-    env: { ...process.env, NODE_OPTIONS: '', LOCAL_DIR: directory, ...environment },
+    env: { ...process.env, NODE_OPTIONS: '', LOCAL_DIR: directory, PORT: '0', ...environment },
   });
+  spawned.push(child);
   const written = { stdout: '', stderr: '' };
   child.stdout.on('data', (text) => (written.stdout += text));
   child.stderr.on('data', (text) => (written.stderr += text));
-  const code = await new Promise((resolve) => child.on('close', resolve));
+  const ended = once(child, 'close').then(([code]) => ({ code, ...written }));
+  const ready = async () => {
+    while (!written.stdout.includes('Ctrl-C') && child.exitCode === null) await wait(20);
+    return { pid: child.pid, ...written };
+  };
+  return { child, ready, ended };
+}
+
+const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'login-service-'));
+
+/** Starts one that is not expected to come up; what it leaves behind. */
+async function startInVain(environment: Record<string, string>) {
+  const directory = newDirectory();
+  const left = await spawnStart(directory, environment).ended;
   const files = readdirSync(directory);
   rmSync(directory, { recursive: true });
-  return { code, ...written, files };
+  return { ...left, files };
 }
+
+test.each([
+  ['start', []],
+  ['operator', ['accounts', 'create']],
+])('npm run %s before npm ci: one clear line, exit code 1', async (script, words) => {
+  const directory = newDirectory();
+  for (const path of ['package.json', 'infra', 'lib'])
+    cpSync(path, join(directory, path), { recursive: true });
+  const child = spawn('npm', ['run', '-s', script, '--', ...words], { cwd: directory });
+  let stderr = '';
+  child.stderr.on('data', (text) => (stderr += text));
+  const [code] = await once(child, 'close');
+  rmSync(directory, { recursive: true });
+  // npm may warn of settings of this machine.
+  const lines = stderr.split('\n').filter((line) => !line.startsWith('npm warn'));
+  expect({ code, lines }).toEqual({
+    code: 1,
+    lines: ['The packages are not installed yet. Run npm ci first.', ''],
+  });
+});
 
 describe('npm start', () => {
   test('a taken port: one clear line, exit code 1, nothing left behind', async () => {
@@ -72,6 +112,42 @@ describe('npm start', () => {
     const another = await serve((_, response) => response.end(), Number(port));
     await another.close();
     await stop();
+  });
+
+  test('where a stack runs already: one clear line, exit code 1, and the operator still finds the first', async () => {
+    const stackFile = join(running.directory, 'stack.json');
+    const [{ pid }, demo] = [JSON.parse(readFileSync(stackFile, 'utf8')), running.demo];
+    const { code, stdout, stderr } = await spawnStart(running.directory).ended;
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `A stack already runs at ${demo.base_url} (process ${pid}). Stop it first, or start another with PORT=0 LOCAL_DIR=FOLDER npm start.\n`,
+    });
+    expect(JSON.parse(readFileSync(join(running.directory, 'demo.json'), 'utf8'))).toEqual(demo);
+    const { account_id } = await serviceOf(demo, running.directory).operate('accounts', 'create', {
+      name: 'x',
+    });
+    expect(account_id).toMatch(/^ac_/);
+  });
+
+  test('where one was killed, it starts; when it stops, it leaves alone what another process wrote', async () => {
+    const directory = newDirectory();
+    const killed = spawnStart(directory);
+    await killed.ready();
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    expect(readdirSync(directory).sort()).toEqual(['demo.json', 'stack.json']);
+
+    const next = spawnStart(directory);
+    expect(await next.ready()).toMatchObject({ stderr: '' });
+    const stackFile = join(directory, 'stack.json');
+    const stack = JSON.parse(readFileSync(stackFile, 'utf8'));
+    expect(stack.pid).toBe(next.child.pid);
+    writeFileSync(stackFile, JSON.stringify({ ...stack, pid: process.pid }));
+    next.child.kill('SIGINT');
+    expect(await next.ended).toMatchObject({ code: 0, stderr: '' });
+    expect(readdirSync(directory).sort()).toEqual(['demo.json', 'stack.json']);
+    rmSync(directory, { recursive: true });
   });
 
   test('everything listens on the loopback address alone', async () => {
