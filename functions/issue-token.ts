@@ -3,17 +3,16 @@ import { ok } from '../lib/http/answers.ts';
 import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { issueToken, tokenRequest } from '../lib/tokens/issue-token.ts';
+import { issueToken, refuseTokenRequest, tokenRequest } from '../lib/tokens/issue-token.ts';
 import { tokenPath } from '../lib/tokens/paths.ts';
 import { tokenResponse } from '../lib/tokens/token-response.ts';
-import { refuseAsInvalidRequest } from '../lib/validation.ts';
 
 export const endpoint = defineEndpoint({
   method: 'POST',
   path: tokenPath,
   summary: 'Issues tokens for a provider credential, a refresh token or client credentials',
   authenticate: loginAppClient,
-  body: form(tokenRequest, refuseAsInvalidRequest),
+  body: form(tokenRequest, refuseTokenRequest),
   responses: { 200: { description: 'The tokens.', body: tokenResponse } },
   errors: {
     invalid_request:

@@ -1,3 +1,4 @@
+import type { LogReason } from './log-reasons.ts';
 import type { RefusalCode } from './refusal.ts';
 
 /** An error as `describeError` shows it. */
@@ -9,8 +10,8 @@ type CommandFields = { command: string } & Record<string, unknown>;
 /** Every line that the service writes, with its own fields. Those of the request come on top: `RequestFields`. */
 export interface LogEvents {
   token_issued: Record<never, never>;
-  token_refused: { error: RefusalCode; reason?: string };
-  request_refused: { error: RefusalCode; reason?: string };
+  token_refused: { error: RefusalCode; reason?: LogReason };
+  request_refused: { error: RefusalCode; reason?: LogReason };
   request_failed: { failure: Failure };
   provider_failed: { failure: Failure };
   provider_called: { host: string; milliseconds: number };

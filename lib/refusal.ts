@@ -1,3 +1,5 @@
+import type { LogReason } from './log-reasons.ts';
+
 /**
  * Why the service refuses a request. The first six are OAuth error codes
  * (RFC 6749 section 5.2, RFC 7009 section 2.2.1, RFC 6750 section 3.1).
@@ -29,12 +31,12 @@ export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: RefusalCode;
   readonly errors: FieldError[] | undefined;
-  readonly reason: string | undefined;
+  readonly reason: LogReason | undefined;
 
   constructor(
     code: RefusalCode,
     description: string,
-    detail: { errors?: FieldError[]; reason?: string } = {},
+    detail: { errors?: FieldError[]; reason?: LogReason } = {},
   ) {
     super(description);
     this.code = code;

@@ -1,20 +1,28 @@
 import { timestamp } from '../clock.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
-import { notSetUp } from '../providers/not-set-up.ts';
-import { decryptSecrets, encryptSecrets } from '../providers/settings-encryption.ts';
+import { encryptSecrets, type StoredSettings } from '../providers/settings-encryption.ts';
 import { putItem } from '../storage/items.ts';
 import { providerSettingsKey } from '../storage/keys.ts';
 import { findLoginApp, type LoginApp } from './login-app.ts';
 
-/** The settings of a provider for a Login App, with their secrets. @throws Refusal when it is not set up */
-export async function readProviderSettings(
-  { login_app_id }: LoginApp,
+/** The settings of a provider in a Login App; undefined when it is not set up. */
+export function providerSettingsOf(
+  { login_app_id, providers }: LoginApp,
   provider: ProviderId,
-): Promise<object> {
-  const loginApp = await findLoginApp(login_app_id, (app) => app.providers.has(provider));
-  const stored = loginApp?.providers.get(provider);
-  if (!stored) throw notSetUp(provider);
-  return decryptSecrets(stored, { loginAppId: login_app_id, provider });
+): StoredSettings | undefined {
+  const settings = providers.get(provider);
+  return settings && { settings, place: { loginAppId: login_app_id, provider } };
+}
+
+/** The same; a Login App that lacks the provider is read again, because it may be up to 30 s old. */
+export async function findProviderSettings(
+  loginApp: LoginApp,
+  provider: ProviderId,
+): Promise<StoredSettings | undefined> {
+  const known = providerSettingsOf(loginApp, provider);
+  if (known) return known;
+  const newest = await findLoginApp(loginApp.login_app_id, ({ providers }) => providers.has(provider));
+  return newest && providerSettingsOf(newest, provider);
 }
 
 /** Stores provider settings that have been checked; their secrets are encrypted. */

@@ -1,5 +1,6 @@
-import { type ProviderId, providerFamilies } from './identifiers.ts';
+import type { ProviderId } from './identifiers.ts';
 import { type Preset, type PresetName, type PresetOptions, presets } from './presets.ts';
+import { providers } from './providers.ts';
 
 /** The settings of a preset for a provider, or each reason why there are none. */
 export function applyPreset(
@@ -8,7 +9,7 @@ export function applyPreset(
   options: PresetOptions,
 ): { settings: object } | { problems: string[] } {
   const preset: Preset = presets[name];
-  const family = providerFamilies[provider];
+  const family = providers[provider].name;
   const settingsOf = preset.settings[family];
   if (!settingsOf) {
     const fitting = Object.keys(preset.settings).join(' or ');

@@ -1,21 +1,13 @@
 import * as v from 'valibot';
-import {
-  authorizationCodeProvider,
-  type ProviderFamily,
-  type ProviderId,
-  providerFamilies,
-} from './identifiers.ts';
-import { settingsSchemas } from './settings.ts';
+import { authorizationCodeProvider, type ProviderId } from './identifiers.ts';
+import { providers } from './providers.ts';
 
-/** The settings that a provider needs, or each reason why these are not. */
+/** Settings of a provider with their defaults, or every problem they have. */
 export function checkSettings(
   provider: ProviderId,
-  settings: unknown,
+  input: unknown,
 ): { settings: object } | { problems: string[] } {
-  const family: ProviderFamily = providerFamilies[provider];
-  const result = v.safeParse<v.GenericSchema<unknown, object>>(settingsSchemas[family], settings, {
-    abortPipeEarly: true,
-  });
+  const result = v.safeParse(providers[provider].settings, input, { abortPipeEarly: true });
   if (!result.success) {
     return {
       problems: result.issues.map((issue) => `${v.getDotPath(issue) ?? 'settings'}: ${problem(issue)}`),

@@ -1,4 +1,4 @@
-import type { ProviderFamily } from './identifiers.ts';
+import type { FamilyName } from './providers.ts';
 
 /** What an operator gives for a preset. */
 export interface PresetOptions {
@@ -16,7 +16,7 @@ export interface Preset {
   /** The provider's own pages that the settings follow. */
   documentation: string[];
   needs: ('app-secret' | 'tenant')[];
-  settings: Partial<Record<ProviderFamily, (options: PresetOptions) => object>>;
+  settings: Partial<Record<FamilyName, (options: PresetOptions) => object>>;
 }
 
 const firstOf = ({ appIds: [first = ''] }: PresetOptions): string => first;
@@ -47,7 +47,7 @@ export const presets = {
     settings: {
       oauth2: (options) => ({
         user_info: { url: 'https://graph.facebook.com/me?fields=id', subject_field: 'id' },
-        app_check: {
+        audience_validation: {
           method: 'token_info',
           url: 'https://graph.facebook.com/debug_token',
           token_parameter: 'input_token',
@@ -78,7 +78,7 @@ export const presets = {
       oidc: ({ appIds }) => ({ issuer: 'https://accounts.google.com', audiences: appIds }),
       oauth2: (options) => ({
         user_info: { url: 'https://openidconnect.googleapis.com/v1/userinfo', subject_field: 'sub' },
-        app_check: {
+        audience_validation: {
           method: 'token_info',
           url: 'https://oauth2.googleapis.com/tokeninfo',
           token_parameter: 'access_token',
@@ -115,7 +115,7 @@ export const presets = {
     settings: {
       oauth2: (options) => ({
         user_info: { url: 'https://api.github.com/user', subject_field: 'id', subject_type: 'integer' },
-        app_check: {
+        audience_validation: {
           method: 'token_info',
           url: `https://api.github.com/applications/${encodeURIComponent(firstOf(options))}/token`,
           token_parameter: 'access_token',
@@ -142,7 +142,7 @@ export const presets = {
     settings: {
       oauth2: (options) => ({
         user_info: { url: 'https://api.line.me/v2/profile', subject_field: 'userId' },
-        app_check: {
+        audience_validation: {
           method: 'token_info',
           url: 'https://api.line.me/oauth2/v2.1/verify',
           token_parameter: 'access_token',

@@ -1,10 +1,16 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { serviceKey } from '../service-secret.ts';
 
-/** Which settings these are; secrets encrypted for one place decrypt in no other. */
+/** Whose settings these are. Secrets encrypted for one place cannot be decrypted for another. */
 interface SettingsPlace {
   loginAppId: string;
   provider: string;
+}
+
+/** Settings as the table holds them: their secrets are encrypted. */
+export interface StoredSettings {
+  place: SettingsPlace;
+  settings: object;
 }
 
 /** Settings with every secret (a field named `…_secret`) encrypted by AES-256-GCM. */

@@ -1,31 +1,81 @@
 import * as v from 'valibot';
 import { logEvent } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
+import { providerIds } from '../providers/identifiers.ts';
 import { Refusal } from '../refusal.ts';
 import { note } from '../request-fields.ts';
-import { refuseAsInvalidRequest, validated } from '../validation.ts';
-import { parameters, required } from './grants/grant.ts';
+import { type Refuse, refuseAsInvalidRequest } from '../validation.ts';
+import { clientCredentials, issueForClientCredentials } from './grants/client-credentials.ts';
 import { grantTypes } from './grants/grant-types.ts';
-import { grants } from './grants/grants.ts';
+import {
+  issueForAuthorizationCode,
+  providerAuthorizationCode,
+} from './grants/provider-authorization-code.ts';
+import { issueForProviderCredentials, providerCredentials } from './grants/provider-credentials.ts';
+import { issueForRefreshToken, refreshToken } from './grants/refresh-token.ts';
 import type { TokenResponse } from './token-response.ts';
 
-/** A token request: a form. Which parameters it must hold, its grant says. */
-export const tokenRequest = v.record(v.string(), v.union([v.string(), v.array(v.string())]));
+const unsupportedGrantType = `The grant_type must be one of ${grantTypes.join(', ')}.`;
 
-const grantTypeParameter = parameters({ grant_type: required('grant_type') });
+/** A token request: a form whose other parameters depend on `grant_type`, and for provider credentials on `provider`. */
+export const tokenRequest = v.pipe(
+  v.looseObject({}),
+  v.transform(noted),
+  v.variant(
+    'grant_type',
+    [providerCredentials, providerAuthorizationCode, refreshToken, clientCredentials],
+    discriminatorProblem,
+  ),
+);
 
-/** Issues a token by the grant that the request names. @throws Refusal */
+/** `unsupported_grant_type`, or `invalid_request` that names the first parameter that is wrong. */
+export const refuseTokenRequest: Refuse = (errors) =>
+  errors[0]?.message === unsupportedGrantType
+    ? new Refusal('unsupported_grant_type', unsupportedGrantType)
+    : refuseAsInvalidRequest(errors);
+
+/** Issues a token by the grant that the request names. @throws Refusal, ProviderFailure */
 export async function issueToken(
   client: AuthenticatedClient,
   request: v.InferOutput<typeof tokenRequest>,
 ): Promise<TokenResponse> {
-  const { grant_type } = validated(grantTypeParameter, request, refuseAsInvalidRequest);
-  const grantType = grantTypes.find((type) => type === grant_type);
-  if (!grantType) {
-    throw new Refusal('unsupported_grant_type', `The grant_type must be one of ${grantTypes.join(', ')}.`);
-  }
-  note({ grant_type: grantType });
-  const response = await grants[grantType](client, request);
+  const response = await issue(client, request);
   logEvent('token_issued', {});
   return response;
+}
+
+function issue(
+  client: AuthenticatedClient,
+  request: v.InferOutput<typeof tokenRequest>,
+): Promise<TokenResponse> {
+  switch (request.grant_type) {
+    case 'provider_credentials':
+      return issueForProviderCredentials(client, request);
+    case 'provider_authorization_code':
+      return issueForAuthorizationCode(client, request);
+    case 'refresh_token':
+      return issueForRefreshToken(client, request);
+    case 'client_credentials':
+      return issueForClientCredentials(client);
+  }
+}
+
+/** Notes the grant and the provider for the log, also of a form that is rejected then; nothing that a caller made up. */
+function noted<Form extends { grant_type?: unknown; provider?: unknown }>(form: Form): Form {
+  const grant_type = grantTypes.find((type) => type === form.grant_type);
+  const provider = providerIds.find((id) => id === form.provider);
+  if (grant_type) note({ grant_type });
+  if (provider && grant_type?.startsWith('provider_')) note({ provider });
+  return form;
+}
+
+/** What is wrong with the `grant_type` or the `provider` of a form that fits no grant. */
+function discriminatorProblem({ path, input }: v.BaseIssue<unknown>): string {
+  const name = String(path?.[0]?.key);
+  if (input === undefined) return `The parameter ${name} is required.`;
+  if (Array.isArray(input)) return `The parameter ${name} is repeated.`;
+  if (input === '') return `The parameter ${name} is empty.`;
+  return name === 'grant_type'
+    ? unsupportedGrantType
+    : `The provider must be one of ${providerIds.join(', ')}.`;
 }

@@ -1,8 +1,8 @@
+import { parameters, required } from '../form-parameters.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';
 import { isActive, type Session } from '../sessions/session.ts';
 import type { AccessTokenPayload } from './access-token.ts';
-import { parameters, required } from './grants/grant.ts';
 import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
 import { readAccessToken } from './verify-access-token.ts';
 

@@ -1,4 +1,5 @@
 import { logEvent } from '../log.ts';
+import type { LogReason } from '../log-reasons.ts';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
 import { endSession } from '../login-users/end-session.ts';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';
@@ -48,5 +49,5 @@ async function successorOf(session: Session, content: RefreshTokenContent): Prom
   }
 }
 
-const refused = (reason: string): Refusal =>
+const refused = (reason: LogReason): Refusal =>
   new Refusal('invalid_grant', 'The refresh token is not valid for this client.', { reason });

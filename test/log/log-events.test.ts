@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { decodeProtectedHeader } from 'jose';
 import { type LogLine, logLine } from '../support/log-lines.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
@@ -82,13 +83,17 @@ describe('token_refused', () => {
     ['token_invalid', 'provider_e', expired, {}],
     ['verification_refused', 'provider_c', other, {}],
     ['verification_refused', 'provider_c', {}, { access_secret: 'another' }],
-    ['err_jwt_expired', 'provider_f', expired, {}],
-    ['err_jwt_claim_validation_failed', 'provider_f', other, {}],
+    ['id_token_expired', 'provider_f', expired, {}],
+    ['issued_to_another_app', 'provider_f', other, {}],
     ['issued_to_another_app', 'provider_f', claims('{"azp":"another-app"}'), {}],
     ['issued_in_the_future', 'provider_f', claims(`{"iat":${inAnHour}}`), {}],
     ['no_usable_subject', 'provider_f', claims('{"sub":""}'), {}],
+    ['no_usable_subject', 'provider_f', claims('{"sub":null}'), {}],
+    ['issued_by_another_issuer', 'provider_f', claims('{"iss":"https://accounts.example"}'), {}],
+    ['id_token_not_yet_valid', 'provider_f', claims(`{"nbf":${inAnHour}}`), {}],
+    ['claim_invalid', 'provider_f', claims('{"iat":null}'), {}],
     ['other_access_token', 'provider_f', { with_access_token: 'true' }, { access_token: 'another' }],
-    ['err_jws_invalid', 'provider_f', {}, { id_token: 'no-token' }],
+    ['not_an_id_token', 'provider_f', {}, { id_token: 'no-token' }],
     ['credential_malformed', 'provider_a', {}, { access_token: 'two words' }],
     ['credential_too_long', 'provider_a', {}, { access_token: 'x'.repeat(16_385) }],
   ])('%s, %s', async (reason, provider, query, over) => {
@@ -98,6 +103,33 @@ describe('token_refused', () => {
       ...ofLogin(provider),
       error: 'invalid_grant',
       reason,
+    });
+  });
+
+  test.each<[string, object]>([
+    ['signature_invalid', {}],
+    ['unknown_key', { kid: 'another' }],
+    ['algorithm_not_allowed', { alg: 'none' }],
+    ['algorithm_not_allowed', { alg: 'HS256' }],
+    ['not_an_id_token', { crit: ['exp'] }],
+  ])('%s, provider_f, whose header was changed by %j', async (reason, header) => {
+    const { id_token = '' } = await service.credentials('provider_f', { subject: unique('alice') });
+    const [, ...rest] = id_token.split('.');
+    const forged = Buffer.from(JSON.stringify({ ...decodeProtectedHeader(id_token), ...header, x: 1 }));
+    const answer = await logInWith(
+      'provider_f',
+      {},
+      { id_token: [forged.toString('base64url'), ...rest].join('.') },
+    );
+    expect(await lineOf(answer, 'token_refused')).toMatchObject({ error: 'invalid_grant', reason });
+  });
+
+  test('a request that lacks a parameter, by its grant and provider', async () => {
+    const answer = await service.token({ grant_type: 'provider_credentials', provider: 'provider_c' });
+    expect(await lineOf(answer, 'token_refused')).toEqual({
+      event: 'token_refused',
+      ...ofLogin('provider_c'),
+      error: 'invalid_request',
     });
   });
 
@@ -157,13 +189,13 @@ describe('provider_failed: what a provider did, and where', () => {
   test.each<[string, string, string, object, string]>([
     ['unexpected_status', 'provider_a', 'user_info', { status: 503 }, '/provider_a/me (503)'],
     ['redirected', 'provider_c', 'verify', { status: 302 }, '/provider_c/account/verify_credentials.json'],
-    ['answer_not_json', 'provider_d', 'app_check', { body: '<html>' }, '/provider_d/tokeninfo'],
+    ['answer_not_json', 'provider_d', 'audience_validation', { body: '<html>' }, '/provider_d/tokeninfo'],
     ['answer_too_large', 'provider_e', 'user_info', { repeat_body_bytes: 70_000 }, '/provider_e/me'],
     ['unexpected_answer', 'provider_b', 'user_info', { body: '{"sub":7}' }, '/provider_b/me (no usable sub)'],
     [
       'refused_our_credentials',
       'provider_a',
-      'app_check',
+      'audience_validation',
       { status: 401 },
       '/provider_a/token/introspection (401)',
     ],

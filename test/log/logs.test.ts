@@ -111,11 +111,11 @@ async function meetFailingProviders(client: {
   login_app_id: string;
 }) {
   const endpoints = [
-    ['provider_a', 'app_check'],
+    ['provider_a', 'audience_validation'],
     ['provider_b', 'user_info'],
     ['provider_c', 'verify'],
-    ['provider_d', 'app_check'],
-    ['provider_e', 'app_check'],
+    ['provider_d', 'audience_validation'],
+    ['provider_e', 'audience_validation'],
     ['provider_f', 'discovery'],
   ];
   for (const [provider = '', endpoint = ''] of endpoints) {

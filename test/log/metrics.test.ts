@@ -64,7 +64,7 @@ test('a registration and a search count', async () => {
 });
 
 test('a provider that gives no verdict counts', async () => {
-  const fault = { endpoint: 'app_check', fault: { status: 503 } };
+  const fault = { endpoint: 'audience_validation', fault: { status: 503 } };
   const url = `${service.demo.sandbox_url}/provider_a/fault`;
   await fetch(url, { method: 'PUT', body: JSON.stringify(fault) });
   expect(await metricsOf(() => service.logIn(unique('carol'), 'provider_a'))).toContainEqual([

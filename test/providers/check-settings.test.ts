@@ -7,11 +7,17 @@ const client = { client_id: 'us', client_secret: 'our-secret' };
 const oidc = { issuer: 'https://provider.example', audiences: ['com.example.app', 'web', 'android'] };
 const introspected = (audiences: unknown) => ({
   user_info: { url },
-  app_check: { method: 'introspection', url, ...client, audiences },
+  audience_validation: { method: 'introspection', url, ...client, audiences },
 });
 const tokenInfo = (fields: object) => ({
   user_info: { url },
-  app_check: { method: 'token_info', url, audience_field: 'aud', audiences: ['ios', 'android'], ...fields },
+  audience_validation: {
+    method: 'token_info',
+    url,
+    audience_field: 'aud',
+    audiences: ['ios', 'android'],
+    ...fields,
+  },
 });
 const exchanged = (fields: object) => ({
   ...introspected(['us']),
@@ -21,18 +27,24 @@ const exchanged = (fields: object) => ({
 /** Every list, as a function of what stands there. */
 const lists: [ProviderId, string, string, unknown[], (value: unknown) => unknown][] = [
   ['provider_f', 'audiences', 'app ids', ['ios', 'web'], (audiences) => ({ ...oidc, audiences })],
-  ['provider_a', 'app_check.audiences', 'app ids', ['ios', 'web'], introspected],
-  ['provider_d', 'app_check.audiences', 'app ids', ['ios', 'web'], (audiences) => tokenInfo({ audiences })],
+  ['provider_a', 'audience_validation.audiences', 'app ids', ['ios', 'web'], introspected],
   [
     'provider_d',
-    'app_check.refused_statuses',
+    'audience_validation.audiences',
+    'app ids',
+    ['ios', 'web'],
+    (audiences) => tokenInfo({ audiences }),
+  ],
+  [
+    'provider_d',
+    'audience_validation.refused_statuses',
     'HTTP statuses',
     [400, 404],
     (refused_statuses) => tokenInfo({ refused_statuses }),
   ],
   [
     'provider_e',
-    'app_check.refused_errors',
+    'audience_validation.refused_errors',
     'error codes',
     ['100', '190'],
     (refused_errors) => tokenInfo({ refused_errors }),

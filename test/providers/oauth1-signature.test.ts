@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parseOAuth1Header } from '../../infra/local/sandbox/oauth1-header.ts';
 import { hmacSha1Signature, signatureBaseString } from '../../infra/local/sandbox/oauth1-signature.ts';
-import { authorizationHeader } from '../../lib/providers/oauth1.ts';
+import { authorizationHeader } from '../../lib/providers/oauth1/verify.ts';
 
 const parametersOf = (header: string): Map<string, string> => new Map(parseOAuth1Header(header));
 

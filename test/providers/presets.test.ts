@@ -2,13 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { applyPreset } from '../../lib/providers/apply-preset.ts';
 import { checkSettings } from '../../lib/providers/check-settings.ts';
-import {
-  type ProviderFamily,
-  type ProviderId,
-  providerFamilies,
-  providerIds,
-} from '../../lib/providers/identifiers.ts';
+import { type ProviderId, providerIds } from '../../lib/providers/identifiers.ts';
 import { type Preset, type PresetOptions, presetNames, presets } from '../../lib/providers/presets.ts';
+import { type FamilyName, providers } from '../../lib/providers/providers.ts';
 
 const options: PresetOptions = {
   appIds: ['our-app'],
@@ -20,7 +16,7 @@ const withCode = { ...options, redirectUri: 'https://app.example/callback' };
 const fitting = presetNames.flatMap((name) => {
   const preset: Preset = presets[name];
   return providerIds
-    .filter((provider) => preset.settings[providerFamilies[provider]])
+    .filter((provider) => preset.settings[providers[provider].name])
     .map((provider) => [name, provider] as const);
 });
 
@@ -65,7 +61,7 @@ describe('a preset', () => {
 });
 
 describe('a preset is refused', () => {
-  const families: Record<ProviderFamily, ProviderId> = {
+  const families: Record<FamilyName, ProviderId> = {
     oauth1: 'provider_c',
     oauth2: 'provider_a',
     oidc: 'provider_f',

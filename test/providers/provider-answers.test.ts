@@ -35,38 +35,41 @@ const missing: [string, unknown][] = [
   ['missing', undefined],
   ['null', null],
 ];
-const anotherPerson: [string, unknown][] = [['another person', 'bob']];
 
 const { verification, userInfo, userInfoAfterExchange, introspection, tokenInfo, debugToken } = targets;
 
 describe.each<{ target: Target; answer: (subject: unknown) => object; wrong: [string, unknown][] }>([
-  { target: verification, answer: (id_str) => ({ id_str }), wrong: [...missing, ...unusable] },
+  {
+    target: verification,
+    answer: (id_str) => ({ id_str }),
+    wrong: [...missing, ...unusable],
+  },
   {
     target: userInfo,
     answer: (sub) => ({ sub }),
-    wrong: [...missing, ...unusable, ...anotherPerson],
+    wrong: [...missing, ...unusable],
   },
   {
     target: userInfoAfterExchange,
     answer: (sub) => ({ sub }),
-    wrong: [...missing, ...unusable, ...anotherPerson],
+    wrong: [...missing, ...unusable],
   },
   {
     target: introspection,
     answer: (sub) => ({ active: true, client_id: ourApp, sub }),
-    wrong: [...unusable, ...anotherPerson],
+    wrong: [...unusable],
   },
   {
     target: tokenInfo,
     answer: (user_id) => ({ aud: ourApp, user_id }),
-    wrong: [...missing, ...unusable, ...anotherPerson],
+    wrong: [...missing, ...unusable],
   },
   {
     target: debugToken,
     answer: (user_id) => ({ data: { app_id: ourApp, is_valid: true, user_id } }),
-    wrong: [...missing, ...unusable, ...anotherPerson],
+    wrong: [...missing, ...unusable],
   },
-])('$target.name tells of', ({ target, answer, wrong }) => {
+])('$target.name names', ({ target, answer, wrong }) => {
   test.each(wrong)('%s: 500, and nobody is let in', async (_, subject) => {
     expect(await logInWhen(target, answer(subject))).toEqual(unknownError);
   });
@@ -76,11 +79,23 @@ describe.each<{ target: Target; answer: (subject: unknown) => object; wrong: [st
   });
 });
 
+describe('audience validation and user info that name different people', () => {
+  test.each<{ target: Target; answer: object }>([
+    { target: userInfo, answer: { sub: 'bob' } },
+    { target: userInfoAfterExchange, answer: { sub: 'bob' } },
+    { target: introspection, answer: { active: true, client_id: ourApp, sub: 'bob' } },
+    { target: tokenInfo, answer: { aud: ourApp, user_id: 'bob' } },
+    { target: debugToken, answer: { data: { app_id: ourApp, is_valid: true, user_id: 'bob' } } },
+  ])('$target.name, of bob: 400, and nobody is let in', async ({ target, answer }) => {
+    expect(await logInWhen(target, answer)).toEqual(rejected);
+  });
+});
+
 test('an introspection need not tell of anybody', async () => {
   expect(await logInWhen(introspection, { active: true, client_id: ourApp })).toEqual(letIn);
 });
 
-describe('an app check that does not say for which app the token is', () => {
+describe('audience validation that does not say for which app the token is', () => {
   const apps: [string, unknown][] = [
     ['missing', undefined],
     ...unusable.filter(([, app]) => app !== tenKilobytes),
@@ -108,7 +123,7 @@ describe('an app check that does not say for which app the token is', () => {
   });
 });
 
-describe('an app check that says no', () => {
+describe('audience validation that says no', () => {
   const yesterday = Math.floor(Date.now() / 1000) - 86_400;
 
   test.each<[string, Target, object]>([
@@ -136,7 +151,7 @@ describe('a provider that refuses our own credentials has said nothing about the
     ...tokenInfo,
     settings: (address) => ({
       user_info: { url: address('user_info') },
-      app_check: {
+      audience_validation: {
         method: 'token_info',
         url: address('token_info'),
         client_id: ourApp,
@@ -162,8 +177,11 @@ test('a token info whose error code says no, as Facebook has it for tokens of ot
   const target: Target = {
     ...debugToken,
     settings: (address) => {
-      const { user_info, app_check } = debugToken.settings(address);
-      return { user_info, app_check: { ...app_check, error_field: 'error.code', refused_errors: ['100'] } };
+      const { user_info, audience_validation } = debugToken.settings(address);
+      return {
+        user_info,
+        audience_validation: { ...audience_validation, error_field: 'error.code', refused_errors: ['100'] },
+      };
     },
   };
   expect(await logInWhen(target, { error: { code: 100, type: 'OAuthException' } }, 400)).toEqual(rejected);

@@ -35,7 +35,7 @@ const authorization_code = {
   client_secret: 'our-secret',
   redirect_uri: 'https://app.example/callback',
 };
-const oauth2 = { user_info, app_check: introspection };
+const oauth2 = { user_info, audience_validation: introspection };
 const oauth1 = {
   verify_url: 'https://provider.example/verify',
   consumer_key: 'us',
@@ -44,51 +44,51 @@ const oauth1 = {
 const oidc = { issuer: 'https://accounts.example', audiences: ['us', 'our-other-app'] };
 
 const noAppCheck =
-  'app_check: must say by which method (introspection or token_info) a token of another app is told from ours';
+  'audience_validation: must say by which method (introspection or token_info) a token of another app is told from ours';
 const https = 'must be an https address, without user, password or fragment';
 const noSetting = 'is not a setting of this provider';
 
 describe('provider settings that are refused, with the exact reason', () => {
   test.each<[string, string, unknown, string]>([
-    ['nothing', 'provider_a', {}, 'user_info: is missing; app_check: is missing'],
-    ['no app check', 'provider_a', { user_info }, 'app_check: is missing'],
-    ['an app check that is null', 'provider_d', { user_info, app_check: null }, noAppCheck],
-    ['an app check that is true', 'provider_d', { user_info, app_check: true }, noAppCheck],
+    ['nothing', 'provider_a', {}, 'user_info: is missing; audience_validation: is missing'],
+    ['no audience validation', 'provider_a', { user_info }, 'audience_validation: is missing'],
+    ['audience validation that is null', 'provider_d', { user_info, audience_validation: null }, noAppCheck],
+    ['audience validation that is true', 'provider_d', { user_info, audience_validation: true }, noAppCheck],
     [
-      'an app check without a method',
+      'audience validation without a method',
       'provider_e',
-      { user_info, app_check: {} },
-      'app_check.method: is missing',
+      { user_info, audience_validation: {} },
+      'audience_validation.method: is missing',
     ],
     [
       'an unknown method',
       'provider_a',
-      { user_info, app_check: { ...introspection, method: 'trust' } },
-      noAppCheck.replace('app_check', 'app_check.method'),
+      { user_info, audience_validation: { ...introspection, method: 'trust' } },
+      noAppCheck.replace('audience_validation', 'audience_validation.method'),
     ],
     [
       'audiences as text',
       'provider_a',
-      { user_info, app_check: { ...introspection, audiences: 'us' } },
-      'app_check.audiences: must be a list of app ids',
+      { user_info, audience_validation: { ...introspection, audiences: 'us' } },
+      'audience_validation.audiences: must be a list of app ids',
     ],
     [
       'no audience',
       'provider_d',
-      { user_info, app_check: { ...tokenInfo, audiences: [] } },
-      'app_check.audiences: must name at least one app id',
+      { user_info, audience_validation: { ...tokenInfo, audiences: [] } },
+      'audience_validation.audiences: must name at least one app id',
     ],
     [
       'an audience that is a number',
       'provider_d',
-      { user_info, app_check: { ...tokenInfo, audiences: ['us', 7] } },
-      'app_check.audiences.1: must be text',
+      { user_info, audience_validation: { ...tokenInfo, audiences: ['us', 7] } },
+      'audience_validation.audiences.1: must be text',
     ],
     [
       'an empty audience',
       'provider_d',
-      { user_info, app_check: { ...tokenInfo, audiences: [''] } },
-      'app_check.audiences.0: must not be empty',
+      { user_info, audience_validation: { ...tokenInfo, audiences: [''] } },
+      'audience_validation.audiences.0: must not be empty',
     ],
     [
       'an http address',
@@ -189,12 +189,15 @@ describe('provider settings that are taken', () => {
     ['provider_c', oauth1, { subject_field: 'id_str' }],
     [
       'provider_d',
-      { user_info, app_check: tokenInfo },
-      { app_check: { ...tokenInfo, token_parameter: 'access_token' } },
+      { user_info, audience_validation: tokenInfo },
+      { audience_validation: { ...tokenInfo, token_parameter: 'access_token' } },
     ],
     [
       'provider_e',
-      { user_info, app_check: { ...tokenInfo, app_token_parameter: 'app', app_token_secret: 'our-secret' } },
+      {
+        user_info,
+        audience_validation: { ...tokenInfo, app_token_parameter: 'app', app_token_secret: 'our-secret' },
+      },
       {},
     ],
     ['provider_f', oidc, oidc],

@@ -12,27 +12,27 @@ const standIn = await startProviderStandIn();
 const check = (login_app_id: string, provider: string) =>
   service.operate('providers', 'check', { 'login-app': login_app_id, provider });
 
-const turnedAway = 'The provider answers, and turns a made-up credential away.';
+const rejected = 'The provider answers, and rejects a made-up credential.';
 
 describe('providers check says that all is well with the demo', () => {
   test.each([
-    ['provider_a', ['app check', 'user info']],
-    ['provider_b', ['app check', 'user info', 'authorization code']],
-    ['provider_d', ['app check', 'user info']],
-    ['provider_e', ['app check', 'user info']],
-  ])('%s: each of its endpoints turns a made-up credential away', async (provider, names) => {
+    ['provider_a', ['audience validation', 'user info']],
+    ['provider_b', ['audience validation', 'user info', 'authorization code']],
+    ['provider_d', ['audience validation', 'user info']],
+    ['provider_e', ['audience validation', 'user info']],
+  ])('%s: each of its endpoints rejects a made-up credential', async (provider, names) => {
     const { login_app_id } = service.demo.login_app;
     expect(await check(login_app_id, provider)).toEqual({
       login_app_id,
       provider,
       ok: true,
-      checks: names.map((name) => ({ check: name, ok: true, detail: turnedAway })),
+      checks: names.map((name) => ({ check: name, ok: true, detail: rejected })),
     });
   });
 
   test('provider_c: but that only a login shows whether our key is right', async () => {
     const { ok, checks } = await check(service.demo.login_app.login_app_id, 'provider_c');
-    const detail = expect.stringContaining('a wrong consumer key or secret: only a login shows');
+    const detail = expect.stringContaining('if the consumer key or secret were wrong: only a login shows');
     expect({ ok, checks }).toEqual({ ok: true, checks: [{ check: 'verification', ok: true, detail }] });
   });
 

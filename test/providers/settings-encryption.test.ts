@@ -8,7 +8,7 @@ type Encryption = typeof import('../../lib/providers/settings-encryption.ts');
 const place = { loginAppId: 'la_1', provider: 'provider_a' };
 const settings = {
   user_info: { url: 'https://provider.example/me' },
-  app_check: { client_id: 'us', client_secret: 'our-secret', audiences: ['us'] },
+  audience_validation: { client_id: 'us', client_secret: 'our-secret', audiences: ['us'] },
   consumer_secret: 'another-secret',
 };
 
@@ -40,7 +40,7 @@ describe('the encryption of provider settings', () => {
     const hidden = expect.stringMatching(/^[\w-]{8}\.[\w-]+$/);
     expect(encrypted).toEqual({
       ...settings,
-      app_check: { ...settings.app_check, client_secret: hidden },
+      audience_validation: { ...settings.audience_validation, client_secret: hidden },
       consumer_secret: hidden,
     });
     expect(await encryption.decryptSecrets(encrypted, place)).toEqual(settings);
@@ -108,7 +108,7 @@ describe('the encryption of provider settings', () => {
   test('masks every secret, however long', () => {
     expect(encryption.maskSecrets(settings)).toEqual({
       ...settings,
-      app_check: { ...settings.app_check, client_secret: '********' },
+      audience_validation: { ...settings.audience_validation, client_secret: '********' },
       consumer_secret: '********',
     });
   });

@@ -19,11 +19,16 @@ const accessToken = () => ({ grant_type: 'provider_credentials', access_token: '
 
 const introspected = (address: Addresses) => ({
   user_info: { url: address('user_info') },
-  app_check: { method: 'introspection', url: address('introspection'), audiences: [ourApp], ...client },
+  audience_validation: {
+    method: 'introspection',
+    url: address('introspection'),
+    audiences: [ourApp],
+    ...client,
+  },
 });
 const tokenInfo = (address: Addresses, endpoint: string, special: object) => ({
   user_info: { url: address('user_info') },
-  app_check: { method: 'token_info', url: address(endpoint), audiences: [ourApp], ...special },
+  audience_validation: { method: 'token_info', url: address(endpoint), audiences: [ourApp], ...special },
 });
 const exchanged = (address: Addresses) => ({
   ...introspected(address),

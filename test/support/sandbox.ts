@@ -47,7 +47,7 @@ export const strings = v.array(v.string());
 
 export const introspectionSettings = v.object({
   user_info: userInfo('sub'),
-  app_check: v.strictObject({
+  audience_validation: v.strictObject({
     method: v.literal('introspection'),
     url: v.string(),
     client_id: v.string(),
@@ -58,7 +58,7 @@ export const introspectionSettings = v.object({
 
 export const tokenInfoSettings = v.strictObject({
   user_info: userInfo('id'),
-  app_check: v.strictObject({
+  audience_validation: v.strictObject({
     method: v.literal('token_info'),
     url: v.string(),
     token_parameter: v.literal('access_token'),

@@ -19,7 +19,7 @@ export function createDebugTokenProvider(url: string, providerId: string): Sandb
   return {
     settings: {
       user_info: { url: `${url}/me`, subject_field: 'id' },
-      app_check: {
+      audience_validation: {
         method: 'token_info',
         url: `${url}/debug_token`,
         token_parameter: 'input_token',
@@ -33,7 +33,7 @@ export function createDebugTokenProvider(url: string, providerId: string): Sandb
     },
     endpoints: new Map([
       ['/me', 'user_info'],
-      ['/debug_token', 'app_check'],
+      ['/debug_token', 'audience_validation'],
     ]),
     issueCredentials(request) {
       const { subject, expired } = request;

@@ -9,7 +9,7 @@ const introspectionPath = '/token/introspection';
 /** The endpoints' paths, as oidc-provider lays them out. */
 export const introspectionEndpoints: readonly (readonly [string, EndpointName])[] = [
   [userInfoPath, 'user_info'],
-  [introspectionPath, 'app_check'],
+  [introspectionPath, 'audience_validation'],
 ];
 
 /**
@@ -36,7 +36,7 @@ export async function createIntrospectionProvider(url: string, providerId: strin
 export function introspectionSettings(url: string, app: RegisteredApp): object {
   return {
     user_info: { url: `${url}${userInfoPath}`, subject_field: 'sub' },
-    app_check: {
+    audience_validation: {
       method: 'introspection',
       url: `${url}${introspectionPath}`,
       client_id: app.id,

@@ -5,7 +5,7 @@ import type { EndpointName } from './sandbox-provider.ts';
 export class ProviderTraffic {
   readonly calls: Record<EndpointName, number> = {
     user_info: 0,
-    app_check: 0,
+    audience_validation: 0,
     token: 0,
     verify: 0,
     discovery: 0,

@@ -2,7 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CredentialsRequest } from './credentials-request.ts';
 
 /** The endpoints that the service calls at a provider, by the names that faults and call counts use. */
-export const endpointNames = ['user_info', 'app_check', 'token', 'verify', 'discovery', 'jwks'] as const;
+export const endpointNames = [
+  'user_info',
+  'audience_validation',
+  'token',
+  'verify',
+  'discovery',
+  'jwks',
+] as const;
 
 export type EndpointName = (typeof endpointNames)[number];
 

@@ -18,7 +18,7 @@ export function createTokenInfoProvider(url: string, providerId: string): Sandbo
   return {
     settings: {
       user_info: { url: `${url}/userinfo`, subject_field: 'id' },
-      app_check: {
+      audience_validation: {
         method: 'token_info',
         url: `${url}/tokeninfo`,
         token_parameter: 'access_token',
@@ -29,7 +29,7 @@ export function createTokenInfoProvider(url: string, providerId: string): Sandbo
     },
     endpoints: new Map([
       ['/userinfo', 'user_info'],
-      ['/tokeninfo', 'app_check'],
+      ['/tokeninfo', 'audience_validation'],
     ]),
     issueCredentials(request) {
       const { subject, expired } = request;

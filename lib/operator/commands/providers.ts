@@ -1,8 +1,8 @@
-import { setProviderSettings } from '../../login-apps/provider-settings.ts';
+import { providerSettingsOf, setProviderSettings } from '../../login-apps/provider-settings.ts';
 import { applyPreset } from '../../providers/apply-preset.ts';
-import { checkProvider } from '../../providers/check-provider.ts';
 import { checkSettings } from '../../providers/check-settings.ts';
-import { decryptSecrets, maskSecrets } from '../../providers/settings-encryption.ts';
+import { providers } from '../../providers/providers.ts';
+import { maskSecrets } from '../../providers/settings-encryption.ts';
 import { Refusal } from '../../refusal.ts';
 import type { CommandsOf } from '../operate.ts';
 import { requireLoginApp } from './login-apps.ts';
@@ -19,18 +19,17 @@ export const providerCommands: Commands = {
     return { login_app_id, provider, settings: maskSecrets(checked.settings) };
   },
   check: async ({ 'login-app': id, provider }) => {
-    const { login_app_id, providers } = await requireLoginApp(id);
-    const stored = providers.get(provider);
+    const loginApp = await requireLoginApp(id);
+    const stored = providerSettingsOf(loginApp, provider);
     if (!stored) throw new Refusal('not_found', `${provider} is not set up for this Login App.`);
-    const settings = await decryptSecrets(stored, { loginAppId: login_app_id, provider });
-    const checks = await checkProvider(provider, settings);
-    return { login_app_id, provider, ok: checks.every(({ ok }) => ok), checks };
+    const checks = await providers[provider].check(stored);
+    return { login_app_id: loginApp.login_app_id, provider, ok: checks.every(({ ok }) => ok), checks };
   },
   show: async ({ 'login-app': id, provider }) => {
-    const { login_app_id, providers } = await requireLoginApp(id);
-    const shown = [...providers].filter(([name]) => provider === undefined || name === provider);
+    const loginApp = await requireLoginApp(id);
+    const shown = [...loginApp.providers].filter(([name]) => provider === undefined || name === provider);
     return {
-      login_app_id,
+      login_app_id: loginApp.login_app_id,
       providers: Object.fromEntries(shown.map(([name, settings]) => [name, maskSecrets(settings)])),
     };
   },

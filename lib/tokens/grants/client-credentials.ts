@@ -1,8 +1,13 @@
 import * as v from 'valibot';
-import { loginAppTokenOf } from '../token-response.ts';
-import { grant } from './grant.ts';
+import { parameters } from '../../form-parameters.ts';
+import type { AuthenticatedClient } from '../../login-apps/authenticate-client.ts';
+import { loginAppTokenOf, type TokenResponse } from '../token-response.ts';
 
-/** A Login App Token for the client itself. @see RFC 6749 section 4.4 */
-export const clientCredentials = grant(v.object({}), ({ clientId, loginApp }) =>
-  loginAppTokenOf(loginApp.login_app_id, clientId),
-);
+/** @see RFC 6749 section 4.4 */
+export const clientCredentials = parameters({ grant_type: v.literal('client_credentials') });
+
+/** Issues a Login App Token for the client itself. */
+export const issueForClientCredentials = ({
+  clientId,
+  loginApp,
+}: AuthenticatedClient): Promise<TokenResponse> => loginAppTokenOf(loginApp.login_app_id, clientId);

@@ -1,13 +1,16 @@
 import * as v from 'valibot';
-import { readProviderSettings } from '../../login-apps/provider-settings.ts';
+import { parameters, required } from '../../form-parameters.ts';
+import type { AuthenticatedClient } from '../../login-apps/authenticate-client.ts';
+import { findProviderSettings } from '../../login-apps/provider-settings.ts';
 import { logIn } from '../../login-users/log-in.ts';
 import { authorizationCodeProvider } from '../../providers/identifiers.ts';
-import { verifyAuthorizationCode } from '../../providers/verify-credentials.ts';
-import { note } from '../../request-fields.ts';
-import { loginUserTokenOf } from '../token-response.ts';
-import { grant, parameters, required } from './grant.ts';
+import { notSetUp } from '../../providers/not-set-up.ts';
+import { verifyAuthorizationCode } from '../../providers/oauth2/verify.ts';
+import { providers } from '../../providers/providers.ts';
+import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
 
-const schema = parameters({
+export const providerAuthorizationCode = parameters({
+  grant_type: v.literal('provider_authorization_code'),
   provider: v.pipe(
     required('provider'),
     v.literal(authorizationCodeProvider, `The provider must be ${authorizationCodeProvider} for this grant.`),
@@ -15,10 +18,14 @@ const schema = parameters({
   authorization_code: required('authorization_code'),
 });
 
-/** A Login User Token for an authorization code that a provider issued. */
-export const providerAuthorizationCode = grant(schema, async (client, { provider, authorization_code }) => {
-  note({ provider });
-  const settings = await readProviderSettings(client.loginApp, provider);
-  const subject = await verifyAuthorizationCode(settings, provider, authorization_code);
+/** Issues a Login User Token for an authorization code of a provider. @throws Refusal, ProviderFailure */
+export async function issueForAuthorizationCode(
+  client: AuthenticatedClient,
+  { provider, authorization_code }: v.InferOutput<typeof providerAuthorizationCode>,
+): Promise<TokenResponse> {
+  const stored = await findProviderSettings(client.loginApp, provider);
+  const settings = stored && (await providers[provider].read(stored));
+  if (!settings?.authorization_code) throw notSetUp(provider);
+  const subject = await verifyAuthorizationCode(settings, settings.authorization_code, authorization_code);
   return loginUserTokenOf(await logIn(client, provider, subject));
-});
+}

@@ -1,9 +1,17 @@
+import * as v from 'valibot';
+import { parameters, required } from '../../form-parameters.ts';
+import type { AuthenticatedClient } from '../../login-apps/authenticate-client.ts';
 import { refreshSession } from '../refresh-session.ts';
-import { loginUserTokenOf } from '../token-response.ts';
-import { grant, parameters, required } from './grant.ts';
+import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
 
-/** A new Login User Token for a refresh token, which is used up. @see RFC 6749 section 6 */
-export const refreshToken = grant(
-  parameters({ refresh_token: required('refresh_token') }),
-  async (client, { refresh_token }) => loginUserTokenOf(await refreshSession(client, refresh_token)),
-);
+/** @see RFC 6749 section 6 */
+export const refreshToken = parameters({
+  grant_type: v.literal('refresh_token'),
+  refresh_token: required('refresh_token'),
+});
+
+/** Issues a new Login User Token for a refresh token, which is used up. @throws Refusal */
+export const issueForRefreshToken = async (
+  client: AuthenticatedClient,
+  { refresh_token }: v.InferOutput<typeof refreshToken>,
+): Promise<TokenResponse> => loginUserTokenOf(await refreshSession(client, refresh_token));

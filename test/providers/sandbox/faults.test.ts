@@ -59,14 +59,14 @@ describe('faults and calls', () => {
 
   test('calls counts what each endpoint received, faults included', async () => {
     const own = await startSandbox();
-    const none = { user_info: 0, app_check: 0, token: 0, verify: 0, discovery: 0, jwks: 0 };
+    const none = { user_info: 0, audience_validation: 0, token: 0, verify: 0, discovery: 0, jwks: 0 };
     const calls = `${own.url}/provider_e/calls`;
     expect((await getJson(calls)).body).toEqual(none);
     await fetch(`${own.url}/provider_e/me`);
     await fetch(`${own.url}/provider_e/me`);
     await fetch(`${own.url}/provider_e/debug_token?input_token=x`);
     await fetch(`${own.url}/provider_e/credentials?subject=x`);
-    expect((await getJson(calls)).body).toEqual({ ...none, user_info: 2, app_check: 1 });
+    expect((await getJson(calls)).body).toEqual({ ...none, user_info: 2, audience_validation: 1 });
     await own.close();
   });
 });

@@ -10,12 +10,12 @@ describe.each(['provider_a', 'provider_b'] as const)('%s', (provider) => {
   const settings = () => v.parse(introspectionSettings, sandbox().settings[provider]);
   const server = (): oauth.AuthorizationServer => ({
     issuer: `${sandbox().url}/${provider}`,
-    introspection_endpoint: settings().app_check.url,
+    introspection_endpoint: settings().audience_validation.url,
     userinfo_endpoint: settings().user_info.url,
   });
 
-  async function introspect(token: string, secret = settings().app_check.client_secret) {
-    const client = { client_id: settings().app_check.client_id };
+  async function introspect(token: string, secret = settings().audience_validation.client_secret) {
+    const client = { client_id: settings().audience_validation.client_id };
     const basic = oauth.ClientSecretBasic(secret);
     const response = await oauth.introspectionRequest(server(), client, basic, token, insecure);
     return oauth.processIntrospectionResponse(server(), client, response);
@@ -25,7 +25,7 @@ describe.each(['provider_a', 'provider_b'] as const)('%s', (provider) => {
     const subject = `ålice 日本 👩‍🚀 ${provider}`;
     const { access_token: token = '' } = await credentials(provider, subject);
     expect(await getJson(settings().user_info.url, token)).toEqual({ status: 200, body: { sub: subject } });
-    const [audience] = settings().app_check.audiences;
+    const [audience] = settings().audience_validation.audiences;
     expect(await introspect(token)).toMatchObject({ active: true, client_id: audience, sub: subject });
   });
 
@@ -47,6 +47,6 @@ describe.each(['provider_a', 'provider_b'] as const)('%s', (provider) => {
     expect((await getJson(settings().user_info.url, token)).status).toBe(200);
     const answer = await introspect(token);
     expect(answer.active).toBe(true);
-    expect(settings().app_check.audiences).not.toContain(answer.client_id);
+    expect(settings().audience_validation.audiences).not.toContain(answer.client_id);
   });
 });

@@ -4,7 +4,7 @@ import { getJson, ownSandbox, strings, tokenInfoSettings, userInfo } from '../..
 
 const debugTokenSettings = v.strictObject({
   user_info: userInfo('id'),
-  app_check: v.strictObject({
+  audience_validation: v.strictObject({
     method: v.literal('token_info'),
     url: v.string(),
     token_parameter: v.literal('input_token'),
@@ -21,7 +21,7 @@ const { sandbox, credentials } = ownSandbox();
 
 describe('provider_d', () => {
   const settings = () => v.parse(tokenInfoSettings, sandbox().settings.provider_d);
-  const tokenInfo = (token: string) => getJson(`${settings().app_check.url}?access_token=${token}`);
+  const tokenInfo = (token: string) => getJson(`${settings().audience_validation.url}?access_token=${token}`);
 
   test('tells the same user id in user info and token info', async () => {
     const { access_token: token = '' } = await credentials('provider_d', 'dörte');
@@ -30,7 +30,7 @@ describe('provider_d', () => {
     const info = await tokenInfo(token);
     expect(info.status).toBe(200);
     expect(info.body).toEqual({
-      aud: settings().app_check.audiences[0],
+      aud: settings().audience_validation.audiences[0],
       expires_in: expect.any(Number),
       user_id: body.id,
     });
@@ -53,22 +53,22 @@ describe('provider_d', () => {
     });
     const { status, body } = await tokenInfo(token);
     expect(status).toBe(200);
-    expect(settings().app_check.audiences).not.toContain(body.aud);
+    expect(settings().audience_validation.audiences).not.toContain(body.aud);
   });
 });
 
 describe('provider_e', () => {
   const settings = () => v.parse(debugTokenSettings, sandbox().settings.provider_e);
-  const debugToken = (token: string, appToken = settings().app_check.app_token_secret) =>
+  const debugToken = (token: string, appToken = settings().audience_validation.app_token_secret) =>
     getJson(
-      `${settings().app_check.url}?${new URLSearchParams({ input_token: token, access_token: appToken })}`,
+      `${settings().audience_validation.url}?${new URLSearchParams({ input_token: token, access_token: appToken })}`,
     );
 
   test('tells the same user id in user info and token info', async () => {
     const { access_token: token = '' } = await credentials('provider_e', 'emil');
     const { status, body } = await getJson(settings().user_info.url, token);
     expect([status, body]).toEqual([200, { id: expect.stringMatching(/^\d+$/) }]);
-    const [audience] = settings().app_check.audiences;
+    const [audience] = settings().audience_validation.audiences;
     const data = { app_id: audience, is_valid: true, user_id: body.id, expires_at: expect.any(Number) };
     expect(await debugToken(token)).toEqual({ status: 200, body: { data } });
   });
@@ -86,7 +86,7 @@ describe('provider_e', () => {
     const { access_token: token = '' } = await credentials('provider_e', 'emil', { audience: 'another-app' });
     const data = { is_valid: true, app_id: 'provider_e-another-app' };
     expect((await debugToken(token)).body).toMatchObject({ data });
-    expect(settings().app_check.audiences).not.toContain(data.app_id);
+    expect(settings().audience_validation.audiences).not.toContain(data.app_id);
   });
 
   test('refuses to ask with a wrong app token', async () => {

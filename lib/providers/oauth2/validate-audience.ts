@@ -1,25 +1,29 @@
-import { epochSeconds } from '../clock.ts';
-import { basicAuthorization, presentCredential } from './call-provider.ts';
-import { ProviderFailure } from './provider-failure.ts';
-import { rejected } from './rejected.ts';
-import type { IntrospectionCheck, OAuth2Settings, TokenInfoCheck } from './settings.ts';
-import { fieldAt, requiredSubject } from './subject.ts';
+import { epochSeconds } from '../../clock.ts';
+import { basicAuthorization, presentCredential } from '../call-provider.ts';
+import { ProviderFailure } from '../provider-failure.ts';
+import { rejected } from '../rejected.ts';
+import { fieldAt, requiredSubject } from '../subject.ts';
+import type { Introspection, OAuth2Settings, TokenInfo } from './settings.ts';
 
-/** The person whom the app check tells of, where it does. */
-export function appCheck(
-  settings: OAuth2Settings,
+/**
+ * Makes sure that an access token was issued to one of our apps.
+ * @returns the token's subject, where the answer has one that is comparable with the user info's
+ * @throws Refusal, ProviderFailure
+ * @see RFC 9700 section 4.10
+ */
+export function validateAudience(
+  { audience_validation, user_info }: OAuth2Settings,
   token: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { app_check, user_info } = settings;
-  if (app_check.method === 'token_info')
-    return checkTokenInfo(app_check, token, signal, user_info.subject_type);
-  return introspect(app_check, token, signal, user_info.subject_field === 'sub');
+  if (audience_validation.method === 'token_info')
+    return askTokenInfo(audience_validation, token, signal, user_info.subject_type);
+  return introspect(audience_validation, token, signal, user_info.subject_field === 'sub');
 }
 
 /** @see RFC 7662 section 2 */
 async function introspect(
-  { url, client_id, client_secret, audiences }: IntrospectionCheck,
+  { url, client_id, client_secret, audiences }: Introspection,
   token: string,
   signal: AbortSignal,
   isComparable: boolean,
@@ -36,14 +40,14 @@ async function introspect(
     throw new ProviderFailure('unexpected_answer', url, String(status));
   if (!active) throw rejected('token_inactive');
   // `client_id` says who got the token, `aud` where it may be used; the second counts only without the first.
-  refuseForeign(audiences, fieldAt(body, 'client_id') ?? fieldAt(body, 'aud'), url);
-  refuseExpired(body, url);
+  rejectForeign(audiences, fieldAt(body, 'client_id') ?? fieldAt(body, 'aud'), url);
+  rejectExpired(body, url);
   const sub = fieldAt(body, 'sub') ?? null;
   return isComparable && sub !== null ? requiredSubject(body, url, 'sub') : undefined;
 }
 
-async function checkTokenInfo(
-  settings: TokenInfoCheck,
+async function askTokenInfo(
+  settings: TokenInfo,
   token: string,
   signal: AbortSignal,
   subjectType: 'string' | 'integer',
@@ -58,13 +62,13 @@ async function checkTokenInfo(
   if (hasAppCredential && [400, 401, 403].includes(status))
     throw new ProviderFailure('refused_our_credentials', url, String(status));
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
-  if (valid_field) refuseInvalid(body, valid_field, url);
-  refuseForeign(settings.audiences, fieldAt(body, settings.audience_field), url);
-  refuseExpired(body, url);
+  if (valid_field) rejectInvalid(body, valid_field, url);
+  rejectForeign(settings.audiences, fieldAt(body, settings.audience_field), url);
+  rejectExpired(body, url);
   return subject_field ? requiredSubject(body, url, subject_field, subjectType) : undefined;
 }
 
-function tokenInfoCall(settings: TokenInfoCheck, token: string) {
+function tokenInfoCall(settings: TokenInfo, token: string) {
   const { token_parameter, app_token_parameter, app_token_secret, client_id, client_secret } = settings;
   const url = new URL(settings.url);
   if (app_token_parameter && app_token_secret) url.searchParams.set(app_token_parameter, app_token_secret);
@@ -76,21 +80,21 @@ function tokenInfoCall(settings: TokenInfoCheck, token: string) {
   return { url: url.href, headers };
 }
 
-function refuseInvalid(body: unknown, validField: string, url: string): void {
+function rejectInvalid(body: unknown, validField: string, url: string): void {
   const valid = fieldAt(body, validField);
   if (typeof valid !== 'boolean') throw new ProviderFailure('unexpected_answer', url, `no ${validField}`);
   if (!valid) throw rejected('token_invalid');
 }
 
 /** @param issuedTo the app that the answer names, or a list of them */
-function refuseForeign(audiences: string[], issuedTo: unknown, url: string): void {
+function rejectForeign(audiences: string[], issuedTo: unknown, url: string): void {
   const apps = [issuedTo].flat().filter((app) => typeof app === 'string' && app !== '');
   if (apps.length === 0) throw new ProviderFailure('unexpected_answer', url, 'no app id');
   if (!audiences.some((audience) => apps.includes(audience))) throw rejected('issued_to_another_app');
 }
 
-/** Looks at the end of the token, and the seconds until then, where the answer has them. Some write numbers as text. */
-function refuseExpired(body: unknown, url: string): void {
+/** Checks when the token ends (`exp`, `expires_in`), where the answer says so. Some providers write numbers as text. */
+function rejectExpired(body: unknown, url: string): void {
   const end = Number(fieldAt(body, 'exp') ?? Infinity);
   const secondsLeft = Number(fieldAt(body, 'expires_in') ?? Infinity);
   if (Number.isNaN(end + secondsLeft)) throw new ProviderFailure('unexpected_answer', url, 'no usable end');

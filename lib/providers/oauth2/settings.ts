@@ -1,29 +1,8 @@
 import * as v from 'valibot';
-import { optionalEnvironment } from '../environment.ts';
-import type { ProviderFamily } from './identifiers.ts';
-
-const text = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
-
-/** An address that may be called: https, or on a development machine http on the loopback interface. */
-export const providerUrl = v.pipe(
-  text,
-  v.check(isCallable, 'must be an https address, without user, password or fragment'),
-);
-
-/** The app ids of ours that a credential may have been issued to. */
-const audiences = v.pipe(
-  v.array(text, 'must be a list of app ids'),
-  v.minLength(1, 'must name at least one app id'),
-);
+import { audiences, fieldPath, providerUrl, text } from '../settings-fields.ts';
 
 const errorCodes = v.array(text, 'must be a list of error codes');
 const statuses = v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses');
-
-/** A field of a JSON answer; dots lead into objects: `data.app_id`. */
-const fieldPath = v.pipe(
-  text,
-  v.regex(/^[\w-]+(\.[\w-]+)*$/, 'must be a field name, or names joined by dots'),
-);
 
 const userInfo = v.strictObject({
   url: providerUrl,
@@ -33,7 +12,7 @@ const userInfo = v.strictObject({
   subject_type: v.optional(v.picklist(['string', 'integer'], 'must be string or integer'), 'string'),
 });
 
-/** Asks the provider by RFC 7662 whom a token was issued to. */
+/** Token introspection. @see RFC 7662 */
 const introspection = v.strictObject({
   method: v.literal('introspection'),
   url: providerUrl,
@@ -42,7 +21,7 @@ const introspection = v.strictObject({
   audiences,
 });
 
-/** Asks the provider's own token-info address whom a token was issued to. */
+/** The provider's own token-info endpoint. */
 const tokenInfo = v.strictObject({
   method: v.literal('token_info'),
   url: providerUrl,
@@ -82,9 +61,9 @@ const authorizationCode = v.strictObject({
   refused_errors: v.optional(errorCodes, ['invalid_grant']),
 });
 
-const oauth2Settings = v.strictObject({
+export const oauth2Settings = v.strictObject({
   user_info: userInfo,
-  app_check: v.variant(
+  audience_validation: v.variant(
     'method',
     [introspection, tokenInfo],
     'must say by which method (introspection or token_info) a token of another app is told from ours',
@@ -92,35 +71,7 @@ const oauth2Settings = v.strictObject({
   authorization_code: v.optional(authorizationCode),
 });
 
-const oauth1Settings = v.strictObject({
-  verify_url: providerUrl,
-  consumer_key: text,
-  consumer_secret: text,
-  subject_field: v.optional(fieldPath, 'id_str'),
-});
-
-const oidcSettings = v.strictObject({ issuer: providerUrl, audiences });
-
-/** What an operator sets for each protocol family. Settings without an app check do not exist. */
-export const settingsSchemas = { oauth2: oauth2Settings, oauth1: oauth1Settings, oidc: oidcSettings };
-
-/** Stored settings as their family's schema says. @throws ValiError for others, which `checkSettings` lets nobody store */
-export const parseSettings = <Family extends ProviderFamily>(
-  family: Family,
-  settings: object,
-): v.InferOutput<(typeof settingsSchemas)[Family]> => v.parse(settingsSchemas[family], settings);
-
 export type OAuth2Settings = v.InferOutput<typeof oauth2Settings>;
-export type OAuth1Settings = v.InferOutput<typeof oauth1Settings>;
-export type OidcSettings = v.InferOutput<typeof oidcSettings>;
 export type CodeExchange = v.InferOutput<typeof authorizationCode>;
-export type TokenInfoCheck = v.InferOutput<typeof tokenInfo>;
-export type IntrospectionCheck = v.InferOutput<typeof introspection>;
-
-function isCallable(address: string): boolean {
-  const url = URL.parse(address);
-  if (!url || url.username || url.password || url.hash) return false;
-  if (url.protocol === 'https:') return true;
-  const isLoopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/.test(url.hostname);
-  return url.protocol === 'http:' && isLoopback && optionalEnvironment('LOOPBACK_PROVIDERS') === 'allowed';
-}
+export type TokenInfo = v.InferOutput<typeof tokenInfo>;
+export type Introspection = v.InferOutput<typeof introspection>;

@@ -1,12 +1,12 @@
 import { createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
 import * as v from 'valibot';
-import { clock } from '../clock.ts';
-import { logEvent, logFailure } from '../log.ts';
-import { putItem, readItem } from '../storage/items.ts';
-import { issuerKeysKey } from '../storage/keys.ts';
-import { verificationDeadline } from './call-provider.ts';
+import { clock } from '../../clock.ts';
+import { logEvent, logFailure } from '../../log.ts';
+import { putItem, readItem } from '../../storage/items.ts';
+import { issuerKeysKey } from '../../storage/keys.ts';
+import { verificationDeadline } from '../call-provider.ts';
+import { ProviderFailure } from '../provider-failure.ts';
 import { fetchIssuerKeys, issuerKeySet } from './fetch-issuer-keys.ts';
-import { ProviderFailure } from './provider-failure.ts';
 
 /** Milliseconds for which keys are used without asking the issuer again. */
 const freshFor = 60 * 60_000;
@@ -25,6 +25,8 @@ type KnownKeys = v.InferOutput<typeof knownKeys>;
 /** What a warm function knows of an issuer. */
 interface Knowledge {
   keys: KnownKeys;
+  /** Finds the key that a token's header names; each key is imported once. */
+  find: ReturnType<typeof createLocalJWKSet>;
   /** Milliseconds since 1970: when the issuer was last asked, with or without success. */
   askedAt: number;
   /** What the issuer did instead of giving keys, when it was last asked. */
@@ -32,11 +34,14 @@ interface Knowledge {
 }
 
 const remembered = new Map<string, Knowledge>();
-/** What is being found out at this moment, for all who wait for it. */
+/** The lookups in progress, shared by all who wait for them. */
 const renewals = new Map<string, Promise<Knowledge>>();
 
 /**
- * The issuer's key that a token names. One that is not known is asked for, at most once a minute.
+ * The issuer's key that a token names. The issuer is asked for an unknown key at most once a minute.
+ *
+ * `createRemoteJWKSet` of jose cannot do this: it does not go on with the last keys in an outage, asks a broken issuer
+ * again at each login, and shares its cache with no other function.
  * @throws ProviderFailure when there are no usable keys, or the issuer could not be asked for this one
  * @throws JOSEError when the issuer has no such key
  */
@@ -49,16 +54,16 @@ export async function issuerKey(issuer: string, header: JWSHeaderParameters) {
   throw newest.failure ?? new errors.JWKSNoMatchingKey();
 }
 
-async function findKey({ keys }: Knowledge, header: JWSHeaderParameters) {
+async function findKey({ find }: Knowledge, header: JWSHeaderParameters) {
   try {
-    return await createLocalJWKSet(keys.key_set)(header);
+    return await find(header);
   } catch (error) {
     if (error instanceof errors.JWKSNoMatchingKey) return undefined;
     throw error;
   }
 }
 
-/** With keys younger than so many milliseconds, unless the issuer has been asked in vain a moment ago. */
+/** Keys younger than this age (milliseconds); older ones while the issuer, asked less than a minute ago, gave none. */
 async function knowledgeOf(issuer: string, age: number): Promise<Knowledge> {
   const memory = remembered.get(issuer);
   if (memory && isYounger(memory.keys, age)) return memory;
@@ -70,19 +75,20 @@ async function knowledgeOf(issuer: string, age: number): Promise<Knowledge> {
   return renewal;
 }
 
-/** Looks into the table, where another function may have put the keys, and else asks the issuer. */
+/** Takes the keys that another function may have put into the table, or asks the issuer. */
 async function renew(issuer: string, age: number): Promise<Knowledge> {
   const stored = await readStoredKeys(issuer);
-  const knowledge =
+  const known =
     stored && isYounger(stored, age)
       ? { keys: stored, askedAt: stored.fetched_at }
       : await askIssuer(issuer, stored ?? remembered.get(issuer)?.keys);
+  const knowledge = { ...known, find: createLocalJWKSet(known.keys.key_set) };
   remembered.set(issuer, knowledge);
   return knowledge;
 }
 
-/** Asks the issuer and stores what it says; when it gives no keys, the last ones go on. */
-async function askIssuer(issuer: string, last: KnownKeys | undefined): Promise<Knowledge> {
+/** Asks the issuer and stores its keys. When it gives none, the last ones stay in use. */
+async function askIssuer(issuer: string, last: KnownKeys | undefined): Promise<Omit<Knowledge, 'find'>> {
   const now = clock.now().getTime();
   try {
     const key_set = await fetchIssuerKeys(issuer, verificationDeadline());

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
-import { clock, epochSeconds } from '../clock.ts';
-import { equalInConstantTime } from '../secrets.ts';
+import { clock, epochSeconds } from '../../clock.ts';
+import type { LogReason } from '../../log-reasons.ts';
+import { equalInConstantTime } from '../../secrets.ts';
+import { plausible, rejected } from '../rejected.ts';
+import { subjectAt } from '../subject.ts';
 import { issuerKey } from './issuer-keys.ts';
-import { plausible, rejected } from './rejected.ts';
 import type { OidcSettings } from './settings.ts';
-import { subjectAt } from './subject.ts';
 
-/** Signatures that count: asymmetric ones alone, so that no public key can serve as a shared secret. */
+/** The signature algorithms that are allowed: asymmetric ones alone, so that no public key can serve as a shared secret. */
 const algorithms = [
   'RS256',
   'RS384',
@@ -24,25 +25,20 @@ const algorithms = [
 /** Seconds by which the clocks may differ. */
 const leeway = 60;
 
-/** An id token, and the access token that came with it where there was one. */
-export interface OidcCredential {
-  idToken: string;
-  accessToken?: string | undefined;
-}
-
 /**
- * Whom an id token that was issued to one of our apps tells of.
+ * The subject of an id token that was issued to one of our apps, by itself or together with an access token.
  * @throws Refusal, ProviderFailure
  * @see OpenID Connect Core 1.0, section 3.1.3.7
  */
-export async function verifyOidc(
+export async function verifyIdToken(
   settings: OidcSettings,
-  { idToken, accessToken }: OidcCredential,
+  idToken: string,
+  accessToken: string | undefined,
 ): Promise<string> {
   const { payload, alg } = await verifiedIdToken(settings, plausible(idToken));
-  refuseForeign(payload, settings.audiences);
+  rejectForeign(payload, settings.audiences);
   if ((payload.iat ?? Infinity) > epochSeconds() + leeway) throw rejected('issued_in_the_future');
-  if (accessToken !== undefined) refuseOtherAccessToken(payload, plausible(accessToken), alg);
+  if (accessToken !== undefined) rejectOtherAccessToken(payload, plausible(accessToken), alg);
   const subject = subjectAt(payload, 'sub');
   if (!subject) throw rejected('no_usable_subject');
   return subject;
@@ -64,19 +60,39 @@ async function verifiedIdToken(
     if (!/^(jwt)?$/i.test(protectedHeader.typ ?? '')) throw rejected('not_an_id_token');
     return { payload, alg: protectedHeader.alg };
   } catch (error) {
-    throw error instanceof errors.JOSEError ? rejected(error.code.toLowerCase()) : error;
+    throw error instanceof errors.JOSEError ? rejected(reasonOf(error)) : error;
   }
 }
 
+/** The reasons for jose's errors; for all others the token is none. */
+const reasons: Record<string, LogReason> = {
+  ERR_JWT_EXPIRED: 'id_token_expired',
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'signature_invalid',
+  ERR_JWKS_NO_MATCHING_KEY: 'unknown_key',
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'unknown_key',
+  ERR_JOSE_ALG_NOT_ALLOWED: 'algorithm_not_allowed',
+};
+const reasonsByClaim: Record<string, LogReason> = {
+  aud: 'issued_to_another_app',
+  iss: 'issued_by_another_issuer',
+  nbf: 'id_token_not_yet_valid',
+  sub: 'no_usable_subject',
+};
+
+function reasonOf(error: errors.JOSEError): LogReason {
+  if (error instanceof errors.JWTClaimValidationFailed) return reasonsByClaim[error.claim] ?? 'claim_invalid';
+  return reasons[error.code] ?? 'not_an_id_token';
+}
+
 /** A token for several audiences, or from an authorised party, must name one of our apps as that party. */
-function refuseForeign({ aud, azp }: JWTPayload, audiences: string[]): void {
+function rejectForeign({ aud, azp }: JWTPayload, audiences: string[]): void {
   const isAmbiguous = azp === undefined && Array.isArray(aud) && aud.length > 1;
   const isForeign = azp !== undefined && !(typeof azp === 'string' && audiences.includes(azp));
   if (isAmbiguous || isForeign) throw rejected('issued_to_another_app');
 }
 
 /** An id token that vouches for an access token must vouch for the one that came. @see OpenID Connect Core 1.0, section 3.1.3.8 */
-function refuseOtherAccessToken({ at_hash }: JWTPayload, accessToken: string, alg: string): void {
+function rejectOtherAccessToken({ at_hash }: JWTPayload, accessToken: string, alg: string): void {
   if (at_hash === undefined) return;
   const hash = createHash(alg.startsWith('Ed') ? 'sha512' : `sha${alg.slice(-3)}`)
     .update(accessToken)

@@ -1,0 +1,32 @@
+/** Why a token request was rejected, for the log alone: the caller learns no more than the error. */
+export const logReasons = {
+  credential_malformed: 'The credential has characters that none may have; the provider was not asked',
+  credential_too_long: 'The credential is too long, by our limit or that of the provider',
+  issued_to_another_app: 'The credential was issued to an app that the settings do not name',
+  token_inactive: 'The introspection says that the access token is not active',
+  token_invalid: 'The token info says that the access token is not valid',
+  token_expired: 'The access token has expired, by the introspection or the token info',
+  token_info_refused: 'The token info endpoint rejects the access token',
+  user_info_refused: 'The user info endpoint rejects the access token',
+  subject_mismatch: 'Audience validation and user info name different people',
+  verification_refused: 'The OAuth 1.0 provider rejects the signed request: a wrong token, secret or app',
+  code_refused: 'The provider does not exchange the authorization code',
+  not_an_id_token: 'The id token is malformed, or a token of another kind',
+  algorithm_not_allowed: 'The id token is signed by an algorithm that is not allowed, or not at all',
+  unknown_key: 'The issuer publishes no key that the header of the id token names, or several that fit',
+  signature_invalid: 'The signature of the id token is wrong',
+  id_token_expired: 'The id token has expired',
+  id_token_not_yet_valid: 'The id token is valid only later (`nbf`)',
+  issued_in_the_future: 'The id token was issued in the future (`iat`)',
+  issued_by_another_issuer: 'The id token names another issuer than the settings',
+  claim_invalid: 'A claim of the id token is missing or of the wrong type',
+  no_usable_subject: 'The subject of the id token is missing or cannot be stored',
+  other_access_token: 'The id token was issued with another access token (`at_hash`)',
+  login_user_blocked: 'An operator has blocked this person',
+  refresh_token_malformed: 'The refresh token is not one of ours',
+  session_ended: 'The session of the refresh token has ended',
+  issued_to_another_client: 'The refresh token was issued to another client',
+  refresh_token_reused: 'The refresh token had been replaced; its session has ended now',
+} as const;
+
+export type LogReason = keyof typeof logReasons;

@@ -1,0 +1,46 @@
+import { Refusal } from '../refusal.ts';
+import { explainFailure } from './explain-failure.ts';
+import { ProviderFailure } from './provider-failure.ts';
+
+/** What one call to the provider showed. */
+export interface CheckResult {
+  check: string;
+  ok: boolean;
+  /** A sentence for the person who set it up. */
+  detail: string;
+}
+
+/** A credential that no provider has issued. How the provider answers it shows whether our settings are right. */
+export const madeUp = 'made-up-to-check-the-settings';
+
+/** A check by one call; a provider that fails is explained. */
+export async function check(
+  name: string,
+  call: () => Promise<Omit<CheckResult, 'check'>>,
+): Promise<CheckResult> {
+  try {
+    return { check: name, ...(await call()) };
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error;
+    return { check: name, ok: false, detail: explainFailure(error) };
+  }
+}
+
+/** Passes when the provider rejects a made-up credential. */
+export const rejectsMadeUp = (
+  name: string,
+  present: () => Promise<unknown>,
+  passed = 'The provider answers, and rejects a made-up credential.',
+): Promise<CheckResult> =>
+  check(name, async () => {
+    try {
+      await present();
+    } catch (error) {
+      if (error instanceof Refusal) return { ok: true, detail: passed };
+      throw error;
+    }
+    return {
+      ok: false,
+      detail: 'The provider accepts a made-up credential: this address does not verify anything.',
+    };
+  });

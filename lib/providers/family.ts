@@ -1,0 +1,73 @@
+import * as v from 'valibot';
+import { type Parameters, parameters } from '../form-parameters.ts';
+import type { CheckResult } from './checks.ts';
+import type { ProviderId } from './identifiers.ts';
+import { oncePerRecord } from './once-per-record.ts';
+import { decryptSecrets, type StoredSettings } from './settings-encryption.ts';
+
+/** The parameters that a request with a credential of any provider has. */
+type CommonEntries = {
+  grant_type: v.LiteralSchema<'provider_credentials', undefined>;
+  provider: v.LiteralSchema<ProviderId, undefined>;
+};
+
+/** A protocol family: how a provider is set up, what a login sends, and how the provider vouches for it. */
+interface FamilyDefinition<
+  Name extends string,
+  Settings extends v.GenericSchema<unknown, object>,
+  Entries extends v.ObjectEntries,
+> {
+  name: Name;
+  /** As people know it: `OAuth 2.0`. */
+  title: string;
+  /** What an operator sets. Fields named `…_secret` are stored encrypted. */
+  settings: Settings;
+  /** The parameters of the grant `provider_credentials` besides `provider`: required, optional and forbidden ones. */
+  parameters: Entries;
+  /**
+   * The provider's subject for a credential that was issued to one of our apps.
+   * @throws Refusal when the provider does not accept the credential
+   * @throws ProviderFailure when the provider gives no verdict
+   */
+  verify: (
+    settings: v.InferOutput<Settings>,
+    credential: v.InferOutput<Parameters<CommonEntries & Entries>>,
+  ) => Promise<string>;
+  /** Calls each endpoint of the settings with a made-up credential. */
+  check: (settings: v.InferOutput<Settings>) => Promise<CheckResult>[];
+}
+
+/** Makes a family of its definition, so that callers need not know the types of its settings and parameters. */
+export function family<
+  const Name extends string,
+  Settings extends v.GenericSchema<unknown, object>,
+  Entries extends v.ObjectEntries,
+>(definition: FamilyDefinition<Name, Settings, Entries>) {
+  const { name, title, settings, parameters: entries, verify, check } = definition;
+  /** The settings of a stored record, decrypted and parsed once. @throws Error for settings that are not ours */
+  const read = oncePerRecord(async (stored: StoredSettings) =>
+    v.parse(settings, await decryptSecrets(stored.settings, stored.place)),
+  );
+  return {
+    name,
+    title,
+    settings,
+    parameters: entries,
+    read,
+    /** The schema of a request with a credential of this family, which says how the credential is verified. */
+    credentialOf: (provider: ProviderId) =>
+      v.pipe(
+        parameters({
+          grant_type: v.literal('provider_credentials'),
+          provider: v.literal(provider),
+          ...entries,
+        }),
+        v.transform((credential) => ({
+          grant_type: 'provider_credentials' as const,
+          provider,
+          verify: async (stored: StoredSettings) => verify(await read(stored), credential),
+        })),
+      ),
+    check: async (stored: StoredSettings) => Promise.all(check(await read(stored))),
+  };
+}

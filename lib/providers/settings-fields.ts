@@ -1,0 +1,30 @@
+import * as v from 'valibot';
+import { optionalEnvironment } from '../environment.ts';
+
+export const text = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
+
+/** An address that may be called: https, or on a development machine http on the loopback interface. */
+export const providerUrl = v.pipe(
+  text,
+  v.check(isCallable, 'must be an https address, without user, password or fragment'),
+);
+
+/** Our app ids at the provider. A credential counts only if it was issued to one of them. */
+export const audiences = v.pipe(
+  v.array(text, 'must be a list of app ids'),
+  v.minLength(1, 'must name at least one app id'),
+);
+
+/** A field of a JSON answer; dots lead into objects: `data.app_id`. */
+export const fieldPath = v.pipe(
+  text,
+  v.regex(/^[\w-]+(\.[\w-]+)*$/, 'must be a field name, or names joined by dots'),
+);
+
+function isCallable(address: string): boolean {
+  const url = URL.parse(address);
+  if (!url || url.username || url.password || url.hash) return false;
+  if (url.protocol === 'https:') return true;
+  const isLoopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/.test(url.hostname);
+  return url.protocol === 'http:' && isLoopback && optionalEnvironment('LOOPBACK_PROVIDERS') === 'allowed';
+}
