@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SchemeName } from '../../lib/auth/credentials.ts';
 import { logEvents } from '../../lib/log-events.ts';
+import { logReasons } from '../../lib/log-reasons.ts';
 import { metrics } from '../../lib/metrics.ts';
 import { readFunctions, routeKeyOf } from '../endpoints.ts';
 import { logicalIdOf } from '../stack/service-function.ts';
@@ -50,6 +51,10 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
             .map(([name, holds]) => `\`${name}\`: ${holds}`)
             .join('; '),
         ]),
+      ),
+      reasons: table(
+        ['Reason', 'Means'],
+        Object.entries(logReasons).map(([reason, meaning]) => [`\`${reason}\``, meaning]),
       ),
     },
     'docs/watching.md': {
