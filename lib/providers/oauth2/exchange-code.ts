@@ -21,7 +21,7 @@ export async function exchangeCode(
   });
   const error = fieldAt(body, exchange.error_field);
   if (exchange.refused_errors.includes(String(error))) throw rejected('code_refused');
-  const told = [String(status), ...errorCode(error)].join(', ');
+  const told = [String(status), ...errorCode(error, [code, client_secret])].join(', ');
   if (status === 401 || error === 'invalid_client')
     throw new ProviderFailure('refused_our_credentials', url, told);
   const token = fieldAt(body, 'access_token');
@@ -30,6 +30,9 @@ export async function exchangeCode(
   return plausible(token);
 }
 
-/** An error code, if it looks like one: it goes into the log. */
-const errorCode = (error: unknown): string[] =>
-  /^[\w.-]{1,64}$/.test(String(error ?? '')) ? [String(error)] : [];
+/** An error code for the log, if it looks like one, and does not repeat what we sent. */
+const errorCode = (error: unknown, sent: string[]): string[] => {
+  const text = String(error ?? '');
+  const isRepeated = sent.some((value) => value.includes(text) || text.includes(value));
+  return /^[\w.-]{1,64}$/.test(text) && !isRepeated ? [text] : [];
+};
