@@ -4,9 +4,13 @@ import { type LogLine, logLine } from '../support/log-lines.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
 import { eventually } from '../support/people.ts';
+import { prepareLogin } from '../support/provider-login.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
+import { type Target, targets } from '../support/provider-targets.ts';
 import { type Answer, unique } from '../support/service.ts';
 
 const { running, service } = await ownService({}, { movableClock: true });
+const standIn = await startProviderStandIn();
 
 /** The line of an event that belongs to an answer, without what the logger adds to each. */
 async function lineOf(answer: Answer, event: string): Promise<Partial<LogLine>> {
@@ -37,12 +41,6 @@ const ofLogin = (provider: string, grant_type = 'provider_credentials') => ({
   grant_type,
   provider,
 });
-
-const setFault = async (provider: string, endpoint: string, fault: object | null): Promise<void> => {
-  const url = `${service.demo.sandbox_url}/${provider}/fault`;
-  const { status } = await fetch(url, { method: 'PUT', body: JSON.stringify({ endpoint, fault }) });
-  expect(status).toBe(204);
-};
 
 /** Logs in with what a provider of the sandbox issues by such a query. */
 async function logInWith(provider: string, query: Record<string, string> = {}, over = {}): Promise<Answer> {
@@ -185,56 +183,65 @@ describe('token_refused', () => {
   });
 });
 
+/** A login at a provider of the stand-in, whose endpoint may answer wrongly, by a Login App of its own. */
+async function logInWhen(target: Target, wrong?: { status: number; body: string }) {
+  const scene = standIn.openScene();
+  const login = await prepareLogin(service, scene, target);
+  if (wrong) scene.answer(target.endpoint, wrong);
+  const { login_app_id, client_id } = login.app;
+  const { provider, grant_type } = login.form;
+  const fields = { ...ofLogin(provider, grant_type), login_app_id, client_id };
+  return { scene, login, fields, answer: await service.token(login.form, login.app) };
+}
+
 describe('provider_failed: what a provider did, and where', () => {
-  test.each<[string, string, string, object, string]>([
-    ['unexpected_status', 'provider_a', 'user_info', { status: 503 }, '/provider_a/me (503)'],
-    ['redirected', 'provider_c', 'verify', { status: 302 }, '/provider_c/account/verify_credentials.json'],
-    ['answer_not_json', 'provider_d', 'audience_validation', { body: '<html>' }, '/provider_d/tokeninfo'],
-    ['answer_too_large', 'provider_e', 'user_info', { repeat_body_bytes: 70_000 }, '/provider_e/me'],
-    ['unexpected_answer', 'provider_b', 'user_info', { body: '{"sub":7}' }, '/provider_b/me (no usable sub)'],
-    [
-      'refused_our_credentials',
-      'provider_a',
-      'audience_validation',
-      { status: 401 },
-      '/provider_a/token/introspection (401)',
-    ],
-  ])('%s, %s', async (code, provider, endpoint, fault, place) => {
-    await setFault(provider, endpoint, fault);
-    const answer = await logInWith(provider);
-    await setFault(provider, endpoint, null);
+  test.each<[string, Target, number, string, string]>([
+    ['unexpected_status', targets.userInfo, 503, '', 'user_info (503)'],
+    ['redirected', targets.verification, 302, '', 'verify'],
+    ['answer_not_json', targets.tokenInfo, 200, '<html>', 'token_info'],
+    ['answer_too_large', targets.debugToken, 200, ' '.repeat(70_000), 'debug_token'],
+    ['unexpected_answer', targets.userInfoAfterExchange, 200, '{"sub":7}', 'user_info (no usable sub)'],
+    ['refused_our_credentials', targets.introspection, 401, '', 'introspection (401)'],
+  ])('%s, $name', async (code, target, status, body, place) => {
+    const { scene, fields, answer } = await logInWhen(target, { status, body });
     expect(await lineOf(answer, 'provider_failed')).toEqual({
       event: 'provider_failed',
-      ...ofLogin(provider),
+      ...fields,
       failure: {
         name: 'ProviderFailure',
         code,
-        message: `${code}: ${service.demo.sandbox_url}${place}`,
+        message: `${code}: ${scene.url}/${place}`,
         at: expect.any(Array),
       },
     });
   });
 });
 
+test('subject_mismatch: audience validation and user info name different people', async () => {
+  const { fields, answer } = await logInWhen(targets.userInfo, { status: 200, body: '{"sub":"bob"}' });
+  expect(await lineOf(answer, 'token_refused')).toEqual({
+    event: 'token_refused',
+    ...fields,
+    error: 'invalid_grant',
+    reason: 'subject_mismatch',
+  });
+});
+
 describe('the keys of an issuer', () => {
   test('provider_keys_fetched and, in an outage, provider_keys_stale', async () => {
-    const issuer = `${service.demo.sandbox_url}/provider_f`;
-    const exp = Math.floor(Date.now() / 1000) + 86_400;
-    const query = { claims: JSON.stringify({ exp }) };
-    running.advance(3600);
-    const first = await logInWith('provider_f', query);
-    expect(await lineOf(first, 'provider_keys_fetched')).toEqual({
+    const { scene, login, fields, answer } = await logInWhen(targets.keys);
+    const issuer = scene.url;
+    expect(await lineOf(answer, 'provider_keys_fetched')).toEqual({
       event: 'provider_keys_fetched',
-      ...ofLogin('provider_f'),
+      ...fields,
       issuer,
     });
-    await setFault('provider_f', 'jwks', { status: 503 });
+    scene.answer('jwks', { status: 503 });
     running.advance(7200);
-    const second = await logInWith('provider_f', query);
-    await setFault('provider_f', 'jwks', null);
+    const second = await service.token(login.form, login.app);
     const stale = await lineOf(second, 'provider_keys_stale');
     expect(stale).toMatchObject({
-      ...ofLogin('provider_f'),
+      ...fields,
       issuer,
       failure: { name: 'ProviderFailure', code: 'unexpected_status' },
     });

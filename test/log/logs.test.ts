@@ -1,6 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { prepareLogin } from '../support/provider-login.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
+import { type Target, targets } from '../support/provider-targets.ts';
 import { type Answer, basic, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
@@ -12,6 +15,7 @@ const { running, service, proxy } = await startServiceWithStore({
   POWERTOOLS_LOGGER_LOG_EVENT: 'true',
   AWS_LAMBDA_LOG_LEVEL: 'DEBUG',
 });
+const standIn = await startProviderStandIn();
 /** All that must not be found in what the process writes. */
 const secrets = new Set<string>();
 const answers: Answer[] = [];
@@ -36,11 +40,6 @@ async function providerCredentials(provider: string, query: Record<string, strin
   const fields = await service.credentials(provider, { subject: unique('alice'), ...query });
   for (const value of Object.values(fields)) secret(value);
   return fields;
-}
-
-async function setFault(provider: string, endpoint: string, fault: unknown): Promise<void> {
-  const url = `${service.demo.sandbox_url}/${provider}/fault`;
-  await fetch(url, { method: 'PUT', body: JSON.stringify({ endpoint, fault }) });
 }
 
 async function logInEverywhere(client: LoginApp) {
@@ -105,34 +104,30 @@ async function sendNonsense(client: LoginApp) {
 }
 
 /** Providers that fail, and quote in their answer what they were sent. */
-async function meetFailingProviders(client: {
-  client_id: string;
-  client_secret: string;
-  login_app_id: string;
-}) {
-  const endpoints = [
-    ['provider_a', 'audience_validation'],
-    ['provider_b', 'user_info'],
-    ['provider_c', 'verify'],
-    ['provider_d', 'audience_validation'],
-    ['provider_e', 'audience_validation'],
-    ['provider_f', 'discovery'],
-  ];
-  for (const [provider = '', endpoint = ''] of endpoints) {
-    const { authorization_code: _, ...fields } = await providerCredentials(provider);
-    const quoted = Object.values(fields).join(' ');
-    const location = `http://127.0.0.1:1/?${new URLSearchParams(fields)}`;
-    for (const fault of [
+async function meetFailingProviders() {
+  for (const target of Object.values<Target>(targets)) {
+    const scene = standIn.openScene();
+    const { app, form } = await prepareLogin(service, scene, target);
+    secret(app.client_secret);
+    const { grant_type, provider, ...fields } = form;
+    const sent = Object.fromEntries(
+      Object.entries<string>(fields).map(([name, value]) => [
+        name,
+        name === 'id_token' ? secret(value) : newSecret(),
+      ]),
+    );
+    const quoted = Object.values(sent).join(' ');
+    const location = `http://127.0.0.1:1/?${new URLSearchParams(sent)}`;
+    for (const wrong of [
       { status: 500, body: quoted },
       { status: 200, body: quoted },
-      { status: 200, body: JSON.stringify({ error: quoted, sub: { quoted } }) },
+      { status: 200, body: { error: quoted, sub: { quoted } } },
       { status: 302, headers: { location } },
-      { repeat_body_bytes: 70_000 },
+      { status: 200, body: ' '.repeat(70_000) },
     ]) {
-      await setFault(provider, endpoint, fault);
-      await keep(service.token({ grant_type: 'provider_credentials', provider, ...fields }, client));
+      scene.answer(target.endpoint, wrong);
+      await keep(service.token({ grant_type, provider, ...sent }, app));
     }
-    await setFault(provider, endpoint, null);
   }
 }
 
@@ -158,7 +153,7 @@ beforeAll(async () => {
   secret(client.client_secret);
   secret(app.client_secret);
   secret(basic(client.client_id, client.client_secret).slice('Basic '.length));
-  await meetFailingProviders(client);
+  await meetFailingProviders();
   await logInEverywhere(client);
   await useDevices(client);
   await sendNonsense(client);

@@ -1,8 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { ownService } from '../support/own-service.ts';
+import { prepareLogin } from '../support/provider-login.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
+import { targets } from '../support/provider-targets.ts';
 import { unique } from '../support/service.ts';
 
 const { running, service } = await ownService({ METRICS_NAMESPACE: 'a-stack' });
+const standIn = await startProviderStandIn();
 
 /** The metrics that an action writes: name, value, and the sets of dimensions with their values. */
 async function metricsOf(action: () => Promise<unknown>): Promise<unknown[]> {
@@ -64,10 +68,10 @@ test('a registration and a search count', async () => {
 });
 
 test('a provider that gives no verdict counts', async () => {
-  const fault = { endpoint: 'audience_validation', fault: { status: 503 } };
-  const url = `${service.demo.sandbox_url}/provider_a/fault`;
-  await fetch(url, { method: 'PUT', body: JSON.stringify(fault) });
-  expect(await metricsOf(() => service.logIn(unique('carol'), 'provider_a'))).toContainEqual([
+  const scene = standIn.openScene();
+  scene.answer(targets.userInfo.endpoint, { status: 503 });
+  const login = await prepareLogin(service, scene, targets.userInfo);
+  expect(await metricsOf(() => service.token(login.form, login.app))).toContainEqual([
     'a-stack/ProviderFailures',
     1,
     'provider=provider_a',

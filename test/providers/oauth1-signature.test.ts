@@ -1,10 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { parseOAuth1Header } from '../../infra/local/sandbox/oauth1-header.ts';
-import { hmacSha1Signature, signatureBaseString } from '../../infra/local/sandbox/oauth1-signature.ts';
+import { oauth1Signature, parseOAuth1Header } from '../../infra/local/sandbox/oauth1-verifier.ts';
 import { authorizationHeader } from '../../lib/providers/oauth1/verify.ts';
 
-const parametersOf = (header: string): Map<string, string> => new Map(parseOAuth1Header(header));
+const parametersOf = parseOAuth1Header;
 
 describe('the OAuth 1.0 signer', () => {
   test("makes the signature of Twitter's documentation, 'Creating a signature'", () => {
@@ -53,18 +52,11 @@ describe('the OAuth 1.0 signer', () => {
   test('signs the request of RFC 5849, section 1.2 as the example does, but for the version beside', () => {
     const { consumer, url, token, fixed } = rfc5849;
     const parameters = parametersOf(authorizationHeader(consumer, 'GET', url, token, fixed));
-    const signature = parameters.get('oauth_signature');
-    parameters.delete('oauth_signature');
-    const signed = (names: [string, string][]) =>
-      hmacSha1Signature(
-        signatureBaseString({ method: 'GET', url, parameters: names }),
-        consumer.consumer_secret,
-        token.secret,
-      );
-    expect(signature).toBe(signed([...parameters]));
+    const signed = () => oauth1Signature('GET', url, parameters, consumer.consumer_secret, token.secret);
+    expect(parameters.get('oauth_signature')).toBe(signed());
     parameters.delete('oauth_version');
     // The signature that the RFC shows.
-    expect(signed([...parameters])).toBe('MdpQcU8iPSUjWoN/UDMsK2sui9I=');
+    expect(signed()).toBe('MdpQcU8iPSUjWoN/UDMsK2sui9I=');
   });
 
   test('agrees with other code on any token, secret and query', () => {
@@ -91,17 +83,32 @@ describe('the OAuth 1.0 signer', () => {
           const url = `https://api.example/me${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`;
           const header = authorizationHeader({ consumer_key, consumer_secret }, 'GET', url, { key, secret });
           const parameters = parametersOf(header);
-          const signature = parameters.get('oauth_signature');
-          parameters.delete('oauth_signature');
           expect([parameters.get('oauth_token'), parameters.get('oauth_consumer_key')]).toEqual([
             key,
             consumer_key,
           ]);
-          const base = signatureBaseString({ method: 'GET', url, parameters: [...parameters] });
-          expect(signature).toBe(hmacSha1Signature(base, consumer_secret, secret));
+          const expected = oauth1Signature('GET', url, parameters, consumer_secret, secret);
+          expect(parameters.get('oauth_signature')).toBe(expected);
         },
       ),
       { numRuns: 300 },
+    );
+  });
+
+  test('and that other code signs the request of RFC 5849, section 3.4.1.1', () => {
+    const parameters = parametersOf(
+      'OAuth oauth_consumer_key="9djdj82h48djs9d2", oauth_token="kkk9d7dh3k39sjv7", oauth_nonce="7d8f3e4a", ' +
+        'oauth_signature_method="HMAC-SHA1", oauth_timestamp="137131201"',
+    );
+    const body = [
+      ['c2', ''],
+      ['a3', '2 q'],
+    ] as const;
+    const url = 'http://EXAMPLE.COM:80/request?b5=%3D%253D&a3=a&c%40=&a2=r%20b';
+    const all = new Map([...parameters, ...body]);
+    // The signature of erratum 2550, for the secrets of the example.
+    expect(oauth1Signature('POST', url, all, 'j49sk3j29djd', 'dh893hdasih9')).toBe(
+      'r6/TJjbCOr97/+UU0NsvSne7s5g=',
     );
   });
 

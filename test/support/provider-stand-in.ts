@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { afterAll } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { serve } from '../../infra/local/loopback-server.ts';
@@ -13,6 +13,8 @@ export interface Scene {
   url: string;
   /** What an endpoint does instead of its job. */
   misbehave: (endpoint: string, listener: RequestListener) => void;
+  /** The same, where all that is wrong is the answer. */
+  answer: (endpoint: string, answer: WrongAnswer) => void;
   /** Lets every endpoint do its job again. */
   behave: () => void;
   /** How often an address below the scene's own was called. */
@@ -21,6 +23,13 @@ export interface Scene {
   idToken: (claims?: JWTPayload) => Promise<string>;
   /** Signs with a new key from now on, and publishes that one alone. */
   rotateKey: () => void;
+}
+
+interface WrongAnswer {
+  status: number;
+  /** An object is sent as JSON. */
+  body?: unknown;
+  headers?: OutgoingHttpHeaders;
 }
 
 export interface ProviderStandIn {
@@ -73,9 +82,16 @@ export async function startProviderStandIn(): Promise<ProviderStandIn> {
     openScene: () => {
       const path = `/scene-${++scenes}`;
       const url = `${server.url}${path}`;
+      const misbehave: Scene['misbehave'] = (endpoint, listener) =>
+        void misbehaviour.set(`${path}/${endpoint}`, listener);
       return {
         url,
-        misbehave: (endpoint, listener) => void misbehaviour.set(`${path}/${endpoint}`, listener),
+        misbehave,
+        answer: (endpoint, { status, body = '', headers }) =>
+          misbehave(endpoint, (_request, response) => {
+            response.writeHead(status, { 'content-type': 'application/json', ...headers });
+            response.end(typeof body === 'string' ? body : JSON.stringify(body));
+          }),
         behave: () => {
           for (const address of misbehaviour.keys()) {
             if (address.startsWith(`${path}/`)) misbehaviour.delete(address);

@@ -3,6 +3,10 @@ import { ourApp, type Scene } from './provider-stand-in.ts';
 /** Where the endpoints of a provider are. */
 type Addresses = (endpoint: string) => string;
 
+interface LoginForm extends Record<string, string> {
+  grant_type: string;
+}
+
 /** One endpoint of one protocol family that a login calls. */
 export interface Target {
   name: string;
@@ -11,7 +15,7 @@ export interface Target {
   endpoint: string;
   settings: (address: Addresses) => object;
   /** What a login sends besides its client and provider. */
-  login: (scene: Scene) => Promise<Record<string, string>> | Record<string, string>;
+  login: (scene: Scene) => Promise<LoginForm> | LoginForm;
 }
 
 const client = { client_id: ourApp, client_secret: 'our secret' };

@@ -1,96 +1,125 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import Provider from 'oidc-provider';
-import type { RegisteredApp } from './apps.ts';
-import { identityServerConfiguration } from './identity-server-configuration.ts';
-import type { Records } from './memory-adapter.ts';
-import { generateSigningKey, type SigningKey } from './signing-key.ts';
-import type { Validity } from './validity.ts';
+import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
+import Provider, { type AccessToken } from 'oidc-provider';
+import { type App, epochSeconds } from './sandbox-provider.ts';
 
 interface IdentityServerOptions {
   /** The URL it is mounted at. */
   issuer: string;
-  apps: readonly RegisteredApp[];
+  apps: App[];
   /** Where authorization codes are sent; without one the apps can't use the code grant. */
-  redirectUri?: string;
+  redirectUri?: string | undefined;
+  /** The `id` of a subject that the user info has besides `sub`. */
+  idOf?: (subject: string) => string;
 }
 
-/** Who gets a token for which app, and until when. */
+/** Who gets a token for which app, and until when (epoch seconds). */
 interface Issue {
   subject: string;
-  app: RegisteredApp;
-  validity: Validity;
+  app: App;
+  iat: number;
+  exp: number;
 }
 
 const scope = 'openid';
+const alg = 'ES256';
 
-/** A certified OAuth 2.0 and OpenID Connect server, with a way to issue what a login in a browser would lead to. */
-export class IdentityServer {
-  readonly #options: IdentityServerOptions;
-  readonly #records: Records = new Map();
-  readonly #cookieKey = randomBytes(32).toString('base64url');
-  #key: SigningKey;
-  #provider: Provider;
-  #handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+/**
+ * A certified OAuth 2.0 and OpenID Connect server that also issues tokens without a login in a browser.
+ * @see https://github.com/panva/node-oidc-provider/blob/main/docs/README.md
+ */
+export async function createIdentityServer(options: IdentityServerOptions) {
+  const { privateKey } = await generateKeyPair(alg, { extractable: true });
+  const kid = randomUUID();
+  const jwk = { ...(await exportJWK(privateKey)), kid, alg, use: 'sig' };
+  const provider = new Provider(options.issuer, configurationOf(options, jwk));
+  // Callers under test hang up on purpose; Koa would print each time.
+  provider.silent = true;
+  const handle = provider.callback();
 
-  static async start(options: IdentityServerOptions): Promise<IdentityServer> {
-    return new IdentityServer(options, await generateSigningKey());
-  }
-
-  private constructor(options: IdentityServerOptions, key: SigningKey) {
-    this.#options = options;
-    this.#key = key;
-    this.#provider = this.#createProvider();
-    this.#handle = this.#provider.callback();
-  }
-
-  /** The key that signs now, and is the only one published. */
-  get signingKey(): SigningKey {
-    return this.#key;
-  }
-
-  /** Replaces the signing key. What was issued before stays valid, except for its signatures. */
-  async rotateKey(): Promise<string> {
-    this.#key = await generateSigningKey();
-    this.#provider = this.#createProvider();
-    this.#handle = this.#provider.callback();
-    return this.#key.kid;
-  }
-
-  async issueAccessToken(issue: Issue): Promise<string> {
-    return new this.#provider.AccessToken(await this.#grant(issue)).save();
-  }
-
-  /** A grant of its own: when a replayed code ends its grant, no other token ends with it. */
-  async issueAuthorizationCode(issue: Issue, redirectUri: string): Promise<string> {
-    return new this.#provider.AuthorizationCode({ ...(await this.#grant(issue)), redirectUri }).save();
-  }
-
-  /** Answers a request whose path, below the issuer's own, is `path`. */
-  answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Mounted as Express would do it, so that oidc-provider finds its own prefix for the URLs it publishes.
-    const belowIssuer = path + (request.url ?? '').replace(/^[^?]*/, '');
-    Object.assign(request, { originalUrl: request.url, url: belowIssuer });
-    return this.#handle(request, response);
-  }
-
-  async #grant({ subject, app, validity }: Issue) {
-    const properties = { accountId: subject, clientId: app.id, ...validity };
-    const grant = new this.#provider.Grant(properties);
+  /** Each token has a grant of its own: when a replayed code ends its grant, no other token ends with it. */
+  async function granted({ subject, app, iat, exp }: Issue) {
+    const properties = { accountId: subject, clientId: app.id, iat, exp };
+    const grant = new provider.Grant(properties);
     grant.addOIDCScope(scope);
     return { ...properties, scope, grantId: await grant.save() };
   }
 
-  #createProvider(): Provider {
-    const configuration = identityServerConfiguration({
-      ...this.#options,
-      records: this.#records,
-      jwk: this.#key.jwk,
-      cookieKey: this.#cookieKey,
-    });
-    const provider = new Provider(this.#options.issuer, configuration);
-    // Callers under test hang up on purpose; Koa would print each time.
-    provider.silent = true;
-    return provider;
-  }
+  return {
+    /** An id token with exactly these claims: none is added or checked. */
+    signIdToken: (claims: JWTPayload): Promise<string> =>
+      new SignJWT(claims).setProtectedHeader({ alg, kid }).sign(privateKey),
+    issueAccessToken: async (issue: Issue): Promise<string> =>
+      new provider.AccessToken(await granted(issue)).save(),
+    issueAuthorizationCode: async (issue: Issue, redirectUri: string): Promise<string> =>
+      new provider.AuthorizationCode({ ...(await granted(issue)), redirectUri }).save(),
+    /** An access token that has not expired. */
+    findAccessToken: (token: string): Promise<AccessToken | undefined> => provider.AccessToken.find(token),
+    /** Answers a request whose path, below the issuer's own, is `path`. */
+    answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+      // Mounted as Express would do it, so that oidc-provider finds its own prefix for the URLs it publishes.
+      const belowIssuer = path + (request.url ?? '').replace(/^[^?]*/, '');
+      Object.assign(request, { originalUrl: request.url, url: belowIssuer });
+      return handle(request, response);
+    },
+  };
 }
+
+/** Every default that oidc-provider would warn about in the terminal is set here. */
+function configurationOf(
+  { apps, redirectUri, idOf = (subject) => subject }: IdentityServerOptions,
+  jwk: JWK,
+) {
+  const hour = 3600;
+  return {
+    adapter: memoryAdapter(new Map()),
+    clients: apps.map(({ id, secret }) => ({
+      client_id: id,
+      client_secret: secret,
+      id_token_signed_response_alg: alg,
+      redirect_uris: redirectUri ? [redirectUri] : [],
+      grant_types: redirectUri ? ['authorization_code'] : [],
+      response_types: redirectUri ? ['code'] : [],
+    })),
+    jwks: { keys: [jwk] },
+    cookies: { keys: [randomBytes(32).toString('base64url')] },
+    claims: { [scope]: ['sub', 'id'] },
+    findAccount: (_context: unknown, accountId: string) => ({
+      accountId,
+      claims: () => ({ sub: accountId, id: idOf(accountId) }),
+    }),
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      resourceIndicators: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      // Any app may ask about any token, so that our service alone decides whose tokens count.
+      introspection: { enabled: true, allowedPolicy: () => true },
+    },
+    renderError: (context: { body: unknown }, error: object) => {
+      context.body = error;
+    },
+    // No slack, so that what has expired is rejected at once.
+    clockTolerance: 0,
+    ttl: { AccessToken: hour, AuthorizationCode: hour, Grant: hour, IdToken: hour },
+  };
+}
+
+interface StoredRecord {
+  grantId?: string;
+  consumed?: number;
+}
+
+/** Storage for oidc-provider's models. Its own one in memory warns at start and forgets beyond 1000 records. */
+const memoryAdapter = (records: Map<string, StoredRecord>) => (model: string) => ({
+  upsert: async (id: string, record: StoredRecord) => void records.set(`${model}:${id}`, record),
+  find: async (id: string) => records.get(`${model}:${id}`),
+  consume: async (id: string) =>
+    void Object.assign(records.get(`${model}:${id}`) ?? {}, { consumed: epochSeconds() }),
+  destroy: async (id: string) => void records.delete(`${model}:${id}`),
+  revokeByGrantId: async (grantId: string) => {
+    for (const [key, record] of records) if (record.grantId === grantId) records.delete(key);
+  },
+});

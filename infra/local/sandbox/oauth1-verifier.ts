@@ -1,90 +1,97 @@
-import { timingSafeEqual } from 'node:crypto';
-import type { RegisteredApp } from './apps.ts';
-import { parseOAuth1Header } from './oauth1-header.ts';
-import { hmacSha1Signature, signatureBaseString } from './oauth1-signature.ts';
-import { epochSeconds } from './validity.ts';
+import { createHmac } from 'node:crypto';
+import { type App, epochSeconds } from './sandbox-provider.ts';
 
 export interface OAuth1Token {
   secret: string;
   subject: string;
-  consumerKey: string;
+  app: App;
   /** Epoch seconds. */
   exp: number;
 }
 
 interface SignedRequest {
   method: string;
+  /** Absolute; its query takes part in the signature. */
   url: string;
   authorization: string | undefined;
 }
 
-const protocolParameters = new Set([
-  'oauth_consumer_key',
-  'oauth_token',
-  'oauth_nonce',
-  'oauth_timestamp',
-  'oauth_signature_method',
-  'oauth_signature',
-  'oauth_version',
-]);
-
 /** Seconds that a client's clock may differ from ours. */
 const timestampLeeway = 300;
 
-/** Says for whom a signed OAuth 1.0 request speaks. */
+/**
+ * Says for whom a request signed by HMAC-SHA1 speaks. It shares no code with the library by which the service signs,
+ * so that the two check each other.
+ * @see RFC 5849, section 3.2
+ */
 export class OAuth1Verifier {
-  readonly #consumers: readonly RegisteredApp[];
   readonly #tokens: ReadonlyMap<string, OAuth1Token>;
-  readonly #seenNonces = new Set<string>();
+  readonly #seen = new Set<string>();
 
-  constructor(consumers: readonly RegisteredApp[], tokens: ReadonlyMap<string, OAuth1Token>) {
-    this.#consumers = consumers;
+  constructor(tokens: ReadonlyMap<string, OAuth1Token>) {
     this.#tokens = tokens;
   }
 
-  /**
-   * Returns the token's subject, or undefined for a request that proves nothing.
-   *
-   * @see RFC 5849, section 3.2
-   */
-  verify({ method, url, authorization }: SignedRequest): string | undefined {
+  /** The token's subject; undefined for a request that proves nothing. */
+  subjectOf({ method, url, authorization }: SignedRequest): string | undefined {
     const parameters = parseOAuth1Header(authorization);
-    if (!parameters) return undefined;
-    const values = new Map(parameters);
-    if (values.size !== parameters.length) return undefined;
-    if (!parameters.every(([name]) => protocolParameters.has(name))) return undefined;
-
-    const value = (name: string) => values.get(name) ?? '';
-    if (value('oauth_signature_method') !== 'HMAC-SHA1' || value('oauth_version') !== '1.0') return undefined;
-    if (!isCurrent(value('oauth_timestamp')) || !value('oauth_nonce')) return undefined;
-
-    const consumer = this.#consumers.find(({ id }) => id === value('oauth_consumer_key'));
+    const value = (name: string): string => parameters.get(name) ?? '';
     const token = this.#tokens.get(value('oauth_token'));
-    if (!consumer || token?.consumerKey !== consumer.id || token.exp <= epochSeconds()) return undefined;
-
-    const signed = parameters.filter(([name]) => name !== 'oauth_signature');
-    const baseString = signatureBaseString({ method, url, parameters: signed });
-    const signature = hmacSha1Signature(baseString, consumer.secret, token.secret);
-    if (!isSame(signature, value('oauth_signature'))) return undefined;
-    if (!this.#isNewNonce(value('oauth_timestamp'), value('oauth_token'), value('oauth_nonce')))
+    if (!token || token.app.id !== value('oauth_consumer_key') || token.exp <= epochSeconds())
       return undefined;
+    if (!(Math.abs(epochSeconds() - Number(value('oauth_timestamp'))) <= timestampLeeway)) return undefined;
+    const expected = oauth1Signature(method, url, parameters, token.app.secret, token.secret);
+    if (value('oauth_signature') !== expected || value('oauth_signature_method') !== 'HMAC-SHA1')
+      return undefined;
+    const use = JSON.stringify([value('oauth_timestamp'), value('oauth_token'), value('oauth_nonce')]);
+    if (this.#seen.has(use)) return undefined;
+    this.#seen.add(use);
     return token.subject;
   }
+}
 
-  /** @see RFC 5849, section 3.3 */
-  #isNewNonce(...use: string[]): boolean {
-    const key = JSON.stringify(use);
-    if (this.#seenNonces.has(key)) return false;
-    this.#seenNonces.add(key);
-    return true;
+/** The decoded parameters of an `Authorization: OAuth …` header; none of a malformed one. @see RFC 5849, section 3.5.1 */
+export function parseOAuth1Header(header = ''): Map<string, string> {
+  const pairs = header
+    .replace(/^OAuth +/, '')
+    .split(/, */)
+    .map((pair) => /^(\w+)="([\w.~%-]*)"$/.exec(pair));
+  const parameters = new Map(pairs.map((pair) => [pair?.[1] ?? '', decode(pair?.[2])]));
+  return header.startsWith('OAuth ') && pairs.every(Boolean) && parameters.size === pairs.length
+    ? parameters
+    : new Map();
+}
+
+/** The signature of a request, whatever `oauth_signature` it has. @see RFC 5849, section 3.4 */
+export function oauth1Signature(
+  method: string,
+  url: string,
+  parameters: ReadonlyMap<string, string>,
+  consumerSecret: string,
+  tokenSecret: string,
+): string {
+  const { origin, pathname, searchParams } = new URL(url);
+  const signed = [...searchParams, ...parameters].filter(([name]) => name !== 'oauth_signature');
+  // All is ASCII once it is encoded, so code units are bytes; no byte of a name or value is less than the 1 between them.
+  const sorted = signed.map((pair) => pair.map(encode).join('\x01')).sort();
+  const normalized = sorted.map((pair) => pair.replace('\x01', '=')).join('&');
+  const base = [method, `${origin}${pathname}`, normalized].map(encode).join('&');
+  return createHmac('sha1', `${encode(consumerSecret)}&${encode(tokenSecret)}`)
+    .update(base)
+    .digest('base64');
+}
+
+/** @see RFC 5849, section 3.6 */
+const encode = (text: string): string =>
+  encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+
+function decode(text = ''): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
   }
-}
-
-function isCurrent(timestamp: string): boolean {
-  return /^[1-9]\d*$/.test(timestamp) && Math.abs(epochSeconds() - Number(timestamp)) <= timestampLeeway;
-}
-
-function isSame(expected: string, given: string): boolean {
-  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -2,15 +2,7 @@
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http';
 
-  interface Model {
-    save(): Promise<string>;
-  }
-
-  interface GrantModel extends Model {
-    addOIDCScope(scope: string): void;
-  }
-
-  interface GrantProperties {
+  interface Grant {
     accountId: string;
     clientId: string;
     /** Epoch seconds. */
@@ -19,27 +11,22 @@ declare module 'oidc-provider' {
     exp: number;
   }
 
-  interface TokenProperties extends GrantProperties {
+  export interface AccessToken extends Grant {
     grantId: string;
     scope: string;
   }
 
-  interface CodeProperties extends TokenProperties {
-    redirectUri: string;
+  interface Model<Properties> {
+    new (properties: Properties): { save(): Promise<string>; addOIDCScope(scope: string): void };
+    find(id: string): Promise<Properties | undefined>;
   }
 
   export default class Provider {
     constructor(issuer: string, configuration: object);
     silent: boolean;
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-    readonly Grant: new (
-      properties: GrantProperties,
-    ) => GrantModel;
-    readonly AccessToken: new (
-      properties: TokenProperties,
-    ) => Model;
-    readonly AuthorizationCode: new (
-      properties: CodeProperties,
-    ) => Model;
+    readonly Grant: Model<Grant>;
+    readonly AccessToken: Model<AccessToken>;
+    readonly AuthorizationCode: Model<AccessToken & { redirectUri: string }>;
   }
 }
