@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { type FieldError, Refusal } from './refusal.ts';
 
-/** Turns what is wrong with an input into the error that is documented for it. */
-export type Refuse = (errors: FieldError[]) => Refusal;
+/** Turns what is wrong with an input into the error that is documented for it. The input is undefined when it was not parsed. */
+export type Refuse = (errors: FieldError[], input?: unknown) => Refusal;
 
 /** `invalid_request`, naming the first parameter that is wrong. */
 export const refuseAsInvalidRequest: Refuse = ([first]) =>
@@ -44,5 +44,6 @@ export function validated<Schema extends v.GenericSchema>(
 ): v.InferOutput<Schema> {
   const result = v.safeParse(schema, input, { abortPipeEarly: true });
   if (result.success) return result.output;
-  throw refuse(result.issues.map((issue) => ({ field: v.getDotPath(issue) ?? '', message: issue.message })));
+  const errors = result.issues.map((issue) => ({ field: v.getDotPath(issue) ?? '', message: issue.message }));
+  throw refuse(errors, input);
 }

@@ -18,27 +18,26 @@ import type { TokenResponse } from './token-response.ts';
 const unsupportedGrantType = `The grant_type must be one of ${grantTypes.join(', ')}.`;
 
 /** A token request: a form whose other parameters depend on `grant_type`, and for provider credentials on `provider`. */
-export const tokenRequest = v.pipe(
-  v.looseObject({}),
-  v.transform(noted),
-  v.variant(
-    'grant_type',
-    [providerCredentials, providerAuthorizationCode, refreshToken, clientCredentials],
-    discriminatorProblem,
-  ),
+export const tokenRequest = v.variant(
+  'grant_type',
+  [providerCredentials, providerAuthorizationCode, refreshToken, clientCredentials],
+  discriminatorProblem,
 );
 
-/** `unsupported_grant_type`, or `invalid_request` that names the first parameter that is wrong. */
-export const refuseTokenRequest: Refuse = (errors) =>
-  errors[0]?.message === unsupportedGrantType
+/** `unsupported_grant_type`, or `invalid_request` that names the first parameter that is wrong. Notes the request for the log. */
+export const refuseTokenRequest: Refuse = (errors, form) => {
+  noteRequest(v.is(v.looseObject({}), form) ? form : {});
+  return errors[0]?.message === unsupportedGrantType
     ? new Refusal('unsupported_grant_type', unsupportedGrantType)
     : refuseAsInvalidRequest(errors);
+};
 
 /** Issues a token by the grant that the request names. @throws Refusal, ProviderFailure */
 export async function issueToken(
   client: AuthenticatedClient,
   request: v.InferOutput<typeof tokenRequest>,
 ): Promise<TokenResponse> {
+  noteRequest(request);
   const response = await issue(client, request);
   logEvent('token_issued', {});
   return response;
@@ -60,13 +59,12 @@ function issue(
   }
 }
 
-/** Notes the grant and the provider for the log, also of a form that is rejected then; nothing that a caller made up. */
-function noted<Form extends { grant_type?: unknown; provider?: unknown }>(form: Form): Form {
+/** Notes the grant and the provider for the log, but nothing that a caller made up. */
+function noteRequest(form: { grant_type?: unknown; provider?: unknown }): void {
   const grant_type = grantTypes.find((type) => type === form.grant_type);
-  const provider = providerIds.find((id) => id === form.provider);
   if (grant_type) note({ grant_type });
-  if (provider && grant_type?.startsWith('provider_')) note({ provider });
-  return form;
+  const provider = grant_type?.startsWith('provider_') && providerIds.find((id) => id === form.provider);
+  if (provider) note({ provider });
 }
 
 /** What is wrong with the `grant_type` or the `provider` of a form that fits no grant. */
