@@ -7,6 +7,7 @@ import { metrics } from '../../lib/metrics.ts';
 import { readFunctions, routeKeyOf } from '../endpoints.ts';
 import { logicalIdOf } from '../stack/service-function.ts';
 import { eventOf } from './event-file.ts';
+import { providerTables } from './provider-tables.ts';
 
 const callers: Record<SchemeName, string> = {
   login_app_client: 'Login App Client (Basic)',
@@ -57,6 +58,9 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
         Object.entries(logReasons).map(([reason, meaning]) => [`\`${reason}\``, meaning]),
       ),
     },
+    'docs/providers.md': Object.fromEntries(
+      Object.entries(providerTables()).map(([name, [head, rows]]) => [name, table(head, rows)]),
+    ),
     'docs/watching.md': {
       metrics: table(
         ['Metric', 'Line', 'By'],

@@ -9,10 +9,14 @@ export const providerUrl = v.pipe(
   v.check(isCallable, 'must be an https address, without user, password or fragment'),
 );
 
-/** Our app ids at the provider. A credential counts only if it was issued to one of them. */
-export const audiences = v.pipe(
-  v.array(text, 'must be a list of app ids'),
-  v.minLength(1, 'must name at least one app id'),
+/** A setting with the text that the docs have about it. */
+export const described = <const Schema extends v.GenericSchema>(schema: Schema, means: string) =>
+  v.pipe(schema, v.description(means));
+
+/** A credential counts only if it was issued to one of these apps. */
+export const audiences = described(
+  v.pipe(v.array(text, 'must be a list of app ids'), v.minLength(1, 'must name at least one app id')),
+  'a list of your app ids there, for instance those of your iOS, Android and web apps',
 );
 
 /** A field of a JSON answer; dots lead into objects: `data.app_id`. */

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { providerIds } from '../../lib/providers/identifiers.ts';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { prepareLogin } from '../support/provider-login.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
@@ -7,8 +8,6 @@ import { type Target, targets } from '../support/provider-targets.ts';
 import { type Answer, basic, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
-
-const providers = ['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'];
 
 const { running, service, proxy } = await startServiceWithStore({
   POWERTOOLS_LOG_LEVEL: 'DEBUG',
@@ -43,7 +42,7 @@ async function providerCredentials(provider: string, query: Record<string, strin
 }
 
 async function logInEverywhere(client: LoginApp) {
-  for (const provider of providers) {
+  for (const provider of providerIds) {
     const queries = [{}, { expired: 'true' }, { audience: 'another-app' }, { with_access_token: 'true' }];
     for (const query of queries) {
       const { authorization_code, ...fields } = await providerCredentials(provider, query);
@@ -91,7 +90,7 @@ async function sendNonsense(client: LoginApp) {
   await keep(service.token({ grant_type: 'client_credentials' }, wrong));
   await keep(service.token({ grant_type: newSecret() }, client));
   await keep(service.token({ grant_type: 'provider_credentials', provider: newSecret() }, client));
-  for (const provider of providers) {
+  for (const provider of providerIds) {
     const fields = { access_token: newSecret(), access_secret: newSecret(), id_token: newSecret() };
     await keep(service.token({ grant_type: 'provider_credentials', provider, ...fields }, client));
     for (const [name, value] of Object.entries(fields)) {

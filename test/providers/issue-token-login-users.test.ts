@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose';
 import * as oauth from 'oauth4webapi';
+import { providerIds } from '../../lib/providers/identifiers.ts';
 import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
 import { createClient } from '../support/login-app.ts';
 import { type Answer, basic, sharedService, unique } from '../support/service.ts';
@@ -11,7 +12,7 @@ const { credentials, demo, logIn, operate, token } = service;
 const claimsOf = ({ body }: Answer): JWTPayload => decodeJwt(body.access_token);
 
 describe('the Login User of a token', () => {
-  test.each(['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'])(
+  test.each(providerIds)(
     '%s: the same subject is always the same Login User, in a session of its own',
     async (provider) => {
       const subject = unique('alice');

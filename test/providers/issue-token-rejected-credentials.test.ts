@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { parametersOf } from '../../infra/generate/provider-tables.ts';
+import { providerIds } from '../../lib/providers/identifiers.ts';
 import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
 import { sharedService, unique } from '../support/service.ts';
 
@@ -8,8 +10,6 @@ const invalidGrant = {
   error: 'invalid_grant',
   naming: 'The provider does not accept this credential for this Login App.',
 };
-
-const providers = ['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'];
 
 /** The request for a credential of a provider: all that it gives, or its authorization code alone. */
 async function formOf(provider: string, grant: string, query: Record<string, string> = {}) {
@@ -22,7 +22,7 @@ async function formOf(provider: string, grant: string, query: Record<string, str
 }
 
 const grants = [
-  ...providers.map((provider): [string, string] => [provider, 'provider_credentials']),
+  ...providerIds.map((provider): [string, string] => [provider, 'provider_credentials']),
   ['provider_b', 'provider_authorization_code'] satisfies [string, string],
 ];
 
@@ -49,16 +49,14 @@ describe.each(grants)('%s, grant_type %s', (provider, grant) => {
 });
 
 const credentialFields: [string, string, string, Record<string, string>][] = [
-  ...['provider_a', 'provider_b', 'provider_d', 'provider_e', 'provider_c'].map(
-    (provider): [string, string, string, Record<string, string>] => [
+  ...providerIds.flatMap((provider) =>
+    parametersOf(provider).required.map((name): [string, string, string, Record<string, string>] => [
       provider,
-      'access_token',
+      name,
       'provider_credentials',
       {},
-    ],
+    ]),
   ),
-  ['provider_c', 'access_secret', 'provider_credentials', {}],
-  ['provider_f', 'id_token', 'provider_credentials', {}],
   // An id token with at_hash: one without it says nothing of the access token.
   ['provider_f', 'access_token', 'provider_credentials', { with_access_token: 'true' }],
   ['provider_b', 'authorization_code', 'provider_authorization_code', {}],

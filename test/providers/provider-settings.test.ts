@@ -43,8 +43,8 @@ const oauth1 = {
 };
 const oidc = { issuer: 'https://accounts.example', audiences: ['us', 'our-other-app'] };
 
-const noAppCheck =
-  'audience_validation: must say by which method (introspection or token_info) a token of another app is told from ours';
+const noMethod =
+  'audience_validation: must say by which method (introspection or token_info) the audience of a token is validated';
 const https = 'must be an https address, without user, password or fragment';
 const noSetting = 'is not a setting of this provider';
 
@@ -52,8 +52,8 @@ describe('provider settings that are refused, with the exact reason', () => {
   test.each<[string, string, unknown, string]>([
     ['nothing', 'provider_a', {}, 'user_info: is missing; audience_validation: is missing'],
     ['no audience validation', 'provider_a', { user_info }, 'audience_validation: is missing'],
-    ['audience validation that is null', 'provider_d', { user_info, audience_validation: null }, noAppCheck],
-    ['audience validation that is true', 'provider_d', { user_info, audience_validation: true }, noAppCheck],
+    ['audience validation that is null', 'provider_d', { user_info, audience_validation: null }, noMethod],
+    ['audience validation that is true', 'provider_d', { user_info, audience_validation: true }, noMethod],
     [
       'audience validation without a method',
       'provider_e',
@@ -64,7 +64,7 @@ describe('provider settings that are refused, with the exact reason', () => {
       'an unknown method',
       'provider_a',
       { user_info, audience_validation: { ...introspection, method: 'trust' } },
-      noAppCheck.replace('audience_validation', 'audience_validation.method'),
+      noMethod.replace('audience_validation', 'audience_validation.method'),
     ],
     [
       'audiences as text',

@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import OAuth from 'oauth-1.0a';
 import * as v from 'valibot';
+import { parametersOf } from '../../infra/generate/provider-tables.ts';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { type ProviderId, providerIds } from '../../lib/providers/identifiers.ts';
-import { providers } from '../../lib/providers/providers.ts';
 
 const sandbox = await startSandbox();
 afterAll(() => sandbox.close());
@@ -18,10 +18,7 @@ describe('the credentials of the sandbox', () => {
   const alsoIssued: Partial<Record<ProviderId, string[]>> = { provider_b: ['authorization_code'] };
 
   test.each(providerIds)('%s: are the required parameters of a token request', async (provider) => {
-    const required = Object.entries<v.GenericSchema>(providers[provider].parameters)
-      .filter(([, { type }]) => type !== 'optional')
-      .map(([name]) => name);
-    const names = [...required, ...(alsoIssued[provider] ?? [])].sort();
+    const names = [...parametersOf(provider).required, ...(alsoIssued[provider] ?? [])].sort();
     const issued = await Promise.all([
       credentials(provider, { subject: 'alice' }),
       credentials(provider, { subject: 'alice', expired: 'true', audience: 'another-app' }),

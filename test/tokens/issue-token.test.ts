@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { parametersOf } from '../../infra/generate/provider-tables.ts';
+import { providerIds } from '../../lib/providers/identifiers.ts';
 import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
 import { basic, sharedService, unique } from '../support/service.ts';
@@ -6,9 +8,6 @@ import { basic, sharedService, unique } from '../support/service.ts';
 const service = sharedService();
 const { call, credentials, demo, token } = service;
 const path = '/v2/marketing/oauth/token';
-
-const providers = ['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'];
-const oauth2Providers = ['provider_a', 'provider_b', 'provider_d', 'provider_e'];
 
 /** A request that works, as its form fields. */
 async function workingForm(provider: string): Promise<Record<string, string>> {
@@ -22,7 +21,7 @@ const without = (form: Record<string, string>, name: string) =>
 const invalidRequest = (naming: RegExp | string) => ({ status: 400, error: 'invalid_request', naming });
 
 describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () => {
-  test.each(providers)('%s: 200 with the token response', async (provider) => {
+  test.each(providerIds)('%s: 200 with the token response', async (provider) => {
     expectAnswer(await token(await workingForm(provider)), 200, tokenResponse);
   });
 
@@ -38,13 +37,9 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
     expectAnswer(await token(form), 200, tokenResponse);
   });
 
-  describe.each([
-    ...oauth2Providers.flatMap((provider) => [
-      { provider, required: ['access_token'], forbidden: ['access_secret', 'id_token'] },
-    ]),
-    { provider: 'provider_c', required: ['access_token', 'access_secret'], forbidden: ['id_token'] },
-    { provider: 'provider_f', required: ['id_token'], forbidden: ['access_secret'] },
-  ])('$provider', ({ provider, required, forbidden }) => {
+  describe.each(providerIds)('%s', (provider) => {
+    const { required, forbidden } = parametersOf(provider);
+
     test.each(['grant_type', 'provider', ...required])('%s is required: 400', async (name) => {
       const answer = await token(without(await workingForm(provider), name));
       expectRefusal(answer, invalidRequest(`The parameter ${name} is required.`));
@@ -92,10 +87,10 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
 
   test('an invalid provider is told which ones are allowed', async () => {
     const answer = await token({ ...(await workingForm('provider_a')), provider: 'provider_x' });
-    expectRefusal(answer, invalidRequest(`The provider must be one of ${providers.join(', ')}.`));
+    expectRefusal(answer, invalidRequest(`The provider must be one of ${providerIds.join(', ')}.`));
   });
 
-  test.each(providers)('%s, valid but not set up for this Login App: 400', async (provider) => {
+  test.each(providerIds)('%s, valid but not set up for this Login App: 400', async (provider) => {
     const app = await createLoginApp(service, unique('bare'));
     expectRefusal(await token(await workingForm(provider), app), invalidRequest(new RegExp(provider)));
   });
@@ -119,7 +114,7 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_authorization_code
     expectRefusal(repeated, invalidRequest(`The parameter ${name} is repeated.`));
   });
 
-  test.each([...providers.filter((provider) => provider !== 'provider_b'), 'x', '__proto__'])(
+  test.each([...providerIds.filter((provider) => provider !== 'provider_b'), 'x', '__proto__'])(
     'only provider_b is supported, not %s: 400',
     async (provider) => {
       const answer = await token({ ...(await codeForm()), provider });

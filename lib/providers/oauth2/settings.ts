@@ -1,72 +1,81 @@
 import * as v from 'valibot';
-import { audiences, fieldPath, providerUrl, text } from '../settings-fields.ts';
+import { audiences, described, fieldPath, providerUrl, text } from '../settings-fields.ts';
 
 const errorCodes = v.array(text, 'must be a list of error codes');
 const statuses = v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses');
 
 const userInfo = v.strictObject({
-  url: providerUrl,
-  /** Where the answer has the person's id. */
-  subject_field: v.optional(fieldPath, 'sub'),
-  /** The JSON type of that id; the other one is refused, so that 7 and "7" are never one person. */
-  subject_type: v.optional(v.picklist(['string', 'integer'], 'must be string or integer'), 'string'),
+  url: described(providerUrl, 'is called with the access token as bearer token'),
+  subject_field: described(v.optional(fieldPath, 'sub'), "where the answer has the person's id"),
+  // The other type is rejected, so that 7 and "7" are never one person.
+  subject_type: described(
+    v.optional(v.picklist(['string', 'integer'], 'must be string or integer'), 'string'),
+    '`string`, or `integer` for providers that number people',
+  ),
 });
 
-/** Token introspection. @see RFC 7662 */
+/** @see RFC 7662 */
 const introspection = v.strictObject({
-  method: v.literal('introspection'),
-  url: providerUrl,
-  client_id: text,
-  client_secret: text,
+  method: described(v.literal('introspection'), '`introspection`: token introspection by RFC 7662'),
+  url: described(providerUrl, 'the introspection endpoint'),
+  client_id: described(text, 'your credentials for HTTP Basic'),
+  client_secret: described(text, 'its secret'),
   audiences,
 });
 
-/** The provider's own token-info endpoint. */
 const tokenInfo = v.strictObject({
-  method: v.literal('token_info'),
-  url: providerUrl,
-  /** The query parameter that carries the token. */
-  token_parameter: v.optional(text, 'access_token'),
-  /** The query parameter that carries our app's own credential, where the provider wants one. */
-  app_token_parameter: v.optional(text),
-  app_token_secret: v.optional(text),
-  /** How the token is sent: in the query of a GET, or in the JSON body of a POST. */
-  send_token_as: v.optional(v.picklist(['query', 'json'], 'must be query or json'), 'query'),
-  /** Our app's credentials for HTTP Basic, where the provider wants them. */
-  client_id: v.optional(text),
-  client_secret: v.optional(text),
-  /** The statuses that say no to the token; all others but 200 say nothing about it. @default 400 and 401, without an app credential */
-  refused_statuses: v.optional(statuses),
-  /** Where an error answer has its code, and the codes that say no to the token. */
-  error_field: v.optional(fieldPath, 'error'),
-  refused_errors: v.optional(errorCodes, []),
-  /** Where the answer has the app id that the token was issued to. */
-  audience_field: fieldPath,
-  /** Where the answer says true for a valid token, where it does. */
-  valid_field: v.optional(fieldPath),
-  /** Where the answer has the person's id, where it does; it must be the user info's. */
-  subject_field: v.optional(fieldPath),
+  method: described(v.literal('token_info'), "`token_info`: an endpoint of the provider's own"),
+  url: described(providerUrl, 'the token-info endpoint'),
+  token_parameter: described(v.optional(text, 'access_token'), 'the parameter that carries the token'),
+  send_token_as: described(
+    v.optional(v.picklist(['query', 'json'], 'must be query or json'), 'query'),
+    '`query` of a GET, or `json` body of a POST',
+  ),
+  app_token_parameter: described(v.optional(text), 'a query parameter that carries a token of your app'),
+  app_token_secret: described(v.optional(text), 'that token'),
+  client_id: described(v.optional(text), 'your credentials for HTTP Basic, where the provider wants them'),
+  client_secret: described(v.optional(text), 'its secret'),
+  audience_field: described(
+    fieldPath,
+    'where the answer has the app id that the token was issued to (text, or a list)',
+  ),
+  valid_field: described(v.optional(fieldPath), 'where it says `true` for a valid token'),
+  subject_field: described(
+    v.optional(fieldPath),
+    "where it has the person's id, which must be the user info's",
+  ),
+  refused_statuses: described(
+    v.optional(statuses),
+    'the statuses that reject the token; when left out 400 and 401, or none if credentials of your app are sent',
+  ),
+  error_field: described(v.optional(fieldPath, 'error'), 'where an error answer has its code'),
+  refused_errors: described(v.optional(errorCodes, []), 'a list of the codes that reject the token'),
   audiences,
 });
 
 const authorizationCode = v.strictObject({
-  token_url: providerUrl,
-  client_id: text,
-  client_secret: text,
-  redirect_uri: text,
-  /** Where our credentials go (RFC 6749 section 2.3.1). */
-  client_authentication: v.optional(v.picklist(['basic', 'form'], 'must be basic or form'), 'basic'),
-  /** Where an error answer has its code, and the codes that say no to the code that was sent. */
-  error_field: v.optional(fieldPath, 'error'),
-  refused_errors: v.optional(errorCodes, ['invalid_grant']),
+  token_url: described(providerUrl, 'the token endpoint'),
+  client_id: described(text, 'your client id there'),
+  client_secret: described(text, 'its secret'),
+  redirect_uri: described(text, 'as registered at the provider'),
+  client_authentication: described(
+    v.optional(v.picklist(['basic', 'form'], 'must be basic or form'), 'basic'),
+    '`basic` or `form` (RFC 6749, section 2.3.1)',
+  ),
+  error_field: described(v.optional(fieldPath, 'error'), 'where an error answer has its code'),
+  refused_errors: described(
+    v.optional(errorCodes, ['invalid_grant']),
+    'a list of the codes that reject the authorization code',
+  ),
 });
 
+/** What an operator sets for an OAuth 2.0 provider. Audience validation is mandatory. */
 export const oauth2Settings = v.strictObject({
   user_info: userInfo,
   audience_validation: v.variant(
     'method',
     [introspection, tokenInfo],
-    'must say by which method (introspection or token_info) a token of another app is told from ours',
+    'must say by which method (introspection or token_info) the audience of a token is validated',
   ),
   authorization_code: v.optional(authorizationCode),
 });
