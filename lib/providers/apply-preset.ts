@@ -2,7 +2,7 @@ import type { ProviderId } from './identifiers.ts';
 import { type Preset, type PresetName, type PresetOptions, presets } from './presets.ts';
 import { providers } from './providers.ts';
 
-/** The settings of a preset for a provider, or each reason why there are none. */
+/** The settings of a preset for a provider, or every problem with the options. */
 export function applyPreset(
   name: PresetName,
   provider: ProviderId,

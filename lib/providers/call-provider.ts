@@ -4,7 +4,7 @@ import { rejected } from './rejected.ts';
 
 /** Milliseconds for all calls of one verification together. */
 const verificationTimeout = 3_000;
-/** What servers answer when a credential makes the request too long for them. @see RFC 9110 section 15.5, RFC 6585 section 5 */
+/** The statuses for a request that its credential makes too long. @see RFC 9110 section 15.5, RFC 6585 section 5 */
 const tooLongStatuses = [413, 414, 431];
 /** The most bytes of an answer that are read, after decompression. */
 const mostBytes = 64 * 1024;
@@ -12,7 +12,7 @@ const mostBytes = 64 * 1024;
 /** A provider's answer. */
 interface ProviderAnswer {
   status: number;
-  /** The JSON body; undefined when an answer that is no success has none. */
+  /** The JSON body; undefined for an error answer that has none. */
   body: unknown;
 }
 
@@ -103,7 +103,7 @@ function parsed({ status, headers }: Response, text: string, url: string): unkno
   try {
     if (isJson(headers.get('content-type') ?? '')) return JSON.parse(text);
   } catch {
-    // What says that it is JSON, and is not, is like what does not say so.
+    // Malformed JSON is treated like another content type.
   }
   if (status >= 400) return undefined;
   throw new ProviderFailure('answer_not_json', url);

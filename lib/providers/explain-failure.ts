@@ -1,6 +1,6 @@
 import type { ProviderFailure, ProviderFault } from './provider-failure.ts';
 
-/** What an operator should look at, for each of a provider's faults. */
+/** What an operator should look at, by the provider's fault. */
 const explanations: Record<ProviderFault, (address: string, detail: string) => string> = {
   unreachable: (address, detail) =>
     `There is no connection to ${address}${inBrackets(detail)}. Is the address right, and the provider up?`,
@@ -11,10 +11,9 @@ const explanations: Record<ProviderFault, (address: string, detail: string) => s
     `${address} answers with more than 64 KiB: that is not what should be there. Is the address right?`,
   answer_not_json: (address) => `${address} does not answer in JSON. Is the address right?`,
   unexpected_status: (address, detail) => `${address} answers with status ${detail}. Is the address right?`,
-  unexpected_answer: (address, detail) =>
-    `${address} answers something else than it should${inBrackets(detail)}.`,
+  unexpected_answer: (address, detail) => `${address} does not answer as it should${inBrackets(detail)}.`,
   refused_our_credentials: (address, detail) =>
-    `The provider refuses our own credentials at ${address}${inBrackets(detail)}. Are the app's id and secret right?`,
+    `The provider rejects our own credentials at ${address}${inBrackets(detail)}. Are the app's id and secret right?`,
 };
 
 const inBrackets = (detail: string): string => (detail === '' ? '' : ` (${detail})`);

@@ -11,7 +11,7 @@ export interface PresetOptions {
   tenant?: string | undefined;
 }
 
-/** A well-known provider: its addresses, and how a token of another app is told from ours. */
+/** A well-known provider: its addresses and its audience validation. */
 export interface Preset {
   /** The provider's own pages that the settings follow. */
   documentation: string[];
@@ -36,7 +36,7 @@ const codeExchange = (options: PresetOptions, tokenUrl: string, special: object 
         },
       };
 
-/** Only providers that can tell for which app a token was issued are here. */
+/** Only providers that say which app a token was issued to are here. */
 export const presets = {
   facebook: {
     documentation: [
@@ -55,7 +55,7 @@ export const presets = {
           app_token_secret: `${firstOf(options)}|${options.appSecret}`,
           audience_field: 'data.app_id',
           valid_field: 'data.is_valid',
-          // A token of another app, which it will not tell of.
+          // The error for a token of another app.
           error_field: 'error.code',
           refused_errors: ['100'],
           subject_field: 'data.user_id',

@@ -10,7 +10,7 @@ export type ProviderFault =
   | 'refused_our_credentials';
 
 /**
- * The provider is down, slow or talks nonsense: no verdict on the credential, so nobody is let in and the
+ * The provider is down or slow, or its answer is unusable. The credential is neither accepted nor rejected, so the
  * request ends as an unknown error. The message holds the address without its query, never a credential.
  */
 export class ProviderFailure extends Error {
@@ -18,7 +18,7 @@ export class ProviderFailure extends Error {
   readonly code: ProviderFault;
   /** Where it happened, without the query, which can hold a credential. */
   readonly address: string;
-  /** What more there is to say; may be empty. */
+  /** Further detail; may be empty. */
   readonly detail: string;
 
   constructor(fault: ProviderFault, url: string, detail = '') {

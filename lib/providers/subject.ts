@@ -15,8 +15,8 @@ export function fieldAt(answer: unknown, path: string): unknown {
 }
 
 /**
- * The person's id in an answer, as text; undefined when it is missing, of the other type or of no usable
- * size, or no text (half of a surrogate pair), which no store keeps. An integer that JSON readers round is no id: two people could share it.
+ * The person's id in an answer, as text. Undefined when it is missing, of the other type, empty, too long, or not
+ * well-formed Unicode, which no store keeps. Nor is an integer beyond 2^53 an id: JSON readers round it, so two people could share it.
  */
 export function subjectAt(
   answer: unknown,
@@ -29,7 +29,7 @@ export function subjectAt(
   return value.length > 0 && value.length <= longestSubject ? value : undefined;
 }
 
-/** The same, where an answer without one is none. @throws ProviderFailure */
+/** The same; an answer without one is an error. @throws ProviderFailure */
 export function requiredSubject(
   answer: unknown,
   url: string,

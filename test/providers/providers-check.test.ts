@@ -83,25 +83,25 @@ describe('providers check says what is wrong', () => {
       'a wrong client secret at the introspection',
       introspection,
       answering('introspection', 401, { error: 'invalid_client' }),
-      "The provider refuses our own credentials at SCENE/introspection (401). Are the app's id and secret right?",
+      "The provider rejects our own credentials at SCENE/introspection (401). Are the app's id and secret right?",
     ],
     [
       'a wrong app secret at the token info',
       debugToken,
       answering('debug_token', 400, { error: { code: 190 } }),
-      "The provider refuses our own credentials at SCENE/debug_token (400). Are the app's id and secret right?",
+      "The provider rejects our own credentials at SCENE/debug_token (400). Are the app's id and secret right?",
     ],
     [
       'a wrong client secret at the code exchange',
       codeExchange,
       answering('token', 401, { error: 'invalid_client' }),
-      "The provider refuses our own credentials at SCENE/token (401, invalid_client). Are the app's id and secret right?",
+      "The provider rejects our own credentials at SCENE/token (401, invalid_client). Are the app's id and secret right?",
     ],
     [
       'a code exchange that says no in its own words',
       codeExchange,
       answering('token', 200, { error: 'incorrect_client_credentials' }),
-      'SCENE/token answers something else than it should (200, incorrect_client_credentials, no access token).',
+      'SCENE/token does not answer as it should (200, incorrect_client_credentials, no access token).',
     ],
     [
       'an address where nothing is',
@@ -151,7 +151,7 @@ describe('providers check says what is wrong', () => {
         issuer: 'https://example.com',
         jwks_uri: 'https://example.com',
       }),
-      'SCENE/.well-known/openid-configuration answers something else than it should (it names another issuer).',
+      'SCENE/.well-known/openid-configuration does not answer as it should (it names another issuer).',
     ],
     [
       'keys at an address that may not be called',
@@ -161,13 +161,13 @@ describe('providers check says what is wrong', () => {
           issuer: scene.url,
           jwks_uri: 'http://example.com',
         })(scene),
-      'SCENE/.well-known/openid-configuration answers something else than it should (it names no address of keys that may be called).',
+      'SCENE/.well-known/openid-configuration does not answer as it should (it names no address of keys that may be called).',
     ],
     [
       'no keys',
       keys,
       answering('jwks', 200, { keys: [] }),
-      'SCENE/jwks answers something else than it should (it has no keys).',
+      'SCENE/jwks does not answer as it should (it has no keys).',
     ],
   ])('%s', async (_, target, spoil, detail) => {
     expect(await detailsWhen(target, spoil)).toEqual({ ok: false, details: [detail] });

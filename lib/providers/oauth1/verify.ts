@@ -15,8 +15,8 @@ export interface OAuth1Token {
 }
 
 /**
- * Who holds an OAuth 1.0 token. The call is signed with our consumer key and secret, so a token that was
- * issued to another app fails at the provider by itself.
+ * The subject of an OAuth 1.0 token. The call is signed with our consumer key and secret, so the provider itself
+ * rejects a token that was issued to another app.
  * @throws Refusal, ProviderFailure
  * @see RFC 5849 section 3
  */

@@ -9,7 +9,7 @@ import { userInfo, verifyAccessToken } from './verify.ts';
 
 const forProvider = 'for an OAuth 2.0 provider';
 
-/** An access token, verified by audience validation and user info. @see RFC 6749, RFC 9700 section 4.10 */
+/** An access token, verified by audience validation and user info. @see RFC 6749 */
 export const oauth2 = family({
   name: 'oauth2',
   title: 'OAuth 2.0',

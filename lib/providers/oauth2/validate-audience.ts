@@ -9,7 +9,7 @@ import type { Introspection, OAuth2Settings, TokenInfo } from './settings.ts';
  * Makes sure that an access token was issued to one of our apps.
  * @returns the token's subject, where the answer has one that is comparable with the user info's
  * @throws Refusal, ProviderFailure
- * @see RFC 9700 section 4.10
+ * @see RFC 6749 section 10.16
  */
 export function validateAudience(
   { audience_validation, user_info }: OAuth2Settings,

@@ -10,7 +10,7 @@ import { fetchIssuerKeys, issuerKeySet } from './fetch-issuer-keys.ts';
 
 /** Milliseconds for which keys are used without asking the issuer again. */
 const freshFor = 60 * 60_000;
-/** Milliseconds for which the last keys serve on while the issuer gives none. */
+/** Milliseconds for which the last keys stay in use while the issuer gives none. */
 const usableFor = 24 * 60 * 60_000;
 /** Milliseconds between two times that an issuer is asked. */
 const coolDown = 60_000;
@@ -40,7 +40,7 @@ const renewals = new Map<string, Promise<Knowledge>>();
 /**
  * The issuer's key that a token names. The issuer is asked for an unknown key at most once a minute.
  *
- * `createRemoteJWKSet` of jose cannot do this: it does not go on with the last keys in an outage, asks a broken issuer
+ * `createRemoteJWKSet` of jose cannot do this: it drops the last keys in an outage, asks a broken issuer
  * again at each login, and shares its cache with no other function.
  * @throws ProviderFailure when there are no usable keys, or the issuer could not be asked for this one
  * @throws JOSEError when the issuer has no such key

@@ -64,7 +64,7 @@ async function verifiedIdToken(
   }
 }
 
-/** The reasons for jose's errors; for all others the token is none. */
+/** The reasons for jose's errors; all others mean that the token is malformed. */
 const reasons: Record<string, LogReason> = {
   ERR_JWT_EXPIRED: 'id_token_expired',
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'signature_invalid',
@@ -84,14 +84,14 @@ function reasonOf(error: errors.JOSEError): LogReason {
   return reasons[error.code] ?? 'not_an_id_token';
 }
 
-/** A token for several audiences, or from an authorised party, must name one of our apps as that party. */
+/** The authorized party of a token must be one of our apps; a token for several audiences must name one. */
 function rejectForeign({ aud, azp }: JWTPayload, audiences: string[]): void {
   const isAmbiguous = azp === undefined && Array.isArray(aud) && aud.length > 1;
   const isForeign = azp !== undefined && !(typeof azp === 'string' && audiences.includes(azp));
   if (isAmbiguous || isForeign) throw rejected('issued_to_another_app');
 }
 
-/** An id token that vouches for an access token must vouch for the one that came. @see OpenID Connect Core 1.0, section 3.1.3.8 */
+/** An id token with `at_hash` must have the hash of the access token that was sent with it. @see OpenID Connect Core 1.0, section 3.1.3.8 */
 function rejectOtherAccessToken({ at_hash }: JWTPayload, accessToken: string, alg: string): void {
   if (at_hash === undefined) return;
   const hash = createHash(alg.startsWith('Ed') ? 'sha512' : `sha${alg.slice(-3)}`)
