@@ -1,0 +1,70 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { ownService } from '../support/own-service.ts';
+
+/** A block of shell lines and, where the page shows one, what they print. */
+interface Example {
+  lines: string;
+  promised: string | undefined;
+}
+
+const { running } = await ownService();
+// A copy of the project's folder, so that a page's `.local` and files are this test's alone.
+const folder = mkdtempSync(join(tmpdir(), 'docs-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+for (const name of readdirSync('.')) {
+  if (!name.startsWith('.')) symlinkSync(resolve(name), join(folder, name));
+}
+symlinkSync(running.directory, join(folder, '.local'));
+
+test('the lines under "Try it" in the README print what it says', () => {
+  const [, section = ''] = readFileSync('README.md', 'utf8').match(/^## Try it$(.*?)^## /ms) ?? [];
+  expectPromised(examplesOf(section));
+});
+
+test('the lines in the client guide print what it says', () => {
+  const [variables] = examplesOf(readFileSync('README.md', 'utf8').replace(/.*^## Try it$/ms, ''));
+  const guide = examplesOf(readFileSync('docs/client-guide.md', 'utf8'));
+  expectPromised([
+    { lines: variables?.lines.replace(/^# What.*/ms, '') ?? '', promised: undefined },
+    ...guide,
+  ]);
+});
+
+test('the lines about importing events print what the page says', () => {
+  expectPromised(examplesOf(readFileSync('docs/importing-events.md', 'utf8')));
+});
+
+function examplesOf(page: string): Example[] {
+  const blocks = page.matchAll(/^```sh\n(.*?)^```$(?:(?:(?!```).)*?^```json\n(.*?)^```$)?/gms);
+  return [...blocks].map(([, lines = '', promised]) => ({ lines, promised }));
+}
+
+/** Pastes all lines into one shell. Every response must be a success, and the promised one where the page shows it. */
+function expectPromised(examples: Example[]): void {
+  const mark = '=== next ===';
+  const input = [
+    'curl() { command curl --fail-with-body "$@"; }',
+    ...examples.map(({ lines }) => `${lines}\necho '${mark}'`),
+  ].join('\n');
+  const environment = { ...process.env, NODE_OPTIONS: '', LOCAL_DIR: join(folder, '.local') };
+  const shell = { cwd: folder, input, env: environment, encoding: 'utf8' } as const;
+  const printed = execFileSync('bash', ['-e', '-o', 'pipefail'], shell).split(mark);
+  for (const [index, { promised }] of examples.entries()) {
+    if (promised !== undefined) expect(answersIn(printed[index] ?? '')).toEqual(answersIn(promised));
+  }
+}
+
+/** Each JSON object in a text, on one line or on several, without what differs from run to run. */
+function answersIn(text: string): unknown[] {
+  const constant = text
+    .replaceAll(/"(eyJ|rt\.|d_|20\d\d-)[^"]*"/g, '"…"')
+    .replaceAll(/("access_request_id":|\{"id":(?=\d+,"created_at"))\d+/g, '$1 0');
+  return constant
+    .trim()
+    .split(/\n(?=\{)/)
+    .map((json) => JSON.parse(json));
+}
