@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { actorTypes } from './event.ts';
 
 const mostEventIds = 100;
-const largestPage = 100;
+export const largestPage = 100;
 
 /** A positive whole number in decimal digits; 13 of them leave room for (page - 1) * page_size. */
 const wholeNumber = (message: string) =>

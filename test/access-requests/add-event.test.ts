@@ -4,6 +4,8 @@ import { sharedService, unique } from '../support/service.ts';
 const service = sharedService();
 const comment = { actor_type: 'login_user', actor_id: '1001', comment: 'Looks good.' };
 const review = { ...comment, status: 'approved' };
+const plainText = 'well-formed Unicode without control characters';
+const allowed = 'tab, line feed and carriage return';
 let id: number;
 beforeAll(async () => {
   id = (await service.createAccessRequest()).body.id;
@@ -36,7 +38,7 @@ describe('a new comment', () => {
   test.each([
     ['empty', ''],
     ['of 10,000 characters outside the basic plane', '🦉'.repeat(10_000)],
-    ['of control characters and combining marks', '\u0000\u001f\n e\u0301 \u202e'],
+    ['of tabs, line ends and combining marks', '\t\r\n e\u0301 \u202e \u2028 \u00a0'],
   ])('the comment may be %s', async (_, text) => {
     const { status, body } = await service.addEvent('comments', { ...comment, comment: text }, { id });
     expect(status).toBe(201);
@@ -130,7 +132,15 @@ describe.each([
     ['actor_id', { actor_id: 1001 }, 'actor_id must be a string.'],
     ['actor_id', { actor_id: undefined }, 'actor_id is required.'],
     ['comment', { comment: 'a'.repeat(10_001) }, 'comment must have at most 10000 characters.'],
-    ['comment', { comment: '\ud800' }, 'comment must have at most 10000 characters.'],
+    ...['\u0000', '\u0008', '\u000b', '\u001b', '\u007f', '\u009f', '\ud800'].flatMap((character) => [
+      [
+        'comment',
+        { comment: `a${character}` },
+        `comment must be ${plainText} other than ${allowed}.`,
+      ] as const,
+      ['actor_id', { actor_id: `a${character}` }, `actor_id must be ${plainText}.`] as const,
+    ]),
+    ['actor_id', { actor_id: 'a\n' }, `actor_id must be ${plainText}.`],
     ['comment', { comment: null }, 'comment must be a string.'],
   ])('422 naming %s when it is %j', async (field, change, message) => {
     const { status, body } = await service.addEvent(path, { ...sent, ...change }, { id });
