@@ -6,13 +6,14 @@ import { readAccessRequest } from './access-request.ts';
 import { appendEvents, type Draft } from './append-events.ts';
 import type { ImportLine, ImportResult } from './import-lines.ts';
 import { newEvent } from './new-event.ts';
+import { utcTimestamp } from './rfc3339.ts';
 
 const time = (name: string) =>
   v.optional(
     v.pipe(
       v.string(`${name} must be a string.`),
-      v.isoTimestamp(`${name} must be an ISO 8601 time with its time zone.`),
-      v.transform((text) => new Date(text).toISOString()),
+      v.transform(utcTimestamp),
+      v.string(`${name} must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.`),
     ),
   );
 

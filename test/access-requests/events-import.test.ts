@@ -83,9 +83,10 @@ describe('operator events import FILE.ndjson', () => {
       { ...line(id, 8), actor_id: '' },
       { ...line(id, 10), comment: 'a'.repeat(300_000) },
       line(id, 11),
+      { ...line(id, 12), comment: 'bell \u0007' },
     ]);
     expect(code).toBe(2);
-    expect(summary).toMatchObject({ lines: 11, added: 2, already_there: 0, refused: 9 });
+    expect(summary).toMatchObject({ lines: 12, added: 2, already_there: 0, refused: 10 });
     expect(
       Object.fromEntries(
         summary.reasons.map((one: { reason: string; lines: number[] }) => [one.reason, one.lines]),
@@ -95,19 +96,48 @@ describe('operator events import FILE.ndjson', () => {
       'access_request_id is required.': [4],
       'The line must be a JSON object.': [5],
       'actor_type must be login_user or custom.': [6],
-      'created_at must be an ISO 8601 time with its time zone.': [7],
+      'created_at must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.': [7],
       'type must be comment or review.': [8],
       'There is no such access request.': [9],
       'actor_id must have 1 to 200 characters.': [10],
       'The line is longer than 250000 characters.': [11],
+      'comment must be well-formed Unicode without control characters other than tab, line feed and carriage return.':
+        [13],
     });
     expect((await all(id)).map(({ comment }) => comment)).toEqual(['event 1', 'event 11']);
   });
 
-  test('a time without milliseconds or in another zone is the same time in UTC', async () => {
+  test('every RFC 3339 time is kept, in UTC and to the millisecond', async () => {
     const id = await newAccessRequest();
-    await importLines([{ ...line(id, 1), created_at: '2020-01-31T10:00:00+02:00' }]);
-    expect(await all(id)).toMatchObject([{ created_at: '2020-01-31T08:00:00.000Z' }]);
+    const times = {
+      '2020-01-31T10:00:00+02:00': '2020-01-31T08:00:00.000Z',
+      '2024-02-29t23:59:59.9999z': '2024-02-29T23:59:59.999Z',
+      '2024-12-31T23:59:59.5-00:30': '2025-01-01T00:29:59.500Z',
+      '1985-04-12T23:20:50.52-00:00': '1985-04-12T23:20:50.520Z',
+    };
+    await importLines(Object.keys(times).map((created_at) => ({ ...line(id, 1), created_at })));
+    expect((await all(id)).map(({ created_at }) => created_at)).toEqual(Object.values(times));
+  });
+
+  test('a line with any other time is reported, and the others are added', async () => {
+    const id = await newAccessRequest();
+    const times = [
+      ...['2024-01-01T00:00:00+02', '2024-01-01T00:00:00+0200', '2024-01-01T00:00:00+24:00'],
+      ...['2024-02-31T00:00:00Z', '2023-02-29T00:00:00Z', '2024-13-01T00:00:00Z', '2024-00-10T00:00:00Z'],
+      ...['2024-01-01T24:00:00Z', '2024-01-01T00:60:00Z', '2016-12-31T23:59:60Z', '2024-01-01T00:00:00.Z'],
+      ...['2024-01-01 00:00:00Z', '2024-01-01T00:00Z', '2024-01-01T00:00:00', '2024-01-01', ''],
+      ...['0000-01-01T00:00:00+00:01', '9999-12-31T23:59:59-00:01', '+002024-01-01T00:00:00Z'],
+    ];
+    const lines = times.map((created_at) => ({ ...line(id, 1), created_at }));
+    const { summary } = await importLines([...lines, line(id, 2), { ...line(id, 4), updated_at: times[0] }]);
+    expect(summary).toMatchObject({ added: 1, refused: times.length + 1 });
+    expect(summary.reasons).toMatchObject([
+      {
+        reason: expect.stringMatching(/^created_at must be an RFC 3339 time/),
+        lines: times.map((_, i) => i + 1),
+      },
+      { reason: expect.stringMatching(/^updated_at must be an RFC 3339 time/), lines: [times.length + 2] },
+    ]);
   });
 
   test('stopped in the middle, it tells so, and goes on when it is run again', async () => {
