@@ -10,16 +10,23 @@ const freshFor = 5 * 60_000;
 /** Milliseconds between two reads that unknown key ids can cause. */
 const coolDown = 10_000;
 
+type ImportedKey = Awaited<ReturnType<typeof importJWK>>;
+
 let remembered: { keys: PublishedKey[]; readAt: number } | undefined;
+/** By key id; those of the keys that were read last. */
+let imported = new Map<string, Promise<ImportedKey>>();
 
 /** Every key that a valid access token can be signed with. */
 export const publicKeys = (): Promise<PublicJwk[]> => keysReadWithin(freshFor);
 
 /** The public key of a key id; one that is not known is looked for in the table at once, but not again and again. */
-export async function publicKey(kid: string): Promise<Awaited<ReturnType<typeof importJWK>> | undefined> {
+export async function publicKey(kid: string): Promise<ImportedKey | undefined> {
   const withId = (keys: PublicJwk[]) => keys.find((key) => key.kid === kid);
   const jwk = withId(await keysReadWithin(freshFor)) ?? withId(await keysReadWithin(coolDown));
-  return jwk && importJWK(jwk);
+  if (!jwk) return undefined;
+  const key = imported.get(kid) ?? importJWK(jwk);
+  imported.set(kid, key);
+  return key;
 }
 
 /** The published keys as the table has them now. */
@@ -36,6 +43,7 @@ async function keysReadWithin(milliseconds: number): Promise<PublicJwk[]> {
   const now = clock.now().getTime();
   if (!remembered || now - remembered.readAt >= milliseconds) {
     remembered = { keys: await readPublishedKeys(), readAt: now };
+    imported = new Map();
   }
   return remembered.keys
     .filter(({ keep_until }) => keep_until === undefined || keep_until > epochSeconds())
