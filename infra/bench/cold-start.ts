@@ -2,25 +2,25 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as v from 'valibot';
 import { lifetimeVariables, readSettings } from '../settings.ts';
-import { bundledFunctions } from './bundled-functions.ts';
+import { bundledFunctions, documentClientAlone } from './bundled-functions.ts';
 
 /** How often each is measured; the median counts. */
-const rounds = 15;
+const rounds = 25;
 
-interface Measured {
-  name: string;
-  file: string;
-  /** Milliseconds, one per round. */
-  times: number[];
-}
+/** What loading takes: milliseconds, and those of a processor, which count where a function has a part of one. */
+const loading = v.object({ milliseconds: v.number(), cpu: v.number() });
+type Loading = v.InferOutput<typeof loading>;
 
-/** Loads a file as Lambda's runtime does and prints the milliseconds that this took. */
+/** Loads a file as Lambda's runtime does and prints what this took. */
 const load = `
+  const before = process.cpuUsage();
   const start = performance.now();
   await import(process.argv[2]);
   const milliseconds = performance.now() - start;
-  process.stdout.write(String(milliseconds));
+  const { user, system } = process.cpuUsage(before);
+  process.stdout.write(JSON.stringify({ milliseconds, cpu: (user + system) / 1000 }));
   process.exit();
 `;
 
@@ -36,49 +36,49 @@ const environment = {
   SERVICE_SECRET_ID: 'x',
 };
 
-const loadedIn = (loader: string, file: string): number =>
-  Number(execFileSync(process.execPath, [loader, file], { env: environment }).toString());
+const loadingOf = (loader: string, file: string): Loading =>
+  v.parse(
+    loading,
+    JSON.parse(execFileSync(process.execPath, [loader, file], { env: environment }).toString()),
+  );
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
 
 const median = (times: number[]): number =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 
-/** Prints each function's bytes and the time that a fresh process takes to load it, beside what nothing takes. */
+/** Prints each function's bytes, the milliseconds that a fresh process takes to load it, and their ratio to the document client's. */
 async function main(directory: string): Promise<void> {
-  const yardstick = (name: string, code: string): Measured => {
-    const file = join(directory, `${name.replace(/\W/g, '-')}.mjs`);
+  const inDirectory = (name: string, code: string): string => {
+    const file = join(directory, name);
     writeFileSync(file, code);
-    return { name, file, times: [] };
+    return file;
   };
-  const loader = join(directory, 'load.mjs');
-  writeFileSync(loader, load);
-  const yardsticks = [
-    yardstick('a handler that does nothing', 'export const handler = async () => {};'),
-    yardstick('node:https', 'process.getBuiltinModule("node:https");'),
-    yardstick(
-      'node:https and node:crypto',
-      'process.getBuiltinModule("node:https"); process.getBuiltinModule("node:crypto");',
-    ),
+  const loader = inDirectory('load.mjs', load);
+  const files = [
+    { name: 'node:https', file: inDirectory('https.mjs', 'process.getBuiltinModule("node:https");') },
+    ...(await bundledFunctions(join(directory, 'cdk.out'))),
   ];
-  const functions = (await bundledFunctions(join(directory, 'cdk.out'))).map((bundle) => ({
-    ...bundle,
-    times: [],
-  }));
-  const all: Measured[] = [...yardsticks, ...functions];
+  const all = files.map((file) => ({ ...file, loadings: [] as Loading[] }));
   // One round after the other, so that what else the machine does meets all of them alike.
   for (let round = 0; round < rounds; round++)
-    for (const one of all) one.times.push(loadedIn(loader, one.file));
+    for (const { file, loadings } of all) loadings.push(loadingOf(loader, file));
 
-  process.stdout.write('| Loaded | Bytes | ms | times node:https |\n|---|---:|---:|---:|\n');
-  const unit = median(yardsticks[1]?.times ?? []);
-  for (const { name, file, times } of all) {
-    const bytes = statSync(file).size.toLocaleString('en-US');
-    const milliseconds = median(times);
-    process.stdout.write(
-      `| ${name} | ${bytes} | ${milliseconds.toFixed(1)} | ${(milliseconds / unit).toFixed(1)} |\n`,
-    );
+  const rows = all.map(({ name, file, loadings }) => ({
+    name,
+    bytes: statSync(file).size,
+    ms: median(loadings.map(({ milliseconds }) => milliseconds)),
+    cpu: median(loadings.map(({ cpu }) => cpu)),
+  }));
+  const unit = rows.find(({ name }) => name === documentClientAlone) ?? { ms: 0, cpu: 0 };
+  print('| Loaded | Bytes | ms | Ratio | CPU ms | Ratio |');
+  print('|---|---:|---:|---:|---:|---:|');
+  for (const { name, bytes, ms, cpu } of rows) {
+    const figures = [ms.toFixed(1), (ms / unit.ms).toFixed(2), cpu.toFixed(1), (cpu / unit.cpu).toFixed(2)];
+    print(`| ${[name, bytes.toLocaleString('en-US'), ...figures].join(' | ')} |`);
   }
   const machine = `${cpus().length} x ${cpus()[0]?.model}, load ${loadavg()[0]?.toFixed(1)}`;
-  process.stdout.write(`\nNode ${process.version}, ${machine}; medians of ${rounds}.\n`);
+  print(`\nNode ${process.version}, ${machine}; medians of ${rounds}.`);
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'login-service-bench-'));
