@@ -1,14 +1,15 @@
-import { Logger } from '@aws-lambda-powertools/logger';
+import { timestamp } from './clock.ts';
+import { optionalEnvironment } from './environment.ts';
 import type { FailureEvent, LogEvent, LogEvents } from './log-events.ts';
 import { asMetric } from './metrics.ts';
 import { requestFields } from './request-fields.ts';
 
-/** Structured lines on standard output. They hold no secrets, and nothing that a caller sent. */
-const logger = new Logger({ serviceName: 'login-service' });
-
-/** Writes one line. `log-events.ts` says what each event means and which fields it has. */
+/**
+ * Writes one line. It holds no secrets, and nothing that a caller sent; `log-events.ts` says what each event means and
+ * which fields it has.
+ */
 export function logEvent<Event extends LogEvent>(event: Event, fields: LogEvents[Event]): void {
-  logger.info(event, lineOf(event, fields));
+  writeLine('INFO', event, fields);
 }
 
 /** Writes a line about an unexpected error. */
@@ -17,12 +18,15 @@ export function logFailure<Event extends FailureEvent>(
   error: unknown,
   fields: Omit<LogEvents[Event], 'failure'>,
 ): void {
-  logger.error(event, lineOf(event, { ...fields, failure: describeError(error) }));
+  writeLine('ERROR', event, { ...fields, failure: describeError(error) });
 }
 
-function lineOf(event: LogEvent, fields: object): Record<string, unknown> {
+/** Writes one JSON line to standard output. `LOG_LEVEL=ERROR` leaves out those of the level INFO. */
+function writeLine(level: 'INFO' | 'ERROR', event: LogEvent, fields: object): void {
+  if (level === 'INFO' && optionalEnvironment('LOG_LEVEL') === 'ERROR') return;
   const line = { event, ...requestFields(), ...fields };
-  return { ...line, ...asMetric(event, line) };
+  const start = { level, message: event, timestamp: timestamp(), service: 'login-service' };
+  process.stdout.write(`${JSON.stringify({ ...start, ...line, ...asMetric(event, line) })}\n`);
 }
 
 /**

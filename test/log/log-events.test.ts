@@ -21,7 +21,6 @@ async function lineOf(answer: Answer, event: string): Promise<Partial<LogLine>> 
     level,
     message,
     service: name,
-    sampling_rate: _,
     ...fields
   } = await logLine(running, event, { request_id });
   expect({ timestamp: typeof timestamp, message, name }).toEqual({

@@ -9,11 +9,7 @@ import { type Answer, basic, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
-const { running, service, proxy } = await startServiceWithStore({
-  POWERTOOLS_LOG_LEVEL: 'DEBUG',
-  POWERTOOLS_LOGGER_LOG_EVENT: 'true',
-  AWS_LAMBDA_LOG_LEVEL: 'DEBUG',
-});
+const { running, service, proxy } = await startServiceWithStore();
 const standIn = await startProviderStandIn();
 /** All that must not be found in what the process writes. */
 const secrets = new Set<string>();

@@ -48,7 +48,7 @@ describe('the log of the operator names what each command was about', () => {
       ...Object.fromEntries(made),
       ...ids,
     });
-    const ofEachLine = ['timestamp', 'level', 'message', 'service', 'sampling_rate', 'event', 'command'];
+    const ofEachLine = ['timestamp', 'level', 'message', 'service', 'event', 'command'];
     const own = Object.entries(found).filter(([name]) => !ofEachLine.includes(name));
     return { result, line: Object.fromEntries(own) };
   }

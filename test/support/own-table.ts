@@ -26,7 +26,7 @@ export async function startOwnTable(): Promise<OwnTable> {
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: 'local',
     AWS_ENDPOINT_URL_DYNAMODB: store.url,
-    POWERTOOLS_LOG_LEVEL: 'WARN',
+    LOG_LEVEL: 'ERROR',
   });
   return {
     url: store.url,

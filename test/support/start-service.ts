@@ -40,7 +40,7 @@ export async function startService(
       NODE_OPTIONS: '',
       PORT: '0',
       LOCAL_DIR: directory,
-      POWERTOOLS_LOG_LEVEL: 'INFO',
+      LOG_LEVEL: 'INFO',
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
