@@ -3,7 +3,7 @@ import { environment } from './environment.ts';
 import { sha256 } from './secrets.ts';
 import { readSecret } from './storage/secrets.ts';
 
-/** A symmetric key of the service and the id that says which secret it comes from. */
+/** A symmetric key of the service, and an id that changes with the service secret. */
 interface ServiceKey {
   id: string;
   /** 256 bits. */

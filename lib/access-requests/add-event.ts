@@ -6,8 +6,8 @@ import { hashOfKey, keysCountSince } from './idempotency.ts';
 import type { NewEvent } from './new-event.ts';
 
 /**
- * Adds an event for an account. A request that comes again with its `Idempotency-Key` within 24 hours gets the
- * event that it made, also when both come at once.
+ * Adds an event for an account. A request that is repeated with its `Idempotency-Key` within 24 hours gets the
+ * event of the first one, even when both arrive at once.
  * @throws Refusal `forbidden` when the account has no access, or there is no such access request,
  *   `unprocessable_entity` when the key came with another event
  */
@@ -27,7 +27,7 @@ export async function addEventFor(
     keyCountsSince: keysCountSince(),
   };
   const [appended] = await appendEvents(access_request_id, [draft]);
-  if (!appended || !says(appended.event, body)) throw usedForAnother();
+  if (!appended || !hasContent(appended.event, body)) throw usedForAnother();
   return appended.event;
 }
 
@@ -38,8 +38,8 @@ export async function addEvent(accessRequestId: number, event: NewEvent): Promis
   return appended.event;
 }
 
-/** Whether an event is what a request asks for. */
-const says = (event: AccessRequestEvent, body: NewEvent): boolean => {
+/** Whether an event has the content that a request asks for. */
+const hasContent = (event: AccessRequestEvent, body: NewEvent): boolean => {
   const stored = new Map(Object.entries(event));
   return Object.entries(body).every(([field, value]) => stored.get(field) === value);
 };

@@ -12,13 +12,13 @@ import type { NewEvent } from './new-event.ts';
 
 /** Milliseconds, at most, before a repetition. */
 const longestPause = 1_000;
-/** Milliseconds after which a writer that never gets its turn gives up. A function has 10 s. */
+/** Milliseconds after which a writer gives up. The function's timeout is 10 s. */
 const patience = 8_000;
 
-/** An event that is to be written. */
+/** An event to be written. */
 export interface Draft {
   event: NewEvent;
-  /** A hash: an event that was written under it is the answer, and no other is written. */
+  /** A hash. If an event was written under it, that event is the result, and no new one is written. */
   idempotencyKey?: string | undefined;
   /** ISO 8601. An event under the key that is older does not count. */
   keyCountsSince?: string | undefined;
@@ -27,16 +27,16 @@ export interface Draft {
   updated_at?: string | undefined;
 }
 
-/** An event that stands in the table, and whether it did so before. */
+/** An event in the table, and whether it was there before. */
 interface Appended {
   event: AccessRequestEvent;
   outcome: 'added' | 'repeated';
 }
 
 /**
- * Adds events to an access request, in their order. Each is one put, if its id is still free; when another
- * writer got the id, what was written in between is read. So every event is there whole or not at all.
- * @throws Refusal `temporarily_unavailable` after 8 s of others being faster; what was added stays
+ * Adds events to an access request, in the given order. Each is one conditional put under the next id. When another
+ * writer has taken that id, the events written meanwhile are read, and the put is tried again.
+ * @throws Refusal `temporarily_unavailable` when others are faster for 8 s; the events added so far stay
  */
 export async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<Appended[]> {
   const appended: Appended[] = [];
@@ -58,7 +58,7 @@ export async function appendEvents(accessRequestId: number, drafts: Draft[]): Pr
   }
 }
 
-/** Undefined when another writer got the next id. */
+/** Undefined when another writer has taken the next id. */
 async function append(accessRequestId: number, end: ListsEnd, draft: Draft): Promise<Appended | undefined> {
   const { idempotencyKey: key, keyCountsSince = '' } = draft;
   const written = key === undefined ? undefined : end.written.get(key);

@@ -4,7 +4,7 @@ import { idempotencyKey } from './idempotency.ts';
 import { newComment, newReview } from './new-event.ts';
 import { accessRequestId } from './search-request.ts';
 
-/** A JSON object, which says nothing of its type itself: the path does. */
+/** A JSON object; the type of the event follows from the path. */
 const bodyOfType = (type: 'comment' | 'review') =>
   v.pipe(
     jsonObject('The body must be a JSON object.'),

@@ -17,7 +17,7 @@ const time = (name: string) =>
     ),
   );
 
-/** What a line says besides the event itself. Its id is not taken over: ids follow the order of the lines. */
+/** What a line has besides the event itself. An id is ignored: ids follow the order of the lines. */
 const circumstances = v.object(
   {
     access_request_id: v.pipe(
@@ -31,9 +31,9 @@ const circumstances = v.object(
 );
 
 /**
- * Adds events with the times they come with, in their order within each access request. A line that comes again
- * adds nothing: its event carries the hash of what the line says.
- * @throws Refusal when it had to stop; what was added stays, and the same lines can come again
+ * Adds events with their own times, within each access request in the order of the lines. A line that was imported
+ * before adds nothing: its event carries the hash of the line's text.
+ * @throws Refusal when it has to stop; the events added so far stay, and the same lines can be sent again
  */
 export async function importEvents(lines: ImportLine[]): Promise<ImportResult> {
   const result: ImportResult = { added: 0, repeated: 0, refused: [] };

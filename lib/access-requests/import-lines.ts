@@ -6,16 +6,16 @@ export const importLines = v.array(
     /** Its number in the file, from 1. */
     line: v.number(),
     text: v.string(),
-    /** How many lines before it in the file say the same. */
+    /** How many earlier lines of the file have the same text. */
     repetition: v.number(),
   }),
 );
 export type ImportLine = v.InferOutput<typeof importLines>[number];
 
-/** What became of them. */
+/** The outcome for each of them. */
 export const importResult = v.object({
   added: v.number(),
-  /** Lines whose events an import has added before. */
+  /** Lines whose events an earlier import has added. */
   repeated: v.number(),
   refused: v.array(v.object({ line: v.number(), reason: v.string() })),
 });

@@ -6,7 +6,7 @@ import { type AccessRequestEvent, event } from './event.ts';
 import { allEvents, listsOf } from './event-lists.ts';
 import type { NewEvent } from './new-event.ts';
 
-/** Where the lists of an access request end, as far as the next events need it. */
+/** The ends of an access request's lists, as far as the next events need them. */
 export interface ListsEnd {
   lastId: number;
   /** The last ordinal of each list, by `nameOf`. */
@@ -15,12 +15,12 @@ export interface ListsEnd {
   written: Map<string, AccessRequestEvent>;
 }
 
-/** Tells the lists of one access request apart. */
+/** Identifies a list among those of one access request. */
 export const nameOf = ({ index, name }: DenseList): string => `${index} ${name}`;
 
 /**
- * Reads where the lists end that these events will stand in. The last id is read before all else: whoever
- * writes after that takes the next id, so a put that gets it proves the rest right.
+ * Reads the ends of the lists that these events join. The last id is read first: any later writer takes the next
+ * id, so a put that succeeds under it proves that the other ends were right.
  */
 export async function readListsEnd(
   accessRequestId: number,
@@ -37,8 +37,8 @@ export async function readListsEnd(
 }
 
 /**
- * Brings it up to date with the events that others have written since: they carry their ordinals and their keys.
- * Stops at a hole, which is an event that came while they were read; the next put will meet it.
+ * Takes in the events that others have written since; each carries its ordinals and its key. Stops at a gap: the
+ * missing event was written during the read, and the next put will meet it.
  */
 export async function catchUp(accessRequestId: number, end: ListsEnd): Promise<void> {
   const items = await readRange(allEvents(accessRequestId), end.lastId + 1, Number.MAX_SAFE_INTEGER);

@@ -40,9 +40,9 @@ const shared = {
   ),
 };
 
-/** A comment as its author gives it. */
+/** A comment as its author sends it. */
 export const newComment = v.object({ ...shared, type: v.literal('comment') }, keyRequired());
-/** A review as its author gives it; its comment may be left out. */
+/** A review as its author sends it; its comment may be left out. */
 export const newReview = v.object(
   {
     ...shared,
@@ -53,6 +53,6 @@ export const newReview = v.object(
   keyRequired(),
 );
 
-/** A comment or a review as its author gives it. */
+/** A comment or a review as its author sends it. */
 export const newEvent = v.variant('type', [newComment, newReview], 'type must be comment or review.');
 export type NewEvent = v.InferOutput<typeof newEvent>;

@@ -23,7 +23,7 @@ export type Search = SearchRequest & { type?: 'review' };
 
 /**
  * Searches the events of an access request, in ascending order of their ids. Access and events are read
- * side by side; without access nothing of them is told.
+ * in parallel; an account without access learns nothing about them.
  *
  * What a page costs depends on the page alone, not on how many events there are: three requests, and besides the
  * page's own items one read unit for the access and one for the last event of the list, whose ordinal is the total (its
@@ -33,8 +33,8 @@ export type Search = SearchRequest & { type?: 'review' };
  */
 export async function searchEvents(accountId: string, search: Search): Promise<SearchResult> {
   const access = requireAccess(accountId, search.access_request_id);
-  // What costs more the more there is must not be read, and timed, by those without access.
-  if (costsWhatThereIs(search)) await access;
+  // How long a search takes must not tell an account without access how many events there are.
+  if (costGrowsWithEvents(search)) await access;
   const [, result] = await Promise.all([access, findPage(search)]);
   logEvent('events_searched', { access_request_id: search.access_request_id, count: result.count });
   return result;
@@ -46,7 +46,7 @@ async function requireAccess(accountId: string, accessRequestId: number): Promis
   }
 }
 
-const costsWhatThereIs = (search: Search): boolean => !search.ids && !listOf(search);
+const costGrowsWithEvents = (search: Search): boolean => !search.ids && !listOf(search);
 
 async function findPage(search: Search): Promise<SearchResult> {
   const { page, page_size } = search;

@@ -27,7 +27,7 @@ const loginAppClaims = v.object({
   sub: v.string(),
 });
 
-/** What an access token says. @see RFC 9068 section 2.2 */
+/** The payload of an access token. @see RFC 9068 section 2.2 */
 export const accessTokenPayload = v.variant('token_use', [loginUserClaims, loginAppClaims]);
 export type AccessTokenPayload = v.InferOutput<typeof accessTokenPayload>;
 export type TokenUse = AccessTokenPayload['token_use'];

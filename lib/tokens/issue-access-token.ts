@@ -6,7 +6,7 @@ import { accessTokenLifetime } from './access-token-lifetime.ts';
 import { issuer } from './issuer.ts';
 import { currentSigningKey } from './signing-key.ts';
 
-/** What a new token is to say; the rest is the same for all. */
+/** The claims in which tokens differ; the others are added when a token is signed. */
 type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti' | 'iat' | 'exp'>;
 
 /**

@@ -22,7 +22,7 @@ export type PublicJwk = v.InferOutput<typeof publicJwk>;
 const privateJwk = v.object({ ...publicJwk.entries, d: v.string() });
 type PrivateJwk = v.InferOutput<typeof privateJwk>;
 
-/** A key as it is published. One that signs no more is kept for as long as the tokens it signed are valid. */
+/** A published key. One that no longer signs is kept as long as the tokens it signed are valid. */
 export const publishedKey = v.object({
   key: publicJwk,
   /** Epoch seconds; absent for keys that sign, or will. */

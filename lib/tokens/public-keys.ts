@@ -13,13 +13,13 @@ const coolDown = 10_000;
 type ImportedKey = Awaited<ReturnType<typeof importJWK>>;
 
 let remembered: { keys: PublishedKey[]; readAt: number } | undefined;
-/** By key id; those of the keys that were read last. */
+/** By key id; cleared whenever the keys are read again. */
 let imported = new Map<string, Promise<ImportedKey>>();
 
 /** Every key that a valid access token can be signed with. */
 export const publicKeys = (): Promise<PublicJwk[]> => keysReadWithin(freshFor);
 
-/** The public key of a key id; one that is not known is looked for in the table at once, but not again and again. */
+/** The public key of a key id. An unknown one is looked up in the table at once, but at most every 10 s. */
 export async function publicKey(kid: string): Promise<ImportedKey | undefined> {
   const withId = (keys: PublicJwk[]) => keys.find((key) => key.kid === kid);
   const jwk = withId(await keysReadWithin(freshFor)) ?? withId(await keysReadWithin(coolDown));

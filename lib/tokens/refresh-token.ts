@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { equalInConstantTime } from '../secrets.ts';
 import { serviceKey } from '../service-secret.ts';
 
-/** What a refresh token says. It is signed, so that nothing secret need be stored. */
+/** The content of a refresh token. The token is signed, so nothing secret has to be stored. */
 export interface RefreshTokenContent {
   loginUserId: string;
   sessionId: string;
@@ -10,14 +10,14 @@ export interface RefreshTokenContent {
   generation: number;
 }
 
-/** `rt.lu_….s_….GENERATION.KEY_ID.MAC`, where MAC is HMAC-SHA-256 over all that stands before it. */
+/** `rt.lu_….s_….GENERATION.KEY_ID.MAC`, where MAC is HMAC-SHA-256 over everything before it. */
 export async function writeRefreshToken(content: RefreshTokenContent): Promise<string> {
   const { id, key } = await serviceKey('refresh-token');
   const text = ['rt', content.loginUserId, content.sessionId, content.generation, id].join('.');
   return `${text}.${mac(text, key)}`;
 }
 
-/** What a refresh token says, or undefined when it is not one that we made, to the last bit. */
+/** The content of a refresh token; undefined unless the service made it. */
 export async function readRefreshToken(token: string): Promise<RefreshTokenContent | undefined> {
   const parts = token.match(
     /^(rt\.(lu_[\w-]{43})\.(s_[\w-]{22})\.(0|[1-9]\d{0,9})\.([\w-]{8}))\.([\w-]{43})$/,

@@ -6,7 +6,7 @@ import { type AccessTokenClaims, type AccessTokenPayload, accessTokenPayload } f
 import { issuer } from './issuer.ts';
 import { publicKey } from './public-keys.ts';
 
-/** What one of our own access tokens says, or undefined for whatever is not a valid one. @see RFC 9068 section 4 */
+/** The payload of one of our own access tokens; undefined for anything but a valid one. @see RFC 9068 section 4 */
 export async function readAccessToken(token: string): Promise<AccessTokenPayload | undefined> {
   try {
     const { payload } = await jwtVerify(token, async ({ kid }) => keyOf(kid), {
