@@ -85,11 +85,14 @@ describe.each([
   ['comments', comment],
   ['reviews', review],
 ] as const)('POST …/%s', (path, sent) => {
-  test.each(['', '{', 'null', '"text"', '7', '[]', '[{}]'])('400 when the body is %j', async (text) => {
+  test.each([
+    ['', 'The body is missing.'],
+    ...['{', 'null', '"text"', '7', '[]', '[{}]'].map((text) => [text, expect.stringContaining('JSON')]),
+  ])('400 when the body is %j', async (text, error_description) => {
     const { status, body } = await service.addEvent(path, text, { id });
     expect({ status, body }).toEqual({
       status: 400,
-      body: { error: 'invalid_request', error_description: expect.stringContaining('JSON') },
+      body: { error: 'invalid_request', error_description },
     });
   });
 
