@@ -6,7 +6,8 @@ import { stackWith } from '../support/template.ts';
 
 const settings = [
   {},
-  { stage: 'development' },
+  { stage: 'development', loopbackProviders: true, accessTokenSeconds: 60 },
+  { canary: false, tableName: 'a-stack-restored' },
   {
     domainName: 'login.example.com',
     certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd',
@@ -15,10 +16,12 @@ const settings = [
   },
 ];
 
+const validated = { builtinCloudFormationValidation: true };
+
 test.each(settings)(
-  'a deployment with %j meets the AwsSolutions rules, but for what the stack gives a reason for',
+  "a deployment with %j meets CloudFormation's rules and the AwsSolutions rules, but for what the stack gives a reason for",
   (given) => {
-    const { app } = stackWith(given);
+    const { app } = stackWith(given, validated);
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
     expect(() => app.synth()).not.toThrow();
   },

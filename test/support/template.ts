@@ -17,9 +17,16 @@ const { context } = v.parse(v.object({ context: v.record(v.string(), v.unknown()
 const recorded = await readFunctions();
 export const { endpoints } = recorded;
 
-/** The stack of a deployment with these settings. Its functions are not bundled, which takes seconds; `npm run synth` does it. */
-export function stackWith(settings: Record<string, unknown> = {}): { app: App; stack: LoginService } {
-  const app = new App({ context: { ...context, 'aws:cdk:bundling-stacks': [] } });
+/**
+ * The stack of a deployment with these settings. Its functions are not bundled, which takes seconds; `npm run synth` does it.
+ * @param builtinCloudFormationValidation takes a second per synthesis
+ */
+export function stackWith(
+  settings: Record<string, unknown> = {},
+  { builtinCloudFormationValidation = false } = {},
+): { app: App; stack: LoginService } {
+  const bundlingContext = { ...context, 'aws:cdk:bundling-stacks': [] };
+  const app = new App({ context: bundlingContext, builtinCloudFormationValidation });
   return { app, stack: new LoginService(app, readSettings({ stack: 'a-stack', ...settings }), recorded) };
 }
 
