@@ -1,14 +1,18 @@
+import { localDirectory } from './local-directories.ts';
 import { type RunningService, startService } from './start-service.ts';
+
+let service: RunningService | undefined;
 
 /**
  * The black-box tests share one stack, in a process of its own; `SERVICE_DIR` names the folder with its
  * `demo.json`. When the variable is set already, they run against that stack instead.
  */
 export default async function setUp(): Promise<void> {
+  // Node keeps what it has compiled for the many processes that the tests start.
+  process.env.NODE_COMPILE_CACHE ??= localDirectory('compile-cache');
   if (process.env.SERVICE_DIR) return;
-  const service: RunningService = await startService();
+  service = await startService();
   process.env.SERVICE_DIR = service.directory;
-  stopSharedService = service.stop;
 }
 
-export let stopSharedService: () => Promise<unknown> = async () => {};
+export const tearDown = async (): Promise<void> => service?.stop();

@@ -1,3 +1,1 @@
-import { stopSharedService } from './global-setup.ts';
-
-export default (): Promise<unknown> => stopSharedService();
+export { tearDown as default } from './global-setup.ts';
