@@ -4,7 +4,7 @@ import {
   DescribeStackResourcesCommand,
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
-import { runLogged } from '../support/commands.ts';
+import { execa } from 'execa';
 import { account, region } from './ministack.ts';
 
 /** What stands in for AWS, and how commands find it. */
@@ -30,21 +30,29 @@ export const cloudEnvironment = ({ endpoint, workDirectory }: Cloud): Record<str
 
 const namesOfAws = (): string[] => Object.keys(process.env).filter((name) => name.startsWith('AWS_'));
 
-const cdk = (cloud: Cloud, ...words: string[]): Promise<void> =>
-  runLogged(['cdk', ...words, '--no-color'], {
-    environment: cloudEnvironment(cloud),
-    logFile: join(cloud.workDirectory, 'cdk.log'),
+const cdk = (cloud: Cloud, words: string[], env: Record<string, string> = {}) =>
+  execa('cdk', [...words, '--no-color'], {
+    env: { ...cloudEnvironment(cloud), ...env },
+    stdout: ['pipe', { file: join(cloud.workDirectory, 'cdk.log'), append: true }],
   });
 
-export const bootstrap = (cloud: Cloud): Promise<void> =>
-  cdk(cloud, 'bootstrap', `aws://${account}/${region}`);
+export const bootstrap = (cloud: Cloud) => cdk(cloud, ['bootstrap', `aws://${account}/${region}`]);
 
-/** Deploys a synthesized stack. `direct`: MiniStack may lose a change set by its name when it updates. */
-export const deploy = (cloud: Cloud, assembly: string): Promise<void> =>
-  cdk(cloud, 'deploy', '--app', assembly, '--require-approval', 'never', '--method', 'direct');
+/**
+ * Deploys the stack of `app.ts`. `direct`: MiniStack may lose a change set by its name when it updates.
+ * @param issuer the service's address; what the app says of itself is returned
+ */
+export async function deploy(cloud: Cloud, settings: Record<string, string>, issuer: string) {
+  const context = Object.entries(settings).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
+  const app = ['--app', 'node test/deploy/app.ts', '--output', join(cloud.workDirectory, 'cdk.out')];
+  const options = ['--require-approval', 'never', '--method', 'direct'];
+  const { stderr } = await cdk(cloud, ['deploy', ...app, ...context, ...options], { FRONT_URL: issuer });
+  return stderr.match(/^MiniStack .*$/gm) ?? [];
+}
 
-export const destroy = (cloud: Cloud, assembly: string): Promise<void> =>
-  cdk(cloud, 'destroy', '--app', assembly, '--force');
+/** Destroys what was deployed last. */
+export const destroy = (cloud: Cloud) =>
+  cdk(cloud, ['destroy', '--app', join(cloud.workDirectory, 'cdk.out'), '--force']);
 
 const cloudFormation = ({ endpoint }: Cloud): CloudFormationClient =>
   new CloudFormationClient({
@@ -53,34 +61,15 @@ const cloudFormation = ({ endpoint }: Cloud): CloudFormationClient =>
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
   });
 
-/** What a stack consists of. */
-export interface StackResources {
-  /** The physical id of a resource, by its logical id. */
-  named(logicalId: string): string;
-  /** The physical id of the only resource of a type. */
-  only(type: string): string;
-}
-
-export async function resourcesOf(cloud: Cloud, StackName: string): Promise<StackResources> {
+/** Finds the physical ids of a stack's resources by their logical ids. */
+export async function physicalIdsOf(cloud: Cloud, StackName: string): Promise<(logicalId: string) => string> {
   const { StackResources = [] } = await cloudFormation(cloud).send(
     new DescribeStackResourcesCommand({ StackName }),
   );
-  const one = (what: string, found: typeof StackResources): string => {
-    const [{ PhysicalResourceId } = {}, ...more] = found;
-    if (!PhysicalResourceId || more.length > 0) throw new Error(`The stack has not exactly one ${what}.`);
-    return PhysicalResourceId;
-  };
-  return {
-    named: (id) =>
-      one(
-        id,
-        StackResources.filter(({ LogicalResourceId }) => LogicalResourceId === id),
-      ),
-    only: (type) =>
-      one(
-        type,
-        StackResources.filter(({ ResourceType }) => ResourceType === type),
-      ),
+  return (logicalId) => {
+    const found = StackResources.find(({ LogicalResourceId }) => LogicalResourceId === logicalId);
+    if (!found?.PhysicalResourceId) throw new Error(`The stack has no ${logicalId}.`);
+    return found.PhysicalResourceId;
   };
 }
 

@@ -1,4 +1,4 @@
-import { Agent, type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http';
+import { Agent, request as openRequest } from 'node:http';
 import { type LoopbackServer, serve } from '../../infra/local/loopback-server.ts';
 
 /** An address for a deployed API, as a custom domain is. */
@@ -16,26 +16,24 @@ const mostAtOnce = 16;
 /** Starts on a free loopback port; answers 503 until it leads somewhere. */
 export async function startFront(): Promise<Front> {
   const agent = new Agent({ keepAlive: true, maxSockets: mostAtOnce });
-  let target: { endpoint: string; host: string } | undefined;
-  const forward = (request: IncomingMessage, response: ServerResponse): void => {
+  let target: { hostname: string; port: string; host: string } | undefined;
+  const server = await serve((request, response) => {
     if (!target) return void response.writeHead(503).end();
-    const { method, url, headers } = request;
+    const { hostname, port, host } = target;
+    const { method, url: path, headers } = request;
     const forwarded = openRequest(
-      // A path that begins with two slashes would be taken for a host.
-      { ...addressOf(target.endpoint), method, path: url, agent, headers: { ...headers, host: target.host } },
-      (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
-        answer.pipe(response);
-      },
+      // Not as one URL: a path that begins with two slashes would be taken for a host.
+      { hostname, port, method, path, agent, headers: { ...headers, host } },
+      (answer) => answer.pipe(response.writeHead(answer.statusCode ?? 502, answer.rawHeaders)),
     );
     forwarded.on('error', () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
     request.pipe(forwarded);
-  };
-  const server = await serve(forward);
+  });
   return {
     ...server,
     leadTo: (endpoint, host) => {
-      target = { endpoint, host };
+      const { hostname, port } = new URL(endpoint);
+      target = { hostname, port, host };
     },
     close: async () => {
       agent.destroy();
@@ -43,8 +41,3 @@ export async function startFront(): Promise<Front> {
     },
   };
 }
-
-const addressOf = (endpoint: string): { host: string; port: string } => {
-  const { hostname, port } = new URL(endpoint);
-  return { host: hostname, port };
-};

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { type BackgroundServer, run, startServer } from '../support/commands.ts';
-import { freePort } from '../support/free-port.ts';
+import { execa } from 'execa';
+import { serve } from '../../infra/local/loopback-server.ts';
+import { type BackgroundServer, shown, startServer } from '../support/commands.ts';
 import { installed } from '../support/local-directories.ts';
 
 const requirements = join(import.meta.dirname, 'requirements.txt');
@@ -18,13 +17,12 @@ export interface MiniStack extends BackgroundServer {
 }
 
 /** Installs it into a virtual environment of its own, if it is not there yet; the folder. Needs Python 3 with venv. */
-export function installMiniStack(): Promise<string> {
-  const version = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 8);
-  return installed(`ministack-${version}`, async (directory) => {
-    await run(['python3', '-m', 'venv', directory]);
-    await run([join(directory, 'bin', 'pip'), 'install', '--quiet', '--requirement', requirements]);
+export const installMiniStack = (): Promise<string> =>
+  installed('ministack', requirements, async (directory) => {
+    await execa('python3', ['-m', 'venv', directory], shown);
+    const pip = join(directory, 'bin', 'pip');
+    await execa(pip, ['install', '--quiet', '--requirement', requirements], shown);
   });
-}
 
 /**
  * Starts it, empty, on a free port of the loopback interface. Functions run as processes of the Node that runs
@@ -36,18 +34,20 @@ export async function startMiniStack(
   logFile: string,
   functionsDirectory: string,
 ): Promise<MiniStack> {
-  const port = await freePort();
-  const endpoint = `http://127.0.0.1:${port}`;
+  // It takes no port 0; so a port that was free a moment ago must do.
+  const { url: endpoint, close } = await serve(() => {});
+  await close();
   const server = await startServer([join(installation, 'bin', 'ministack')], {
     logFile,
     // Nothing else of this machine's environment, so that no setting of a real account reaches it.
-    bareEnvironment: {
+    extendEnv: false,
+    env: {
       PATH: [dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
       HOME: functionsDirectory,
       TMPDIR: functionsDirectory,
       LANG: 'C.UTF-8',
       BIND_HOST: '127.0.0.1',
-      GATEWAY_PORT: String(port),
+      GATEWAY_PORT: new URL(endpoint).port,
       LAMBDA_EXECUTOR: 'local',
       AWS_ACCESS_KEY_ID: 'test',
       AWS_SECRET_ACCESS_KEY: 'test',

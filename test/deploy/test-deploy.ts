@@ -3,25 +3,24 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
+import { execa } from 'execa';
 import { seedDemo } from '../../infra/local/demo.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
-import { synthesize, writeTemplate } from '../support/cloud-assembly.ts';
-import { outputOf } from '../support/commands.ts';
-import { runJest } from '../support/jest.ts';
+import { runJest } from '../support/commands.ts';
 import { localDirectory } from '../support/local-directories.ts';
+import { requireTools } from '../support/needed-tools.ts';
 import { blackBoxTests } from '../support/select-tests.ts';
 import { serviceOf } from '../support/service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
-import { adaptToMiniStack, type ChangeEnvironment } from './adapt-to-ministack.ts';
 import {
   bootstrap,
   type Cloud,
   cloudEnvironment,
   deploy,
   destroy,
-  resourcesOf,
+  physicalIdsOf,
   stateOf,
 } from './deployed-stack.ts';
 import { type Front, startFront } from './front.ts';
@@ -44,6 +43,7 @@ const settings = {
  * changed stack over it, and destroys it.
  */
 runCheck(async (cleanUps) => {
+  await requireTools([['python3 -c "import venv, ensurepip"', 'python3-venv']]);
   rmSync(localDirectory('deploy'), { recursive: true });
   const workDirectory = localDirectory('deploy');
   const installation = await step('Install MiniStack', installMiniStack);
@@ -61,37 +61,22 @@ runCheck(async (cleanUps) => {
   const sandbox = cleanUps.adopt(await startSandbox(), (server) => server.close());
 
   /** The front is the service's address, as a domain of one's own is. */
-  const atTheFront: ChangeEnvironment = (variables) => ({
-    ...variables,
-    ...('ISSUER' in variables && { ISSUER: front.url }),
-  });
-  const deployWith = async (name: string, changed: Record<string, string>) => {
-    const assembly = await synthesize(join(workDirectory, name), { ...settings, ...changed });
-    const { template, left, simplified, rotations } = adaptToMiniStack(assembly.template, atTheFront);
-    writeTemplate({ ...assembly, template });
-    print(`    Left out, since MiniStack refuses them: ${left.join(', ') || 'nothing'}`);
-    print(`    Over one metric, since MiniStack knows no metric math: ${simplified.join(', ') || 'nothing'}`);
-    await deploy(cloud, assembly.directory);
-    return rotations;
+  const deployWith = async (changed: Record<string, string>) => {
+    for (const line of await deploy(cloud, { ...settings, ...changed }, front.url)) print(`    ${line}`);
   };
 
   await step('cdk bootstrap', () => bootstrap(cloud));
-  const rotations = await step('cdk synth and cdk deploy', () => deployWith('deployed', {}));
-  const resources = await resourcesOf(cloud, stack);
-  const tableName = resources.only('AWS::DynamoDB::Table');
-  leadToApi(front, cloud, resources.only('AWS::ApiGatewayV2::Api'));
+  await step('cdk deploy', () => deployWith({}));
+  // Under these logical ids, which a test of the stack keeps as they are.
+  const physicalId = await physicalIdsOf(cloud, stack);
+  const tableName = physicalId('TableCD117FA1');
+  leadToApi(front, cloud, physicalId('ApiHttp17514DA7'));
 
-  await step(
-    "Rotate the signing keys through the deployed function, in Secrets Manager's place",
-    async () => {
-      for (const { SecretId, RotationLambdaARN } of rotations) {
-        const names = {
-          rotation: resources.named(RotationLambdaARN),
-          signingKeys: resources.named(SecretId.Ref),
-        };
-        await rotateSigningKeys(cloud.endpoint, names);
-      }
-    },
+  await step("Rotate the signing keys through the deployed function, in Secrets Manager's place", () =>
+    rotateSigningKeys(cloud.endpoint, {
+      rotation: physicalId('RotateSigningKeys'),
+      signingKeys: physicalId('SecretsSigningKeys20695C0E'),
+    }),
   );
 
   const operator = { name: `${stack}-operator`, endpoint: cloud.endpoint };
@@ -112,7 +97,7 @@ runCheck(async (cleanUps) => {
 
   const service = serviceOf(demo, serviceDirectory);
   const left = await step('Log in, register a device, and note what there is', () => leaveData(service));
-  await step('Deploy a changed stack over it', () => deployWith('changed', { accessTokenSeconds: '1800' }));
+  await step('Deploy a changed stack over it', () => deployWith({ accessTokenSeconds: '1800' }));
   await step('It issues tokens as changed, and what there was is there', () => findData(service, left, 1800));
 
   await step('cdk destroy', () => destroyStack(cloud));
@@ -128,12 +113,10 @@ runCheck(async (cleanUps) => {
 
 /** The command line finds a deployed stack by its name, and AWS by the environment, as for a person. */
 async function operateByCommandLine(cloud: Cloud): Promise<void> {
-  const output = await outputOf(
-    // biome-ignore format: one command line
-    ['npm', 'run', '--silent', 'operator', '--', 'accounts', 'create', '--name', 'Back office', '--stack', stack],
-    { environment: cloudEnvironment(cloud) },
-  );
-  const { account_id, account_secret } = JSON.parse(output);
+  const words = ['accounts', 'create', '--name', 'Back office', '--stack', stack];
+  const operator = ['run', '--silent', 'operator', '--', ...words];
+  const { stdout } = await execa('npm', operator, { env: cloudEnvironment(cloud), stderr: 'inherit' });
+  const { account_id, account_secret } = JSON.parse(stdout);
   assert.match(account_id, /^ac_/);
   assert.equal(typeof account_secret, 'string');
   print(`    made the account ${account_id}`);
@@ -141,9 +124,7 @@ async function operateByCommandLine(cloud: Cloud): Promise<void> {
 
 /** `cdk destroy` may report a failure although the stack is gone; what counts is whether it is. */
 async function destroyStack(cloud: Cloud): Promise<void> {
-  await destroy(cloud, join(cloud.workDirectory, 'changed')).catch((error: Error) =>
-    print(`    ${error.message}`),
-  );
+  await destroy(cloud).catch((error: Error) => print(`    ${error.message}`));
   assert.equal(await stateOf(cloud, stack), 'DELETE_COMPLETE');
 }
 

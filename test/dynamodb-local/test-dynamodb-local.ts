@@ -1,15 +1,43 @@
-import { runJest } from '../support/jest.ts';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { runJest, shown, startServer } from '../support/commands.ts';
+import { installed, localDirectory } from '../support/local-directories.ts';
+import { requireTools } from '../support/needed-tools.ts';
 import { testsWithStore } from '../support/select-tests.ts';
 import { print, runCheck, step } from '../support/steps.ts';
-import { installDynamoDbLocal, startDynamoDbLocal } from './dynamodb-local.ts';
 
+const pom = join(import.meta.dirname, 'pom.xml');
+const portLine = /^Listening on port (\d+)$/m;
+
+/** Fetches the version that the pom names; the folder of its jars. Needs Maven. */
+const install = (): Promise<string> =>
+  installed('dynamodb-local', pom, (directory) => {
+    const options = ['-DincludeScope=runtime', `-DoutputDirectory=${directory}`];
+    const goal = ['dependency:copy-dependencies', ...options];
+    return execa('mvn', ['--quiet', '--batch-mode', '--file', pom, ...goal], shown);
+  });
+
+/** Starts it in memory, on a free port of the loopback interface. Needs Java 17 or newer. */
+const start = (jars: string) => {
+  const main = join(import.meta.dirname, 'StartDynamoDbLocal.java');
+  const options = ['-Xmx512m', `-Djava.library.path=${jars}`, '-classpath', join(jars, '*')];
+  return startServer(['java', ...options, main], {
+    logFile: join(localDirectory('dynamodb-local'), 'output.log'),
+    isReady: (output) => portLine.test(output),
+  });
+};
+
+/** Runs every test that reaches a store against Amazon's DynamoDB Local. */
 runCheck(async (cleanUps) => {
-  const jars = await step('Fetch DynamoDB Local from Maven Central', installDynamoDbLocal);
-  const dynamoDb = cleanUps.use(await step('Start it', () => startDynamoDbLocal(jars)));
-  print(`    ${dynamoDb.url}`);
+  await requireTools([
+    ['java -version', 'default-jdk-headless'],
+    ['mvn --version', 'maven'],
+  ]);
+  const jars = await step('Fetch DynamoDB Local from Maven Central', install);
+  const server = cleanUps.use(await step('Start it', () => start(jars)));
+  const url = `http://127.0.0.1:${server.output().match(portLine)?.[1]}`;
+  print(`    ${url}`);
   await step('Run every test that reaches a store against it, those that watch or disturb it too', () =>
-    runJest(testsWithStore(), {
-      DYNAMODB_ENDPOINT: dynamoDb.url,
-    }),
+    runJest(testsWithStore(), { DYNAMODB_ENDPOINT: url }),
   );
 });

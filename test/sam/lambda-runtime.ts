@@ -1,13 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { closeSync, cpSync, openSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
+import { execa } from 'execa';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import type { SynthesizedFunction } from './synthesized-functions.ts';
 
-/** A function in an execution environment of its own, as Lambda has it. */
+/** A function in an execution environment of its own, as Lambda has it: for one event at a time. */
 export interface LambdaRuntime extends AsyncDisposable {
   /** What the handler returns. @throws Error with what it threw, or when it took longer than its time-out */
   invoke(event: unknown): Promise<unknown>;
@@ -23,16 +22,6 @@ interface RuntimeOptions {
   logFile: string;
 }
 
-interface Invocation {
-  id: string;
-  event: unknown;
-  resolve(result: unknown): void;
-  reject(error: Error): void;
-}
-
-const runtimePath =
-  /^\/2018-06-01\/runtime\/(?:invocation\/(?:(next)|([^/]+)\/(response|error))|(init)\/error)$/;
-
 /**
  * Serves the Lambda Runtime API on a loopback port, to a runtime interface client that has loaded the function.
  * @see AWS Lambda developer guide, "Using the Lambda runtime API for custom runtimes"
@@ -41,52 +30,29 @@ export async function startLambdaRuntime(
   { code, handler, timeoutSeconds, memoryMegabytes }: SynthesizedFunction,
   { taskRoot, client, name, environment, logFile }: RuntimeOptions,
 ): Promise<LambdaRuntime> {
-  const queued: Invocation[] = [];
-  const running = new Map<string, Invocation>();
-  let idle: ServerResponse | undefined;
-  let ended: Error | undefined;
+  /** The client's request for its next event, and what comes of that event. */
+  let next = Promise.withResolvers<ServerResponse>();
+  let result = Promise.withResolvers<unknown>();
 
-  const handOut = (): void => {
-    if (!idle) return;
-    const invocation = queued.shift();
-    if (!invocation) return;
-    running.set(invocation.id, invocation);
-    idle.writeHead(200, {
-      'content-type': 'application/json',
-      'lambda-runtime-aws-request-id': invocation.id,
-      'lambda-runtime-deadline-ms': String(Date.now() + timeoutSeconds * 1000),
-      'lambda-runtime-invoked-function-arn': `arn:aws:lambda:us-east-1:000000000000:function:${name}`,
-    });
-    idle.end(JSON.stringify(invocation.event));
-    idle = undefined;
-  };
-  const failAll = (error: Error): void => {
-    ended = error;
-    for (const { reject } of [...queued.splice(0), ...running.values()]) reject(error);
-    running.clear();
-  };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const [, next, id = '', outcome, init] = request.url?.match(runtimePath) ?? [];
-    if (next) {
-      idle = response;
-      return handOut();
-    }
+    if (request.url?.endsWith('/invocation/next')) return next.resolve(response);
     const body = (await readBody(request)).toString();
-    const invocation = running.get(id);
-    running.delete(id);
-    if (init) failAll(new Error(`The function can't be loaded: ${body}`));
-    else if (outcome === 'response') invocation?.resolve(body === '' ? undefined : JSON.parse(body));
-    else invocation?.reject(new Error(`The function failed: ${body}`));
+    if (request.url?.endsWith('/response')) result.resolve(body === '' ? undefined : JSON.parse(body));
+    else if (request.url?.endsWith('/init/error')) next.reject(new Error(`It can't be loaded: ${body}`));
+    else result.reject(new Error(`The function failed: ${body}`));
     response.writeHead(202, { 'content-type': 'application/json' }).end('{"status":"OK"}');
   };
-
   const server = await serve((request, response) => void answer(request, response));
   cpSync(code, taskRoot, { recursive: true });
-  const log = openSync(logFile, 'w');
-  const child: ChildProcess = spawn(process.execPath, [client, handler], {
+  const child = execa(process.execPath, [client, handler], {
     cwd: taskRoot,
-    stdio: ['ignore', log, log],
+    stdin: 'ignore',
+    stdout: { file: logFile },
+    stderr: { file: logFile },
+    reject: false,
+    killSignal: 'SIGKILL',
     // Nothing of this machine's own environment: what the function needs must be in the template.
+    extendEnv: false,
     env: {
       PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
       LANG: 'en_US.UTF-8',
@@ -107,30 +73,32 @@ export async function startLambdaRuntime(
       ...environment,
     },
   });
-  closeSync(log);
-  child.on('exit', (status, signal) => failAll(new Error(`The runtime ended: ${status ?? signal}`)));
+  const endOf = async (): Promise<never> => {
+    const { originalMessage, exitCode } = await child;
+    throw new Error(`The runtime ended: ${originalMessage ?? exitCode}`);
+  };
 
   return {
-    invoke: (event) =>
-      new Promise((resolve, reject) => {
-        if (ended) return reject(ended);
-        const invocation = { id: randomUUID(), event, resolve, reject };
-        const timer = setTimeout(() => {
-          running.delete(invocation.id);
-          reject(new Error(`The function timed out after ${timeoutSeconds} s.`));
-        }, timeoutSeconds * 1000);
-        invocation.resolve = (result) => {
-          clearTimeout(timer);
-          resolve(result);
-        };
-        queued.push(invocation);
-        handOut();
-      }),
+    invoke: async (event) => {
+      const response = await Promise.race([next.promise, endOf()]);
+      next = Promise.withResolvers();
+      result = Promise.withResolvers();
+      const milliseconds = timeoutSeconds * 1000;
+      response.writeHead(200, {
+        'content-type': 'application/json',
+        'lambda-runtime-aws-request-id': randomUUID(),
+        'lambda-runtime-deadline-ms': String(Date.now() + milliseconds),
+        'lambda-runtime-invoked-function-arn': `arn:aws:lambda:us-east-1:000000000000:function:${name}`,
+      });
+      response.end(JSON.stringify(event));
+      // Lambda ends a function that takes too long.
+      const tooLong = new Error(`It took longer than ${timeoutSeconds} s.`);
+      const timer = setTimeout(() => child.kill(tooLong), milliseconds);
+      return Promise.race([result.promise, endOf()]).finally(() => clearTimeout(timer));
+    },
     [Symbol.asyncDispose]: async () => {
-      if (child.exitCode === null && child.signalCode === null) {
-        child.kill('SIGKILL');
-        await once(child, 'exit');
-      }
+      child.kill();
+      await child;
       await server.close();
     },
   };

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import * as v from 'valibot';
-import type { CloudAssembly } from '../support/cloud-assembly.ts';
+import { logicalIdOf } from '../../infra/stack/service-function.ts';
 
 const functionResource = v.object({
   Properties: v.object({
@@ -11,6 +13,21 @@ const functionResource = v.object({
   }),
   Metadata: v.object({ 'aws:asset:path': v.string() }),
 });
+
+const template = v.looseObject({ Resources: v.record(v.string(), v.looseObject({ Type: v.string() })) });
+
+/** What `cdk synth` made. */
+export interface CloudAssembly {
+  directory: string;
+  template: v.InferOutput<typeof template>;
+}
+
+/** Has the CDK synthesize the stack into a folder. */
+export async function synthesize(directory: string): Promise<CloudAssembly> {
+  await execa('cdk', ['synth', '--quiet', '--output', directory]);
+  const file = join(directory, 'login-service.template.json');
+  return { directory, template: v.parse(template, JSON.parse(readFileSync(file, 'utf8'))) };
+}
 
 /** A function as the template describes it. */
 export interface SynthesizedFunction {
@@ -25,9 +42,9 @@ export interface SynthesizedFunction {
 
 /** The function whose key it is: `issue-token` is `IssueToken` in the template. */
 export function functionOf({ directory, template }: CloudAssembly, key: string): SynthesizedFunction {
-  const resource = template.Resources[logicalIdOf(key)];
-  if (resource?.Type !== 'AWS::Lambda::Function') throw new Error(`The template has no function ${key}.`);
-  const { Properties, Metadata } = v.parse(functionResource, resource);
+  const found = template.Resources[logicalIdOf(key)];
+  if (found?.Type !== 'AWS::Lambda::Function') throw new Error(`The template has no function ${key}.`);
+  const { Properties, Metadata } = v.parse(functionResource, found);
   return {
     code: join(directory, Metadata['aws:asset:path']),
     handler: Properties.Handler,
@@ -36,12 +53,6 @@ export function functionOf({ directory, template }: CloudAssembly, key: string):
     variables: Properties.Environment.Variables,
   };
 }
-
-export const logicalIdOf = (key: string): string =>
-  key
-    .split('-')
-    .map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
-    .join('');
 
 /**
  * The environment that a function of the template has on this machine.

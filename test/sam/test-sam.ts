@@ -7,17 +7,22 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { readFunctions } from '../../infra/endpoints.ts';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { secretIds } from '../../infra/local/load-functions.ts';
-import { synthesize } from '../support/cloud-assembly.ts';
 import { localDirectory } from '../support/local-directories.ts';
+import { requireTools } from '../support/needed-tools.ts';
 import { type Service, serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { answerOfFunction, answerOverHttp, withoutRandomness } from './answers.ts';
 import { installRuntimeInterfaceClient } from './aws-lambda-ric.ts';
-import { hostLoopback, installSam, packImage, requireTools, startSamLocal } from './container/sam-local.ts';
+import { containerTools, hostLoopback, installSam, packImage, startSamLocal } from './container/sam-local.ts';
 import { eventOf, eventWithoutRoute, filledIn, type Replacements, requestOf } from './event-files.ts';
 import { type LambdaRuntime, startLambdaRuntime } from './lambda-runtime.ts';
-import { environmentOf, functionOf } from './synthesized-functions.ts';
+import { environmentOf, functionOf, synthesize } from './synthesized-functions.ts';
+
+/** The runtime interface client is built from C++. */
+const toolchain = ['autoconf', 'automake', 'libtoolize', 'm4', 'cmake', 'make', 'g++'].map(
+  (tool): [command: string, debianPackage: string] => [`command -v ${tool}`, tool.replace('toolize', 'tool')],
+);
 
 /**
  * Feeds the committed event files to the bundles that the CDK has built, behind Lambda's own runtime interface
@@ -25,6 +30,8 @@ import { environmentOf, functionOf } from './synthesized-functions.ts';
  * `--container` it does so through `sam local invoke` as well.
  */
 runCheck(async (cleanUps) => {
+  const withContainer = process.argv.includes('--container');
+  await requireTools([...toolchain, ...(withContainer ? containerTools : [])]);
   const directory = localDirectory('sam');
   const client = await step('Install the Lambda runtime interface client', installRuntimeInterfaceClient);
   const assembly = await step('cdk synth', () => synthesize(join(directory, 'cdk.out')));
@@ -99,8 +106,7 @@ runCheck(async (cleanUps) => {
   };
 
   await step('Compare the answers', () => compareAll(startRuntime));
-  if (process.argv.includes('--container')) {
-    await requireTools();
+  if (withContainer) {
     const sam = await step('Install the SAM command line', installSam);
     const image = await step('Pack a container image', () => packImage(client));
     const local = cleanUps.use(await step('Start podman', () => startSamLocal(sam, image, assembly)));

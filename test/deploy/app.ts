@@ -1,0 +1,53 @@
+import { App, CfnResource } from 'aws-cdk-lib';
+import { CfnAlarm } from 'aws-cdk-lib/aws-cloudwatch';
+import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import { readFunctions } from '../../infra/endpoints.ts';
+import { readSettings } from '../../infra/settings.ts';
+import { LoginService } from '../../infra/stack/login-service.ts';
+
+/** Resources that MiniStack refuses to create. */
+const unsupported = new Set([
+  'AWS::SecretsManager::RotationSchedule',
+  'AWS::SecretsManager::ResourcePolicy',
+  'AWS::CodeDeploy::Application',
+  'AWS::CodeDeploy::DeploymentGroup',
+]);
+
+/**
+ * The app of `infra/app.ts` as MiniStack can deploy it: without the resources it refuses, with alarms over one
+ * metric, and with the address in `FRONT_URL` as its issuer.
+ */
+const app = new App();
+const stack = new LoginService(app, readSettings(app.node.getAllContext()), await readFunctions());
+const adapted = { leftOut: [] as string[], overOneMetric: [] as string[] };
+
+for (const resource of stack.node.findAll().filter((construct) => CfnResource.isCfnResource(construct))) {
+  const id = String(stack.resolve(resource.logicalId));
+  if (unsupported.has(resource.cfnResourceType)) {
+    resource.node.scope?.node.tryRemoveChild(resource.node.id);
+    adapted.leftOut.push(id);
+  }
+  // The only update policy is CodeDeploy's; MiniStack shifts no traffic.
+  delete resource.cfnOptions.updatePolicy;
+  if (resource instanceof CfnFunction)
+    resource.addPropertyOverride('Environment.Variables.ISSUER', process.env.FRONT_URL);
+  if (resource instanceof CfnAlarm && resource.metrics) {
+    const metrics: CfnAlarm.MetricDataQueryProperty[] = stack.resolve(resource.metrics);
+    const stat = metrics.find(({ metricStat }) => metricStat)?.metricStat;
+    if (!stat || 'resolve' in stat || 'resolve' in stat.metric) throw new Error(`${id} watches no metric.`);
+    const { namespace, metricName, dimensions } = stat.metric;
+    Object.assign(resource, {
+      metrics: undefined,
+      namespace,
+      metricName,
+      dimensions,
+      period: stat.period,
+      statistic: 'Sum',
+    });
+    adapted.overOneMetric.push(id);
+  }
+}
+process.stderr.write(`MiniStack refuses ${adapted.leftOut.join(', ')}: left out.\n`);
+process.stderr.write(
+  `MiniStack knows no metric math: ${adapted.overOneMetric.join(', ')} over one metric.\n`,
+);
