@@ -104,3 +104,13 @@ test('an event is found by the very next search', async () => {
     expect(found.body).toMatchObject({ total: number, results: [body] });
   }
 });
+
+test('without access, reviews by an actor are not even read: their number cannot be timed', async () => {
+  const account = own.service.demo.other_account;
+  for (const id of [own.service.demo.access_request_id, 999_999_999]) {
+    await own.service.search('', { account });
+    own.proxy.forget();
+    expect((await own.service.search('?actor_id=z', { account, path: 'reviews', id })).status).toBe(403);
+    expect(own.proxy.calls().map(({ operation }) => operation)).toEqual(['GetItem']);
+  }
+});

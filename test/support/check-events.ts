@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, paginateQuery } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 
 type Item = Record<string, unknown>;
@@ -53,23 +53,17 @@ export async function problemsOfEvents(
   return [...problems, ...expectEqual('idempotency keys', new Set(names).size, names.length)];
 }
 
-async function readAll(dynamoDb: DynamoDBClient, TableName: string, pk: string, index?: string) {
+async function readAll(client: DynamoDBClient, TableName: string, pk: string, index?: string) {
+  const query = {
+    TableName,
+    ...(index && { IndexName: index }),
+    ConsistentRead: true,
+    KeyConditionExpression: 'pk = :pk',
+    ExpressionAttributeValues: { ':pk': { S: pk } },
+  };
   const items: Item[] = [];
-  let ExclusiveStartKey: Record<string, never> | undefined;
-  do {
-    const page = await dynamoDb.send(
-      new QueryCommand({
-        TableName,
-        ...(index && { IndexName: index }),
-        ConsistentRead: true,
-        KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': { S: pk } },
-        ...(ExclusiveStartKey && { ExclusiveStartKey }),
-      }),
-    );
-    items.push(...(page.Items ?? []).map((item) => unmarshall(item)));
-    ExclusiveStartKey = page.LastEvaluatedKey as typeof ExclusiveStartKey;
-  } while (ExclusiveStartKey);
+  for await (const { Items = [] } of paginateQuery({ client }, query))
+    items.push(...Items.map((item) => unmarshall(item)));
   return items;
 }
 

@@ -1,4 +1,4 @@
-import { type AttributeValue, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { paginateScan } from '@aws-sdk/client-dynamodb';
 import type { Demo } from '../../infra/local/demo.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 
@@ -6,23 +6,18 @@ import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 export async function countLoginUserItems(demo: Demo): Promise<Map<string, number>> {
   const client = localDynamoDb(demo.dynamodb_endpoint);
   const counts = new Map<string, number>();
-  let from: Record<string, AttributeValue> | undefined;
-  do {
-    const page = await client.send(
-      new ScanCommand({
-        TableName: demo.table_name,
-        FilterExpression: 'begins_with(pk, :login_user)',
-        ExpressionAttributeValues: { ':login_user': { S: 'LOGIN_USER#' } },
-        ConsistentRead: true,
-        ExclusiveStartKey: from,
-      }),
-    );
-    for (const { login_app_id } of page.Items ?? []) {
+  const loginUsers = {
+    TableName: demo.table_name,
+    FilterExpression: 'begins_with(pk, :login_user)',
+    ExpressionAttributeValues: { ':login_user': { S: 'LOGIN_USER#' } },
+    ConsistentRead: true,
+  };
+  for await (const { Items = [] } of paginateScan({ client }, loginUsers)) {
+    for (const { login_app_id } of Items) {
       const id = String(login_app_id?.S);
       counts.set(id, (counts.get(id) ?? 0) + 1);
     }
-    from = page.LastEvaluatedKey;
-  } while (from);
+  }
   client.destroy();
   return counts;
 }
