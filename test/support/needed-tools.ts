@@ -14,5 +14,5 @@ export async function requireTools(tools: [command: string, debianPackage: strin
   );
   const missing = [...new Set(results.flat())];
   if (missing.length > 0)
-    throw new Error(`Something is missing. Install it first:\n  apt-get install ${missing.join(' ')}`);
+    throw new Error(`Some tools are missing. This installs them:\n  apt-get install ${missing.join(' ')}`);
 }
