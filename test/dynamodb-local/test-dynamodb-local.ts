@@ -7,14 +7,14 @@ import { testsWithStore } from '../support/select-tests.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 
 const pom = join(import.meta.dirname, 'pom.xml');
+const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
 const portLine = /^Listening on port (\d+)$/m;
 
 /** Fetches the version that the pom names; the folder of its jars. Needs Maven. */
 const install = (): Promise<string> =>
   installed('dynamodb-local', pom, (directory) => {
     const options = ['-DincludeScope=runtime', `-DoutputDirectory=${directory}`];
-    const goal = ['dependency:copy-dependencies', ...options];
-    return execa('mvn', ['--quiet', '--batch-mode', '--file', pom, ...goal], shown);
+    return execa('mvn', ['--quiet', '--batch-mode', '--file', pom, copyDependencies, ...options], shown);
   });
 
 /** Starts it in memory, on a free port of the loopback interface. Needs Java 17 or newer. */

@@ -39,17 +39,17 @@ export async function startServer(
   const output = (): string => readFileSync(logFile, 'utf8');
   let ended = false;
   void child.finally(() => (ended = true));
-  const end = async (): Promise<void> => {
+  const end = async () => {
     child.kill();
-    await child;
+    return await child;
   };
   const deadline = Date.now() + patience;
   while (!(await isReady(output()))) {
     if (ended || Date.now() > deadline) {
-      await end();
-      throw new Error(`${command} did not start: ${output()}`);
+      const { shortMessage = command } = await end();
+      throw new Error(`It did not start. ${shortMessage}\n${output()}`);
     }
     await wait(50);
   }
-  return { output, [Symbol.asyncDispose]: end };
+  return { output, [Symbol.asyncDispose]: async () => void (await end()) };
 }

@@ -1,4 +1,8 @@
-import { BatchWriteItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  BatchWriteItemCommand,
+  type BatchWriteItemCommandInput,
+  type DynamoDBClient,
+} from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { listsOf } from '../../lib/access-requests/event-lists.ts';
 import { eventKey, ordinalIn } from '../../lib/storage/keys.ts';
@@ -8,8 +12,8 @@ import { table } from '../../lib/storage/table.ts';
 const batchSize = 25;
 const side = 8;
 
-/** How many different actor ids write; each writes every so-manyth event. */
-export const actorCount = 7;
+/** How many different actor ids write, in turn. */
+const actorCount = 7;
 
 /** The event with this id: of two actor types and seven actors, every third a review, about 200 bytes. */
 const eventOf = (accessRequestId: number, id: number) => {
@@ -49,13 +53,12 @@ export async function writeEvents(
   };
   const writeBatch = async (from: number) => {
     const ids = Array.from({ length: Math.min(batchSize, last - from + 1) }, (_, place) => from + place);
-    const puts = ids.map((id) => ({ PutRequest: { Item: marshall(itemOf(id)) } }));
-    let requests: Record<string, unknown[]> = { [tableName]: puts };
-    while (Object.keys(requests).length > 0) {
-      const { UnprocessedItems = {} } = await dynamoDb.send(
-        new BatchWriteItemCommand({ RequestItems: requests as Record<string, typeof puts> }),
-      );
-      requests = UnprocessedItems;
+    let requests: BatchWriteItemCommandInput['RequestItems'] = {
+      [tableName]: ids.map((id) => ({ PutRequest: { Item: marshall(itemOf(id)) } })),
+    };
+    while (requests && Object.keys(requests).length > 0) {
+      const command: BatchWriteItemCommand = new BatchWriteItemCommand({ RequestItems: requests });
+      requests = (await dynamoDb.send(command)).UnprocessedItems;
     }
   };
   for (let from = first; from <= last; from += batchSize * side) {
