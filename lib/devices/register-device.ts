@@ -73,7 +73,7 @@ export async function registerDevice(
     setIfAbsent: { created_at: now },
     remove: ['disabled_at'],
   });
-  const outcome = update.done && update.before ? 'known' : 'created';
+  const outcome = update.done && update.created ? 'created' : 'known';
   logEvent('device_registered', { platform, outcome });
   return { id, outcome };
 }

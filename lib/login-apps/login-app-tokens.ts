@@ -25,8 +25,7 @@ export async function createLoginAppToken(
   return { token_id, login_app_token: `${loginAppId}.${token_id}.${secret}` };
 }
 
-/** False when the Login App has no such token. */
-export const revokeLoginAppToken = (loginAppId: string, tokenId: string): Promise<boolean> =>
+export const revokeLoginAppToken = (loginAppId: string, tokenId: string): Promise<void> =>
   deleteItem(loginAppTokenKey(loginAppId, tokenId));
 
 /** Whether a token has the form of a long-lived one. */

@@ -47,13 +47,11 @@ export const revokeClientSecret = (
   secretId: string,
 ): Promise<RevokedSecret> => revokeSecretOf(clientKey(loginAppId, client.client_id), client, secretId);
 
-/** False when the Login App has no such client. */
-export const revokeClient = (loginAppId: string, clientId: string): Promise<boolean> =>
+export const revokeClient = (loginAppId: string, clientId: string): Promise<void> =>
   deleteItem(clientKey(loginAppId, clientId));
 
 export const setMobileApplication = (loginAppId: string, platform: Platform): Promise<void> =>
   putItem({ ...mobileApplicationKey(loginAppId, platform), platform, created_at: timestamp() });
 
-/** False when the Login App has no mobile application for the platform. */
-export const removeMobileApplication = (loginAppId: string, platform: Platform): Promise<boolean> =>
+export const removeMobileApplication = (loginAppId: string, platform: Platform): Promise<void> =>
   deleteItem(mobileApplicationKey(loginAppId, platform));

@@ -83,5 +83,4 @@ export async function readLoginUser(loginUserId: string): Promise<LoginUser | un
   return item && v.parse(loginUser, item);
 }
 
-export const deleteLoginUser = (loginUserId: string): Promise<boolean> =>
-  deleteItem(loginUserKey(loginUserId));
+export const deleteLoginUser = (loginUserId: string): Promise<void> => deleteItem(loginUserKey(loginUserId));

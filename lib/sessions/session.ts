@@ -54,7 +54,7 @@ export async function endedAmong(loginUserId: string, sessionIds: string[]): Pro
 }
 
 /** Takes a session away without a trace: one that was never handed out, or whose Login User is deleted. */
-export const removeSession = (loginUserId: string, sessionId: string): Promise<boolean> =>
+export const removeSession = (loginUserId: string, sessionId: string): Promise<void> =>
   deleteItem(sessionKey(loginUserId, sessionId));
 
 /** Whether a session goes on. The table deletes ended ones late, so the time is looked at too. */

@@ -12,8 +12,16 @@ export interface Change {
   when?: Record<string, Condition>;
 }
 
-/** What must hold of an attribute. `exists: false` on `pk` means: there is no such item yet. */
-export type Condition = { is: unknown } | { exists: boolean };
+/**
+ * What must hold of an attribute. `exists: false` on `pk` means: there is no such item yet. An attribute that is
+ * absent meets `isNot` and `isNotFrom`, so both hold where there is no item.
+ */
+export type Condition =
+  | { is: unknown }
+  | { isNot: unknown }
+  /** Not equal to the value, and not after it in order. */
+  | { isNotFrom: string }
+  | { exists: boolean };
 
 /** Builds DynamoDB expressions: every name and every value is a placeholder, so nothing is quoted. */
 export class Expressions {
@@ -46,12 +54,15 @@ export class Expressions {
 
   condition(when: Record<string, Condition>): string {
     return Object.entries(when)
-      .map(([name, condition]) =>
-        'is' in condition
-          ? `${this.name(name)} = ${this.value(condition.is)}`
-          : `${condition.exists ? 'attribute_exists' : 'attribute_not_exists'}(${this.name(name)})`,
-      )
+      .map(([name, condition]) => this.comparison(this.name(name), condition))
       .join(' AND ');
+  }
+
+  private comparison(name: string, condition: Condition): string {
+    if ('is' in condition) return `${name} = ${this.value(condition.is)}`;
+    if ('isNot' in condition) return `${name} <> ${this.value(condition.isNot)}`;
+    if ('isNotFrom' in condition) return `NOT ${name} >= ${this.value(condition.isNotFrom)}`;
+    return `${condition.exists ? 'attribute_exists' : 'attribute_not_exists'}(${name})`;
   }
 
   private name(attribute: string): string {

@@ -42,16 +42,18 @@ export async function readItems(keys: Key[]): Promise<(Item | undefined)[]> {
 }
 
 /**
- * Writes a new item. `exists` when there is one under its key already; that one stays as it is. The SDK sends a
- * put again when its answer was lost, and then meets the item that it wrote itself: the item tells by its `write_id`.
+ * Writes a new item. `exists` when there is one under its key already; that one stays as it is.
+ *
+ * When the answer to a put is lost, the SDK sends the put again, and the second one finds the item that the first
+ * one made. `created_by`, the id of the write that made an item, tells them apart from somebody else's.
  */
 export async function putNewItem(item: Item & Key): Promise<'put' | 'exists'> {
-  const write_id = newId('w');
+  const created_by = newWriteId();
   try {
     await documentClient.send(
       new PutCommand({
         TableName: tableName(),
-        Item: { ...item, write_id },
+        Item: { ...item, created_by },
         ConditionExpression: 'attribute_not_exists(pk)',
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),
@@ -60,54 +62,81 @@ export async function putNewItem(item: Item & Key): Promise<'put' | 'exists'> {
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
     const found = await itemThatStands(error, item);
-    return found?.write_id === write_id ? 'put' : 'exists';
+    return found?.created_by === created_by ? 'put' : 'exists';
   }
 }
 
-/** Writes an item whole, whatever was there. */
+/** Writes an item whole, whatever was there. Done twice, it is the same. */
 export async function putItem(item: Item & Key): Promise<void> {
-  await documentClient.send(new PutCommand({ TableName: tableName(), Item: item }));
+  const created_by = newWriteId();
+  await documentClient.send(new PutCommand({ TableName: tableName(), Item: { ...item, created_by } }));
 }
 
-/** Deletes an item. False when there was none. */
-export async function deleteItem(key: Key): Promise<boolean> {
-  const { Attributes } = await documentClient.send(
-    new DeleteCommand({ TableName: tableName(), Key: key, ReturnValues: 'ALL_OLD' }),
-  );
-  return Attributes !== undefined;
+/**
+ * Deletes an item if there is one. It does not say whether there was one: when the answer is lost and the SDK sends
+ * the delete again, nothing can tell an item that the first one deleted from one that never was. Whoever needs to know
+ * reads the item before.
+ */
+export async function deleteItem(key: Key): Promise<void> {
+  await documentClient.send(new DeleteCommand({ TableName: tableName(), Key: key }));
 }
 
-/** What an update did: the item before it, or (refused by its condition) the item that stands there. */
-type UpdateOutcome = { done: true; before: Item | undefined } | { done: false; found: Item | undefined };
+/** What an update did, or the item whose state did not meet its condition; undefined when there is none. */
+type UpdateOutcome =
+  | {
+      done: true;
+      /** Whether the update made the item. */
+      created: boolean;
+      /** The item before the update; undefined when there was none, or when an answer was lost and nobody knows. */
+      before: Item | undefined;
+    }
+  | { done: false; found: Item | undefined };
 
-/** One conditional write on one item. A failed condition is an answer, not an exception. */
+/**
+ * One conditional write on one item. A failed condition is an answer, not an exception.
+ *
+ * When the answer to an update is lost, the SDK sends the update again. So that the second one neither changes the
+ * item anew nor fails on what the first one wrote, each update stores its `write_id`, on the condition that the item
+ * does not have it yet: an item that does was written by the first one, and the outcome is that of the first one. An
+ * update that makes an item also leaves its write id in `created_by`. The one case that this cannot tell: somebody
+ * else updates the same item between the two, within the tenths of a second that the SDK waits. Then the second one is
+ * judged by what that other update left.
+ */
 export async function updateItem(key: Key, change: Change): Promise<UpdateOutcome> {
+  const write_id = newWriteId();
   const expressions = new Expressions();
-  const update = expressions.update(change);
-  const condition = expressions.condition(change.when ?? {});
+  const update = expressions.update({
+    ...change,
+    set: { ...change.set, write_id },
+    setIfAbsent: { ...change.setIfAbsent, created_by: write_id },
+  });
+  const condition = expressions.condition({ ...change.when, write_id: { isNot: write_id } });
   try {
     const { Attributes } = await documentClient.send(
       new UpdateCommand({
         TableName: tableName(),
         Key: key,
         UpdateExpression: update,
-        ...(condition && {
-          ConditionExpression: condition,
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-        }),
+        ConditionExpression: condition,
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
         ExpressionAttributeNames: expressions.names,
-        ...(Object.keys(expressions.values).length > 0 && { ExpressionAttributeValues: expressions.values }),
+        ExpressionAttributeValues: expressions.values,
         ReturnValues: 'ALL_OLD',
       }),
     );
-    return { done: true, before: Attributes };
+    return { done: true, created: Attributes === undefined, before: Attributes };
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    return { done: false, found: await itemThatStands(error, key) };
+    const found = await itemThatStands(error, key);
+    return found?.write_id === write_id
+      ? { done: true, created: found.created_by === write_id, before: undefined }
+      : { done: false, found };
   }
 }
 
-/** The item that refused a write. The failure carries it, except in stores that leave it out, and when there is none. */
+const newWriteId = (): string => newId('w');
+
+/** The item on which a condition failed. The error carries it, except in stores that leave it out, and when there is none. */
 const itemThatStands = async (
   { Item: item }: ConditionalCheckFailedException,
   { pk, sk }: Key,

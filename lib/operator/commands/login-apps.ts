@@ -44,10 +44,9 @@ export const loginAppCommands: CommandsOf<'login-apps'> = {
     return { login_app_id, tokens: shown };
   },
   'tokens revoke': async ({ 'login-app': id, token }) => {
-    const { login_app_id } = await requireLoginApp(id);
-    if (!(await revokeLoginAppToken(login_app_id, token))) {
-      throw new Refusal('not_found', 'The Login App has no such token.');
-    }
+    const { login_app_id, tokens } = await requireLoginApp(id);
+    if (!tokens.has(token)) throw new Refusal('not_found', 'The Login App has no such token.');
+    await revokeLoginAppToken(login_app_id, token);
     return { login_app_id, token_id: token, revoked: true };
   },
 };
@@ -82,10 +81,11 @@ export const mobileApplicationCommands: CommandsOf<'mobile-applications'> = {
     return { login_app_id, platform };
   },
   remove: async ({ 'login-app': id, platform }) => {
-    const { login_app_id } = await requireLoginApp(id);
-    if (!(await removeMobileApplication(login_app_id, platform))) {
+    const { login_app_id, mobileApplications } = await requireLoginApp(id);
+    if (!mobileApplications.has(platform)) {
       throw new Refusal('not_found', 'The Login App has no mobile application for this platform.');
     }
+    await removeMobileApplication(login_app_id, platform);
     return { login_app_id, platform, removed: true };
   },
 };

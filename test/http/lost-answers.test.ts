@@ -1,0 +1,347 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { readFunctions } from '../../infra/endpoints.ts';
+import type { Demo } from '../../infra/local/demo.ts';
+import { commandTable } from '../../lib/operator/command-table.ts';
+import { createLoginApp, demoSettings } from '../support/login-app.ts';
+import { newPerson, newPhone, type Person } from '../support/people.ts';
+import { type Answer, basic, unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
+import { hexToken } from '../support/tokens.ts';
+
+/**
+ * The store does a call, and its answer is lost: the SDK sends the call again. Whoever called the service then gets
+ * exactly what they get when nothing is lost, whichever answer it was.
+ */
+const { service, proxy } = await startServiceWithStore();
+const { operate } = service;
+
+/** Makes what a request needs, all of it new; returns the request. */
+type Scenario = () => Promise<() => Promise<unknown>>;
+
+let settings: unknown;
+beforeAll(async () => {
+  // The issuer's keys and the public signing keys are read once; no scenario begins with that.
+  await service.relate('unknown', (await newPerson(service)).token);
+  settings = await demoSettings(service, 'provider_f');
+});
+
+const shown = ({ status, body }: Answer) => ({ status, body });
+
+const newAccount = async (): Promise<Demo['account']> => {
+  const { account_id, account_secret } = await operate('accounts', 'create', { name: 'Test' });
+  return { account_id: String(account_id), account_secret: String(account_secret) };
+};
+/** A Login App with a client, for both platforms and provider_f; nothing has used it yet. */
+const newApp = async () => {
+  const app = await createLoginApp(service, 'Test');
+  const flags = { 'login-app': app.login_app_id };
+  await operate('providers', 'set', { ...flags, provider: 'provider_f', settings });
+  await operate('mobile-applications', 'set', { ...flags, platform: 'android' });
+  return app;
+};
+const newAccessRequest = async () => {
+  const account = await newAccount();
+  const { access_request_id: id } = await operate('access-requests', 'create', {
+    account: account.account_id,
+  });
+  return { account, id: Number(id) };
+};
+/** A person with a phone of theirs. */
+const newOwner = async () => {
+  const app = await newApp();
+  const person = await newPerson(service, unique('alice'), app);
+  const phone = await newPhone(service, await service.loginAppToken(app));
+  await service.relate(phone, person.token);
+  return { app, person, phone };
+};
+const loginUser = ({ loginUserId }: Person) => ({ 'login-user': loginUserId });
+const revoke = (token: string, app: Demo['login_app']): Promise<Answer> =>
+  service.call('/v2/marketing/oauth/revoke', {
+    method: 'POST',
+    headers: { authorization: basic(app.client_id, app.client_secret) },
+    body: new URLSearchParams({ token }),
+  });
+/** The demo's Login App, which functions have read just now: they read it anew for a secret that does not match. */
+const demoApp = async () => {
+  const app = service.demo.login_app;
+  await service.token({ grant_type: 'client_credentials' }, { ...app, client_secret: 'wrong' });
+  return app;
+};
+const write =
+  (path: 'comments' | 'reviews', more: object, headers = () => ({})): Scenario =>
+  async () => {
+    const { account, id } = await newAccessRequest();
+    const event = { actor_type: 'custom', actor_id: '7', comment: 'x', ...more };
+    const options = { id, account, headers: headers() };
+    return async () => shown(await service.addEvent(path, event, options));
+  };
+const withKey = () => ({ 'idempotency-key': unique('key') });
+
+/** What each endpoint that writes is asked, by the name of its function. */
+const endpointScenarios: Record<string, Record<string, Scenario>> = {
+  'issue-token': {
+    'provider credentials': async () => {
+      const app = await newApp();
+      const { id_token = '' } = await service.credentials('provider_f', { subject: unique('alice') });
+      const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
+      return async () => shown(await service.token(form, app));
+    },
+    'an authorization code': async () => {
+      const provider = 'provider_b';
+      const { authorization_code = '' } = await service.credentials(provider, { subject: unique('alice') });
+      const form = { grant_type: 'provider_authorization_code', provider, authorization_code };
+      const app = await demoApp();
+      return async () => shown(await service.token(form, app));
+    },
+    'a refresh token': async () => {
+      const { app, person } = await newOwner();
+      const form = { grant_type: 'refresh_token', refresh_token: person.refreshToken };
+      return async () => shown(await service.token(form, app));
+    },
+    'an outdated refresh token': async () => {
+      const { app, person } = await newOwner();
+      const refresh = (refresh_token: string) =>
+        service.token({ grant_type: 'refresh_token', refresh_token }, app);
+      await refresh((await refresh(person.refreshToken)).body.refresh_token);
+      return async () => shown(await refresh(person.refreshToken));
+    },
+  },
+  'revoke-token': {
+    'a refresh token': async () => {
+      const { app, person } = await newOwner();
+      return async () => shown(await revoke(person.refreshToken, app));
+    },
+  },
+  'register-device': {
+    'a new device': async () => {
+      const token = await service.loginAppToken(await newApp());
+      return async () =>
+        shown(await service.register({ platform: 'android', token: unique('phone') }, token));
+    },
+    'a known device': async () => {
+      const token = await service.loginAppToken(await newApp());
+      const device = { platform: 'android', token: hexToken() };
+      await service.register(device, token);
+      return async () => shown(await service.register(device, token));
+    },
+  },
+  'relate-device': {
+    'a new device': async () => {
+      const { app, person } = await newOwner();
+      const phone = await newPhone(service, await service.loginAppToken(app));
+      return async () => shown(await service.relate(phone, person.token));
+    },
+    'a device that is theirs already': async () => {
+      const { person, phone } = await newOwner();
+      return async () => shown(await service.relate(phone, person.token));
+    },
+    "another person's device": async () => {
+      const { app, phone } = await newOwner();
+      const next = await newPerson(service, unique('bob'), app);
+      return async () => shown(await service.relate(phone, next.token));
+    },
+  },
+  'list-devices': {
+    'a relation that outlived its session': async () => {
+      const { app, person } = await newOwner();
+      const tablet = await newPerson(service, person.subject, app);
+      proxy.hook = ({ operation, body }) =>
+        operation === 'Query' && body.IndexName === 'by_list'
+          ? { status: 200, body: { Items: [], Count: 0, ScannedCount: 0 } }
+          : undefined;
+      await revoke(person.refreshToken, app);
+      return async () => shown(await service.listDevices(tablet.token));
+    },
+  },
+  'end-device-relation': {
+    'a device of theirs': async () => {
+      const { person, phone } = await newOwner();
+      return async () => shown(await service.endRelation(phone, person.token));
+    },
+  },
+  'create-access-request': {
+    'without a key': async () => {
+      const account = await newAccount();
+      return async () => shown(await service.createAccessRequest({ account }));
+    },
+    'with a key': async () => {
+      const options = { account: await newAccount(), headers: withKey() };
+      return async () => shown(await service.createAccessRequest(options));
+    },
+  },
+  'add-comment': {
+    'without a key': write('comments', {}),
+    'with a key': write('comments', {}, withKey),
+  },
+  'add-review': { 'with a key': write('reviews', { status: 'approved' }, withKey) },
+};
+
+type Flags = Record<string, unknown>;
+/** A command that needs nothing but its flags. */
+const command =
+  (name: string, flags: () => Promise<Flags>): Scenario =>
+  async () => {
+    const [noun = '', ...verb] = name.split(' ');
+    const given = await flags();
+    return () => operate(noun, verb.join(' '), given);
+  };
+const ofApp = async (): Promise<{ 'login-app': string }> => ({ 'login-app': (await newApp()).login_app_id });
+const ofAccount = async () => ({ account: (await newAccount()).account_id });
+const ofPerson = async () => loginUser((await newOwner()).person);
+const ofEvent = async () => ({
+  'access-request': (await newAccessRequest()).id,
+  'actor-type': 'custom',
+  'actor-id': '7',
+});
+const oldSecretOf = async (noun: string, flags: Flags) => {
+  const { old_secrets } = await operate(noun, 'rotate', flags);
+  return { ...flags, secret: (old_secrets as { secret_id: string }[])[0]?.secret_id };
+};
+const ofClient = async () => {
+  const { login_app_id, client_id } = await newApp();
+  return { 'login-app': login_app_id, client: client_id };
+};
+
+/** Every operator command, as `NOUN VERB`. */
+const commandScenarios: Record<string, Scenario> = Object.fromEntries(
+  Object.entries<() => Promise<Flags>>({
+    'accounts create': async () => ({ name: 'Test' }),
+    'accounts revoke': async () => oldSecretOf('accounts', await ofAccount()),
+    'login-apps create': async () => ({ name: 'Test' }),
+    'login-apps tokens create': async () => ({ ...(await ofApp()), name: 'Test' }),
+    'login-apps tokens list': ofApp,
+    'login-apps tokens revoke': async () => {
+      const app = await ofApp();
+      const { token_id } = await operate('login-apps', 'tokens create', { ...app, name: 'Test' });
+      return { ...app, token: token_id };
+    },
+    'clients create': ofApp,
+    'clients revoke': ofClient,
+    'mobile-applications set': async () => ({ ...(await ofApp()), platform: 'ios' }),
+    'mobile-applications remove': async () => ({ ...(await ofApp()), platform: 'android' }),
+    'providers set': async () => ({
+      ...(await ofApp()),
+      provider: 'provider_f',
+      settings,
+    }),
+    'providers check': async () => ({ ...(await ofApp()), provider: 'provider_f' }),
+    'providers show': ofApp,
+    'access-requests create': ofAccount,
+    'access-requests grant': async () => ({
+      ...(await ofAccount()),
+      'access-request': (await newAccessRequest()).id,
+    }),
+    'access-requests revoke': async () => {
+      const { account, id } = await newAccessRequest();
+      return { account: account.account_id, 'access-request': id };
+    },
+    'comments add': async () => ({ ...(await ofEvent()), comment: 'x' }),
+    'reviews add': async () => ({ ...(await ofEvent()), status: 'approved' }),
+    'events import': async () => {
+      const access_request_id = (await newAccessRequest()).id;
+      const event = { access_request_id, type: 'comment', actor_type: 'custom', actor_id: '7', comment: 'x' };
+      return { events: [1, 2].map((line) => ({ line, text: JSON.stringify(event), repetition: line })) };
+    },
+    'devices list': ofPerson,
+    'devices disable': async () => ({ device: (await newOwner()).phone }),
+    'login-users block': ofPerson,
+    'login-users unblock': async () => {
+      const flags = await ofPerson();
+      await operate('login-users', 'block', flags);
+      return flags;
+    },
+    'login-users sessions': ofPerson,
+    'login-users logout': ofPerson,
+    'login-users delete': ofPerson,
+  }).map(([name, flags]) => [name, command(name, flags)]),
+);
+commandScenarios['clients revoke, one secret'] = command('clients revoke', async () =>
+  oldSecretOf('clients', await ofClient()),
+);
+commandScenarios['clients rotate'] = async () => {
+  const app = await newApp();
+  return async () => {
+    const flags = { 'login-app': app.login_app_id, client: app.client_id };
+    const rotated = await operate('clients', 'rotate', flags);
+    const client = { ...app, client_secret: String(rotated.client_secret) };
+    return { rotated, works: (await service.token({ grant_type: 'client_credentials' }, client)).status };
+  };
+};
+commandScenarios['accounts rotate'] = async () => {
+  const { account, id } = await newAccessRequest();
+  return async () => {
+    const rotated = await operate('accounts', 'rotate', { account: account.account_id });
+    const renewed = { ...account, account_secret: String(rotated.account_secret) };
+    return { rotated, works: (await service.search('', { account: renewed, id })).status };
+  };
+};
+
+/** What differs each time, replaced by what it is: ids, secrets, tokens, times, and the numbers of access requests. */
+function withoutRandomness(value: unknown): unknown {
+  const text = JSON.stringify(value)
+    .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"TIME"')
+    .replaceAll(/"ey[\w-]+\.[\w-]+\.[\w-]+"/g, '"JWT"')
+    .replaceAll(/"rt\.[\w.-]+"/g, '"REFRESH_TOKEN"')
+    .replaceAll(/\b([a-z]{1,3})_[\w-]{43}(?![\w-])/g, '$1_…')
+    .replaceAll(/\b([a-z]{1,3})_[\w-]{22}(?![\w-])/g, '$1_…')
+    .replaceAll(/"(access_request_id|started_at|expires_at)":\d+/g, '"$1":0')
+    .replaceAll(/"id":\d+,"created_at"/g, '"id":0,"created_at"');
+  return JSON.parse(text);
+}
+
+/** Sends a request, and loses the answer to one call of the store, such as `UpdateItem 1`. */
+async function send(request: () => Promise<unknown>, lost?: string) {
+  const calls: string[] = [];
+  const counts = new Map<string, number>();
+  proxy.hook = ({ operation }) => {
+    const number = (counts.get(operation) ?? 0) + 1;
+    counts.set(operation, number);
+    const call = `${operation} ${number}`;
+    calls.push(call);
+    return call === lost ? 'answer lost' : undefined;
+  };
+  try {
+    const answer = withoutRandomness(await request().catch((error) => ({ error: String(error) })));
+    return { calls, answer };
+  } finally {
+    proxy.hook = () => undefined;
+  }
+}
+
+/** Whichever answer of the store is lost, the caller gets what they get when none is. */
+async function expectTheSame(scenario: Scenario): Promise<void> {
+  const { calls, answer } = await send(await scenario());
+  expect(calls).not.toEqual([]);
+  expect(answer).not.toHaveProperty('error');
+  expect(answer).not.toHaveProperty('status', 500);
+  for (const lost of calls) {
+    const again = await send(await scenario(), lost);
+    expect({ lost, answer: again.answer }).toEqual({ lost, answer });
+    expect(again.calls).toContain(lost);
+    expect(again.calls.length).toBeGreaterThan(calls.length);
+  }
+}
+
+const writes = ['PutItem', 'UpdateItem', 'DeleteItem'];
+const endpointsThatWrite = [...(await readFunctions()).endpoints]
+  .filter(([, { tableActions }]) => tableActions.some((action) => writes.includes(action)))
+  .map(([name]) => name);
+const commands = Object.entries(commandTable).flatMap(([noun, verbs]) =>
+  Object.keys(verbs).map((verb) => `${noun} ${verb}`),
+);
+
+describe('an answer of the store that is lost changes no answer of an endpoint', () => {
+  describe.each(endpointsThatWrite)('%s', (name) => {
+    const scenarios = Object.entries(endpointScenarios[name] ?? {});
+    test('has a scenario', () => expect(scenarios).not.toEqual([]));
+    if (scenarios.length > 0) test.each(scenarios)('%s', (_, scenario) => expectTheSame(scenario));
+  });
+});
+
+describe('an answer of the store that is lost changes no answer of the operator', () => {
+  test('every command has a scenario', () => {
+    expect(Object.keys(commandScenarios)).toEqual(expect.arrayContaining(commands));
+  });
+
+  test.each(Object.entries(commandScenarios))('%s', (_, scenario) => expectTheSame(scenario));
+});
