@@ -1,10 +1,13 @@
 import * as v from 'valibot';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
+import { findLoginApp, type LoginApp } from '../login-apps/login-app.ts';
 import { standing } from '../sessions/session.ts';
+import type { AccessTokenPayload } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { activeSessionOf, readToken } from './presented-token.ts';
+import type { RefreshTokenContent } from './refresh-token.ts';
 
-/** What a resource server is told of a token; of one that is not active, nothing else. @see RFC 7662 section 2.2 */
+/** What the answer says of a token; of one that is not active, nothing else. @see RFC 7662 section 2.2 */
 export const introspection = v.variant('active', [
   v.object({ active: v.literal(false) }),
   v.looseObject({ active: v.literal(true) }),
@@ -13,35 +16,53 @@ type Introspection = v.InferOutput<typeof introspection>;
 
 const inactive: Introspection = { active: false };
 
-/** Tells a client of a token that was issued for its own Login App. */
+/** Describes a token to a client of the Login App that it was issued for; to any other client it is not active. */
 export async function introspectToken(
-  { loginApp }: AuthenticatedClient,
+  { loginApp: { login_app_id } }: AuthenticatedClient,
   token: string,
 ): Promise<Introspection> {
   const presented = await readToken(token);
-  if (!presented) return inactive;
-  if (presented.kind === 'login_app_token') {
-    if (presented.loginAppId !== loginApp.login_app_id) return inactive;
-    return {
-      active: true,
-      token_type: 'bearer',
-      token_use: 'login_app',
-      iss: issuer(),
-      aud: loginApp.login_app_id,
-    };
-  }
-  if (presented.kind === 'access_token') {
-    const { claims } = presented;
-    if (claims.aud !== loginApp.login_app_id) return inactive;
-    if (claims.token_use === 'login_app' && !loginApp.clients.has(claims.client_id)) return inactive;
-    if (claims.token_use === 'login_user' && !(await activeSessionOf(claims.sub, claims.sid)))
+  switch (presented?.kind) {
+    case undefined:
       return inactive;
-    return { active: true, token_type: 'bearer', ...claims };
+    case 'login_app_token':
+      return presented.loginAppId === login_app_id ? longLivedToken(login_app_id) : inactive;
+    case 'access_token':
+      return accessToken(login_app_id, presented.claims);
+    case 'refresh_token':
+      return refreshToken(login_app_id, presented.content);
   }
-  const { loginUserId, sessionId, generation } = presented.content;
+}
+
+const longLivedToken = (loginAppId: string): Introspection => ({
+  active: true,
+  token_type: 'bearer',
+  token_use: 'login_app',
+  iss: issuer(),
+  aud: loginAppId,
+});
+
+async function accessToken(loginAppId: string, claims: AccessTokenPayload): Promise<Introspection> {
+  if (claims.aud !== loginAppId) return inactive;
+  const isActive = await (claims.token_use === 'login_app'
+    ? hasClient(loginAppId, claims.client_id)
+    : activeSessionOf(claims.sub, claims.sid));
+  return isActive ? { active: true, token_type: 'bearer', ...claims } : inactive;
+}
+
+/** Whether a Login App has a client. The record in hand may be older than the client, so it alone denies nothing. */
+async function hasClient(loginAppId: string, clientId: string): Promise<boolean> {
+  const isItsClient = (app: LoginApp) => app.clients.has(clientId);
+  const loginApp = await findLoginApp(loginAppId, isItsClient);
+  return loginApp !== undefined && isItsClient(loginApp);
+}
+
+async function refreshToken(
+  loginAppId: string,
+  { loginUserId, sessionId, generation }: RefreshTokenContent,
+): Promise<Introspection> {
   const session = await activeSessionOf(loginUserId, sessionId);
-  if (session?.login_app_id !== loginApp.login_app_id || standing(session, generation) === 'outdated')
-    return inactive;
+  if (session?.login_app_id !== loginAppId || standing(session, generation) === 'outdated') return inactive;
   return {
     active: true,
     token_type: 'refresh_token',

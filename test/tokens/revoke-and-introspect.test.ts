@@ -1,8 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { createClient } from '../support/login-app.ts';
+import { ownService } from '../support/own-service.ts';
 import { type Answer, basic, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
+/** The same service in another process, as a deployment runs each function in many. */
+const { service: elsewhere } = await ownService({ JOIN: process.env.SERVICE_DIR ?? '' });
 const { login_app, other_login_app } = service.demo;
 
 const post = (action: string, form: Record<string, string>, client = login_app): Promise<Answer> =>
@@ -109,6 +113,13 @@ describe('POST /v2/marketing/oauth/introspect', () => {
   test('a Login App Token is active for its Login App', async () => {
     const { body } = await introspect(await service.loginAppToken());
     expect(body).toMatchObject({ active: true, token_use: 'login_app', client_id: login_app.client_id });
+  });
+
+  test('a Login App Token of a client that is new, from a function that has just read the clients', async () => {
+    await introspect('unknown');
+    const client = await createClient(service, login_app.login_app_id);
+    const token = await elsewhere.loginAppToken(client);
+    expect((await introspect(token)).body).toMatchObject({ active: true, client_id: client.client_id });
   });
 
   test('whatever is not active: {"active": false} and nothing else', async () => {
