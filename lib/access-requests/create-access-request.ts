@@ -14,8 +14,10 @@ type NewAccessRequest = v.InferOutput<typeof newAccessRequest>;
 
 /**
  * Creates an access request for an account. A request that comes again with its `Idempotency-Key` within 24 hours
- * gets the one that it made: the key is written down after the access request, and only what is written down
- * is answered. Of two at once, or after a crash in between, an empty access request that nobody was told of is left.
+ * gets the access request that the first one made: the key is stored after the access request, unless another
+ * request has stored it meanwhile, and the answer is what is stored. Whether the key counts is decided by the write
+ * alone, so a key that has expired may be removed at any time. When two requests come at once, or one crashes between
+ * its two writes, an empty access request is left whose id was never returned.
  */
 export async function createAccessRequestFor(
   accountId: string,
@@ -23,14 +25,15 @@ export async function createAccessRequestFor(
 ): Promise<NewAccessRequest> {
   if (idempotency_key === undefined) return create(accountId);
   const key = newAccessRequestKey(accountId, hashOfKey(accountId, idempotency_key));
+  const countsSince = keysCountSince();
   const item = await readItem(key);
   const earlier = item && v.parse(madeByKey, item);
-  if (earlier && earlier.created_at >= keysCountSince()) return shown(earlier);
+  if (earlier && earlier.created_at >= countsSince) return shown(earlier);
 
   const made = await create(accountId);
   const written = await updateItem(key, {
     set: { ...made, expires_at: epochSeconds() + keyLifetimeSeconds },
-    when: earlier ? { created_at: { is: earlier.created_at } } : { pk: { exists: false } },
+    when: { created_at: { isNotFrom: countsSince } },
   });
   return written.done ? made : shown(v.parse(madeByKey, written.found));
 }
