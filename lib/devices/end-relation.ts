@@ -1,6 +1,5 @@
-import * as v from 'valibot';
 import { Refusal } from '../refusal.ts';
-import { deviceId } from './device.ts';
+import { isDeviceId } from './device.ts';
 import { confirmRelated, findRelated, mostDevices, readRelatedDevices } from './related-devices.ts';
 import { unrelate } from './relation.ts';
 
@@ -9,7 +8,7 @@ import { unrelate } from './relation.ts';
  * @throws Refusal `not_found` when the device is not theirs, or does not exist
  */
 export async function endRelation(loginUserId: string, id: string): Promise<void> {
-  if (!v.is(deviceId, id) || !(await unrelate(loginUserId, id))) {
+  if (!isDeviceId(id) || !(await unrelate(loginUserId, id))) {
     throw new Refusal('not_found', 'The Login User has no such device.');
   }
 }

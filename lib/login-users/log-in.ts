@@ -1,14 +1,14 @@
 import { logEvent } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
-import { Refusal } from '../refusal.ts';
 import { removeSession, type Session } from '../sessions/session.ts';
 import { newSession, putSession } from '../sessions/session-lifetime.ts';
+import { blockedError } from './blocked.ts';
 import { loginUserIdOf, recordLogin } from './login-user.ts';
 
 /**
- * Starts a session for the person whom a provider has vouched for. User and session are written side by
- * side; a session whose user is refused is taken back and never handed out.
+ * Starts a session for a person that a provider has identified. User and session are written side by side; when the
+ * user turns out to be blocked, the session is removed and no token of it is ever issued.
  * @throws Refusal `invalid_grant` when the Login User is blocked
  */
 export async function logIn(
@@ -26,7 +26,7 @@ export async function logIn(
   if (outcome === 'blocked') {
     await removeSession(login_user_id, session.session_id);
     logEvent('login_user_refused', { login_user_id });
-    throw new Refusal('invalid_grant', 'This person is blocked.', { reason: 'login_user_blocked' });
+    throw blockedError('invalid_grant');
   }
   return session;
 }

@@ -4,6 +4,7 @@ import { Refusal } from '../refusal.ts';
 import { type Session, session } from '../sessions/session.ts';
 import { deleteItem, readItem, readItems, updateItem } from '../storage/items.ts';
 import { hashOf, loginUserKey, sessionKey } from '../storage/keys.ts';
+import { type BlockedCode, blockedError } from './blocked.ts';
 
 const loginUser = v.object({
   login_user_id: v.string(),
@@ -27,14 +28,22 @@ export interface AuthenticatedUser {
 }
 
 /**
- * The id of a person who exists and may do things.
+ * The person, if they exist and are not blocked.
+ * @param blockedAs the code for a blocked person
+ * @throws Refusal `not_found` when a session outlived its Login User, or `blockedAs`
+ */
+export function activeUser({ user }: AuthenticatedUser, blockedAs: BlockedCode): LoginUser {
+  if (!user) throw new Refusal('not_found', 'The Login User does not exist.');
+  if (user.blocked_at) throw blockedError(blockedAs);
+  return user;
+}
+
+/**
+ * The id of a person who may see their devices and change them.
  * @throws Refusal `not_found` when a session outlived its Login User, `forbidden` when the Login User is blocked
  */
-export function requireActiveUser({ user, loginUserId }: AuthenticatedUser): string {
-  if (!user) throw new Refusal('not_found', 'The Login User does not exist.');
-  if (user.blocked_at) throw new Refusal('forbidden', 'The Login User is blocked.');
-  return loginUserId;
-}
+export const requireActiveUser = (caller: AuthenticatedUser): string =>
+  activeUser(caller, 'forbidden').login_user_id;
 
 /** The same person is always the same Login User of that Login App: the id is a hash, so no race makes two. */
 export const loginUserIdOf = (loginAppId: string, provider: string, subject: string): string =>

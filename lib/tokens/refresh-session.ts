@@ -1,6 +1,7 @@
 import { logEvent } from '../log.ts';
 import type { LogReason } from '../log-reasons.ts';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
+import { blockedError } from '../login-users/blocked.ts';
 import { endSession } from '../login-users/end-session.ts';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';
 import { Refusal } from '../refusal.ts';
@@ -19,9 +20,10 @@ export async function refreshSession(client: AuthenticatedClient, refreshToken: 
   const { user, session } = await readLoginUserWithSession(content.loginUserId, content.sessionId);
   if (!session || !isActive(session)) throw refused('session_ended');
   if (session.client_id !== client.clientId) throw refused('issued_to_another_client');
-  if (!user || user.blocked_at) {
+  if (!user) throw refused('session_ended');
+  if (user.blocked_at) {
     logEvent('login_user_refused', { login_user_id: content.loginUserId });
-    throw refused('login_user_blocked');
+    throw blockedError('invalid_grant');
   }
   return successorOf(session, content);
 }

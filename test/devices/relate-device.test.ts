@@ -99,6 +99,19 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
     expectRefusal(await relate(`d_${id.slice(2).toUpperCase()}`, userToken), notFound);
   });
 
+  test.each([
+    ['empty', ''],
+    ['of another form', 'device'],
+    ['too short', unknownDevice.slice(0, -1)],
+    ['too long', `${unknownDevice}A`],
+    ['with a line feed', `${unknownDevice}\n`],
+    ['20 kB of garbage', 'x'.repeat(20_000)],
+    ['__proto__', '__proto__'],
+    ['constructor', 'constructor'],
+  ])('404 device not found, whose id is %s', async (_, id) => {
+    expectRefusal(await relate(id, userToken), { status: 404, error: 'not_found', naming: /device/ });
+  });
+
   test('422 the device could not be related to this user, who is blocked', async () => {
     const id = await newDevice();
     const token = await userTokenOf(unique('mallory'));
@@ -119,14 +132,6 @@ describe('POST /v2/marketing/login/user/push_notifications/devices, 422 the requ
     ['a number', { device_id: 7 }],
     ['a list', { device_id: [unknownDevice] }],
     ['an object', { device_id: {} }],
-    ['empty', { device_id: '' }],
-    ['of another form', { device_id: 'device' }],
-    ['too short', { device_id: unknownDevice.slice(0, -1) }],
-    ['too long', { device_id: `${unknownDevice}A` }],
-    ['with a line feed', { device_id: `${unknownDevice}\n` }],
-    ['20 kB of garbage', { device_id: 'x'.repeat(20_000) }],
-    ['__proto__', { device_id: '__proto__' }],
-    ['constructor', { device_id: 'constructor' }],
   ])('device_id is %s', async (_, body) => {
     const answer = await json(path, body, { authentication: `Bearer ${userToken}` });
     expectRefusal(answer, { ...unprocessable, fields: ['device_id'] });

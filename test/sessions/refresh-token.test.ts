@@ -88,7 +88,10 @@ describe('grant_type refresh_token', () => {
     const { refresh_token, access_token } = await logIn();
     const flags = { 'login-user': decodeJwt(access_token).sub };
     await service.operate('login-users', 'block', flags);
-    expect(await refresh(refresh_token)).toMatchObject(refused);
+    expect(await refresh(refresh_token)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_grant', error_description: 'The Login User is blocked.' },
+    });
     await service.operate('login-users', 'unblock', flags);
     expect((await refresh(refresh_token)).status).toBe(200);
   });

@@ -1,0 +1,13 @@
+import { Refusal } from '../refusal.ts';
+
+/** The codes for a blocked person: no token is issued (RFC 6749 section 5.2), no device shown, no device related. */
+export type BlockedCode = 'invalid_grant' | 'forbidden' | 'unprocessable_entity';
+
+const message = 'The Login User is blocked.';
+
+/** The error for whatever a blocked person asks for: one sentence everywhere. */
+export const blockedError = (code: BlockedCode): Refusal =>
+  new Refusal(code, message, {
+    reason: 'login_user_blocked',
+    ...(code === 'unprocessable_entity' && { errors: [{ field: 'device_id', message }] }),
+  });
