@@ -13,6 +13,8 @@ export const device = v.object({
   last_seen_at: v.string(),
   /** The Login User it is related to. */
   login_user_id: v.optional(v.string()),
+  /** `created_at` of that Login User: one who was deleted and logs in again has another. */
+  login_user_since: v.optional(v.string()),
   related_at: v.optional(v.string()),
   /** The session that related it; when that session is logged out, the relation ends. */
   related_session_id: v.optional(v.string()),
@@ -20,10 +22,10 @@ export const device = v.object({
 });
 export type Device = v.InferOutput<typeof device>;
 
-/** Milliseconds after which a device that was not seen counts as stale: 270 days. FCM calls its own tokens so then. */
+/** Milliseconds after which a device that was not seen is stale: 270 days, as FCM expires its own tokens. */
 const staleAfter = 270 * 24 * 60 * 60 * 1000;
 
-/** The time, ISO 8601, since when a device must have been seen to be sent to. */
+/** The earliest time, ISO 8601, at which a device may have been seen last and still get messages. */
 export const activeSince = (): string => new Date(clock.now().getTime() - staleAfter).toISOString();
 
 /** Whether messages may be sent to a device. */

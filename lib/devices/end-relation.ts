@@ -23,10 +23,11 @@ export async function endRelationsOfSession(loginUserId: string, sessionId: stri
   await Promise.all(ofSession.map(({ device_id }) => unrelate(loginUserId, device_id, sessionId)));
 }
 
-/** Ends every relation of a Login User. */
-export async function endAllRelations(loginUserId: string): Promise<void> {
+/** Ends every relation of a Login User that the index shows. Returns how many there were. */
+export async function endAllRelations(loginUserId: string): Promise<number> {
   const related = await readRelatedDevices(loginUserId);
   await Promise.all(related.map(({ device_id }) => unrelate(loginUserId, device_id)));
+  return related.length;
 }
 
 /** Ends the relations of the devices not seen longest, so that with the new one there are 20. One request, if there are fewer. */

@@ -7,7 +7,7 @@ import { Refusal } from '../refusal.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
 import { jsonObject, keyRequired } from '../validation.ts';
-import { pieceOf } from './pieces.ts';
+import { shardOf } from './shards.ts';
 
 const tokenText = v.string('device.token must be a string.');
 /** An APNs device token in hexadecimal, of any case; stored in lower case. */
@@ -67,8 +67,8 @@ export async function registerDevice(
       token,
       last_seen_at: now,
       list_position: now,
-      piece: pieceOf(login_app_id, id),
-      piece_position: now,
+      shard: shardOf(login_app_id, id),
+      shard_position: now,
     },
     setIfAbsent: { created_at: now },
     remove: ['disabled_at'],

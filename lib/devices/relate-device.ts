@@ -21,11 +21,12 @@ export const relationRequest = v.object(
  */
 export async function relateDevice(caller: AuthenticatedUser, id: string): Promise<void> {
   const { loginAppId, loginUserId, sessionId } = caller;
-  activeUser(caller, 'unprocessable_entity');
+  const { created_at } = activeUser(caller, 'unprocessable_entity');
   if (!isDeviceId(id)) throw noSuchDevice();
   const update = await updateItem(deviceKey(id), {
     set: {
       login_user_id: loginUserId,
+      login_user_since: created_at,
       related_at: timestamp(),
       related_session_id: sessionId,
       list: devicesOfLoginUserList(loginUserId),

@@ -1,10 +1,9 @@
 import * as v from 'valibot';
-import { endedAmong } from '../sessions/session.ts';
 import { readItems } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
 import { type Device, device, isActive } from './device.ts';
-import { unrelate } from './relation.ts';
+import { endLeftoverRelations } from './relation.ts';
 
 /** How many devices a person may have. */
 export const mostDevices = 20;
@@ -13,28 +12,16 @@ const mostRead = 100;
 
 /**
  * Every device that is related to a Login User, the one seen last first. The index that finds them lags behind,
- * so each is read again, strongly consistent: a device that has moved on is never among them.
+ * so each device is read again, strongly consistent: one that is another person's by now is never among them.
  */
 export async function readRelatedDevices(loginUserId: string): Promise<Device[]> {
   return confirmRelated(loginUserId, await findRelated(loginUserId));
 }
 
-/**
- * The devices of a Login User that count. One whose relation outlived the logout of its session, because the
- * index lagged or the two met, is not among them, and its relation ends here.
- */
+/** The devices of a Login User whose relation stands. One that is left over ends here. */
 export async function readCurrentDevices(loginUserId: string): Promise<Device[]> {
-  const related = await readRelatedDevices(loginUserId);
-  const sessionIds = related
-    .map(({ related_session_id }) => related_session_id)
-    .filter((id) => id !== undefined);
-  const ended = await endedAmong(loginUserId, sessionIds);
-  const isLeft = ({ related_session_id = '' }: Device) => ended.has(related_session_id);
-  const left = related.filter(isLeft);
-  await Promise.all(
-    left.map(({ device_id, related_session_id }) => unrelate(loginUserId, device_id, related_session_id)),
-  );
-  return related.filter((one) => !isLeft(one));
+  const devices = await endLeftoverRelations(await readRelatedDevices(loginUserId));
+  return devices.filter(({ login_user_id }) => login_user_id !== undefined);
 }
 
 /** The keys of the devices that were related to a Login User a moment ago: one request. */

@@ -1,10 +1,11 @@
-import { updateItem } from '../storage/items.ts';
-import { deviceKey } from '../storage/keys.ts';
+import { type Item, readItems, updateItem } from '../storage/items.ts';
+import { deviceKey, type Key, loginUserKey, sessionKey } from '../storage/keys.ts';
+import type { Device } from './device.ts';
 
-/** The attributes of a device that tell whose it is. */
-const relation = ['login_user_id', 'related_at', 'related_session_id', 'list'];
+/** The attributes of a device that say whose it is. */
+const relation = ['login_user_id', 'login_user_since', 'related_at', 'related_session_id', 'list'];
 
-/** Makes a device nobody's. False when it is no longer this Login User's, or (where one is named) not by this session. */
+/** Ends the relation of a device to a Login User. False when there is none, or (where a session is named) not by that session. */
 export async function unrelate(loginUserId: string, deviceId: string, sessionId?: string): Promise<boolean> {
   const { done } = await updateItem(deviceKey(deviceId), {
     remove: relation,
@@ -15,3 +16,38 @@ export async function unrelate(loginUserId: string, deviceId: string, sessionId?
   });
   return done;
 }
+
+/**
+ * Ends the relations among some devices that are left over: the session that made one was logged out, or its Login
+ * User was deleted, and the index did not show the device then. A Login User who was deleted and logs in again has the
+ * same id, but another `created_at`. Returns all the devices; those whose relation ended here are nobody's.
+ */
+export async function endLeftoverRelations(devices: Device[]): Promise<Device[]> {
+  const keys = new Map(devices.flatMap(ownerKeys).map((key) => [nameOf(key), key]));
+  const owners = [...keys.values()];
+  const items = owners.length > 0 ? await readItems(owners) : [];
+  const found = new Map(owners.map((key, place) => [nameOf(key), items[place]]));
+  return Promise.all(devices.map((device) => (stands(device, found) ? device : withoutRelation(device))));
+}
+
+/** The keys of the Login User and the session of a relation; none for a device that is nobody's. */
+function ownerKeys({ login_user_id, related_session_id = '' }: Device): Key[] {
+  if (login_user_id === undefined) return [];
+  return [loginUserKey(login_user_id), sessionKey(login_user_id, related_session_id)];
+}
+
+/** A session that is no longer stored has expired, and its relation goes on. */
+function stands(device: Device, found: Map<string, Item | undefined>): boolean {
+  const [userKey, endedKey] = ownerKeys(device);
+  if (!userKey || !endedKey) return true;
+  const [user, session] = [found.get(nameOf(userKey)), found.get(nameOf(endedKey))];
+  return user?.created_at === device.login_user_since && session?.ended_at === undefined;
+}
+
+async function withoutRelation(device: Device): Promise<Device> {
+  const { login_user_id = '', login_user_since, related_at, related_session_id, ...nobodys } = device;
+  await unrelate(login_user_id, device.device_id, related_session_id);
+  return nobodys;
+}
+
+const nameOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`;

@@ -1,14 +1,15 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { type Item, updateItem } from '../storage/items.ts';
-import { deviceKey, devicesOfLoginAppPiece } from '../storage/keys.ts';
+import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
 import { activeSince, type Device, device, isActive } from './device.ts';
 import { mostDevices, readCurrentDevices } from './related-devices.ts';
+import { endLeftoverRelations } from './relation.ts';
 
-export { pieces } from './pieces.ts';
+export { shards } from './shards.ts';
 
-/** What a worker that sends messages needs to know, and to whom the device belongs. */
+/** What a worker that sends messages needs to know of a device, and whose it is. */
 export type Recipient = Pick<Device, 'device_id' | 'platform' | 'token' | 'last_seen_at' | 'login_user_id'>;
 
 /** The devices that messages to a Login User go to. Strongly consistent as to whose they are. */
@@ -17,7 +18,7 @@ export async function recipientsOfLoginUser(loginUserId: string): Promise<Recipi
   return related.slice(0, mostDevices).filter(isActive).map(recipient);
 }
 
-/** Some of a piece's recipients, and where the next ones begin; undefined after the last. */
+/** Some recipients of a shard, and where the next ones begin; undefined after the last. */
 interface RecipientsPage {
   recipients: Recipient[];
   next: Item | undefined;
@@ -25,32 +26,33 @@ interface RecipientsPage {
 
 /**
  * Some of the devices that messages to everyone go to, related or not, the one seen last first. Workers read the
- * pieces side by side, each its own. What happened in the last seconds may be missing.
- * @param piece one of `pieces`
+ * shards side by side. What happened in the last seconds may be missing.
+ * @param shard one of `shards`
  * @param limit how many at most
  * @param start `next` of the page before
  */
 export async function recipientsOfLoginApp(
   loginAppId: string,
-  piece: number,
+  shard: number,
   { limit, start }: { limit: number; start?: Item | undefined },
 ): Promise<RecipientsPage> {
-  const { items, next } = await readGlobalList('by_piece', devicesOfLoginAppPiece(loginAppId, piece), {
+  const { items, next } = await readGlobalList('by_shard', devicesOfLoginAppShard(loginAppId, shard), {
     from: activeSince(),
     limit,
     start,
   });
-  return { recipients: items.map((item) => recipient(v.parse(device, item))), next };
+  const devices = await endLeftoverRelations(items.map((item) => v.parse(device, item)));
+  return { recipients: devices.map(recipient), next };
 }
 
 /**
- * Takes a device off every list for sending: its push service calls the token unregistered. Registering it again
- * enables it. False when there is no such device.
+ * Removes a device from every list of recipients: its push service reports the token as unregistered. Registering the
+ * device again enables it. False when there is no such device.
  */
 export async function disableDevice(id: string): Promise<boolean> {
   const { done } = await updateItem(deviceKey(id), {
     setIfAbsent: { disabled_at: timestamp() },
-    remove: ['piece'],
+    remove: ['shard'],
     when: { pk: { exists: true } },
   });
   return done;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
-import { deleteItem, readItem, readItems } from '../storage/items.ts';
+import { deleteItem, readItem } from '../storage/items.ts';
 import { loginUserPartition, sessionKey, sessionPrefix } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 
@@ -43,17 +43,7 @@ export async function readSessions(loginUserId: string): Promise<Session[]> {
   return items.map((item) => v.parse(session, item));
 }
 
-/** Those of some sessions that were ended on purpose, by one request. */
-export async function endedAmong(loginUserId: string, sessionIds: string[]): Promise<Set<string>> {
-  const keys = [...new Set(sessionIds)].map((id) => sessionKey(loginUserId, id));
-  const items = keys.length > 0 ? await readItems(keys) : [];
-  const sessions = items.filter((item) => item !== undefined).map((item) => v.parse(session, item));
-  return new Set(
-    sessions.filter(({ ended_at }) => ended_at !== undefined).map(({ session_id }) => session_id),
-  );
-}
-
-/** Takes a session away without a trace: one that was never handed out, or whose Login User is deleted. */
+/** Removes a session: one whose tokens were never issued, or whose Login User is deleted. */
 export const removeSession = (loginUserId: string, sessionId: string): Promise<void> =>
   deleteItem(sessionKey(loginUserId, sessionId));
 

@@ -22,11 +22,20 @@ const mostAttempts = 6;
 /** Milliseconds, at most, before the second attempt; twice as many before each further one. */
 const firstPause = 50;
 
+/** How many items the store reads in one request. */
+const batchSize = 100;
+
 /**
- * Up to 100 items in one request, strongly consistent, in the order of the keys; undefined where there is none.
+ * Items, 100 in a request, strongly consistent, in the order of the keys; undefined where there is none.
+ * @param keys different ones
  * @throws Error when the table is too busy to read them all
  */
 export async function readItems(keys: Key[]): Promise<(Item | undefined)[]> {
+  const starts = keys.map((_, place) => place).filter((place) => place % batchSize === 0);
+  return (await Promise.all(starts.map((start) => readBatch(keys.slice(start, start + batchSize))))).flat();
+}
+
+async function readBatch(keys: Key[]): Promise<(Item | undefined)[]> {
   const found = new Map<string, Item>();
   let missing: Item[] = keys.map((key) => ({ ...key }));
   for (let attempt = 0; missing.length > 0; attempt += 1) {

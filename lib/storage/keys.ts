@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Every key of the table is built here. What comes from outside (a subject, an actor id) is hashed
- * first: no value can look like another's prefix, and none is too long for a key.
+ * Every key of the table is built here. Nothing that comes from outside stands in a key as it came: a subject or an
+ * actor id is hashed, an id is encoded by `encoded`. So no value looks like the prefix of another key, and none is too
+ * long for a key.
  */
 export interface Key {
   pk: string;
@@ -13,8 +14,14 @@ export interface Key {
 export const hashOf = (...parts: string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 
+/**
+ * An id as a key holds it: ids of the service's own form as they are, readable in the table, any other text as its
+ * hash. The `=` tells a hash from every id.
+ */
+const encoded = (id: string): string => (/^[\w.-]{1,100}$/.test(id) ? id : `=${hashOf(id)}`);
+
 /** `LOGIN_APP#la_9hX…`: a Login App with its clients, provider settings and mobile applications. */
-export const loginAppPartition = (loginAppId: string): string => `LOGIN_APP#${loginAppId}`;
+export const loginAppPartition = (loginAppId: string): string => `LOGIN_APP#${encoded(loginAppId)}`;
 /** What the sort keys in it are, or begin with. */
 export const loginAppSortKeys = {
   root: 'LOGIN_APP',
@@ -31,26 +38,26 @@ export const loginAppKey = (loginAppId: string): Key => ({
 /** `LOGIN_APP#la_9hX… / CLIENT#la_9hX….Zk3…` */
 export const clientKey = (loginAppId: string, clientId: string): Key => ({
   pk: loginAppPartition(loginAppId),
-  sk: `${loginAppSortKeys.client}${clientId}`,
+  sk: `${loginAppSortKeys.client}${encoded(clientId)}`,
 });
 /** `LOGIN_APP#la_9hX… / PROVIDER#provider_a` */
 export const providerSettingsKey = (loginAppId: string, provider: string): Key => ({
   pk: loginAppPartition(loginAppId),
-  sk: `${loginAppSortKeys.provider}${provider}`,
+  sk: `${loginAppSortKeys.provider}${encoded(provider)}`,
 });
 /** `LOGIN_APP#la_9hX… / MOBILE_APPLICATION#ios` */
 export const mobileApplicationKey = (loginAppId: string, platform: string): Key => ({
   pk: loginAppPartition(loginAppId),
-  sk: `${loginAppSortKeys.mobileApplication}${platform}`,
+  sk: `${loginAppSortKeys.mobileApplication}${encoded(platform)}`,
 });
 /** `LOGIN_APP#la_9hX… / LOGIN_APP_TOKEN#t_Gm0…` */
 export const loginAppTokenKey = (loginAppId: string, tokenId: string): Key => ({
   pk: loginAppPartition(loginAppId),
-  sk: `${loginAppSortKeys.token}${tokenId}`,
+  sk: `${loginAppSortKeys.token}${encoded(tokenId)}`,
 });
 
 /** `LOGIN_USER#lu_5nQ…`: a Login User with their sessions. */
-export const loginUserPartition = (loginUserId: string): string => `LOGIN_USER#${loginUserId}`;
+export const loginUserPartition = (loginUserId: string): string => `LOGIN_USER#${encoded(loginUserId)}`;
 /** `LOGIN_USER#lu_5nQ… / LOGIN_USER` */
 export const loginUserKey = (loginUserId: string): Key => ({
   pk: loginUserPartition(loginUserId),
@@ -59,21 +66,24 @@ export const loginUserKey = (loginUserId: string): Key => ({
 /** `LOGIN_USER#lu_5nQ… / SESSION#s_b2F…` */
 export const sessionKey = (loginUserId: string, sessionId: string): Key => ({
   pk: loginUserPartition(loginUserId),
-  sk: `${sessionPrefix}${sessionId}`,
+  sk: `${sessionPrefix}${encoded(sessionId)}`,
 });
 /** What the sort keys of sessions begin with. */
 export const sessionPrefix = 'SESSION#';
 
 /** `DEVICE#d_kP0… / DEVICE` */
-export const deviceKey = (deviceId: string): Key => ({ pk: `DEVICE#${deviceId}`, sk: 'DEVICE' });
+export const deviceKey = (deviceId: string): Key => ({ pk: `DEVICE#${encoded(deviceId)}`, sk: 'DEVICE' });
 
 /** `ACCOUNT#ac_7Yt… / ACCOUNT` */
-export const accountKey = (accountId: string): Key => ({ pk: `ACCOUNT#${accountId}`, sk: 'ACCOUNT' });
+export const accountKey = (accountId: string): Key => ({
+  pk: `ACCOUNT#${encoded(accountId)}`,
+  sk: 'ACCOUNT',
+});
 
-/** `ACCOUNT#ac_7Yt… / NEW_ACCESS_REQUEST#gDl…`: what an idempotency key made. */
-export const newAccessRequestKey = (accountId: string, idempotencyKey: string): Key => ({
-  pk: `ACCOUNT#${accountId}`,
-  sk: `NEW_ACCESS_REQUEST#${idempotencyKey}`,
+/** `ACCOUNT#ac_7Yt… / NEW_ACCESS_REQUEST#gDl…`: what a request with an idempotency key made, by the hash of the key. */
+export const newAccessRequestKey = (accountId: string, keyHash: string): Key => ({
+  pk: `ACCOUNT#${encoded(accountId)}`,
+  sk: `NEW_ACCESS_REQUEST#${encoded(keyHash)}`,
 });
 
 /** `ACCESS_REQUEST#42` */
@@ -93,11 +103,12 @@ export const eventKey = (accessRequestId: number, eventId: number): Key => ({
 /** A list whose members carry a dense ordinal 1, 2, 3 … in a sort key. `EVENT` */
 export const eventList = 'EVENT';
 /** `login_user` */
-export const actorTypeList = (actorType: string): string => actorType;
+export const actorTypeList = (actorType: string): string => encoded(actorType);
 /** `gDl…`, the hash of an actor id */
 export const actorIdList = (actorId: string): string => hashOf(actorId);
 /** `custom#gDl…` */
-export const actorList = (actorType: string, actorId: string): string => `${actorType}#${hashOf(actorId)}`;
+export const actorList = (actorType: string, actorId: string): string =>
+  `${encoded(actorType)}#${hashOf(actorId)}`;
 /** `REVIEW` */
 export const reviewList = 'REVIEW';
 
@@ -115,12 +126,12 @@ export const publicSigningKeysKey = (): Key => ({ pk: 'SIGNING_KEYS', sk: 'PUBLI
 /** `ISSUER#Zx9… / KEYS`: the keys of an identity provider, by the hash of its issuer. */
 export const issuerKeysKey = (issuer: string): Key => ({ pk: `ISSUER#${hashOf(issuer)}`, sk: 'KEYS' });
 
-/** `DEVICES_OF#lu_5nQ…`: the devices of a Login User in the index `by_list`, in the order of when they were last seen. */
-export const devicesOfLoginUserList = (loginUserId: string): string => `DEVICES_OF#${loginUserId}`;
+/** `DEVICES_OF#lu_5nQ…`: the devices of a Login User in the index `by_list`, by the time they were last seen. */
+export const devicesOfLoginUserList = (loginUserId: string): string => `DEVICES_OF#${encoded(loginUserId)}`;
 
-/** `DEVICES_OF#la_9hX…#07`: a piece of a Login App's devices in the index `by_piece`, in the same order. */
-export const devicesOfLoginAppPiece = (loginAppId: string, piece: number): string =>
-  `DEVICES_OF#${loginAppId}#${String(piece).padStart(2, '0')}`;
+/** `DEVICES_OF#la_9hX…#07`: a shard of a Login App's devices in the index `by_shard`, in the same order. */
+export const devicesOfLoginAppShard = (loginAppId: string, shard: number): string =>
+  `DEVICES_OF#${encoded(loginAppId)}#${String(shard).padStart(2, '0')}`;
 
 /** The list of all access requests in the index `by_list`, in the order of their ids. */
 export const accessRequestsList = 'ACCESS_REQUESTS';

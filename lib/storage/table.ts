@@ -1,6 +1,6 @@
 /**
  * The one table, as data: the stack, the local stack and the store helpers all read it here.
- * Local indexes can only be made together with the table, so all five are there from the start.
+ * Local indexes can only be made together with the table, so all five exist from the start.
  */
 export const table = {
   partitionKey: 'pk',
@@ -14,10 +14,10 @@ export const table = {
     by_review: { sortKey: 'review_ordinal', projection: 'ALL' },
     by_idempotency_key: { sortKey: 'idempotency_key', projection: 'KEYS_ONLY' },
   },
-  /** Eventually consistent lists across partitions; whoever decides by one reads the items again. */
+  /** Eventually consistent lists across partitions; code that decides by one reads the items again. */
   globalIndexes: {
     by_list: { partitionKey: 'list', sortKey: 'list_position', projection: 'KEYS_ONLY' },
-    by_piece: { partitionKey: 'piece', sortKey: 'piece_position', projection: 'ALL' },
+    by_shard: { partitionKey: 'shard', sortKey: 'shard_position', projection: 'ALL' },
   },
 } as const;
 

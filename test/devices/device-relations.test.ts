@@ -11,6 +11,7 @@ const domain = {
   ...(await import('../../lib/devices/sending.ts')),
   ...(await import('../../lib/login-apps/login-app.ts')),
   ...(await import('../../lib/login-apps/manage-login-app.ts')),
+  ...(await import('../../lib/login-users/login-user.ts')),
 };
 
 const day = 24 * 60 * 60 * 1000;
@@ -23,29 +24,22 @@ const newLoginApp = async () => {
   if (!loginApp) throw new Error('The Login App was not created.');
   return loginApp;
 };
-const person = (loginAppId: string, loginUserId: string, sessionId: string) => ({
-  loginAppId,
-  loginUserId,
-  sessionId,
-  user: {
-    login_user_id: loginUserId,
-    login_app_id: loginAppId,
-    provider: 'provider_f',
-    subject: loginUserId,
-    created_at: '',
-    last_login_at: '',
-  },
-});
+/** A Login User who has logged in. */
+const person = async (login_app_id: string, login_user_id: string, sessionId: string) => {
+  await domain.recordLogin({ login_user_id, login_app_id, provider: 'provider_f', subject: login_user_id });
+  const user = await domain.readLoginUser(login_user_id);
+  return { loginAppId: login_app_id, loginUserId: login_user_id, sessionId, user };
+};
 const idsOf = async (loginUserId: string) =>
   (await domain.readRelatedDevices(loginUserId)).map(({ device_id }) => device_id).toSorted();
 
 test('a device not seen for 270 days is stale: shown to its owner, not listed for sending', async () => {
   const loginApp = await newLoginApp();
   const { id } = await domain.registerDevice(loginApp, { platform: 'android', token: 'old' });
-  await domain.relateDevice(person(loginApp.login_app_id, 'lu_dave', 's_dave'), id);
+  await domain.relateDevice(await person(loginApp.login_app_id, 'lu_dave', 's_dave'), id);
   const sendable = async () => {
     const pages = await Promise.all(
-      domain.pieces.map((piece) => domain.recipientsOfLoginApp(loginApp.login_app_id, piece, { limit: 10 })),
+      domain.shards.map((shard) => domain.recipientsOfLoginApp(loginApp.login_app_id, shard, { limit: 10 })),
     );
     const everyone = pages.flatMap(({ recipients }) => recipients);
     return { one: await domain.recipientsOfLoginUser('lu_dave'), everyone };
@@ -67,16 +61,16 @@ test('a device not seen for 270 days is stale: shown to its owner, not listed fo
   expect((await domain.listDevices('lu_dave')).devices).toMatchObject([{ id, active: true }]);
 });
 
-test('the devices of a Login App spread over its pieces, each read alone, each device in one of them', async () => {
+test('the devices of a Login App spread over its shards, each read alone, each device in one of them', async () => {
   const loginApp = await newLoginApp();
   const registered = await Promise.all(
     Array.from({ length: 96 }, (_, number) =>
       domain.registerDevice(loginApp, { platform: 'android', token: `spread ${number}` }),
     ),
   );
-  const readPiece = (piece: number) =>
-    domain.recipientsOfLoginApp(loginApp.login_app_id, piece, { limit: 100 });
-  const found = (await Promise.all(domain.pieces.map(readPiece))).map(({ recipients }) =>
+  const readShard = (shard: number) =>
+    domain.recipientsOfLoginApp(loginApp.login_app_id, shard, { limit: 100 });
+  const found = (await Promise.all(domain.shards.map(readShard))).map(({ recipients }) =>
     recipients.map(({ device_id }) => device_id),
   );
   expect(found.flat().toSorted()).toEqual(registered.map(({ id }) => id).toSorted());
@@ -88,7 +82,7 @@ test('the devices of a Login App spread over its pieces, each read alone, each d
 
 test('at the limit, five relations at once leave the 20 devices seen last', async () => {
   const loginApp = await newLoginApp();
-  const alice = person(loginApp.login_app_id, 'lu_limit', 's_limit');
+  const alice = await person(loginApp.login_app_id, 'lu_limit', 's_limit');
   const ids: string[] = [];
   for (let number = 0; number < 25; number += 1) {
     pass(1);

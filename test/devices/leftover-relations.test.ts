@@ -1,9 +1,23 @@
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { demoSettings } from '../support/login-app.ts';
+import { deviceIdsOf, eventually, newPerson, newPhone } from '../support/people.ts';
 import { basic, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
 const own = await startServiceWithStore();
+
+/** The index that finds a person's devices lags behind: it knows of none. */
+const hideDevices = (): void => {
+  own.proxy.hook = ({ operation, body }) =>
+    operation === 'Query' && body.IndexName === 'by_list'
+      ? { status: 200, body: { Items: [], Count: 0, ScannedCount: 0 } }
+      : undefined;
+};
+const showDevices = (): void => {
+  own.proxy.hook = () => undefined;
+};
 
 /** A phone that is registered, and a person who is logged in on it. */
 async function phone() {
@@ -50,12 +64,9 @@ describe('after a logout nothing of the person goes to the phone', () => {
   test('also when the index that finds the devices lags behind', async () => {
     const { id, access_token, logOut, recipients } = await phone();
     expect((await own.service.relate(id, access_token)).status).toBe(200);
-    own.proxy.hook = ({ operation, body }) =>
-      operation === 'Query' && body.IndexName === 'by_list'
-        ? { status: 200, body: { Items: [], Count: 0, ScannedCount: 0 } }
-        : undefined;
+    hideDevices();
     expect((await logOut()).status).toBe(200);
-    own.proxy.hook = () => undefined;
+    showDevices();
     expect(await recipients()).toEqual([]);
   });
 
@@ -63,5 +74,70 @@ describe('after a logout nothing of the person goes to the phone', () => {
     const { id, access_token, recipients } = await phone();
     await own.service.relate(id, access_token);
     expect(await recipients()).toEqual([expect.objectContaining({ device_id: id })]);
+  });
+});
+
+describe('after a Login User is deleted while the index lags behind', () => {
+  /** A phone whose relation the deletion of its owner did not find. */
+  async function missed() {
+    const app = await own.service.newLoginApp(['android']);
+    const settings = await demoSettings(own.service, 'provider_f');
+    await own.service.operate('providers', 'set', {
+      'login-app': app.login_app_id,
+      provider: 'provider_f',
+      settings,
+    });
+    const person = await newPerson(own.service, unique('alice'), app);
+    const id = await newPhone(own.service, await own.service.loginAppToken(app));
+    expect((await own.service.relate(id, person.token)).status).toBe(200);
+    hideDevices();
+    const flags = { 'login-user': person.loginUserId };
+    await own.service.operate('login-users', 'delete', flags);
+    showDevices();
+    const list = async (whose: Record<string, string>) =>
+      (await own.service.operate('devices', 'list', whose)).devices;
+    return { app, person, id, flags, list };
+  }
+  /** Whose a device is in the table. */
+  const ownerOf = async (id: string): Promise<string | undefined> => {
+    const Key = { pk: { S: `DEVICE#${id}` }, sk: { S: 'DEVICE' } };
+    const { Item } = await own.dynamoDb.send(
+      new GetItemCommand({ TableName: own.tableName, Key, ConsistentRead: true }),
+    );
+    return Item?.login_user_id?.S;
+  };
+
+  test('their phone gets no message for them, and is theirs no more', async () => {
+    const { id, flags, list } = await missed();
+    expect(await list(flags)).toEqual([]);
+    expect(await ownerOf(id)).toBeUndefined();
+  });
+
+  test('messages to everyone reach the phone, as a phone of nobody', async () => {
+    const { app, id, list } = await missed();
+    const listed = await eventually(
+      () => list({ 'login-app': app.login_app_id }),
+      (devices) => Array.isArray(devices) && devices.length === 1,
+    );
+    expect(listed).toEqual([{ device_id: id, platform: 'android', last_seen_at: expect.any(String) }]);
+    expect(await ownerOf(id)).toBeUndefined();
+  });
+
+  test('it is not theirs either when they come again', async () => {
+    const { app, person, id } = await missed();
+    const again = await newPerson(own.service, person.subject, app);
+    expect(again.loginUserId).toBe(person.loginUserId);
+    expect(await deviceIdsOf(own.service, again)).toEqual([]);
+    expect(await ownerOf(id)).toBeUndefined();
+    expect((await own.service.relate(id, again.token)).status).toBe(200);
+    expect(await deviceIdsOf(own.service, again)).toEqual([id]);
+  });
+
+  test('deleting them again finds the phone; then there is nothing left to delete', async () => {
+    const { id, flags } = await missed();
+    const again = () => own.service.operate('login-users', 'delete', flags);
+    expect(await again()).toEqual({ login_user_id: flags['login-user'], sessions_ended: 0, deleted: true });
+    expect(await ownerOf(id)).toBeUndefined();
+    await expect(again()).rejects.toThrow('There is no such Login User.');
   });
 });

@@ -38,8 +38,8 @@ describe('the table', () => {
           Projection: { ProjectionType: 'KEYS_ONLY' },
         },
         {
-          IndexName: 'by_piece',
-          KeySchema: key('piece', 'piece_position'),
+          IndexName: 'by_shard',
+          KeySchema: key('shard', 'shard_position'),
           Projection: { ProjectionType: 'ALL' },
         },
       ],

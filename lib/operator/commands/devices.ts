@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import {
   disableDevice,
-  pieces,
   type Recipient,
   recipientsOfLoginApp,
   recipientsOfLoginUser,
+  shards,
 } from '../../devices/sending.ts';
 import { Refusal } from '../../refusal.ts';
 import type { CommandsOf } from '../operate.ts';
@@ -13,9 +13,9 @@ import { requireLoginApp } from './login-apps.ts';
 /** How many devices of a Login App one call lists. */
 const mostListed = 100;
 
-/** Where a list goes on: a piece, and in it what the store goes on from. */
+/** Where the next page of a list begins: a shard, and the place in it where the store left off. */
 const place = v.object({
-  piece: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(pieces.length - 1)),
+  shard: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(shards.length - 1)),
   start: v.optional(v.record(v.string(), v.string())),
 });
 type Place = v.InferOutput<typeof place>;
@@ -34,25 +34,25 @@ export const deviceCommands: CommandsOf<'devices'> = {
   },
 };
 
-/** Up to 100 devices, from as many pieces as it takes. */
+/** Up to 100 devices, from as many shards as needed. */
 async function listOfLoginApp(id: string, after: string | undefined): Promise<Record<string, unknown>> {
   const { login_app_id } = await requireLoginApp(id);
   const devices: Recipient[] = [];
-  let next: Place | undefined = after === undefined ? { piece: 0 } : readPlace(after);
+  let next: Place | undefined = after === undefined ? { shard: 0 } : readPlace(after);
   while (next && devices.length < mostListed) {
-    const page = await recipientsOfLoginApp(login_app_id, next.piece, {
+    const page = await recipientsOfLoginApp(login_app_id, next.shard, {
       limit: mostListed - devices.length,
       start: next.start,
     });
     devices.push(...page.recipients);
-    next = following(next.piece, page.next);
+    next = following(next.shard, page.next);
   }
   return { login_app_id, devices: devices.map(shown), ...(next && { next: writePlace(next) }) };
 }
 
-function following(piece: number, start: Record<string, unknown> | undefined): Place | undefined {
-  if (start) return v.parse(place, { piece, start });
-  return piece + 1 < pieces.length ? { piece: piece + 1 } : undefined;
+function following(shard: number, start: Record<string, unknown> | undefined): Place | undefined {
+  if (start) return v.parse(place, { shard, start });
+  return shard + 1 < shards.length ? { shard: shard + 1 } : undefined;
 }
 
 const writePlace = (next: Place): string => Buffer.from(JSON.stringify(next)).toString('base64url');
@@ -65,5 +65,5 @@ function readPlace(text: string): Place {
   }
 }
 
-/** Without its push token: whoever holds that can send to the device. */
+/** A recipient without its push token, with which anybody could send to the device. */
 const shown = ({ token: _, ...device }: Recipient) => device;

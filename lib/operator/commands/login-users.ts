@@ -21,12 +21,16 @@ export const loginUserCommands: CommandsOf<'login-users'> = {
     await inTurns(active, ({ session_id }) => endSession(id, session_id, 'operator'));
     return { login_user_id: id, sessions_ended: active.length };
   },
-  /** Blocked first, so that nobody logs in while the rest goes; the user last, so that it can be repeated. */
+  /**
+   * Blocks the user first, so that they don't log in while the rest is deleted. A device that the index does not show
+   * yet is not theirs either: a relation ends with its Login User. Run again, the command deletes what is left.
+   */
   delete: async ({ 'login-user': id }) => {
-    await block(id, true);
+    const exists = await setBlocked(id, true);
     const sessions = await readSessions(id);
     await inTurns(sessions, ({ session_id }) => removeSession(id, session_id));
-    await endAllRelations(id);
+    const relations = await endAllRelations(id);
+    if (!exists && sessions.length === 0 && relations === 0) throw noSuchLoginUser();
     await deleteLoginUser(id);
     return { login_user_id: id, sessions_ended: sessions.filter(isActive).length, deleted: true };
   },
@@ -42,10 +46,12 @@ async function inTurns(sessions: Session[], end: (session: Session) => Promise<u
 }
 
 async function requireLoginUser(id: string): Promise<void> {
-  if (!(await readLoginUser(id))) throw new Refusal('not_found', 'There is no such Login User.');
+  if (!(await readLoginUser(id))) throw noSuchLoginUser();
 }
 
 async function block(id: string, blocked: boolean): Promise<Record<string, unknown>> {
-  if (!(await setBlocked(id, blocked))) throw new Refusal('not_found', 'There is no such Login User.');
+  if (!(await setBlocked(id, blocked))) throw noSuchLoginUser();
   return { login_user_id: id, blocked };
 }
+
+const noSuchLoginUser = (): Refusal => new Refusal('not_found', 'There is no such Login User.');
