@@ -4,7 +4,7 @@ import * as v from 'valibot';
 const call = v.object({
   SecretId: v.string(),
   VersionId: v.optional(v.string()),
-  VersionStage: v.optional(v.string(), 'AWSCURRENT'),
+  VersionStage: v.optional(v.string()),
   ClientRequestToken: v.optional(v.string()),
   SecretString: v.optional(v.string()),
   VersionStages: v.optional(v.array(v.string()), ['AWSCURRENT']),
@@ -23,7 +23,7 @@ interface SecretsAnswer {
   body: unknown;
 }
 
-/** The part of AWS Secrets Manager that reading and rotating need, in memory. */
+/** The part of AWS Secrets Manager that reading and rotating a secret need, in memory. */
 export class LocalSecrets {
   readonly #secrets = new Map<string, Secret>();
 
@@ -47,9 +47,11 @@ export class LocalSecrets {
   readonly #actions = new Map<string, (secret: Secret, input: Call) => SecretsAnswer>([
     [
       'GetSecretValue',
-      (secret, { VersionStage, VersionId }) => {
-        const version = secret.stages.get(VersionStage);
-        const value = version && (VersionId ?? version) === version ? secret.values.get(version) : undefined;
+      (secret, { VersionId, VersionStage = VersionId ? undefined : 'AWSCURRENT' }) => {
+        const staged = VersionStage && secret.stages.get(VersionStage);
+        const version = VersionId ?? staged;
+        const agree = VersionStage === undefined || staged === version;
+        const value = version && agree ? secret.values.get(version) : undefined;
         return value === undefined
           ? notFound
           : { status: 200, body: { SecretString: value, VersionId: version } };
@@ -77,7 +79,7 @@ export class LocalSecrets {
     [
       'UpdateSecretVersionStage',
       (secret, { VersionStage, MoveToVersionId }) => {
-        if (MoveToVersionId) secret.stages.set(VersionStage, MoveToVersionId);
+        if (VersionStage && MoveToVersionId) secret.stages.set(VersionStage, MoveToVersionId);
         return { status: 200, body: {} };
       },
     ],

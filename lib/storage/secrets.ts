@@ -9,14 +9,21 @@ import {
 
 const client = new SecretsManagerClient({});
 
-/** The current value of a secret. @throws Error when it has none */
-export async function readSecret(secretId: string): Promise<string> {
-  const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: secretId }));
+/**
+ * The value of a secret, as text. Secrets Manager is eventually consistent: the current value may be the one before
+ * for a while after the version has changed.
+ * @param versionId the version to read; the current one when absent
+ * @throws Error when it has no text value
+ */
+export async function readSecret(secretId: string, versionId?: string): Promise<string> {
+  const { SecretString } = await client.send(
+    new GetSecretValueCommand({ SecretId: secretId, ...(versionId && { VersionId: versionId }) }),
+  );
   if (SecretString === undefined) throw new Error('The secret has no text value.');
   return SecretString;
 }
 
-/** The value that a rotation has prepared under a version id, or undefined when it has not yet. */
+/** The value that a rotation has prepared under a version id; undefined when it has prepared none. */
 export async function readPendingSecret(secretId: string, versionId: string): Promise<string | undefined> {
   try {
     const { SecretString } = await client.send(
@@ -29,7 +36,7 @@ export async function readPendingSecret(secretId: string, versionId: string): Pr
   }
 }
 
-/** Prepares a value under a version id; the current one stays current. */
+/** Stores a value under a version id; the current version stays current. */
 export async function putPendingSecret(secretId: string, versionId: string, value: string): Promise<void> {
   await client.send(
     new PutSecretValueCommand({
@@ -41,7 +48,7 @@ export async function putPendingSecret(secretId: string, versionId: string, valu
   );
 }
 
-/** Makes a prepared version the current one, if it is not yet. */
+/** Makes a version the current one, if it is not yet. */
 export async function makeCurrent(secretId: string, versionId: string): Promise<void> {
   const { VersionIdsToStages = {} } = await client.send(new DescribeSecretCommand({ SecretId: secretId }));
   const current = Object.entries(VersionIdsToStages).find(([, stages]) => stages.includes('AWSCURRENT'))?.[0];

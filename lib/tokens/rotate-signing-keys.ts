@@ -26,7 +26,7 @@ export const rotationStep = v.object({
 });
 type RotationStep = v.InferOutput<typeof rotationStep>;
 
-/** Carries out one step of a rotation. Each may come again, and then changes nothing. */
+/** Carries out one step of a rotation. A step that comes again changes nothing. */
 export const rotateSigningKeys = (step: RotationStep): Promise<void> => steps[step.Step](step);
 
 const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>> = {
@@ -38,8 +38,8 @@ const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>>
   },
 
   /**
-   * Publishes its public keys, so that every token it will sign can be verified before it signs one. The key
-   * that signs until the last step stays without an end: nobody knows when that step will come.
+   * Publishes the public keys of the prepared key set, so that every token can be verified before one is signed. The
+   * key that signs until the last step gets no end yet, since that step may come late.
    */
   async setSecret(step) {
     const { previous, ...pending } = await pendingKeySet(step);
@@ -59,10 +59,13 @@ const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>>
     await compactVerify(signed, await importJWK(published.key));
   },
 
-  /** Lets it sign. From now on the keys that sign no more are kept for as long as their tokens are valid. */
+  /**
+   * Makes the prepared key set the current one. From now on the keys that no longer sign are published for as long as
+   * their tokens are valid. The key set is read by its version: the current one may still be the one before.
+   */
   async finishSecret({ SecretId, ClientRequestToken }) {
     await makeCurrent(SecretId, ClientRequestToken);
-    const current = parseKeySet(await readSecret(SecretId));
+    const current = parseKeySet(await readSecret(SecretId, ClientRequestToken));
     if (!current) throw new Error('The secret holds no key set.');
     const signing = signingKeysOf(current);
     const end = epochSeconds() + signingKeyFreshFor / 1000 + accessTokenLifetime();
@@ -75,7 +78,7 @@ const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>>
   },
 };
 
-/** What is published besides some keys, and still needed. */
+/** The other published keys that are still needed. */
 async function publishedBesides(keys: PublicJwk[]): Promise<PublishedKey[]> {
   const kids = keys.map(({ kid }) => kid);
   const isNeeded = ({ key, keep_until = Infinity }: PublishedKey) =>

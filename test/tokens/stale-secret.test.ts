@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, expect, test } from '@jest/globals';
+import { startLocalAws } from '../../infra/local/aws.ts';
+import { startOwnTable } from '../support/own-table.ts';
+import { stopClock } from '../support/standing-clock.ts';
+
+const table = await startOwnTable();
+const aws = await startLocalAws(new Map());
+afterAll(() => Promise.all([table.stop(), aws.close()]));
+process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER = aws.url;
+process.env.ACCESS_TOKEN_SECONDS = '3600';
+const { rotateSigningKeys } = await import('../../lib/tokens/rotate-signing-keys.ts');
+const { publicKeys } = await import('../../lib/tokens/public-keys.ts');
+
+const pass = stopClock();
+const minute = 60_000;
+const SecretId = 'signing-keys';
+const get = 'secretsmanager.GetSecretValue';
+const answer = aws.secrets.answer.bind(aws.secrets);
+
+async function rotate(): Promise<void> {
+  const ClientRequestToken = randomUUID();
+  for (const Step of ['createSecret', 'setSecret', 'testSecret', 'finishSecret'] as const) {
+    await rotateSigningKeys({ SecretId, ClientRequestToken, Step });
+  }
+}
+
+/** From its next move on, the stage AWSCURRENT leads to the version before, as Secrets Manager may answer for a while. */
+function lagBehind(): void {
+  aws.secrets.answer = (target, body) => {
+    if (target !== 'secretsmanager.UpdateSecretVersionStage') return answer(target, body);
+    const before = answer(get, { SecretId });
+    aws.secrets.answer = (target, body) =>
+      target === get && !Object.hasOwn(Object(body), 'VersionId') ? before : answer(target, body);
+    return answer(target, body);
+  };
+}
+
+test('a rotation that reads the secret before its new version is seen everywhere keeps publishing the next key', async () => {
+  aws.secrets.create(SecretId, 'to be replaced by the first rotation');
+  await rotate();
+  lagBehind();
+  await rotate();
+
+  aws.secrets.answer = answer;
+  const { body } = answer(get, { SecretId });
+  const { current, next } = JSON.parse(Object(body).SecretString);
+  pass(70 * minute);
+  const published = (await publicKeys()).map(({ kid }) => kid);
+  expect(published).toEqual([current.kid, next.kid]);
+});
