@@ -16,11 +16,11 @@ const accessRequest = v.object({
 /** Something that asks for approval; its events are comments and reviews. */
 type AccessRequest = v.InferOutput<typeof accessRequest>;
 
-/** Milliseconds after which a writer that never gets its turn gives up. A function has 10 s. */
+/** Milliseconds after which a writer gives up when others are always faster. A function has 10 s. */
 const patience = 8_000;
 /** Milliseconds, at most, before another id is tried. */
 const longestPause = 20;
-/** How many ids beyond the last known one are tried before it is looked for again. */
+/** How many ids are tried before the index is asked for the last one again. */
 const mostProbes = 8;
 
 /**
@@ -32,7 +32,7 @@ export async function createAccessRequest(accountId: string): Promise<AccessRequ
   const giveUpAt = performance.now() + patience;
   let id = 0;
   for (let attempt = 0; performance.now() < giveUpAt; attempt += 1) {
-    // The index may lag behind: it says where to start looking for a free id, the write says whether it is free.
+    // The index may lag behind: it says where to look for a free id, and the write decides whether one is free.
     if (attempt % mostProbes === 0) id = Math.max(id, (await lastKnownId()) + 1);
     const item = { access_request_id: id, account_ids: new Set([accountId]), created_at };
     const outcome = await putNewItem({
@@ -58,7 +58,7 @@ export async function readAccessRequest(id: number): Promise<AccessRequest | und
   return item && v.parse(accessRequest, item);
 }
 
-/** Whether an account has access; to an unknown access request, nobody has. */
+/** Whether an account has access. No account has access to an unknown access request. */
 export async function hasAccess(accountId: string, accessRequestId: number): Promise<boolean> {
   return (await readAccessRequest(accessRequestId))?.account_ids?.has(accountId) ?? false;
 }

@@ -6,19 +6,19 @@ const longestKey = 255;
 const keyMessage = `The header Idempotency-Key must have 1 to ${longestKey} characters.`;
 
 /**
- * The `Idempotency-Key` header: whatever the caller makes up for one request and sends again with its repetitions.
+ * The `Idempotency-Key` header: a text that the caller makes up for one request and sends again when it repeats it.
  * @see draft-ietf-httpapi-idempotency-key-header
  */
 export const idempotencyKey = v.optional(
   v.pipe(v.string(), v.minLength(1, keyMessage), v.maxLength(longestKey, keyMessage)),
 );
 
-/** Seconds for which a key answers what it answered before. After that it counts as new. */
+/** Seconds for which a key gets the same answer again. After that it counts as new. */
 export const keyLifetimeSeconds = 24 * 60 * 60;
 
-/** The key as it is stored: a hash that is one account's alone. */
+/** The key as it is stored: a hash that differs between accounts. */
 export const hashOfKey = (accountId: string, key: string): string => hashOf('account', accountId, key);
 
-/** The time, ISO 8601, since when a key that was used still counts. */
+/** The earliest time, ISO 8601, at which a key may have been used and still count. */
 export const keysCountSince = (): string =>
   new Date(clock.now().getTime() - keyLifetimeSeconds * 1000).toISOString();

@@ -14,8 +14,8 @@ export async function endRelation(loginUserId: string, id: string): Promise<void
 }
 
 /**
- * Ends the relations that a session made, when it is logged out: whoever uses the phone next gets nothing of
- * this Login User. A device that another session has related again since is left alone.
+ * Ends the relations that a session made, when it is logged out, so that the next user of the phone gets no message
+ * for this Login User. A device that another session has related since stays as it is.
  */
 export async function endRelationsOfSession(loginUserId: string, sessionId: string): Promise<void> {
   const related = await readRelatedDevices(loginUserId);
@@ -30,7 +30,7 @@ export async function endAllRelations(loginUserId: string): Promise<number> {
   return related.length;
 }
 
-/** Ends the relations of the devices not seen longest, so that with the new one there are 20. One request, if there are fewer. */
+/** Ends the relations of the devices that were seen least recently, so that 20 remain with the new one. One request, if there are fewer. */
 export async function endSurplusRelations(loginUserId: string, newDeviceId: string): Promise<void> {
   const keys = await findRelated(loginUserId);
   if (keys.length < mostDevices) return;

@@ -48,8 +48,8 @@ export const registrationRequest = v.object(
 export const registeredDevice = v.object({ id: v.string() });
 
 /**
- * Registers a device for push, as often as one likes: the same token is the same device. One write, so of
- * several at once exactly one creates it.
+ * Registers a device for push notifications. The same token is the same device, however often it is registered. One
+ * write, so of several requests at once exactly one creates it.
  * @throws Refusal `not_found` when the Login App has no mobile application for the platform
  */
 export async function registerDevice(

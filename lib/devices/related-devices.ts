@@ -5,7 +5,7 @@ import { readGlobalList } from '../storage/lists.ts';
 import { type Device, device, isActive } from './device.ts';
 import { endLeftoverRelations } from './relation.ts';
 
-/** How many devices a person may have. */
+/** The most devices that a person may have. */
 export const mostDevices = 20;
 /** More than a person can have, and what one batch read takes. */
 const mostRead = 100;
@@ -32,7 +32,7 @@ export async function findRelated(loginUserId: string): Promise<Key[]> {
   return [...new Map(items.map(({ pk, sk }) => [pk, { pk: String(pk), sk: String(sk) }])).values()];
 }
 
-/** Those of them that still are, the one seen last first: one request more. */
+/** The devices of some keys that are related to a Login User now, the one seen last first: one more request. */
 export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<Device[]> {
   if (keys.length === 0) return [];
   const items = await readItems(keys);
@@ -57,7 +57,7 @@ type ShownDevice = v.InferOutput<typeof shownDevice>;
 /** The devices of a person. */
 export const deviceList = v.object({ devices: v.array(shownDevice) });
 
-/** The devices of a person, for themselves: at most 20, the one seen last first. */
+/** The devices of a person, as the person sees them: at most 20, the one seen last first. */
 export async function listDevices(loginUserId: string): Promise<v.InferOutput<typeof deviceList>> {
   const related = await readCurrentDevices(loginUserId);
   return { devices: related.slice(0, mostDevices).map(shown) };

@@ -60,7 +60,7 @@ export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
 }
 
 /**
- * The Login App, from the last 30 s where that says yes, otherwise read anew.
- * @param saysYes what the caller needs of it: nothing is refused on a remembered record
+ * The Login App, as read in the last 30 s if that grants what the caller needs, otherwise read again.
+ * @param grants whether a record grants it; the caller applies it to the answer too
  */
 export const findLoginApp = recentlyRead(readLoginApp);

@@ -4,12 +4,12 @@ import { logEvent } from '../log.ts';
 import { updateItem } from '../storage/items.ts';
 import { sessionKey } from '../storage/keys.ts';
 
-/** Seconds for which the mark of an ended session stays: longer than a device counts that is not seen. */
+/** Seconds for which an ended session stays in the table: longer than a device that is not seen stays active. */
 const markSeconds = 365 * 86_400;
 
 /**
- * Ends a session: no token of it counts from now on, and the devices that it related are nobody's, so that
- * whoever uses the phone next gets nothing of this person. Repeated after a failure, it does what was left.
+ * Ends a session: its tokens are no longer valid, and the devices that it related are nobody's, so that the next user
+ * of the phone gets no message for this person. After a failure it can be repeated and finishes the work.
  */
 export async function endSession(
   loginUserId: string,

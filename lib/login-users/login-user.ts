@@ -19,7 +19,7 @@ const loginUser = v.object({
 /** A person as one Login App knows them: a provider and the provider's subject. */
 type LoginUser = v.InferOutput<typeof loginUser>;
 
-/** The person whose Login User Token was presented. The user is undefined when a session outlived it. */
+/** The person of a Login User Token. The user is undefined when a session outlived its Login User. */
 export interface AuthenticatedUser {
   loginAppId: string;
   loginUserId: string;
@@ -49,7 +49,7 @@ export const requireActiveUser = (caller: AuthenticatedUser): string =>
 export const loginUserIdOf = (loginAppId: string, provider: string, subject: string): string =>
   `lu_${hashOf(loginAppId, provider, subject)}`;
 
-/** Writes down a login. `blocked` when this Login User may not log in. */
+/** Records a login. `blocked` when this Login User may not log in. */
 export async function recordLogin(
   user: Pick<LoginUser, 'login_user_id' | 'login_app_id' | 'provider' | 'subject'>,
 ): Promise<'recorded' | 'blocked'> {
@@ -78,7 +78,7 @@ export async function readLoginUserWithSession(
   };
 }
 
-/** Blocks a Login User, or lets them in again. False when there is none. */
+/** Blocks or unblocks a Login User. False when there is none. */
 export async function setBlocked(loginUserId: string, blocked: boolean): Promise<boolean> {
   const { done } = await updateItem(loginUserKey(loginUserId), {
     ...(blocked ? { setIfAbsent: { blocked_at: timestamp() } } : { remove: ['blocked_at'] }),

@@ -28,8 +28,8 @@ export const putSession = (session: Session): Promise<void> =>
   putItem({ ...sessionKey(session.login_user_id, session.session_id), ...session });
 
 /**
- * Moves a session on to its next generation: one conditional write, which of several at once does. A session
- * that has ended or moved on in between stays as it is, and is returned as it is.
+ * Moves a session to its next generation: one conditional write. Of several at once, one succeeds. A session that has
+ * ended or moved meanwhile is left as it is and returned.
  */
 export async function moveOn(current: Session): Promise<{ moved: boolean; session: Session | undefined }> {
   const change = {

@@ -5,8 +5,8 @@ import { loginUserPartition, sessionKey, sessionPrefix } from '../storage/keys.t
 import { readPartition } from '../storage/lists.ts';
 
 /**
- * Seconds for which the immediate predecessor of a refresh token is answered like a first time, with the
- * same successor: a lost response, or two requests at once, costs nobody their login.
+ * Seconds for which the immediate predecessor of a refresh token is accepted again and answered with the same
+ * successor, so that a lost response, or two requests at once, ends no login.
  */
 const graceSeconds = 30;
 
@@ -26,18 +26,18 @@ export const session = v.object({
   /** Epoch seconds: the idle or the absolute end, whichever comes first. */
   expires_at: v.number(),
   created_at: v.string(),
-  /** Set when it was ended on purpose. The item stays as long as a device could still name it. */
+  /** Set when it was ended on purpose. The item stays for as long as a device may refer to it. */
   ended_at: v.optional(v.string()),
 });
 export type Session = v.InferOutput<typeof session>;
 
-/** A session as it is stored, also one whose time is over. */
+/** A session as it is stored, even if it has expired. */
 export async function readSession(loginUserId: string, sessionId: string): Promise<Session | undefined> {
   const item = await readItem(sessionKey(loginUserId, sessionId));
   return item && v.parse(session, item);
 }
 
-/** All sessions of a Login User that are stored, also ended ones. */
+/** All stored sessions of a Login User, ended ones too. */
 export async function readSessions(loginUserId: string): Promise<Session[]> {
   const items = await readPartition(loginUserPartition(loginUserId), sessionPrefix);
   return items.map((item) => v.parse(session, item));
@@ -47,11 +47,11 @@ export async function readSessions(loginUserId: string): Promise<Session[]> {
 export const removeSession = (loginUserId: string, sessionId: string): Promise<void> =>
   deleteItem(sessionKey(loginUserId, sessionId));
 
-/** Whether a session goes on. The table deletes ended ones late, so the time is looked at too. */
+/** Whether a session is active. The table deletes expired ones late, so the time is checked too. */
 export const isActive = ({ ended_at, expires_at }: Session): boolean =>
   ended_at === undefined && expires_at > epochSeconds();
 
-/** What a refresh token of a generation is to its session now. */
+/** How a refresh token of a generation relates to its session now. */
 export function standing(session: Session, generation: number): 'current' | 'predecessor' | 'outdated' {
   if (generation === session.generation) return 'current';
   const age = epochSeconds() - (session.refreshed_at ?? 0);

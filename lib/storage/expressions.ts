@@ -6,7 +6,7 @@ export interface Change {
   remove?: string[];
   /** Strings to add to a set. */
   add?: Record<string, Set<string>>;
-  /** Strings to take out of a set. */
+  /** Strings to remove from a set. */
   take?: Record<string, Set<string>>;
   /** All must hold, or nothing is written. */
   when?: Record<string, Condition>;
@@ -23,7 +23,7 @@ export type Condition =
   | { isNotFrom: string }
   | { exists: boolean };
 
-/** Builds DynamoDB expressions: every name and every value is a placeholder, so nothing is quoted. */
+/** Builds DynamoDB expressions. Every name and every value is a placeholder, so nothing needs to be quoted. */
 export class Expressions {
   readonly names: Record<string, string> = {};
   readonly values: Record<string, unknown> = {};

@@ -2,15 +2,15 @@ import { newSecretsVersion, type StoredSecret, type WithSecrets, withNewSecret }
 import { updateItem } from './items.ts';
 import type { Key } from './keys.ts';
 
-/** What is told of a secret that exists already. */
+/** What an operator is shown of a secret that exists already. */
 type ShownSecret = Pick<StoredSecret, 'secret_id' | 'created_at'>;
 
 const shown = ({ secret_id, created_at }: StoredSecret): ShownSecret => ({ secret_id, created_at });
 
-/** A new secret and those beside it, or why there is none: there are two already, or somebody else changed them meanwhile. */
+/** A new secret and the old ones, or why there is none: there are two already, or somebody else changed them meanwhile. */
 export type RotatedSecrets = { secret: string; old_secrets: ShownSecret[] } | 'too_many' | 'changed';
 
-/** The secrets that are left, or why all are: there is none of the id, no other one, or somebody else changed them meanwhile. */
+/** The secrets that are left, or why none was revoked: none has the id, it is the only one, or somebody else changed them meanwhile. */
 export type RevokedSecret = { secrets: ShownSecret[] } | 'unknown' | 'only' | 'changed';
 
 /** Gives an item that has secrets a new one beside the old one. */
@@ -21,7 +21,7 @@ export async function rotateSecretOf(key: Key, stored: WithSecrets, prefix: stri
   return { secret: rotated.secret, old_secrets: stored.secrets.map(shown) };
 }
 
-/** Takes one secret of an item away. */
+/** Revokes one secret of an item. */
 export async function revokeSecretOf(
   key: Key,
   stored: WithSecrets,

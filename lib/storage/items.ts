@@ -17,7 +17,7 @@ export async function readItem(key: Key): Promise<Item | undefined> {
   return Item;
 }
 
-/** How often a busy table is asked for the items of one batch. */
+/** How often a batch is read before a busy table counts as an error. */
 const mostAttempts = 6;
 /** Milliseconds, at most, before the second attempt; twice as many before each further one. */
 const firstPause = 50;
@@ -39,7 +39,7 @@ async function readBatch(keys: Key[]): Promise<(Item | undefined)[]> {
   const found = new Map<string, Item>();
   let missing: Item[] = keys.map((key) => ({ ...key }));
   for (let attempt = 0; missing.length > 0; attempt += 1) {
-    if (attempt === mostAttempts) throw new Error('The table left items of a batch unread again and again.');
+    if (attempt === mostAttempts) throw new Error('The table was too busy to read all items of a batch.');
     if (attempt > 0) await wait(Math.random() * firstPause * 2 ** (attempt - 1));
     const { Responses, UnprocessedKeys } = await documentClient.send(
       new BatchGetCommand({ RequestItems: { [tableName()]: { Keys: missing, ConsistentRead: true } } }),

@@ -5,16 +5,16 @@ export const freshForMilliseconds = 30_000;
 const mostRecords = 1_000;
 
 /**
- * Remembers records for 30 s in a warm function, so that a busy one does not read them for each request.
- * A remembered record can only say yes: where `says yes` fails on it, it is read anew before anything is refused.
+ * Caches records for 30 s in a warm function, so that a busy one does not read them for each request. A cached record
+ * may grant access but never deny it: where `grants` is false of it, the record is read again.
  */
 export function recentlyRead<Record>(read: (id: string) => Promise<Record | undefined>) {
   const records = new Map<string, { record: Record; readAt: number }>();
-  return async (id: string, saysYes: (record: Record) => boolean): Promise<Record | undefined> => {
+  return async (id: string, grants: (record: Record) => boolean): Promise<Record | undefined> => {
     const now = clock.now().getTime();
-    const remembered = records.get(id);
-    if (remembered && now - remembered.readAt < freshForMilliseconds && saysYes(remembered.record)) {
-      return remembered.record;
+    const cached = records.get(id);
+    if (cached && now - cached.readAt < freshForMilliseconds && grants(cached.record)) {
+      return cached.record;
     }
     const record = await read(id);
     records.delete(id);

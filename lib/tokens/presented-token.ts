@@ -6,13 +6,13 @@ import type { AccessTokenPayload } from './access-token.ts';
 import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
 import { readAccessToken } from './verify-access-token.ts';
 
-/** A token that one of the endpoints for tokens was asked about: one of ours, or nothing. */
+/** A token of ours that was sent to be revoked or introspected. */
 export type PresentedToken =
   | { kind: 'access_token'; claims: AccessTokenPayload }
   | { kind: 'refresh_token'; content: RefreshTokenContent }
   | { kind: 'login_app_token'; loginAppId: string };
 
-/** Reads a token of any kind. Undefined for whatever is not a valid token of ours. */
+/** Reads a token of any kind; undefined when it is not a valid token of ours. */
 export async function readToken(token: string): Promise<PresentedToken | undefined> {
   if (isLongLived(token)) {
     const loginApp = await authenticateLoginAppToken(token);
@@ -24,11 +24,11 @@ export async function readToken(token: string): Promise<PresentedToken | undefin
   return claims && { kind: 'access_token', claims };
 }
 
-/** The session that a token belongs to, if it goes on and its Login User may use it. */
+/** The session that a token belongs to, if it is active and its Login User is not blocked. */
 export async function activeSessionOf(loginUserId: string, sessionId: string): Promise<Session | undefined> {
   const { user, session } = await readLoginUserWithSession(loginUserId, sessionId);
   return user && !user.blocked_at && session && isActive(session) ? session : undefined;
 }
 
-/** The one parameter of the endpoints for tokens; `token_type_hint` is not needed and ignored. */
+/** The one parameter of revocation and introspection; `token_type_hint` is ignored. @see RFC 7009 section 2.1 */
 export const tokenParameter = parameters({ token: required('token') });

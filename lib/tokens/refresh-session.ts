@@ -10,17 +10,18 @@ import { moveOn } from '../sessions/session-lifetime.ts';
 import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
 
 /**
- * Moves the session of a refresh token on. An outdated token ends its session: somebody else has a copy.
- * @throws Refusal `invalid_grant`, whatever is wrong with the token
+ * Moves the session of a refresh token to its next generation. An outdated token ends its session: somebody else has
+ * a copy.
+ * @throws Refusal `invalid_grant`, whatever is wrong with the token, and for a blocked person
  * @see RFC 9700 section 4.14.2
  */
 export async function refreshSession(client: AuthenticatedClient, refreshToken: string): Promise<Session> {
   const content = await readRefreshToken(refreshToken);
-  if (!content) throw refused('refresh_token_malformed');
+  if (!content) throw invalidToken('refresh_token_malformed');
   const { user, session } = await readLoginUserWithSession(content.loginUserId, content.sessionId);
-  if (!session || !isActive(session)) throw refused('session_ended');
-  if (session.client_id !== client.clientId) throw refused('issued_to_another_client');
-  if (!user) throw refused('session_ended');
+  if (!session || !isActive(session)) throw invalidToken('session_ended');
+  if (session.client_id !== client.clientId) throw invalidToken('issued_to_another_client');
+  if (!user) throw invalidToken('session_ended');
   if (user.blocked_at) {
     logEvent('login_user_refused', { login_user_id: content.loginUserId });
     throw blockedError('invalid_grant');
@@ -33,8 +34,8 @@ async function successorOf(session: Session, content: RefreshTokenContent): Prom
     case 'current': {
       const { moved, session: next } = await moveOn(session);
       if (moved && next) return next;
-      // Another request was first, or the session ended.
-      if (!next || !isActive(next)) throw refused('session_ended');
+      // Another request was faster, or the session ended.
+      if (!next || !isActive(next)) throw invalidToken('session_ended');
       return successorOf(next, content);
     }
     case 'predecessor':
@@ -47,9 +48,9 @@ async function successorOf(session: Session, content: RefreshTokenContent): Prom
         presented_generation: content.generation,
       });
       await endSession(session.login_user_id, session.session_id, 'reuse');
-      throw refused('refresh_token_reused');
+      throw invalidToken('refresh_token_reused');
   }
 }
 
-const refused = (reason: LogReason): Refusal =>
+const invalidToken = (reason: LogReason): Refusal =>
   new Refusal('invalid_grant', 'The refresh token is not valid for this client.', { reason });

@@ -5,8 +5,8 @@ import { readSession } from '../sessions/session.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
 
 /**
- * Ends the session that a refresh token or an access token belongs to, and that session alone. What is no
- * token of ours, or has ended, is revoked already.
+ * Ends the session that a refresh token or an access token belongs to, and no other. An unknown token, or one whose
+ * session has ended, is no error.
  * @throws Refusal when the token was issued to another client, or cannot be revoked
  * @see RFC 7009 section 2
  */

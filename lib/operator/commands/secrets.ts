@@ -2,7 +2,7 @@ import { Refusal } from '../../refusal.ts';
 import type { WithSecrets } from '../../secrets.ts';
 import type { RevokedSecret, RotatedSecrets } from '../../storage/item-secrets.ts';
 
-const changed = 'The secrets were changed meanwhile; nothing was changed now.';
+const changed = 'Somebody else changed the secrets meanwhile; nothing was changed. Run the command again.';
 
 /** A rotation that was done. @throws Refusal when it was not */
 export function rotatedOrRefused(
