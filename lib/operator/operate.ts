@@ -12,17 +12,11 @@ import { deviceCommands } from './commands/devices.ts';
 import { clientCommands, loginAppCommands, mobileApplicationCommands } from './commands/login-apps.ts';
 import { loginUserCommands } from './commands/login-users.ts';
 import { providerCommands } from './commands/providers.ts';
-import { type FlagValues, flagProblems, loggedFlags } from './flags.ts';
+import type { CommandsOf } from './commands-of.ts';
+import { flagProblems, loggedFlags } from './flags.ts';
 import type { OperatorAnswer, OperatorCall } from './operator-call.ts';
 
 type Table = typeof commandTable;
-
-/** The functions of a noun's commands. @throws Refusal when nothing was changed */
-export type CommandsOf<Noun extends keyof Table> = {
-  [Verb in keyof Table[Noun]]: Table[Noun][Verb] extends Command
-    ? (flags: FlagValues<Table[Noun][Verb]>) => Promise<Record<string, unknown>>
-    : never;
-};
 
 const commands = {
   accounts: accountCommands,

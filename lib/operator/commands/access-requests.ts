@@ -10,7 +10,7 @@ import { importLines } from '../../access-requests/import-lines.ts';
 import { newEvent } from '../../access-requests/new-event.ts';
 import { Refusal } from '../../refusal.ts';
 import { refuseAsInvalidRequest, refuseAsUnprocessable, validated } from '../../validation.ts';
-import type { CommandsOf } from '../operate.ts';
+import type { CommandsOf } from '../commands-of.ts';
 import { requireAccount } from './accounts.ts';
 
 export const accessRequestCommands: CommandsOf<'access-requests'> = {

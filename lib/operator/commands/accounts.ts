@@ -6,7 +6,7 @@ import {
   rotateAccountSecret,
 } from '../../accounts/account.ts';
 import { Refusal } from '../../refusal.ts';
-import type { CommandsOf } from '../operate.ts';
+import type { CommandsOf } from '../commands-of.ts';
 import { revokedOrRefused, rotatedOrRefused } from './secrets.ts';
 
 /** The account of a command. @throws Refusal when there is none */

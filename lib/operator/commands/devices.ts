@@ -7,7 +7,7 @@ import {
   shards,
 } from '../../devices/sending.ts';
 import { Refusal } from '../../refusal.ts';
-import type { CommandsOf } from '../operate.ts';
+import type { CommandsOf } from '../commands-of.ts';
 import { requireLoginApp } from './login-apps.ts';
 
 /** How many devices of a Login App one call lists. */

@@ -10,7 +10,7 @@ import {
   setMobileApplication,
 } from '../../login-apps/manage-login-app.ts';
 import { Refusal } from '../../refusal.ts';
-import type { CommandsOf } from '../operate.ts';
+import type { CommandsOf } from '../commands-of.ts';
 import { revokedOrRefused, rotatedOrRefused } from './secrets.ts';
 
 /** The Login App of a command. @throws Refusal when there is none */

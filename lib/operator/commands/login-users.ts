@@ -3,7 +3,7 @@ import { endSession } from '../../login-users/end-session.ts';
 import { deleteLoginUser, readLoginUser, setBlocked } from '../../login-users/login-user.ts';
 import { Refusal } from '../../refusal.ts';
 import { isActive, readSessions, removeSession, type Session } from '../../sessions/session.ts';
-import type { CommandsOf } from '../operate.ts';
+import type { CommandsOf } from '../commands-of.ts';
 
 export const loginUserCommands: CommandsOf<'login-users'> = {
   block: ({ 'login-user': id }) => block(id, true),

@@ -4,7 +4,7 @@ import { checkSettings } from '../../providers/check-settings.ts';
 import { providers } from '../../providers/providers.ts';
 import { maskSecrets } from '../../providers/settings-encryption.ts';
 import { Refusal } from '../../refusal.ts';
-import type { CommandsOf } from '../operate.ts';
+import type { CommandsOf } from '../commands-of.ts';
 import { requireLoginApp } from './login-apps.ts';
 
 type Commands = CommandsOf<'providers'>;

@@ -1,0 +1,11 @@
+import type { Command, commandTable } from './command-table.ts';
+import type { FlagValues } from './flags.ts';
+
+type Table = typeof commandTable;
+
+/** The functions of a noun's commands. @throws Refusal when nothing was changed */
+export type CommandsOf<Noun extends keyof Table> = {
+  [Verb in keyof Table[Noun]]: Table[Noun][Verb] extends Command
+    ? (flags: FlagValues<Table[Noun][Verb]>) => Promise<Record<string, unknown>>
+    : never;
+};
