@@ -25,7 +25,8 @@ export async function listen(server: Server, port: number): Promise<LoopbackServ
 }
 
 export const serve = (listener: RequestListener, port = 0): Promise<LoopbackServer> =>
-  listen(createServer(listener), port);
+  // A client that was busy for seconds may use its connection again.
+  listen(createServer({ keepAliveTimeout: 60_000 }, listener), port);
 
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
