@@ -172,7 +172,7 @@ async function everyRequestReported(): Promise<void> {
 describe('what the process writes', () => {
   test('errors of every kind were provoked', () => {
     const statuses = new Set(answers.map(({ status }) => status));
-    expect([...statuses].sort()).toEqual([200, 201, 400, 401, 422, 500]);
+    expect([...statuses].sort()).toEqual([200, 201, 400, 401, 404, 422, 500]);
     const codes = new Set(answers.map(({ body }) => body.error).filter(Boolean));
     expect([...codes].sort()).toEqual([
       'internal_server_error',
@@ -180,6 +180,7 @@ describe('what the process writes', () => {
       'invalid_grant',
       'invalid_request',
       'invalid_token',
+      'not_found',
       'unauthorized',
       'unprocessable_entity',
       'unsupported_grant_type',
