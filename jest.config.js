@@ -8,5 +8,10 @@ export default {
   // One for each core; by itself, jest leaves one core to its own process, which has next to nothing to do.
   maxWorkers: '100%',
   extensionsToTreatAsEsm: ['.ts'],
-  transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2024' }, module: { type: 'es6' } }] },
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      { jsc: { target: 'es2024', experimental: { keepImportAttributes: true } }, module: { type: 'es6' } },
+    ],
+  },
 };

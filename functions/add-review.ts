@@ -12,17 +12,47 @@ export const endpoint = defineEndpoint({
   method: 'POST',
   path: '/v1/rbac/access_requests/{access_request_id}/reviews',
   summary: 'Adds a review to an access request',
+  description:
+    'Adds a review, which approves or rejects, by an actor to an access request of the account. The comment may be left out. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
+  tag: 'Access requests',
   authenticate: account,
   parameters: eventParameters,
   body: json(reviewBody, refuseFields),
-  responses: { 201: { description: 'The review, as a search returns it.', body: event } },
+  responses: {
+    201: {
+      description: 'The review, as a search returns it.',
+      body: event,
+      example: {
+        id: 5,
+        access_request_id: 1,
+        type: 'review',
+        actor_type: 'login_user',
+        actor_id: '1001',
+        comment: '',
+        created_at: '2026-01-31T08:00:00.000Z',
+        updated_at: '2026-01-31T08:00:00.000Z',
+        status: 'approved',
+      },
+    },
+  },
   errors: {
-    invalid_request:
-      'The id of the access request or the Idempotency-Key is malformed, or the body is no JSON object.',
-    forbidden: 'The account has no access to the access request, or there is none.',
-    unprocessable_entity:
-      'Fields of the body are invalid, or the Idempotency-Key was used for another request.',
-    temporarily_unavailable: 'Too many are writing to this access request at once. Nothing was written.',
+    invalid_request: {
+      when: 'The id of the access request or the Idempotency-Key is malformed, or the body is not a JSON object.',
+      example: 'The body is not valid JSON.',
+    },
+    forbidden: {
+      when: 'The account has no access to the access request, or there is none.',
+      example: 'The account has no access to this access request.',
+    },
+    unprocessable_entity: {
+      when: 'Fields of the body are invalid, or the Idempotency-Key was used for another request.',
+      example: 'status must be approved or rejected.',
+      errors: [{ field: 'status', message: 'status must be approved or rejected.' }],
+    },
+    temporarily_unavailable: {
+      when: 'Too many are writing to this access request at once. Nothing was written: send the request again, with the same Idempotency-Key.',
+      example: 'Too many are writing to this access request at once; send the request again.',
+    },
   },
   tableActions: ['GetItem', 'BatchGetItem', 'Query', 'PutItem'],
   secrets: [],

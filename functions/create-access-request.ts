@@ -9,12 +9,27 @@ export const endpoint = defineEndpoint({
   method: 'POST',
   path: '/v1/rbac/access_requests',
   summary: 'Creates an access request that the account has access to',
+  description:
+    'Creates an empty access request. The account that creates it has access; the operator can give access to others. Send an `Idempotency-Key` of your own: if the response is lost, the same key returns the same access request for 24 hours instead of creating another.',
+  tag: 'Access requests',
   authenticate: account,
   parameters: { headers: { 'idempotency-key': idempotencyKey } },
-  responses: { 201: { description: 'The new access request.', body: newAccessRequest } },
+  responses: {
+    201: {
+      description: 'The new access request.',
+      body: newAccessRequest,
+      example: { id: 2, created_at: '2026-01-31T08:00:00.000Z' },
+    },
+  },
   errors: {
-    invalid_request: 'The Idempotency-Key is malformed.',
-    temporarily_unavailable: 'Too many access requests are created at once. None was created.',
+    invalid_request: {
+      when: 'The Idempotency-Key is malformed.',
+      example: 'The header Idempotency-Key must have 1 to 255 characters.',
+    },
+    temporarily_unavailable: {
+      when: 'Too many access requests are created at once. None was created: send the request again, with the same Idempotency-Key.',
+      example: 'Too many access requests are created at once. Try again.',
+    },
   },
   tableActions: ['GetItem', 'Query', 'PutItem', 'UpdateItem'],
   secrets: [],

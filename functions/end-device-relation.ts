@@ -10,12 +10,21 @@ export const endpoint = defineEndpoint({
   method: 'DELETE',
   path: '/v2/marketing/login/user/push_notifications/devices/{device_id}',
   summary: 'Ends the relation of a device to the Login User',
+  description:
+    'Messages for the person no longer go to this device. Logging out ends the relations that the session made as well.',
+  tag: 'Devices',
   authenticate: loginUserToken,
   parameters: { path: { device_id: v.string() } },
   responses: { 204: { description: 'The device is no longer related to the person.' } },
   errors: {
-    forbidden: 'The person is blocked.',
-    not_found: 'The person has no such device, or does not exist.',
+    forbidden: {
+      when: 'The person is blocked.',
+      example: 'The Login User is blocked.',
+    },
+    not_found: {
+      when: 'The person has no such device, or does not exist.',
+      example: 'The Login User has no such device.',
+    },
   },
   tableActions: ['GetItem', 'BatchGetItem', 'UpdateItem'],
   secrets: [],

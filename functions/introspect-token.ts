@@ -12,10 +12,36 @@ export const endpoint = defineEndpoint({
   method: 'POST',
   path: introspectionPath,
   summary: 'Says whether a token of the Login App is active (RFC 7662)',
+  description:
+    'For servers that must know whether a session has ended: a JWT alone stays valid until it expires. Tokens of other Login Apps are not active.',
+  tag: 'Tokens',
   authenticate: loginAppClient,
   body: form(tokenParameter, refuseAsInvalidRequest),
-  responses: { 200: { description: 'What the token says if it is active.', body: introspection } },
-  errors: { invalid_request: 'The token is missing, empty or repeated.' },
+  responses: {
+    200: {
+      description: 'What the token says if it is active.',
+      body: introspection,
+      example: {
+        active: true,
+        token_type: 'bearer',
+        token_use: 'login_user',
+        iss: 'https://login.example.com',
+        aud: 'la_9hXq2m0c1KfYw8Zt5nVbEg',
+        sub: 'lu_loI20-mhluRYq9pU3Yw8Zt5nVbEg2m0c1KfXq2m0c1',
+        sid: 's_b2FyY3Q1bVbEgq9pU3Yw8Z',
+        client_id: 'la_9hXq2m0c1KfYw8Zt5nVbEg.c_Zk3x8Zt5nVbEg2m0c1KfXq',
+        jti: 'at_m0c1KfXq2m0c1Kf9pU3Yw',
+        iat: 1769846400,
+        exp: 1769850000,
+      },
+    },
+  },
+  errors: {
+    invalid_request: {
+      when: 'The token is missing, empty or repeated.',
+      example: 'The parameter token is required.',
+    },
+  },
   tableActions: ['GetItem', 'BatchGetItem', 'Query'],
   secrets: ['service-secret'],
   example: { body: { token: 'ACCESS_TOKEN' } },

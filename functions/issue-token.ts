@@ -11,14 +11,37 @@ export const endpoint = defineEndpoint({
   method: 'POST',
   path: tokenPath,
   summary: 'Issues tokens for a provider credential, a refresh token or client credentials',
+  description:
+    'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session and uses the refresh token up; `client_credentials` issues a Login App Token, which has no refresh token. Call it from a server: a phone cannot keep a client secret.',
+  tag: 'Tokens',
   authenticate: loginAppClient,
   body: form(tokenRequest, refuseTokenRequest),
-  responses: { 200: { description: 'The tokens.', body: tokenResponse } },
+  responses: {
+    200: {
+      description: 'The tokens.',
+      body: tokenResponse,
+      example: {
+        access_token: 'eyJhbGciOi…',
+        token_type: 'bearer',
+        expires_in: 3600,
+        refresh_token: 'rt.lu_…',
+      },
+    },
+  },
   errors: {
-    invalid_request:
-      'A parameter is missing, empty, repeated, forbidden or malformed; the description names it.',
-    unsupported_grant_type: 'There is no such grant type.',
-    invalid_grant: 'The credential, the code or the refresh token is not accepted, or the person is blocked.',
+    invalid_request: {
+      when: 'A parameter is missing, empty, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App.',
+      example: 'The parameter provider is required.',
+    },
+    unsupported_grant_type: {
+      when: 'There is no such grant type.',
+      example:
+        'The grant_type must be one of provider_credentials, provider_authorization_code, refresh_token, client_credentials.',
+    },
+    invalid_grant: {
+      when: 'The credential, the authorization code or the refresh token is not accepted, or the person is blocked. Let the person log in again.',
+      example: 'The provider does not accept this credential for this Login App.',
+    },
   },
   errorEvent: 'token_refused',
   tableActions: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],

@@ -9,11 +9,37 @@ export const endpoint = defineEndpoint({
   method: 'GET',
   path: '/v2/marketing/login/user/push_notifications/devices',
   summary: 'Lists the devices that are related to the Login User',
+  description:
+    'At most 20 devices, the one seen last first. `active` is false for a device that gets no messages: its push service no longer knows it, or it was not seen for 270 days.',
+  tag: 'Devices',
   authenticate: loginUserToken,
-  responses: { 200: { description: 'At most 20 devices, the one seen last first.', body: deviceList } },
+  responses: {
+    200: {
+      description: 'At most 20 devices, the one seen last first.',
+      body: deviceList,
+      example: {
+        devices: [
+          {
+            id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M',
+            active: true,
+            platform: 'android',
+            created_at: '2026-01-31T08:00:00.000Z',
+            last_seen_at: '2026-01-31T08:00:00.000Z',
+            related_at: '2026-01-31T08:00:00.000Z',
+          },
+        ],
+      },
+    },
+  },
   errors: {
-    forbidden: 'The person is blocked.',
-    not_found: 'The Login User does not exist.',
+    forbidden: {
+      when: 'The person is blocked.',
+      example: 'The Login User is blocked.',
+    },
+    not_found: {
+      when: 'The Login User does not exist.',
+      example: 'The Login User does not exist.',
+    },
   },
   tableActions: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
   secrets: [],

@@ -10,16 +10,37 @@ export const endpoint = defineEndpoint({
   method: 'POST',
   path: '/v2/marketing/push_notifications/devices',
   summary: 'Registers a device for push notifications',
+  description:
+    'Call it at every start of the app: the same push token is the same device, and each registration says that the device was seen. A device that is not seen for 270 days gets no more messages.',
+  tag: 'Devices',
   authenticate: loginAppToken,
   body: json(registrationRequest, refuseFieldsOf('device')),
   responses: {
-    201: { description: 'The device was registered for the first time.', body: registeredDevice },
-    200: { description: 'The device had been registered before.', body: registeredDevice },
+    201: {
+      description: 'The device was registered for the first time.',
+      body: registeredDevice,
+      example: { id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M' },
+    },
+    200: {
+      description: 'The device had been registered before.',
+      body: registeredDevice,
+      example: { id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M' },
+    },
   },
   errors: {
-    invalid_request: 'The body is not JSON, or `device` is missing or no JSON object.',
-    not_found: 'The Login App has no mobile application for the platform.',
-    unprocessable_entity: 'Fields of `device` are invalid.',
+    invalid_request: {
+      when: 'The body is not JSON, or `device` is missing or not an object.',
+      example: 'device must be a JSON object with the fields token and platform.',
+    },
+    not_found: {
+      when: 'The Login App has no mobile application for the platform.',
+      example: 'The Login App has no mobile application for ios.',
+    },
+    unprocessable_entity: {
+      when: 'Fields of `device` are invalid.',
+      example: 'device.platform must be ios or android.',
+      errors: [{ field: 'device.platform', message: 'device.platform must be ios or android.' }],
+    },
   },
   tableActions: ['GetItem', 'Query', 'UpdateItem'],
   secrets: [],

@@ -11,14 +11,32 @@ export const endpoint = defineEndpoint({
   method: 'POST',
   path: '/v2/marketing/login/user/push_notifications/devices',
   summary: 'Relates a registered device to the Login User',
+  description:
+    'Messages for the person then go to this device. A device belongs to one person at a time: the last one to relate it wins. A person has at most 20 devices; one more ends the relation of the one not seen longest.',
+  tag: 'Devices',
   authenticate: loginUserToken,
   body: json(relationRequest, refuseAsUnprocessable),
-  responses: { 200: { description: 'The device now belongs to the person.', body: registeredDevice } },
+  responses: {
+    200: {
+      description: 'The device now belongs to the person.',
+      body: registeredDevice,
+      example: { id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M' },
+    },
+  },
   errors: {
-    forbidden: 'The device does not belong to the Login App of the token.',
-    not_found: 'The device or the Login User does not exist.',
-    unprocessable_entity:
-      '`device_id` is missing or not a string, the device is disabled, or the person is blocked.',
+    forbidden: {
+      when: 'The device does not belong to the Login App of the token.',
+      example: 'The device does not belong to the Login App of this token.',
+    },
+    not_found: {
+      when: 'The device or the Login User does not exist.',
+      example: 'The device does not exist.',
+    },
+    unprocessable_entity: {
+      when: '`device_id` is missing or not a string, the device is disabled, or the person is blocked.',
+      example: 'device_id must be a string.',
+      errors: [{ field: 'device_id', message: 'device_id must be a string.' }],
+    },
   },
   tableActions: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
   secrets: [],

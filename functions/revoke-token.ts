@@ -13,14 +13,27 @@ export const endpoint = defineEndpoint({
   method: 'POST',
   path: revocationPath,
   summary: 'Ends the session of a refresh token or access token (RFC 7009)',
+  description:
+    'Ends the session that the token belongs to, and that session alone, at once. Unknown and expired tokens are 200 as well (RFC 7009, section 2.2).',
+  tag: 'Tokens',
   authenticate: loginAppClient,
   body: form(tokenParameter, refuseAsInvalidRequest),
   responses: {
-    200: { description: 'The token is not valid, whether or not it was before.', body: v.object({}) },
+    200: {
+      description: 'The token is not valid, whether or not it was before.',
+      body: v.object({}),
+      example: {},
+    },
   },
   errors: {
-    invalid_request: 'The token is missing, empty or repeated, or was issued to another client.',
-    unsupported_token_type: 'A Login App Token cannot be revoked here.',
+    invalid_request: {
+      when: 'The token is missing, empty or repeated, or was issued to another client.',
+      example: 'The parameter token is required.',
+    },
+    unsupported_token_type: {
+      when: 'A Login App Token cannot be revoked here: it expires, or ends with its client.',
+      example: 'A Login App Token cannot be revoked; it expires, or ends with its client.',
+    },
   },
   tableActions: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
   secrets: ['service-secret'],

@@ -9,14 +9,44 @@ export const endpoint = defineEndpoint({
   method: 'GET',
   path: '/v1/rbac/access_requests/{access_request_id}/events',
   summary: 'Searches the comments and reviews of an access request',
+  description:
+    'Returns one page of the events, in ascending order of their ids, and the total over all pages. Filters can be combined. A page past the end is empty and still has the true total. Ids that do not exist are left out.',
+  tag: 'Access requests',
   authenticate: account,
   parameters: { path: { access_request_id: accessRequestId }, query: searchQuery },
   responses: {
-    200: { description: 'One page of the events, in ascending order of their ids.', body: searchResult },
+    200: {
+      description: 'One page of the events, in ascending order of their ids.',
+      body: searchResult,
+      example: {
+        total: 3,
+        offset: 1,
+        count: 1,
+        results: [
+          {
+            id: 2,
+            access_request_id: 1,
+            type: 'review',
+            actor_type: 'custom',
+            actor_id: 'risk-desk',
+            comment: 'A page is missing.',
+            created_at: '2026-01-31T08:00:00.000Z',
+            updated_at: '2026-01-31T08:00:00.000Z',
+            status: 'rejected',
+          },
+        ],
+      },
+    },
   },
   errors: {
-    invalid_request: 'A parameter is malformed or unknown.',
-    forbidden: 'The account has no access to the access request, or there is none.',
+    invalid_request: {
+      when: 'A parameter is malformed, repeated or unknown.',
+      example: 'The parameter page must be a positive integer.',
+    },
+    forbidden: {
+      when: 'The account has no access to the access request, or there is none.',
+      example: 'The account has no access to this access request.',
+    },
   },
   tableActions: ['GetItem', 'BatchGetItem', 'Query'],
   secrets: [],

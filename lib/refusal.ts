@@ -17,6 +17,15 @@ export type RefusalCode =
   | 'unprocessable_entity'
   | 'temporarily_unavailable';
 
+/** One error code as the API document describes it. */
+export interface ErrorRecord {
+  /** When it occurs. */
+  when: string;
+  /** An `error_description` as it is sent, and for 422 the fields. */
+  example: string;
+  errors?: FieldError[];
+}
+
 /** A field of a JSON body and what is wrong with it. */
 export interface FieldError {
   field: string;

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as v from 'valibot';
 import type { SchemeName } from '../../lib/auth/credentials.ts';
 import { logEvents } from '../../lib/log-events.ts';
 import { logReasons } from '../../lib/log-reasons.ts';
 import { metrics } from '../../lib/metrics.ts';
 import { readFunctions, routeKeyOf } from '../endpoints.ts';
+import { apiDocument } from '../openapi/document.ts';
 import { logicalIdOf } from '../stack/service-function.ts';
 import { eventOf } from './event-file.ts';
 import { providerTables } from './provider-tables.ts';
@@ -17,6 +19,11 @@ const callers: Record<SchemeName, string> = {
   none: 'anybody',
 };
 
+const { version } = v.parse(
+  v.object({ version: v.string() }),
+  JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')),
+);
+
 /** Everything that is generated from the code, by the path of its file: whole files, and blocks within pages. */
 export async function generatedFiles(root: string): Promise<Map<string, string>> {
   const { endpoints } = await readFunctions();
@@ -25,6 +32,7 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
   for (const [key, endpoint] of endpoints) {
     files.set(`test/events/${key}.json`, `${JSON.stringify(eventOf(endpoint), null, 2)}\n`);
   }
+  files.set('docs/openapi.json', `${JSON.stringify(apiDocument(endpoints, version), null, 2)}\n`);
   const blocks: Record<string, Record<string, string>> = {
     'README.md': {
       endpoints: table(

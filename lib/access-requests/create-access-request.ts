@@ -2,11 +2,12 @@ import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
 import { readItem, updateItem } from '../storage/items.ts';
 import { newAccessRequestKey } from '../storage/keys.ts';
+import { countField, timestampField } from '../wire.ts';
 import { createAccessRequest } from './access-request.ts';
 import { hashOfKey, keyLifetimeSeconds, keysCountSince } from './idempotency.ts';
 
 /** What an idempotency key made: the access request, and the end of the key in epoch seconds. */
-const madeByKey = v.object({ id: v.number(), created_at: v.string(), expires_at: v.number() });
+const madeByKey = v.object({ id: countField, created_at: timestampField, expires_at: v.number() });
 
 /** An access request as its creator sees it. */
 export const newAccessRequest = v.pick(madeByKey, ['id', 'created_at']);

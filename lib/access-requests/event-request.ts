@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { jsonObject } from '../validation.ts';
+import { wire } from '../wire.ts';
 import { idempotencyKey } from './idempotency.ts';
 import { newComment, newReview } from './new-event.ts';
 import { accessRequestId } from './search-request.ts';
@@ -18,7 +19,15 @@ export const eventParameters = {
 };
 
 /** `{"actor_type": …, "actor_id": …, "comment": …}`; other fields are ignored. */
-export const commentBody = v.pipe(bodyOfType('comment'), newComment);
+export const commentBody = v.pipe(
+  bodyOfType('comment'),
+  newComment,
+  wire(v.pipe(v.omit(newComment, ['type']), v.title('NewComment'))),
+);
 
 /** `{"actor_type": …, "actor_id": …, "comment"?: …, "status": …}`; other fields are ignored. */
-export const reviewBody = v.pipe(bodyOfType('review'), newReview);
+export const reviewBody = v.pipe(
+  bodyOfType('review'),
+  newReview,
+  wire(v.pipe(v.omit(newReview, ['type']), v.title('NewReview'))),
+);

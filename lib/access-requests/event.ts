@@ -1,20 +1,30 @@
 import * as v from 'valibot';
+import { countField, timestampField } from '../wire.ts';
 
 export const actorTypes = ['login_user', 'custom'] as const;
 export const reviewStatuses = ['approved', 'rejected'] as const;
 
-const identity = { id: v.number(), access_request_id: v.number() };
+const identity = {
+  id: v.pipe(countField, v.description('1, 2, 3 … within the access request.')),
+  access_request_id: countField,
+};
 const content = {
   actor_type: v.picklist(actorTypes),
-  actor_id: v.string(),
+  actor_id: v.pipe(v.string(), v.description('The author, in the words of your own system.')),
   comment: v.string(),
-  created_at: v.string(),
-  updated_at: v.string(),
+  created_at: timestampField,
+  updated_at: timestampField,
 };
 
 /** An event of an access request: these fields and no others are shown. */
-export const event = v.variant('type', [
-  v.object({ ...identity, type: v.literal('comment'), ...content }),
-  v.object({ ...identity, type: v.literal('review'), ...content, status: v.picklist(reviewStatuses) }),
-]);
+export const event = v.pipe(
+  v.variant('type', [
+    v.pipe(v.object({ ...identity, type: v.literal('comment'), ...content }), v.title('Comment')),
+    v.pipe(
+      v.object({ ...identity, type: v.literal('review'), ...content, status: v.picklist(reviewStatuses) }),
+      v.title('Review'),
+    ),
+  ]),
+  v.title('AccessRequestEvent'),
+);
 export type AccessRequestEvent = v.InferOutput<typeof event>;

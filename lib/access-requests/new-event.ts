@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { keyRequired } from '../validation.ts';
+import { wire } from '../wire.ts';
 import { actorTypes, reviewStatuses } from './event.ts';
 
 /** In code points. A page of 100 such comments stays below the 6,291,556 bytes that a function may return. */
@@ -8,36 +9,40 @@ export const longestComment = 10_000;
 export const longestActorId = 200;
 
 /**
- * A string without lone surrogates and without the control characters (Unicode category Cc) that the pattern finds.
- * They take up to seven bytes each in a function's result, any other character at most four.
+ * A string without lone surrogates and control characters (Unicode category Cc), which take up to seven bytes each in
+ * a function's result; any other character takes at most four.
  */
-const plainText = (name: string, { control, except = '' }: { control: RegExp; except?: string }) =>
-  v.pipe(
+const plainText = (name: string, least: number, most: number, { control, except = '' }: Control) => {
+  const forbidden = new RegExp(`[${control}]`);
+  const length = `${name} must have ${least > 0 ? `${least} to` : 'at most'} ${most} characters.`;
+  return v.pipe(
     v.string(`${name} must be a string.`),
     v.check(
-      (value) => value.isWellFormed() && !control.test(value),
+      (value) => value.isWellFormed() && !forbidden.test(value),
       `${name} must be well-formed Unicode without control characters${except}.`,
     ),
+    v.minCodePoints(least, length),
+    v.maxCodePoints(most, length),
+    wire({ type: 'string', minLength: least, maxLength: most, pattern: `^[^${control}]*$` }),
   );
+};
+
+/** The control characters that a text must not hold, as ranges of a character class, and which ones it may. */
+interface Control {
+  control: string;
+  except?: string;
+}
+
 const oneOf = <const Options extends readonly string[]>(name: string, options: Options) =>
   v.picklist(options, `${name} must be ${options.join(' or ')}.`);
 
-const actorIdLength = `actor_id must have 1 to ${longestActorId} characters.`;
-
 const shared = {
   actor_type: oneOf('actor_type', actorTypes),
-  actor_id: v.pipe(
-    plainText('actor_id', { control: /\p{Cc}/u }),
-    v.minCodePoints(1, actorIdLength),
-    v.maxCodePoints(longestActorId, actorIdLength),
-  ),
-  comment: v.pipe(
-    plainText('comment', {
-      control: /(?![\t\n\r])\p{Cc}/u,
-      except: ' other than tab, line feed and carriage return',
-    }),
-    v.maxCodePoints(longestComment, `comment must have at most ${longestComment} characters.`),
-  ),
+  actor_id: plainText('actor_id', 1, longestActorId, { control: String.raw`\u0000-\u001f\u007f-\u009f` }),
+  comment: plainText('comment', 0, longestComment, {
+    control: String.raw`\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f`,
+    except: ' other than tab, line feed and carriage return',
+  }),
 };
 
 /** A comment as its author sends it. */

@@ -4,18 +4,22 @@ import { Refusal } from '../refusal.ts';
 import { type Item, readItems } from '../storage/items.ts';
 import { eventKey } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
+import { countField } from '../wire.ts';
 import { hasAccess } from './access-request.ts';
 import { event } from './event.ts';
 import { allEvents, allReviews, eventsOfActor, eventsOfActorId, eventsOfActorType } from './event-lists.ts';
 import type { SearchRequest } from './search-request.ts';
 
 /** The envelope of a search: all events found, those before this page, those on it, and themselves. */
-export const searchResult = v.object({
-  total: v.number(),
-  offset: v.number(),
-  count: v.number(),
-  results: v.array(event),
-});
+export const searchResult = v.pipe(
+  v.object({
+    total: v.pipe(countField, v.description('How many events were found, on all pages.')),
+    offset: v.pipe(countField, v.description('How many of them stand before this page.')),
+    count: v.pipe(countField, v.description('How many are on this page.')),
+    results: v.array(event),
+  }),
+  v.title('EventsPage'),
+);
 type SearchResult = v.InferOutput<typeof searchResult>;
 
 /** What a search is about: its parameters, and whether it is for reviews alone. */

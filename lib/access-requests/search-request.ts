@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { wire } from '../wire.ts';
 import { actorTypes } from './event.ts';
 
 const mostEventIds = 100;
@@ -7,9 +8,15 @@ export const largestPage = 100;
 /** A positive whole number in decimal digits; 13 of them leave room for (page - 1) * page_size. */
 const wholeNumber = (message: string) =>
   v.pipe(v.string(message), v.regex(/^0*[1-9]\d{0,12}$/, message), v.transform(Number));
+const largestNumber = 9_999_999_999_999;
+const numberInText = (maximum: number) => ({ type: 'integer', minimum: 1, maximum });
 
 /** The parameter of the path. */
-export const accessRequestId = wholeNumber('The access_request_id must be a positive integer.');
+export const accessRequestId = v.pipe(
+  wholeNumber('The access_request_id must be a positive integer.'),
+  wire(numberInText(largestNumber)),
+  v.description('The id of the access request.'),
+);
 
 /** A query parameter that comes once. */
 const once = <Output>(name: string, schema: v.GenericSchema<string, Output>) =>
@@ -34,11 +41,31 @@ const pageSize = v.pipe(wholeNumber(pageSizeMessage), v.maxValue(largestPage, pa
 
 /** The query parameters of a search. */
 export const searchQuery = {
-  actor_type: v.optional(once('actor_type', actorType)),
-  actor_id: v.optional(once('actor_id', v.pipe(v.string(), v.nonEmpty('The parameter actor_id is empty.')))),
-  ids: v.optional(eventIds),
-  page: v.optional(once('page', page), ['1']),
-  page_size: v.optional(once('page_size', pageSize), ['8']),
+  actor_type: v.pipe(
+    v.optional(once('actor_type', actorType)),
+    wire({ type: 'string', enum: actorTypes }),
+    v.description('Only events of this type of author.'),
+  ),
+  actor_id: v.pipe(
+    v.optional(once('actor_id', v.pipe(v.string(), v.nonEmpty('The parameter actor_id is empty.')))),
+    wire({ type: 'string', minLength: 1 }),
+    v.description('Only events of this author.'),
+  ),
+  ids: v.pipe(
+    v.optional(eventIds),
+    wire({ type: 'array', minItems: 1, maxItems: mostEventIds, items: numberInText(largestNumber) }),
+    v.description('Only events with these ids, joined by commas.'),
+  ),
+  page: v.pipe(
+    v.optional(once('page', page), ['1']),
+    wire({ ...numberInText(largestNumber), default: 1 }),
+    v.description('The number of the page, from 1.'),
+  ),
+  page_size: v.pipe(
+    v.optional(once('page_size', pageSize), ['8']),
+    wire({ ...numberInText(largestPage), default: 8 }),
+    v.description('How many events a page has at most.'),
+  ),
 };
 export type SearchRequest = { access_request_id: number } & v.InferOutput<
   v.ObjectSchema<typeof searchQuery, undefined>

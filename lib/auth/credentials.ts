@@ -1,5 +1,5 @@
 import type { RequestFields } from '../log-events.ts';
-import { Refusal, type RefusalCode } from '../refusal.ts';
+import { type ErrorRecord, Refusal, type RefusalCode } from '../refusal.ts';
 import { note } from '../request-fields.ts';
 
 /** The four schemes of the interface, and none. */
@@ -8,14 +8,16 @@ export type SchemeName = 'login_app_client' | 'login_app_token' | 'login_user_to
 /** How an endpoint finds out who calls it. */
 export interface Authentication<Caller> {
   scheme: SchemeName;
-  /** The error of a caller who is nobody; absent where anybody may call. */
-  error?: RefusalCode;
+  /** The error of a caller who is not authenticated; absent where anybody may call. */
+  error?: ErrorRecord & { code: RefusalCode };
   /** @throws Refusal with that error */
   identify: (headers: RequestHeaders) => Promise<Caller>;
 }
 
 /** By their names in lower case. */
 export type RequestHeaders = Record<string, string | undefined>;
+
+const mismatch = (whose: string) => `The ${whose} id and the ${whose} secret do not match.`;
 
 interface BasicAuthentication<Caller> {
   scheme: SchemeName;
@@ -37,7 +39,11 @@ export const basicAuthentication = <Caller>({
   noted,
 }: BasicAuthentication<Caller>): Authentication<Caller> => ({
   scheme,
-  error,
+  error: {
+    code: error,
+    when: `The ${whose} id or the ${whose} secret is missing or wrong.`,
+    example: mismatch(whose),
+  },
   identify: async ({ authorization }) => {
     const sent = basicCredentials(authorization);
     if (!sent)
@@ -46,7 +52,7 @@ export const basicAuthentication = <Caller>({
         `Send the ${whose} id and the ${whose} secret with HTTP Basic authentication.`,
       );
     const caller = await find(sent.user, sent.password);
-    if (!caller) throw new Refusal(error, `The ${whose} id and the ${whose} secret do not match.`);
+    if (!caller) throw new Refusal(error, mismatch(whose));
     note(noted(caller));
     return caller;
   },

@@ -11,7 +11,11 @@ import { type Authentication, bearerToken } from './credentials.ts';
  */
 export const loginAppToken: Authentication<{ loginApp: LoginApp }> = {
   scheme: 'login_app_token',
-  error: 'invalid_token',
+  error: {
+    code: 'invalid_token',
+    when: 'The Login App Token is missing, expired, revoked or of another kind.',
+    example: 'The token is not a valid Login App Token.',
+  },
   identify: async (headers) => {
     const token = bearerToken(headers.authorization);
     if (!token) throw new Refusal('invalid_token', 'Send a Login App Token as Authorization: Bearer.');

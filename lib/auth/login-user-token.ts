@@ -11,7 +11,11 @@ import { type Authentication, bearerToken } from './credentials.ts';
  */
 export const loginUserToken: Authentication<AuthenticatedUser> = {
   scheme: 'login_user_token',
-  error: 'invalid_token',
+  error: {
+    code: 'invalid_token',
+    when: 'The Login User Token is missing, expired or of another kind, or its session has ended.',
+    example: 'The session of this Login User Token has ended.',
+  },
   identify: async (headers) => {
     const token = oneBearerToken([headers.authentication, headers.authorization]);
     const claims = await verifyLoginUserToken(token);

@@ -7,6 +7,7 @@ import { Refusal } from '../refusal.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
 import { jsonObject, keyRequired } from '../validation.ts';
+import { wire } from '../wire.ts';
 import { shardOf } from './shards.ts';
 
 const tokenText = v.string('device.token must be a string.');
@@ -24,6 +25,12 @@ const androidToken = v.pipe(
 
 const hashMessage = 'device must be a JSON object with the fields token and platform.';
 
+/** What a token is on its platform. */
+const deviceOfPlatform = v.variant('platform', [
+  v.pipe(v.object({ platform: v.literal('ios'), token: iosToken }), v.title('IosDevice')),
+  v.pipe(v.object({ platform: v.literal('android'), token: androidToken }), v.title('AndroidDevice')),
+]);
+
 /** `{"device": {"token": …, "platform": "ios" | "android"}}`; other fields are ignored. */
 export const registrationRequest = v.object(
   {
@@ -34,10 +41,8 @@ export const registrationRequest = v.object(
         { platform: v.picklist(platforms, 'device.platform must be ios or android.'), token: tokenText },
         keyRequired('device.'),
       ),
-      v.variant('platform', [
-        v.object({ platform: v.literal('ios'), token: iosToken }),
-        v.object({ platform: v.literal('android'), token: androidToken }),
-      ]),
+      deviceOfPlatform,
+      wire(deviceOfPlatform),
     ),
   },
   ({ input }) =>
@@ -45,7 +50,12 @@ export const registrationRequest = v.object(
 );
 
 /** The device as registration and relation return it. */
-export const registeredDevice = v.object({ id: v.string() });
+export const registeredDevice = v.object({
+  id: v.pipe(
+    v.string(),
+    v.description('The device, accepted as `device_id` when it is related to a person.'),
+  ),
+});
 
 /**
  * Registers a device for push notifications. The same token is the same device, however often it is registered. One

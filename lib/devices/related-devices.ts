@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { readItems } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
+import { timestampField } from '../wire.ts';
 import { type Device, device, isActive } from './device.ts';
 import { endLeftoverRelations } from './relation.ts';
 
@@ -50,7 +51,10 @@ export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<
 const shownDevice = v.object({
   id: v.string(),
   active: v.boolean(),
-  ...v.pick(device, ['platform', 'created_at', 'last_seen_at', 'related_at']).entries,
+  platform: device.entries.platform,
+  created_at: timestampField,
+  last_seen_at: timestampField,
+  related_at: v.optional(timestampField),
 });
 type ShownDevice = v.InferOutput<typeof shownDevice>;
 

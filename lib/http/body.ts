@@ -1,10 +1,9 @@
 import type { Request } from '@middy/core';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import httpUrlencodeBodyParser from '@middy/http-urlencode-body-parser';
-import type { Context } from 'aws-lambda';
+import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
 import type * as v from 'valibot';
 import { type Refuse, validated } from '../validation.ts';
-import type { ApiEvent } from './endpoint.ts';
 
 /** How an endpoint reads its body. */
 export interface Body<Content> {

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as v from 'valibot';
 import type { Authentication } from '../auth/credentials.ts';
-import type { RefusalCode } from '../refusal.ts';
+import type { ErrorRecord, RefusalCode } from '../refusal.ts';
 import type { Body } from './body.ts';
 
 /** What a function may do with the one table; nothing else is granted to it. */
@@ -17,6 +17,9 @@ export interface Access {
   tableActions: readonly TableAction[];
   secrets: readonly SecretName[];
 }
+
+/** The groups of the API document. */
+export type Tag = 'Tokens' | 'Devices' | 'Access requests' | 'Metadata';
 
 /** One successful response. */
 export interface ResponseRecord {
@@ -72,6 +75,9 @@ export interface Endpoint<
   method: 'GET' | 'POST' | 'DELETE';
   /** As API Gateway writes it: `{name}` stands for one segment. */
   path: string;
+  tag: Tag;
+  /** What a client developer needs to know, in Markdown. */
+  description: string;
   /** Who may call it; anybody else gets a 401 before the rest of the request is looked at. */
   authenticate: Authentication<Caller>;
   /**
@@ -82,8 +88,8 @@ export interface Endpoint<
   /** How the body is read and checked, and which error a malformed one is. */
   body?: Body<Content>;
   responses: R;
-  /** Every error of the endpoint's own, and when it occurs; those of its authentication and 500 come on top. */
-  errors: Partial<Record<RefusalCode, string>>;
+  /** Every error of the endpoint's own; those of its authentication and 500 come on top. */
+  errors: Partial<Record<RefusalCode, ErrorRecord>>;
   /** The log event of an error response. @default 'request_refused' */
   errorEvent?: 'token_refused' | 'request_refused';
   /** A request that the docs and the event file show. Credentials are placeholders such as `CLIENT_ID`. */

@@ -26,7 +26,7 @@ export const statuses: Record<RefusalCode, number> = {
  * The authentication scheme that would work, for the errors that ask for one.
  * @see RFC 6749 section 5.2, RFC 6750 section 3
  */
-const challenges: Partial<Record<RefusalCode, string>> = {
+export const challenges: Partial<Record<RefusalCode, string>> = {
   invalid_client: 'Basic realm="login app client", charset="UTF-8"',
   unauthorized: 'Basic realm="account", charset="UTF-8"',
   invalid_token: 'Bearer realm="login service", error="invalid_token"',

@@ -67,6 +67,7 @@ export function family<
           provider,
           verify: async (stored: StoredSettings) => verify(await read(stored), credential),
         })),
+        v.title(`Provider${provider.slice(-1).toUpperCase()}Credentials`),
       ),
     check: async (stored: StoredSettings) => Promise.all(check(await read(stored))),
   };

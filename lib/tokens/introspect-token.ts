@@ -2,16 +2,35 @@ import * as v from 'valibot';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
 import { findLoginApp, type LoginApp } from '../login-apps/login-app.ts';
 import { standing } from '../sessions/session.ts';
+import { countField } from '../wire.ts';
 import type { AccessTokenPayload } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { activeSessionOf, readToken } from './presented-token.ts';
 import type { RefreshTokenContent } from './refresh-token.ts';
 
 /** What the answer says of a token; of one that is not active, nothing else. @see RFC 7662 section 2.2 */
-export const introspection = v.variant('active', [
-  v.object({ active: v.literal(false) }),
-  v.looseObject({ active: v.literal(true) }),
-]);
+export const introspection = v.pipe(
+  v.variant('active', [
+    v.pipe(v.object({ active: v.literal(false) }), v.title('InactiveToken')),
+    v.pipe(
+      v.object({
+        active: v.literal(true),
+        token_type: v.picklist(['bearer', 'refresh_token']),
+        token_use: v.exactOptional(v.picklist(['login_user', 'login_app'])),
+        iss: v.string(),
+        aud: v.pipe(v.string(), v.description('The Login App.')),
+        sub: v.exactOptional(v.pipe(v.string(), v.description('The Login User, or the client itself.'))),
+        sid: v.exactOptional(v.pipe(v.string(), v.description('The session.'))),
+        client_id: v.exactOptional(v.string()),
+        jti: v.exactOptional(v.string()),
+        iat: v.exactOptional(countField),
+        exp: v.exactOptional(countField),
+      }),
+      v.title('ActiveToken'),
+    ),
+  ]),
+  v.title('Introspection'),
+);
 type Introspection = v.InferOutput<typeof introspection>;
 
 const inactive: Introspection = { active: false };

@@ -2,17 +2,23 @@ import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
 import { note } from '../request-fields.ts';
 import type { Session } from '../sessions/session.ts';
+import { countField } from '../wire.ts';
 import { accessTokenLifetime } from './access-token-lifetime.ts';
 import { issueAccessToken } from './issue-access-token.ts';
 import { writeRefreshToken } from './refresh-token.ts';
 
 /** A token response; `expires_in` is in seconds. @see RFC 6749 section 5.1 */
-export const tokenResponse = v.object({
-  access_token: v.string(),
-  token_type: v.literal('bearer'),
-  expires_in: v.number(),
-  refresh_token: v.exactOptional(v.string()),
-});
+export const tokenResponse = v.pipe(
+  v.object({
+    access_token: v.string(),
+    token_type: v.literal('bearer'),
+    expires_in: v.pipe(countField, v.description('Seconds until the access token expires.')),
+    refresh_token: v.exactOptional(
+      v.pipe(v.string(), v.description('Gets the next token response. Absent for `client_credentials`.')),
+    ),
+  }),
+  v.title('TokenResponse'),
+);
 export type TokenResponse = v.InferOutput<typeof tokenResponse>;
 
 /** The Login User Token of a session. */

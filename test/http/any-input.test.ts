@@ -3,36 +3,12 @@ import fc from 'fast-check';
 import { expectRefusal } from '../support/expectations.ts';
 import { type Answer, basic, sharedService, unique } from '../support/service.ts';
 
-const codes = new Map([
-  ['invalid_request', 400],
-  ['invalid_grant', 400],
-  ['unsupported_grant_type', 400],
-  ['unsupported_token_type', 400],
-  ['forbidden', 403],
-  ['not_found', 404],
-  ['unprocessable_entity', 422],
-]);
-
-/** A success, or a refusal of the documented shape: never a 401 (the caller is known), never a 500. */
-function expectDocumented({ status, body, headers }: Answer): void {
-  expect(headers.get('cache-control')).toBe('no-store');
-  if (status === 204) {
-    expect(body).toBeUndefined();
-    return;
-  }
-  expect(headers.get('content-type')).toBe('application/json');
-  if (status === 200 || status === 201) return;
-  expect({ status, body }).toEqual({
-    status: codes.get(body.error),
-    body: {
-      error: expect.any(String),
-      error_description: expect.stringMatching(/^[A-Za-z].*\.$/),
-      ...(status === 422 && { errors: expect.any(Array) }),
-    },
-  });
-  for (const error of body.errors ?? []) {
-    expect(error).toEqual({ field: expect.any(String), message: expect.stringMatching(/^[A-Za-z].*\.$/) });
-  }
+/** Never a 401 (the caller is known), never a 500. The HTTP client holds all else against the API document. */
+function expectAnswered({ status, body }: Answer): void {
+  expect([401, 500]).not.toContain(status);
+  const messages: unknown[] = (body?.errors ?? []).map((one: { message: unknown }) => one.message);
+  const sentences = [body?.error_description, ...messages];
+  for (const sentence of sentences.filter(Boolean)) expect(sentence).toMatch(/^[A-Za-z].*\.$/);
 }
 
 const words = (text: string): string[] => text.split(' ');
@@ -128,7 +104,7 @@ beforeAll(async () => {
 });
 
 const post = async (path: string, headers: Record<string, string>, body: string): Promise<void> =>
-  expectDocumented(await call(path, { method: 'POST', headers, body: new TextEncoder().encode(body) }));
+  expectAnswered(await call(path, { method: 'POST', headers, body: new TextEncoder().encode(body) }));
 
 const form = usually('application/x-www-form-urlencoded');
 /** A form with some fields that make sense, and then others. */
@@ -207,7 +183,7 @@ describe('whatever is sent, the answer is a documented one', () => {
     const authentication = `Bearer ${await newUserToken()}`;
     await fc.assert(
       fc.asyncProperty(encodedPairs, async (query) =>
-        expectDocumented(await call(`${ofPerson}?${query}`, { headers: { authentication } })),
+        expectAnswered(await call(`${ofPerson}?${query}`, { headers: { authentication } })),
       ),
       { numRuns: 50 },
     );
@@ -228,7 +204,7 @@ describe('whatever is sent, the answer is a documented one', () => {
     const someId = usuallySegment(`d_${'A'.repeat(43)}`);
     await fc.assert(
       fc.asyncProperty(someId, async (id) =>
-        expectDocumented(await call(`${ofPerson}/${id}`, { method: 'DELETE', headers: { authentication } })),
+        expectAnswered(await call(`${ofPerson}/${id}`, { method: 'DELETE', headers: { authentication } })),
       ),
       { numRuns: 150 },
     );
@@ -282,7 +258,7 @@ describe('whatever is sent, the answer is a documented one', () => {
     await fc.assert(
       fc.asyncProperty(someId, someQuery, async (id, query) => {
         const url = `/v1/rbac/access_requests/${id}/${path}?${query}`;
-        expectDocumented(await call(url, { headers: { authorization: account } }));
+        expectAnswered(await call(url, { headers: { authorization: account } }));
       }),
       { numRuns: 200 },
     );

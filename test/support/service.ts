@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Demo } from '../../infra/local/demo.ts';
 import { callOperator } from '../../infra/operator/call-operator.ts';
+import { assertDocumented } from './api-document.ts';
 import { noteSecrets } from './secrets-seen.ts';
 
 /** An HTTP answer, read. */
@@ -42,6 +43,7 @@ export function serviceOf(demo: Demo, directory: string) {
       body: text ? JSON.parse(text) : undefined,
     };
     noteSecrets(directory, answer.body);
+    assertDocumented(init.method ?? 'GET', response.url, answer);
     return answer;
   };
   const credentials = async (

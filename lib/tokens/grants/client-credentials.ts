@@ -4,7 +4,10 @@ import type { AuthenticatedClient } from '../../login-apps/authenticate-client.t
 import { loginAppTokenOf, type TokenResponse } from '../token-response.ts';
 
 /** @see RFC 6749 section 4.4 */
-export const clientCredentials = parameters({ grant_type: v.literal('client_credentials') });
+export const clientCredentials = v.pipe(
+  parameters({ grant_type: v.literal('client_credentials') }),
+  v.title('ClientCredentialsGrant'),
+);
 
 /** Issues a Login App Token for the client itself. */
 export const issueForClientCredentials = ({

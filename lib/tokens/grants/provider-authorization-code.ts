@@ -7,16 +7,24 @@ import { authorizationCodeProvider } from '../../providers/identifiers.ts';
 import { notSetUp } from '../../providers/not-set-up.ts';
 import { verifyAuthorizationCode } from '../../providers/oauth2/verify.ts';
 import { providers } from '../../providers/providers.ts';
+import { wire } from '../../wire.ts';
 import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
 
-export const providerAuthorizationCode = parameters({
-  grant_type: v.literal('provider_authorization_code'),
-  provider: v.pipe(
-    required('provider'),
-    v.literal(authorizationCodeProvider, `The provider must be ${authorizationCodeProvider} for this grant.`),
-  ),
-  authorization_code: required('authorization_code'),
-});
+export const providerAuthorizationCode = v.pipe(
+  parameters({
+    grant_type: v.literal('provider_authorization_code'),
+    provider: v.pipe(
+      required('provider'),
+      v.literal(
+        authorizationCodeProvider,
+        `The provider must be ${authorizationCodeProvider} for this grant.`,
+      ),
+      wire({ type: 'string', const: authorizationCodeProvider }),
+    ),
+    authorization_code: required('authorization_code'),
+  }),
+  v.title('AuthorizationCodeGrant'),
+);
 
 /** Issues a Login User Token for an authorization code of a provider. @throws Refusal, ProviderFailure */
 export async function issueForAuthorizationCode(

@@ -5,10 +5,10 @@ import { refreshSession } from '../refresh-session.ts';
 import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
 
 /** @see RFC 6749 section 6 */
-export const refreshToken = parameters({
-  grant_type: v.literal('refresh_token'),
-  refresh_token: required('refresh_token'),
-});
+export const refreshToken = v.pipe(
+  parameters({ grant_type: v.literal('refresh_token'), refresh_token: required('refresh_token') }),
+  v.title('RefreshTokenGrant'),
+);
 
 /** Issues a new Login User Token for a refresh token, which is used up. @throws Refusal */
 export const issueForRefreshToken = async (

@@ -1,0 +1,16 @@
+import * as v from 'valibot';
+
+/** A JSON Schema, or a schema that has one. */
+export type WireFormat = v.GenericSchema | { readonly [keyword: string]: unknown };
+
+/**
+ * Says how a value looks on the wire where its schema alone does not: where text is read as a number, or a check
+ * has no counterpart in JSON Schema. The API document takes it in the place of the schema; validation ignores it.
+ */
+export const wire = <Input>(format: WireFormat) => v.metadata<Input, { wire: WireFormat }>({ wire: format });
+
+/** A time as the service writes it: ISO 8601, UTC, with milliseconds. */
+export const timestampField = v.pipe(v.string(), wire({ type: 'string', format: 'date-time' }));
+
+/** A whole number that is not negative. */
+export const countField = v.pipe(v.number(), wire({ type: 'integer', minimum: 0 }));
