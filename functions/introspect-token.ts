@@ -25,6 +25,7 @@ export const endpoint = defineEndpoint({
         active: true,
         token_type: 'bearer',
         token_use: 'login_user',
+        scope: 'login_user',
         iss: 'https://login.example.com',
         aud: 'la_9hXq2m0c1KfYw8Zt5nVbEg',
         sub: 'lu_loI20-mhluRYq9pU3Yw8Zt5nVbEg2m0c1KfXq2m0c1',

@@ -22,13 +22,12 @@ export const endpoint = defineEndpoint({
       example: {
         keys: [
           {
-            kty: 'EC',
-            crv: 'P-256',
-            x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
-            y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
             kid: 'k_3kXo9yQmTqW5cRr0bV2wZg',
-            alg: 'ES256',
             use: 'sig',
+            alg: 'RS256',
+            kty: 'RSA',
+            n: '0vx7agoebGcQSuuNPiLXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw',
+            e: 'AQAB',
           },
         ],
       },

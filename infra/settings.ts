@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { tokenAlgorithms } from '../lib/tokens/token-algorithm.ts';
 
 /** A whole number; CDK hands over what `-c` sets as text. */
 const whole = (least: number, most: number) => {
@@ -37,6 +38,7 @@ const settings = v.object({
   certificateArn: v.optional(
     text(/^arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of an ACM certificate'),
   ),
+  tokenAlgorithm: v.optional(v.picklist(tokenAlgorithms, 'must be RS256 or ES256'), tokenAlgorithms[0]),
   accessTokenSeconds: v.optional(whole(60, 86_400), 3600),
   sessionIdleSeconds: v.optional(whole(3600, year), 30 * 86_400),
   sessionAbsoluteSeconds: v.optional(whole(3600, 10 * year), year),
@@ -74,8 +76,9 @@ export function readSettings(context: Record<string, unknown>): Settings {
   return consistent(result.output);
 }
 
-/** The lifetimes of tokens and sessions, as the functions are told of them. */
-export const lifetimeVariables = (settings: Settings): Record<string, string> => ({
+/** What the functions are told of tokens and sessions. */
+export const tokenVariables = (settings: Settings): Record<string, string> => ({
+  TOKEN_ALGORITHM: settings.tokenAlgorithm,
   ACCESS_TOKEN_SECONDS: String(settings.accessTokenSeconds),
   SESSION_IDLE_SECONDS: String(settings.sessionIdleSeconds),
   SESSION_ABSOLUTE_SECONDS: String(settings.sessionAbsoluteSeconds),

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { lifetimeVariables, readSettings } from '../settings.ts';
+import { readSettings, tokenVariables } from '../settings.ts';
 import { bundledFunctions, documentClientAlone } from './bundled-functions.ts';
 
 /** How often each is measured. The least counts: what else the machine does can only add to it. */
@@ -31,7 +31,7 @@ const environment = {
   AWS_SECRET_ACCESS_KEY: 'x',
   TABLE_NAME: 'x',
   ISSUER: 'https://x.example',
-  ...lifetimeVariables(readSettings({})),
+  ...tokenVariables(readSettings({})),
   SIGNING_KEYS_SECRET_ID: 'x',
   SERVICE_SECRET_ID: 'x',
 };

@@ -1,5 +1,5 @@
 import { readFunctions } from '../endpoints.ts';
-import { lifetimeVariables, readSettings } from '../settings.ts';
+import { readSettings, tokenVariables } from '../settings.ts';
 import type { InvocableFunction } from './aws.ts';
 import type { Route } from './gateway.ts';
 
@@ -16,10 +16,10 @@ interface FunctionSurroundings {
 /** The names of the secrets; a deployment's are made up by CloudFormation. */
 export const secretIds = { signingKeys: 'signing-keys', service: 'service-secret' } as const;
 
-/** Sets the environment, as Lambda does; lifetimes that are set already stay. The AWS clients read it when the functions load. */
+/** Sets the environment, as Lambda does; the algorithm and the lifetimes stay if they are set already. The AWS clients read it when the functions load. */
 export function setEnvironment(surroundings: FunctionSurroundings): void {
   Object.assign(process.env, {
-    ...lifetimeVariables(readSettings({})),
+    ...tokenVariables(readSettings({})),
     ...process.env,
     TABLE_NAME: surroundings.tableName,
     ISSUER: surroundings.issuer,

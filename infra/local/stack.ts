@@ -51,9 +51,9 @@ export async function startStack({ port, dynamoDbEndpoint, report }: StackOption
   aws.secrets.create(secretIds.signingKeys, 'to be replaced by the first rotation');
   aws.secrets.create(secretIds.service, randomBytes(48).toString('base64url'));
   setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.url });
-  await loadRoutes(routes);
   await loadOtherFunctions(functions);
-  await rotateSigningKeys(aws.url);
+  // RSA keys take a while; they are made on other threads, while this one loads the routes.
+  await Promise.all([rotateSigningKeys(aws.url), loadRoutes(routes)]);
 
   return {
     url: api.url,
@@ -66,6 +66,9 @@ export async function startStack({ port, dynamoDbEndpoint, report }: StackOption
   };
 }
 
+/** The steps of a rotation, in their order. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
+export const rotationSteps = ['createSecret', 'setSecret', 'testSecret', 'finishSecret'] as const;
+
 /**
  * What Secrets Manager does at the first deployment and then every month.
  * @param names of the function and the secret, which a deployment makes up
@@ -75,7 +78,7 @@ export async function rotateSigningKeys(
   names: { rotation: string; signingKeys: string } = { ...secretIds, rotation: 'rotate-signing-keys' },
 ): Promise<void> {
   const ClientRequestToken = randomUUID();
-  for (const Step of ['createSecret', 'setSecret', 'testSecret', 'finishSecret']) {
+  for (const Step of rotationSteps) {
     const event = { SecretId: names.signingKeys, ClientRequestToken, Step };
     await invokeFunction({ name: names.rotation, endpoint }, event);
   }

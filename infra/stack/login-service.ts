@@ -1,7 +1,7 @@
 import { type App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Functions } from '../endpoints.ts';
-import { lifetimeVariables, type Settings } from '../settings.ts';
+import { type Settings, tokenVariables } from '../settings.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
 import { ServiceAlarms } from './service-alarms.ts';
@@ -31,7 +31,11 @@ export class LoginService extends Stack {
     };
     const operator = withoutRoute('operator', `${settings.stack}-operator`);
     const rotation = withoutRoute('rotate-signing-keys');
-    new SigningKeyRotation(this, 'SigningKeyRotation', secrets['signing-keys'], rotation.lambda);
+    new SigningKeyRotation(this, 'SigningKeyRotation', {
+      signingKeys: secrets['signing-keys'],
+      rotation: rotation.lambda,
+      tokenAlgorithm: settings.tokenAlgorithm,
+    });
 
     const measurements = new Measurements(settings.stack, api.api, table);
     const { serverErrors, all, topic } = new ServiceAlarms(this, 'Alarms', {
@@ -61,6 +65,6 @@ export class LoginService extends Stack {
 const environmentOf = (settings: Settings, issuer: string): Record<string, string> => ({
   ISSUER: issuer,
   METRICS_NAMESPACE: settings.stack,
-  ...lifetimeVariables(settings),
+  ...tokenVariables(settings),
   ...(settings.loopbackProviders && { LOOPBACK_PROVIDERS: 'allowed' }),
 });

@@ -3,14 +3,32 @@ import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { CfnRotationSchedule, type Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import type { TokenAlgorithm } from '../../lib/tokens/token-algorithm.ts';
+
+interface SigningKeyRotationProps {
+  signingKeys: Secret;
+  rotation: IFunction;
+  tokenAlgorithm: TokenAlgorithm;
+}
 
 /**
- * Has Secrets Manager rotate the signing keys every 30 days, and once when it is deployed first: that makes
- * the first keys. Not a `RotationSchedule`, which would also give the function a right on every resource.
+ * How long after midnight (UTC) a rotation may begin. It differs by algorithm for one reason: a change of the algorithm
+ * is thereby an update of the schedule, and so Secrets Manager rotates at once.
+ */
+const windows: Record<TokenAlgorithm, string> = { RS256: '4h', ES256: '3h' };
+
+/**
+ * Has Secrets Manager rotate the signing keys every 30 days, and at once when it is deployed first, which makes the
+ * first keys, and when the algorithm has changed. Not a `RotationSchedule`, which would also give the function a right
+ * on every resource.
  * @see AWS Secrets Manager user guide, "Lambda rotation function execution role permissions"
  */
 export class SigningKeyRotation extends Construct {
-  constructor(scope: Construct, id: string, signingKeys: Secret, rotation: IFunction) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { signingKeys, rotation, tokenAlgorithm }: SigningKeyRotationProps,
+  ) {
     super(scope, id);
     rotation.addToRolePolicy(
       new PolicyStatement({
@@ -31,10 +49,10 @@ export class SigningKeyRotation extends Construct {
     const schedule = new CfnRotationSchedule(this, 'Schedule', {
       secretId: signingKeys.secretArn,
       rotationLambdaArn: rotation.functionArn,
-      rotationRules: { scheduleExpression: 'rate(30 days)' },
+      rotationRules: { scheduleExpression: 'rate(30 days)', duration: windows[tokenAlgorithm] },
       rotateImmediatelyOnUpdate: true,
     });
-    // The schedule is refused while Secrets Manager may not invoke the function.
+    // The schedule is refused while Secrets Manager may not invoke the function, and it must rotate to the new algorithm.
     schedule.node.addDependency(rotation);
   }
 }

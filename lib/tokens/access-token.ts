@@ -14,6 +14,7 @@ const sharedClaims = {
 const loginUserClaims = v.object({
   ...sharedClaims,
   token_use: v.literal('login_user'),
+  scope: v.optional(v.literal('login_user'), 'login_user'),
   /** The Login User. */
   sub: v.string(),
   /** The session. */
@@ -23,6 +24,7 @@ const loginUserClaims = v.object({
 const loginAppClaims = v.object({
   ...sharedClaims,
   token_use: v.literal('login_app'),
+  scope: v.optional(v.literal('login_app'), 'login_app'),
   /** The client, which here acts for itself. */
   sub: v.string(),
 });

@@ -7,10 +7,11 @@ import { issuer } from './issuer.ts';
 import { currentSigningKey } from './signing-key.ts';
 
 /** The claims in which tokens differ; the others are added when a token is signed. */
-type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti' | 'iat' | 'exp'>;
+type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti' | 'iat' | 'exp' | 'scope'>;
 
 /**
- * A signed access token: a JWT of type `at+jwt`, ES256.
+ * A signed access token: a JWT of type `at+jwt`. Its scope says what its `token_use` says, for verifiers that can check
+ * nothing but scopes.
  * @param lifetime seconds
  * @see RFC 9068
  */
@@ -18,10 +19,10 @@ export async function issueAccessToken<Use extends TokenUse>(
   claims: NewClaims<Use>,
   lifetime = accessTokenLifetime(),
 ): Promise<string> {
-  const { kid, key } = await currentSigningKey();
+  const { kid, alg, key } = await currentSigningKey();
   const issuedAt = epochSeconds();
-  return new SignJWT({ ...claims })
-    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid })
+  return new SignJWT({ ...claims, scope: claims.token_use })
+    .setProtectedHeader({ alg, typ: 'at+jwt', kid })
     .setIssuer(issuer())
     .setJti(newId('at'))
     .setIssuedAt(issuedAt)

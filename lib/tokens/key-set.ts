@@ -1,26 +1,43 @@
 import { exportJWK, generateKeyPair } from 'jose';
 import * as v from 'valibot';
+import { epochSeconds } from '../clock.ts';
 import { newId } from '../secrets.ts';
+import type { TokenAlgorithm } from './token-algorithm.ts';
 
 /** Milliseconds for which a warm function signs with the key it has read. */
 export const signingKeyFreshFor = 5 * 60_000;
 
-/** An ES256 public key as a JWK. @see RFC 7517, RFC 7518 section 6.2 */
-export const publicJwk = v.object({
-  kid: v.string(),
+/**
+ * Seconds for which a key of a new algorithm is published before it signs. The slowest cache known is that of API
+ * Gateway's JWT authorizer, which may keep a key set for two hours.
+ */
+const noticeSeconds = 86_400;
+
+const signing = { kid: v.string(), use: v.literal('sig') };
+/** @see RFC 7518 section 6.3 */
+const rsa = { ...signing, alg: v.literal('RS256'), kty: v.literal('RSA'), n: v.string(), e: v.string() };
+/** @see RFC 7518 section 6.2 */
+const p256 = {
+  ...signing,
+  alg: v.literal('ES256'),
   kty: v.literal('EC'),
   crv: v.literal('P-256'),
   x: v.string(),
   y: v.string(),
-  alg: v.literal('ES256'),
-  use: v.literal('sig'),
-});
+};
+
+/** A public key as a JWK. @see RFC 7517 */
+export const publicJwk = v.variant('alg', [v.object(rsa), v.object(p256)]);
 /** The published keys. @see RFC 7517 section 5 */
 export const jwkSet = v.object({ keys: v.array(publicJwk) });
 export type PublicJwk = v.InferOutput<typeof publicJwk>;
 
-const privateJwk = v.object({ ...publicJwk.entries, d: v.string() });
-type PrivateJwk = v.InferOutput<typeof privateJwk>;
+const text = v.string();
+const privateJwk = v.variant('alg', [
+  v.object({ ...rsa, d: text, p: text, q: text, dp: text, dq: text, qi: text }),
+  v.object({ ...p256, d: text }),
+]);
+export type PrivateJwk = v.InferOutput<typeof privateJwk>;
 
 /** A published key. One that no longer signs is kept as long as the tokens it signed are valid. */
 export const publishedKey = v.object({
@@ -30,26 +47,42 @@ export const publishedKey = v.object({
 });
 export type PublishedKey = v.InferOutput<typeof publishedKey>;
 
-/** The signing keys as the secret holds them. `next` is published one period before it signs. */
+/** The signing keys as the secret holds them. Their algorithms may differ. */
 export const keySet = v.object({
-  next: privateJwk,
   current: privateJwk,
-  /** The one that signed before; absent in the first set. */
-  previous: v.optional(publicJwk),
+  /** Published one period before it signs: until the next rotation, or until `takes_over_at`. */
+  next: privateJwk,
+  /** Epoch seconds from which `next` signs in place of `current`; absent if only the next rotation decides. */
+  takes_over_at: v.exactOptional(v.number()),
 });
 export type KeySet = v.InferOutput<typeof keySet>;
 
 /** A key set for a service that has none yet. */
-export const newKeySet = async (): Promise<KeySet> => ({
-  next: await newSigningKey(),
-  current: await newSigningKey(),
-});
+export async function newKeySet(algorithm: TokenAlgorithm): Promise<KeySet> {
+  const [current, next] = await Promise.all([newSigningKey(algorithm), newSigningKey(algorithm)]);
+  return { current, next };
+}
+
+/**
+ * The key set that a rotation replaces a set with. `next` signs at once: it has been published since the last rotation.
+ * If it is not of the wanted algorithm, then a new key of that algorithm is published, and takes over after a day.
+ */
+export async function keySetAfter(set: KeySet, algorithm: TokenAlgorithm): Promise<KeySet> {
+  const next = await newSigningKey(algorithm);
+  if (set.next.alg === algorithm) return { current: set.next, next };
+  return { current: keyThatSigns(set), next, takes_over_at: epochSeconds() + noticeSeconds };
+}
+
+/** The key of a set that signs now. */
+export const keyThatSigns = ({ current, next, takes_over_at = Infinity }: KeySet): PrivateJwk =>
+  takes_over_at <= epochSeconds() ? next : current;
 
 /** The keys of a set that tokens are signed with now, or will be, without their private parts. */
 export const signingKeysOf = ({ next, current }: KeySet): PublicJwk[] =>
   [current, next].map((key) => v.parse(publicJwk, key));
 
-export async function newSigningKey(): Promise<PrivateJwk> {
-  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
-  return v.parse(privateJwk, { ...(await exportJWK(privateKey)), kid: newId('k'), alg: 'ES256', use: 'sig' });
+/** The length is that of RSA keys; a P-256 key has its own. */
+async function newSigningKey(alg: TokenAlgorithm): Promise<PrivateJwk> {
+  const { privateKey } = await generateKeyPair(alg, { modulusLength: 2048, extractable: true });
+  return v.parse(privateJwk, { ...(await exportJWK(privateKey)), kid: newId('k'), alg, use: 'sig' });
 }

@@ -1,21 +1,19 @@
 import { CompactSign, compactVerify, importJWK } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
+import { environment } from '../environment.ts';
 import { logEvent } from '../log.ts';
 import { makeCurrent, putPendingSecret, readPendingSecret, readSecret } from '../storage/secrets.ts';
 import { accessTokenLifetime } from './access-token-lifetime.ts';
-import {
-  type KeySet,
-  keySet,
-  newKeySet,
-  newSigningKey,
-  type PublicJwk,
-  type PublishedKey,
-  publicJwk,
-  signingKeyFreshFor,
-  signingKeysOf,
-} from './key-set.ts';
+import { type KeySet, keySet, keySetAfter, newKeySet, signingKeyFreshFor, signingKeysOf } from './key-set.ts';
 import { publishKeys, readPublishedKeys } from './public-keys.ts';
+import { tokenAlgorithms } from './token-algorithm.ts';
+
+const algorithmSetting = environment('TOKEN_ALGORITHM');
+const algorithmSchema = v.picklist(
+  tokenAlgorithms,
+  `The environment variable TOKEN_ALGORITHM must be ${tokenAlgorithms.join(' or ')}.`,
+);
 
 /** What Secrets Manager calls a rotation function with, four times per rotation. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
 export const rotationStep = v.object({
@@ -30,33 +28,34 @@ type RotationStep = v.InferOutput<typeof rotationStep>;
 export const rotateSigningKeys = (step: RotationStep): Promise<void> => steps[step.Step](step);
 
 const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>> = {
-  /** Prepares the key set that follows the current one. */
+  /**
+   * Prepares the key set that follows the current one. Its public keys are published first, so that every token can be
+   * verified before one is signed, and so that the notice that a key of another algorithm needs begins with it. The key
+   * that signs until the last step gets no end yet, since that step may come late.
+   */
   async createSecret({ SecretId, ClientRequestToken }) {
     if (await readPendingSecret(SecretId, ClientRequestToken)) return;
-    const following = await keySetAfter(parseKeySet(await readSecret(SecretId)));
+    const set = parseKeySet(await readSecret(SecretId));
+    const algorithm = v.parse(algorithmSchema, algorithmSetting());
+    const following = await (set ? keySetAfter(set, algorithm) : newKeySet(algorithm));
+    await publishAll([following, ...(set ? [set] : [])]);
     await putPendingSecret(SecretId, ClientRequestToken, JSON.stringify(following));
   },
 
-  /**
-   * Publishes the public keys of the prepared key set, so that every token can be verified before one is signed. The
-   * key that signs until the last step gets no end yet, since that step may come late.
-   */
-  async setSecret(step) {
-    const { previous, ...pending } = await pendingKeySet(step);
-    const signing = [...signingKeysOf(pending), ...(previous ? [previous] : [])];
-    await publishKeys([...signing.map((key) => ({ key })), ...(await publishedBesides(signing))]);
-  },
+  /** Nothing but the table has to know of the keys, and it does already. */
+  async setSecret() {},
 
-  /** Signs with the prepared key and verifies with what was published. */
+  /** Signs with each prepared key and verifies with what was published. */
   async testSecret(step) {
-    const { current } = await pendingKeySet(step);
-    const published = (await readPublishedKeys()).find(({ key }) => key.kid === current.kid);
-    if (!published) throw new Error('The key that is to sign is not published.');
+    const { current, next } = await pendingKeySet(step);
+    const published = await readPublishedKeys();
     const message = new TextEncoder().encode(step.ClientRequestToken);
-    const signed = await new CompactSign(message)
-      .setProtectedHeader({ alg: 'ES256' })
-      .sign(await importJWK(current));
-    await compactVerify(signed, await importJWK(published.key));
+    for (const jwk of [current, next]) {
+      const { key } = published.find(({ key: { kid } }) => kid === jwk.kid) ?? {};
+      if (!key) throw new Error('A key that is to sign is not published.');
+      const signature = new CompactSign(message).setProtectedHeader({ alg: jwk.alg });
+      await compactVerify(await signature.sign(await importJWK(jwk)), await importJWK(key));
+    }
   },
 
   /**
@@ -67,30 +66,20 @@ const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>>
     await makeCurrent(SecretId, ClientRequestToken);
     const current = parseKeySet(await readSecret(SecretId, ClientRequestToken));
     if (!current) throw new Error('The secret holds no key set.');
-    const signing = signingKeysOf(current);
-    const end = epochSeconds() + signingKeyFreshFor / 1000 + accessTokenLifetime();
-    const retired = (await publishedBesides(signing)).map(({ key, keep_until = end }) => ({
-      key,
-      keep_until,
-    }));
-    await publishKeys([...signing.map((key) => ({ key })), ...retired]);
+    await publishAll([current]);
     logEvent('signing_keys_rotated', { kid: current.current.kid });
   },
 };
 
-/** The other published keys that are still needed. */
-async function publishedBesides(keys: PublicJwk[]): Promise<PublishedKey[]> {
-  const kids = keys.map(({ kid }) => kid);
-  const isNeeded = ({ key, keep_until = Infinity }: PublishedKey) =>
-    !kids.includes(key.kid) && keep_until > epochSeconds();
-  return (await readPublishedKeys()).filter(isNeeded);
+/** Publishes the keys that sign, or will. Every other published key stays for as long as its tokens may be valid. */
+async function publishAll(sets: KeySet[]): Promise<void> {
+  const signing = new Map(sets.flatMap(signingKeysOf).map((key) => [key.kid, { key }]));
+  const end = epochSeconds() + signingKeyFreshFor / 1000 + accessTokenLifetime();
+  const retired = (await readPublishedKeys())
+    .map(({ key, keep_until = end }) => ({ key, keep_until }))
+    .filter(({ key, keep_until }) => !signing.has(key.kid) && keep_until > epochSeconds());
+  await publishKeys([...signing.values(), ...retired]);
 }
-
-/** `next` becomes `current`, and `current` the one that signed before. */
-const keySetAfter = async (current: KeySet | undefined): Promise<KeySet> =>
-  current
-    ? { next: await newSigningKey(), current: current.next, previous: v.parse(publicJwk, current.current) }
-    : newKeySet();
 
 async function pendingKeySet({ SecretId, ClientRequestToken }: RotationStep): Promise<KeySet> {
   const pending = parseKeySet((await readPendingSecret(SecretId, ClientRequestToken)) ?? '');

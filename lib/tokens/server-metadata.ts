@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { grantTypes } from './grants/grant-types.ts';
 import { issuer } from './issuer.ts';
 import { introspectionPath, keysPath, revocationPath, tokenPath } from './paths.ts';
+import { tokenAlgorithms } from './token-algorithm.ts';
 
 const authenticationMethods = v.array(v.string());
 
@@ -17,6 +18,26 @@ export const serverMetadataSchema = v.object({
   jwks_uri: v.string(),
   grant_types_supported: v.array(v.picklist(grantTypes)),
   response_types_supported: v.array(v.string()),
+});
+
+/** @see OpenID Connect Discovery 1.0 section 3 */
+export const openIdConfigurationSchema = v.object({
+  ...serverMetadataSchema.entries,
+  subject_types_supported: v.array(v.string()),
+  id_token_signing_alg_values_supported: v.array(v.picklist(tokenAlgorithms)),
+});
+
+/**
+ * The same for verifiers that look for an OpenID provider, such as API Gateway's JWT authorizer. The service is none: it
+ * issues no id tokens, and people log in at their own provider. So the authorization endpoint, which the specification
+ * requires, is left out rather than made up.
+ */
+export const openIdConfiguration = (): v.InferOutput<typeof openIdConfigurationSchema> => ({
+  ...serverMetadata(),
+  // A person's id differs from Login App to Login App.
+  subject_types_supported: ['pairwise'],
+  // From this field verifiers learn the algorithms of the issuer. Both, since a change leaves tokens of the other kind.
+  id_token_signing_alg_values_supported: [...tokenAlgorithms],
 });
 
 /** Where the OAuth endpoints are and what they support. */

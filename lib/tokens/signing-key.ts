@@ -3,11 +3,11 @@ import * as v from 'valibot';
 import { clock } from '../clock.ts';
 import { environment } from '../environment.ts';
 import { readSecret } from '../storage/secrets.ts';
-import { keySet, signingKeyFreshFor } from './key-set.ts';
+import { keySet, keyThatSigns, type PrivateJwk, signingKeyFreshFor } from './key-set.ts';
 
 const secretId = environment('SIGNING_KEYS_SECRET_ID');
 
-type SigningKey = { kid: string; key: Awaited<ReturnType<typeof importJWK>> };
+type SigningKey = Pick<PrivateJwk, 'kid' | 'alg'> & { key: Awaited<ReturnType<typeof importJWK>> };
 
 let remembered: { key: Promise<SigningKey>; readAt: number } | undefined;
 
@@ -27,6 +27,6 @@ export async function currentSigningKey(): Promise<SigningKey> {
 
 async function readSigningKey(): Promise<SigningKey> {
   const secret: unknown = JSON.parse(await readSecret(secretId()));
-  const { current } = v.parse(keySet, secret);
-  return { kid: current.kid, key: await importJWK(current) };
+  const jwk = keyThatSigns(v.parse(keySet, secret));
+  return { kid: jwk.kid, alg: jwk.alg, key: await importJWK(jwk) };
 }

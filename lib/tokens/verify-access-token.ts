@@ -1,16 +1,17 @@
-import { errors, jwtVerify } from 'jose';
+import { errors, type JWTHeaderParameters, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { clock } from '../clock.ts';
 import { Refusal } from '../refusal.ts';
 import { type AccessTokenClaims, type AccessTokenPayload, accessTokenPayload } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { publicKey } from './public-keys.ts';
+import { tokenAlgorithms } from './token-algorithm.ts';
 
 /** The payload of one of our own access tokens; undefined for anything but a valid one. @see RFC 9068 section 4 */
 export async function readAccessToken(token: string): Promise<AccessTokenPayload | undefined> {
   try {
-    const { payload } = await jwtVerify(token, async ({ kid }) => keyOf(kid), {
-      algorithms: ['ES256'],
+    const { payload } = await jwtVerify(token, keyOf, {
+      algorithms: [...tokenAlgorithms],
       typ: 'at+jwt',
       issuer: issuer(),
       currentDate: clock.now(),
@@ -36,8 +37,9 @@ export async function verifyLoginAppToken(token: string): Promise<AccessTokenCla
   throw new Refusal('invalid_token', 'The token is not a valid Login App Token.');
 }
 
-async function keyOf(kid: string | undefined) {
-  const key = kid === undefined ? undefined : await publicKey(kid);
-  if (!key) throw new errors.JWSInvalid('no key of this id');
-  return key;
+/** The key decides on the algorithm, never the token alone. @see RFC 8725 section 3.1 */
+async function keyOf({ kid, alg }: JWTHeaderParameters) {
+  const found = kid === undefined ? undefined : await publicKey(kid);
+  if (found?.alg !== alg) throw new errors.JWSInvalid('no key of this id and algorithm');
+  return found.key;
 }

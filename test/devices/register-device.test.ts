@@ -268,7 +268,8 @@ describe('POST /v2/marketing/push_notifications/devices, 401 authentication wron
   });
 
   test('a token that was cut, changed, or made by somebody else', async () => {
-    for (const [what, token] of await tamperedTokens(appToken)) {
+    const published = (await call('/v2/marketing/oauth/jwks')).body;
+    for (const [what, token] of await tamperedTokens(appToken, published)) {
       const answer = await register(android(), token);
       expect({ what, status: answer.status }).toEqual({ what, status: 401 });
       expectRefusal(answer, invalidToken);

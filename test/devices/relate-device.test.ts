@@ -223,7 +223,8 @@ describe('POST /v2/marketing/login/user/push_notifications/devices, 401 authenti
   });
 
   test('a token that was cut, changed, or made by somebody else', async () => {
-    for (const [what, token] of await tamperedTokens(userToken)) {
+    const published = (await call('/v2/marketing/oauth/jwks')).body;
+    for (const [what, token] of await tamperedTokens(userToken, published)) {
       const answer = await relate(unknownDevice, token);
       expect({ what, status: answer.status }).toEqual({ what, status: 401 });
       expectRefusal(answer, invalidToken);

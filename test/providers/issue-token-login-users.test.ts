@@ -86,7 +86,7 @@ describe('the Login User of a token', () => {
 });
 
 describe('the access token', () => {
-  const header = { alg: 'ES256', typ: 'at+jwt', kid: expect.stringMatching(/./) };
+  const header = { alg: 'RS256', typ: 'at+jwt', kid: expect.stringMatching(/./) };
   const times = { iat: expect.any(Number), exp: expect.any(Number) };
 
   /** `exp` and `iat` agree with `expires_in`, and with the clock. */
@@ -107,6 +107,7 @@ describe('the access token', () => {
       sid: expect.stringMatching(/^s_[\w-]{22}$/),
       jti: expect.stringMatching(/^at_[\w-]{22}$/),
       token_use: 'login_user',
+      scope: 'login_user',
       ...times,
     });
     expectTimes(claims, body);
@@ -123,6 +124,7 @@ describe('the access token', () => {
       client_id: demo.login_app.client_id,
       jti: expect.stringMatching(/^at_[\w-]{22}$/),
       token_use: 'login_app',
+      scope: 'login_app',
       ...times,
     });
     expectTimes(claims, body);

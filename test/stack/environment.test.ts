@@ -10,6 +10,7 @@ const variables = {
   ISSUER: 'https://login.example.com',
   SERVICE_SECRET_ID: 'a-secret',
   SIGNING_KEYS_SECRET_ID: 'another-secret',
+  TOKEN_ALGORITHM: 'RS256',
   ACCESS_TOKEN_SECONDS: '3600',
   SESSION_IDLE_SECONDS: '2592000',
   SESSION_ABSOLUTE_SECONDS: '31536000',
@@ -34,7 +35,7 @@ const needed: Record<string, Variable[]> = {
   'relate-device': ['TABLE_NAME', 'ISSUER'],
   'search-events': ['TABLE_NAME'],
   operator: ['TABLE_NAME', 'SERVICE_SECRET_ID'],
-  'rotate-signing-keys': ['TABLE_NAME', 'ACCESS_TOKEN_SECONDS'],
+  'rotate-signing-keys': ['TABLE_NAME', 'TOKEN_ALGORITHM', 'ACCESS_TOKEN_SECONDS'],
 };
 
 const environmentOf = (names: Variable[]): Record<string, string> =>

@@ -7,6 +7,7 @@ import { invokeFunction } from '../../infra/invoke-function.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
 import { ownService } from '../support/own-service.ts';
 import { unique } from '../support/service.ts';
+import { steadyTraffic } from '../support/steady-traffic.ts';
 
 const minutes = 60;
 
@@ -20,46 +21,6 @@ const kidOf = (token: string): string => String(decodeProtectedHeader(token).kid
 const publishedKids = async (): Promise<string[]> =>
   (await service.call('/v2/marketing/oauth/jwks')).body.keys.map(({ kid }: { kid: string }) => kid);
 
-/** Logs in, refreshes and relates, again and again, until told to stop. Every answer counts. */
-function steadyTraffic() {
-  const statuses: Record<string, number> = {};
-  const kids = new Set<string>();
-  let going = true;
-  const count = (what: string, status: number) => {
-    statuses[`${what} ${status}`] = (statuses[`${what} ${status}`] ?? 0) + 1;
-  };
-  const person = async () => {
-    const { id } = (await service.register({ platform: 'android', token: unique('phone') }, appToken)).body;
-    const login = await service.logIn(unique('alice'), 'provider_d');
-    count('login', login.status);
-    let tokens = login.body;
-    while (going) {
-      const relation = await service.relate(id, tokens.access_token);
-      count('relate', relation.status);
-      const refresh = await service.token({
-        grant_type: 'refresh_token',
-        refresh_token: tokens.refresh_token,
-      });
-      count('refresh', refresh.status);
-      tokens = refresh.body;
-      kids.add(kidOf(tokens.access_token));
-    }
-  };
-  let appToken = '';
-  const all = service.loginAppToken().then((token) => {
-    appToken = token;
-    return Promise.all([person(), person(), person()]);
-  });
-  return {
-    statuses,
-    kids,
-    stop: async () => {
-      going = false;
-      await all;
-    },
-  };
-}
-
 test('three rotations under steady traffic: not one failure; old tokens verify until they expire, then the key is gone', async () => {
   const device = { platform: 'android', token: unique('phone') };
   const { id } = (await service.register(device, await service.loginAppToken())).body;
@@ -67,18 +28,18 @@ test('three rotations under steady traffic: not one failure; old tokens verify u
   const oldKid = kidOf(old.access_token);
   const [, nextKid] = await publishedKids();
 
-  const traffic = steadyTraffic();
+  const traffic = steadyTraffic(service);
   for (let rotation = 0; rotation < 3; rotation += 1) {
     await rotate();
     // A warm function signs with the key it has read for five minutes at most.
-    const before = traffic.kids.size;
     running.advance(5 * minutes);
-    while (traffic.kids.size === before) await service.loginAppToken();
+    await traffic.round();
   }
   await traffic.stop();
   expect(Object.keys(traffic.statuses).sort()).toEqual(['login 200', 'refresh 200', 'relate 200']);
-  expect(traffic.kids.size).toBeGreaterThanOrEqual(3);
-  expect([...traffic.kids]).toContain(nextKid);
+  const kids = new Set(traffic.tokens.map(kidOf));
+  expect(kids.size).toBeGreaterThanOrEqual(3);
+  expect([...kids]).toContain(nextKid);
 
   expect((await service.relate(id, old.access_token)).status).toBe(200);
   expect(await publishedKids()).toContain(oldKid);

@@ -51,6 +51,20 @@ describe('GET /.well-known/oauth-authorization-server', () => {
   });
 });
 
+describe('GET /.well-known/openid-configuration', () => {
+  test('the same, and what OpenID Discovery requires, but nothing that is not there', async () => {
+    const { body: metadata } = await service.call('/.well-known/oauth-authorization-server');
+    const { status, body, headers } = await service.call('/.well-known/openid-configuration');
+    expect(status).toBe(200);
+    expect(headers.get('cache-control')).toBe('public, max-age=3600');
+    expect(body).toEqual({
+      ...metadata,
+      subject_types_supported: ['pairwise'],
+      id_token_signing_alg_values_supported: ['RS256', 'ES256'],
+    });
+  });
+});
+
 describe('GET /v2/marketing/oauth/jwks', () => {
   test('public keys, which caches may keep for five minutes', async () => {
     const { status, body, headers } = await service.call('/v2/marketing/oauth/jwks');
@@ -58,7 +72,14 @@ describe('GET /v2/marketing/oauth/jwks', () => {
     expect(headers.get('cache-control')).toBe('public, max-age=300');
     expect(body.keys.length).toBeGreaterThanOrEqual(2);
     for (const key of body.keys) {
-      expect(Object.keys(key).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
+      expect(key).toEqual({
+        kid: expect.stringMatching(/^k_/),
+        use: 'sig',
+        alg: 'RS256',
+        kty: 'RSA',
+        n: expect.stringMatching(/^[\w-]{342}$/),
+        e: 'AQAB',
+      });
     }
   });
 });
@@ -71,9 +92,13 @@ describe('an independent resource server, with nothing but the metadata address'
       issuer,
       audience: login_app.login_app_id,
       typ: 'at+jwt',
-      algorithms: ['ES256'],
+      algorithms: ['RS256'],
     });
-    expect(payload).toMatchObject({ client_id: login_app.client_id, token_use: 'login_user' });
+    expect(payload).toMatchObject({
+      client_id: login_app.client_id,
+      token_use: 'login_user',
+      scope: 'login_user',
+    });
   });
 
   test('verifies a Login User Token with oauth4webapi, and refuses one for another Login App', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from '@jest/globals';
 import { startLocalAws } from '../../infra/local/aws.ts';
+import { rotationSteps } from '../../infra/local/stack.ts';
 import { startOwnTable } from '../support/own-table.ts';
 import { stopClock } from '../support/standing-clock.ts';
 
@@ -8,6 +9,7 @@ const table = await startOwnTable();
 const aws = await startLocalAws(new Map());
 afterAll(() => Promise.all([table.stop(), aws.close()]));
 process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER = aws.url;
+process.env.TOKEN_ALGORITHM = 'ES256';
 process.env.ACCESS_TOKEN_SECONDS = '3600';
 const { rotateSigningKeys } = await import('../../lib/tokens/rotate-signing-keys.ts');
 const { publicKeys } = await import('../../lib/tokens/public-keys.ts');
@@ -20,7 +22,7 @@ const answer = aws.secrets.answer.bind(aws.secrets);
 
 async function rotate(): Promise<void> {
   const ClientRequestToken = randomUUID();
-  for (const Step of ['createSecret', 'setSecret', 'testSecret', 'finishSecret'] as const) {
+  for (const Step of rotationSteps) {
     await rotateSigningKeys({ SecretId, ClientRequestToken, Step });
   }
 }

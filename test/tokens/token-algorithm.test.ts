@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { decodeProtectedHeader, type JWK } from 'jose';
+import { secretIds, setEnvironment } from '../../infra/local/load-functions.ts';
+import { rotationSteps } from '../../infra/local/stack.ts';
+import { ownService } from '../support/own-service.ts';
+import { unique } from '../support/service.ts';
+import { steadyTraffic } from '../support/steady-traffic.ts';
+import { tamperedTokens } from '../support/tokens.ts';
+
+const hours = 3600;
+const lifetime = 12 * hours;
+
+const { running, service } = await ownService(
+  { TOKEN_ALGORITHM: 'ES256', ACCESS_TOKEN_SECONDS: String(lifetime) },
+  { movableClock: true },
+);
+
+/** The rotation function of a deployment with another setting: in this process, on the same table and secrets. */
+async function otherDeployment() {
+  const { base_url, dynamodb_endpoint, table_name } = service.demo;
+  const { aws_endpoint } = JSON.parse(readFileSync(join(running.directory, 'stack.json'), 'utf8'));
+  process.env.LOG_LEVEL = 'ERROR';
+  process.env.LOCAL_DIR = running.directory;
+  process.env.ACCESS_TOKEN_SECONDS = String(lifetime);
+  setEnvironment({
+    issuer: base_url,
+    tableName: table_name,
+    dynamoDbEndpoint: dynamodb_endpoint,
+    awsEndpoint: aws_endpoint,
+  });
+  await import('../support/movable-clock.ts');
+  const { handler } = await import('../../functions/rotate-signing-keys.ts');
+  return async (algorithm: string): Promise<void> => {
+    process.env.TOKEN_ALGORITHM = algorithm;
+    const ClientRequestToken = randomUUID();
+    for (const Step of rotationSteps)
+      await handler({ SecretId: secretIds.signingKeys, ClientRequestToken, Step });
+  };
+}
+const deployWith = await otherDeployment();
+
+const published = async (): Promise<{ keys: JWK[] }> => (await service.call('/v2/marketing/oauth/jwks')).body;
+const algorithmOf = (token: string): string | undefined => decodeProtectedHeader(token).alg;
+const phone = () => ({ platform: 'android', token: unique('phone') });
+
+async function expectOnlyGenuine(token: string): Promise<void> {
+  expect((await service.register(phone(), token)).status).toBe(201);
+  for (const [what, tampered] of await tamperedTokens(token, await published())) {
+    const { status } = await service.register(phone(), tampered);
+    expect({ what, status }).toEqual({ what, status: 401 });
+  }
+}
+
+describe('tokenAlgorithm', () => {
+  test('ES256 signs, and nothing that was tampered with is accepted', async () => {
+    const token = await service.loginAppToken();
+    expect(algorithmOf(token)).toBe('ES256');
+    await expectOnlyGenuine(token);
+  });
+
+  test('a change under steady traffic: not one failure; the new key signs after it was published for a day', async () => {
+    const old = await service.loginAppToken();
+    const traffic = steadyTraffic(service);
+    await traffic.round();
+    await deployWith('RS256');
+    // A warm function lists the keys that it has read for five minutes at most.
+    running.advance(5 * 60);
+    const kids = (await published()).keys.filter(({ alg }) => alg === 'RS256').map(({ kid }) => kid);
+    expect(kids).toHaveLength(1);
+    for (let passed = 0; passed < 24; passed += 8) {
+      running.advance(8 * hours - 3 * 60);
+      await traffic.round();
+    }
+    expect(new Set(traffic.tokens.map(algorithmOf))).toEqual(new Set(['ES256']));
+
+    const last = await service.loginAppToken();
+    running.advance(10 * 60);
+    await traffic.round();
+    await traffic.stop();
+    expect(Object.keys(traffic.statuses).sort()).toEqual(['login 200', 'refresh 200', 'relate 200']);
+    expect(decodeProtectedHeader(traffic.tokens.at(-1) ?? '')).toMatchObject({ alg: 'RS256', kid: kids[0] });
+
+    expect((await service.register(phone(), last)).status).toBe(201);
+    expect((await service.register(phone(), old)).status).toBe(401);
+    await expectOnlyGenuine(await service.loginAppToken());
+  });
+
+  test('the rotation after it retires the keys of the old algorithm when their tokens have expired', async () => {
+    const before = await service.loginAppToken();
+    await deployWith('RS256');
+    running.advance(5 * 60);
+    const after = await service.loginAppToken();
+    expect(algorithmOf(after)).toBe('RS256');
+    expect((await service.register(phone(), before)).status).toBe(201);
+    expect((await service.register(phone(), after)).status).toBe(201);
+    running.advance(lifetime);
+    expect((await published()).keys.map(({ alg }) => alg)).toEqual(['RS256', 'RS256']);
+  });
+});
+
+test('however often the keys are rotated, at most ten are published, and each with a valid token is among them', async () => {
+  const token = await service.loginAppToken();
+  const rotations = async (): Promise<number> => {
+    for (let done = 0; ; done += 1) {
+      try {
+        await deployWith(done % 2 === 0 ? 'ES256' : 'RS256');
+      } catch (error) {
+        expect(error).toMatchObject({
+          message: expect.stringMatching(/^At most 10 keys can be published\./),
+        });
+        return done;
+      }
+    }
+  };
+  expect(await rotations()).toBeGreaterThanOrEqual(7);
+  running.advance(5 * 60);
+  const { keys } = await published();
+  expect(keys.length).toBeLessThanOrEqual(10);
+  for (const key of keys)
+    expect(key).toMatchObject({
+      kid: expect.any(String),
+      use: 'sig',
+      alg: expect.stringMatching(/^[RE]S256$/),
+    });
+  expect((await service.register(phone(), token)).status).toBe(201);
+
+  running.advance(lifetime);
+  await deployWith('RS256');
+  expect((await published()).keys.length).toBeLessThanOrEqual(4);
+  expect((await service.register(phone(), await service.loginAppToken())).status).toBe(201);
+});
+
+test('an algorithm that is none of the two is rejected', async () => {
+  await expect(deployWith('HS256')).rejects.toThrow('TOKEN_ALGORITHM must be RS256 or ES256.');
+});
