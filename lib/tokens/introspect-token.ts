@@ -17,6 +17,7 @@ export const introspection = v.pipe(
         active: v.literal(true),
         token_type: v.picklist(['bearer', 'refresh_token']),
         token_use: v.exactOptional(v.picklist(['login_user', 'login_app'])),
+        scope: v.exactOptional(v.pipe(v.string(), v.description('The same as `token_use`.'))),
         iss: v.string(),
         aud: v.pipe(v.string(), v.description('The Login App.')),
         sub: v.exactOptional(v.pipe(v.string(), v.description('The Login User, or the client itself.'))),
@@ -57,6 +58,7 @@ const longLivedToken = (loginAppId: string): Introspection => ({
   active: true,
   token_type: 'bearer',
   token_use: 'login_app',
+  scope: 'login_app',
   iss: issuer(),
   aud: loginAppId,
 });

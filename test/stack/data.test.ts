@@ -86,10 +86,22 @@ describe('the secrets', () => {
       {
         SecretId: { Ref: 'SecretsSigningKeys20695C0E' },
         RotationLambdaARN: { 'Fn::GetAtt': ['RotateSigningKeys', 'Arn'] },
-        RotationRules: { ScheduleExpression: 'rate(30 days)' },
+        RotationRules: { ScheduleExpression: 'rate(30 days)', Duration: '4h' },
         RotateImmediatelyOnUpdate: true,
       },
     ]);
+  });
+
+  test('a change of the algorithm is an update of the schedule, which rotates at once', () => {
+    const rulesFor = (tokenAlgorithm: string): unknown =>
+      Object.values(
+        templateWith({ tokenAlgorithm }).findResources('AWS::SecretsManager::RotationSchedule'),
+      ).map(({ Properties, DependsOn }) => {
+        expect(Properties.RotateImmediatelyOnUpdate).toBe(true);
+        expect(DependsOn).toContain('RotateSigningKeys');
+        return Properties.RotationRules;
+      });
+    expect(rulesFor('ES256')).not.toEqual(rulesFor('RS256'));
   });
 
   test('Secrets Manager invokes the rotation for the signing keys of this account alone', () => {

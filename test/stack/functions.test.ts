@@ -117,6 +117,7 @@ describe('functions', () => {
     'SESSION_ABSOLUTE_SECONDS',
     'SESSION_IDLE_SECONDS',
     'TABLE_NAME',
+    'TOKEN_ALGORITHM',
   ];
   test.each([
     ['issue-token', ['SERVICE_SECRET_ID', 'SIGNING_KEYS_SECRET_ID']],

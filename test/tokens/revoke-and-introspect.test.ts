@@ -112,7 +112,12 @@ describe('POST /v2/marketing/oauth/introspect', () => {
 
   test('a Login App Token is active for its Login App', async () => {
     const { body } = await introspect(await service.loginAppToken());
-    expect(body).toMatchObject({ active: true, token_use: 'login_app', client_id: login_app.client_id });
+    expect(body).toMatchObject({
+      active: true,
+      token_use: 'login_app',
+      scope: 'login_app',
+      client_id: login_app.client_id,
+    });
   });
 
   test('a Login App Token of a client that is new, from a function that has just read the clients', async () => {
