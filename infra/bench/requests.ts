@@ -36,15 +36,15 @@ const relation = async () => {
   return requests.relate((await userTokens()).access_token, id);
 };
 const kinds: Record<string, Kind> = {
-  client_credentials: [['ES256 sign'], async () => requests.clientCredentials()],
-  'Login, id token': [['RS256 verify', 'ES256 sign', 'HMAC'], () => logIn('provider_f')],
-  'Login, provider called': [['ES256 sign', 'HMAC'], () => logIn('provider_a')],
-  Refresh: [['HMAC', 'ES256 sign', 'HMAC'], async () => requests.refresh((await userTokens()).refresh_token)],
-  'Introspect an access token': [['ES256 verify'], async () => requests.introspect(access_token)],
+  client_credentials: [['RS256 sign'], async () => requests.clientCredentials()],
+  'Login, id token': [['RS256 verify', 'RS256 sign', 'HMAC'], () => logIn('provider_f')],
+  'Login, provider called': [['RS256 sign', 'HMAC'], () => logIn('provider_a')],
+  Refresh: [['HMAC', 'RS256 sign', 'HMAC'], async () => requests.refresh((await userTokens()).refresh_token)],
+  'Introspect an access token': [['RS256 verify'], async () => requests.introspect(access_token)],
   'List the signing keys': [[], async () => requests.keys()],
-  'Register a device': [['ES256 verify'], async () => requests.register(appToken, nextPerson())],
-  'Relate a device': [['ES256 verify'], relation],
-  'List the devices': [['ES256 verify'], async () => requests.listDevices(access_token)],
+  'Register a device': [['RS256 verify'], async () => requests.register(appToken, nextPerson())],
+  'Relate a device': [['RS256 verify'], relation],
+  'List the devices': [['RS256 verify'], async () => requests.listDevices(access_token)],
   'Create an access request': [[], async () => requests.createAccessRequest()],
   'Add a comment': [[], async () => requests.addComment('Looks good.')],
   Search: [[], async () => requests.search()],
