@@ -42,6 +42,7 @@ const settings = v.object({
   accessTokenSeconds: v.optional(whole(60, 86_400), 3600),
   sessionIdleSeconds: v.optional(whole(3600, year), 30 * 86_400),
   sessionAbsoluteSeconds: v.optional(whole(3600, 10 * year), year),
+  refreshGraceSeconds: v.optional(whole(0, 30 * 86_400)),
   tokenRateLimit: v.optional(whole(1, 100_000), 200),
   tokenBurstLimit: v.optional(whole(1, 100_000), 400),
   rateLimit: v.optional(whole(1, 100_000), 1000),
@@ -82,6 +83,9 @@ export const tokenVariables = (settings: Settings): Record<string, string> => ({
   ACCESS_TOKEN_SECONDS: String(settings.accessTokenSeconds),
   SESSION_IDLE_SECONDS: String(settings.sessionIdleSeconds),
   SESSION_ABSOLUTE_SECONDS: String(settings.sessionAbsoluteSeconds),
+  ...(settings.refreshGraceSeconds !== undefined && {
+    REFRESH_GRACE_SECONDS: String(settings.refreshGraceSeconds),
+  }),
 });
 
 /** Says what is wrong with a setting, in one line that never holds its value. */
