@@ -46,6 +46,7 @@ function settingRows({ properties = {}, required = [] }: JsonSchema, path = ''):
   return Object.entries(properties).flatMap(([name, schema]) => {
     if (typeof schema === 'boolean') return [];
     const at = `${path}${name}`;
+    if (isObjectList(schema.items)) return settingRows(schema.items, `${at}[].`);
     const objects = schema.anyOf ?? schema.oneOf ?? (schema.properties ? [schema] : undefined);
     if (objects)
       return objects.flatMap((one) => (typeof one === 'boolean' ? [] : settingRows(one, `${at}.`)));
@@ -53,3 +54,7 @@ function settingRows({ properties = {}, required = [] }: JsonSchema, path = ''):
     return [[`\`${at}\``, schema.description ?? '', required.includes(name) ? 'required' : standard]];
   });
 }
+
+/** Whether these are the members of a list of objects, each with settings of its own. */
+const isObjectList = (items: JsonSchema['items']): items is JsonSchema =>
+  typeof items === 'object' && !Array.isArray(items) && items.properties !== undefined;

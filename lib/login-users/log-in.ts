@@ -1,6 +1,7 @@
 import { logEvent } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
+import type { Identity } from '../providers/identity.ts';
 import { removeSession, type Session } from '../sessions/session.ts';
 import { newSession, putSession } from '../sessions/session-lifetime.ts';
 import { blockedError } from './blocked.ts';
@@ -14,13 +15,13 @@ import { loginUserIdOf, recordLogin } from './login-user.ts';
 export async function logIn(
   { clientId, loginApp }: AuthenticatedClient,
   provider: ProviderId,
-  subject: string,
+  identity: Identity,
 ): Promise<Session> {
   const login_app_id = loginApp.login_app_id;
-  const login_user_id = loginUserIdOf(login_app_id, provider, subject);
+  const login_user_id = loginUserIdOf(login_app_id, identity);
   const session = newSession({ login_user_id, login_app_id, client_id: clientId });
   const [outcome] = await Promise.all([
-    recordLogin({ login_user_id, login_app_id, provider, subject }),
+    recordLogin({ login_user_id, login_app_id, provider, ...identity }),
     putSession(session),
   ]);
   if (outcome === 'blocked') {

@@ -224,6 +224,7 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       provider: 'provider_f',
       settings,
     }),
+    'providers remove': async () => ({ ...(await ofApp()), provider: 'provider_f' }),
     'providers check': async () => ({ ...(await ofApp()), provider: 'provider_f' }),
     'providers show': ofApp,
     'access-requests create': ofAccount,

@@ -119,6 +119,17 @@ describe('an operator command that fails says why and changes nothing', () => {
     expect(await refused(...set, file)).toBe(`--settings: the file ${file} is not JSON.`);
   });
 
+  test('a secret that is missing, empty, or on the command line', async () => {
+    const set = ['providers', 'set', ...loginApp, '--provider', 'provider_a', '--preset', 'github'];
+    expect(await refused(...set, '--app-secret-file', '/nowhere')).toBe(
+      '--app-secret-file: the file /nowhere cannot be read.',
+    );
+    expect(await refused(...set, '--app-secret-file', writeSettings('\n'))).toBe(
+      'providers set: --app-secret-file must not be empty.',
+    );
+    expect(await refused(...set, '--app-secret', 'our-secret')).toMatch(/^unknown option '--app-secret'/);
+  });
+
   test('the operator function itself rejects what no command line sends', async () => {
     const call = (noun: string, verb: string, flags: Record<string, unknown>) =>
       expect(service.operate(noun, verb, flags)).rejects;

@@ -1,0 +1,27 @@
+import { checkSettings } from './check-settings.ts';
+import type { ProviderId } from './identifiers.ts';
+import { providers } from './providers.ts';
+
+/** What an operator gives: all settings of a provider, or a preset. */
+export interface GivenSettings {
+  settings: unknown;
+  isPreset: boolean;
+}
+
+/** Settings to store, or every reason why they cannot be. */
+export type Combined = { settings: object } | { problems: string[] };
+
+/**
+ * What becomes of a provider's settings when an operator gives new ones.
+ * @param current what is stored, with its secrets encrypted; undefined when the provider is not set up
+ */
+export function combineSettings(
+  provider: ProviderId,
+  given: GivenSettings,
+  current: object | undefined,
+): Combined {
+  const checked = checkSettings(provider, given.settings);
+  if ('problems' in checked) return checked;
+  const combined = providers[provider].combine(given, current);
+  return 'problems' in combined ? combined : checkSettings(provider, combined.settings);
+}
