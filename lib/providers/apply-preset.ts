@@ -1,5 +1,6 @@
 import { authorizationCodeProvider, type ProviderId } from './identifiers.ts';
-import { type Need, type Preset, type PresetName, type PresetOptions, presets } from './presets.ts';
+import type { Need, Preset, PresetOptions } from './preset.ts';
+import { type PresetName, presets } from './presets.ts';
 import { providers } from './providers.ts';
 
 /** The settings of a preset for a provider, or every problem with the options. */

@@ -4,7 +4,8 @@ import { describe, expect, test } from '@jest/globals';
 import { applyPreset } from '../../lib/providers/apply-preset.ts';
 import { checkSettings } from '../../lib/providers/check-settings.ts';
 import { type ProviderId, providerIds } from '../../lib/providers/identifiers.ts';
-import { type Preset, type PresetOptions, presetNames, presets } from '../../lib/providers/presets.ts';
+import type { Preset, PresetOptions } from '../../lib/providers/preset.ts';
+import { presetNames, presets } from '../../lib/providers/presets.ts';
 import { type FamilyName, providers } from '../../lib/providers/providers.ts';
 
 /** Apple signs with a private key where others have a secret. */
