@@ -88,6 +88,7 @@ describe('token_refused', () => {
     ['id_token_not_yet_valid', 'provider_f', claims(`{"nbf":${inAnHour}}`), {}],
     ['claim_invalid', 'provider_f', claims('{"iat":null}'), {}],
     ['other_access_token', 'provider_f', { with_access_token: 'true' }, { access_token: 'another' }],
+    ['nonce_mismatch', 'provider_f', { nonce: 'ours' }, { nonce: 'another' }],
     ['not_an_id_token', 'provider_f', {}, { id_token: 'no-token' }],
     ['credential_malformed', 'provider_a', {}, { access_token: 'two words' }],
     ['credential_too_long', 'provider_a', {}, { access_token: 'x'.repeat(16_385) }],
