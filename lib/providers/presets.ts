@@ -208,13 +208,6 @@ export const presets = {
     ],
     ...openId('https://www.linkedin.com/oauth', 'https://www.linkedin.com/oauth/v2/accessToken'),
   },
-  kakao: {
-    documentation: [
-      'https://developers.kakao.com/docs/latest/en/kakaologin/rest-api',
-      'https://developers.kakao.com/docs/latest/en/kakaologin/utilize',
-    ],
-    ...openId('https://kauth.kakao.com', 'https://kauth.kakao.com/oauth/token'),
-  },
 } as const satisfies Record<string, Preset>;
 
 export type PresetName = keyof typeof presets;

@@ -77,7 +77,7 @@ describe('the issuers of provider_f, as an operator sets them', () => {
   });
 
   test('presets set by many operators at once are all kept', async () => {
-    const names = ['google', 'apple', 'twitch', 'linkedin', 'kakao', 'facebook-limited'];
+    const names = ['google', 'apple', 'twitch', 'linkedin', 'facebook-limited'];
     await Promise.all(names.map((name) => preset(name)));
     const { issuers } = await shown();
     expect(issuers).toHaveLength(names.length);

@@ -145,7 +145,6 @@ const hosts = {
   discord: ['discord.com'],
   twitch: ['id.twitch.tv'],
   linkedin: ['www.linkedin.com'],
-  kakao: ['kauth.kakao.com'],
 };
 
 const documentationHosts = {
@@ -160,5 +159,4 @@ const documentationHosts = {
   discord: ['discord.com'],
   twitch: ['dev.twitch.tv'],
   linkedin: ['learn.microsoft.com'],
-  kakao: ['developers.kakao.com'],
 };
