@@ -50,7 +50,7 @@ const refusals: [string[], string][] = [
     'mobile-applications set: --platform must be one of ios, android.',
   ],
   [
-    ['providers', 'show', ...loginApp, '--provider', 'provider_g'],
+    ['providers', 'show', ...loginApp, '--provider', 'provider_z'],
     'providers show: --provider must be one of provider_a, provider_b, provider_c, provider_d, provider_e, provider_f.',
   ],
   [

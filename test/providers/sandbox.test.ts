@@ -45,7 +45,7 @@ describe('the credentials of the sandbox', () => {
     expect(body.error_description).toContain(name);
   });
 
-  test.each(['provider_g', '__proto__', 'constructor'])('%s is a 404', async (provider) => {
+  test.each(['provider_z', '__proto__', 'constructor'])('%s is a 404', async (provider) => {
     expect((await credentials(provider, { subject: 'alice' })).status).toBe(404);
   });
 });
