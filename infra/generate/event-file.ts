@@ -14,7 +14,7 @@ const credentials: Record<SchemeName, Record<string, string>> = {
   none: {},
 };
 
-/** The example request of an endpoint as API Gateway hands it to its function: payload format 2.0. */
+/** The example request of an endpoint, as API Gateway passes it to the function: payload format 2.0. */
 export function eventOf(endpoint: AnyEndpoint): APIGatewayProxyEventV2 {
   const { method, path, authenticate, body, example } = endpoint;
   const routeKey = routeKeyOf(endpoint);
@@ -58,7 +58,7 @@ export function eventOf(endpoint: AnyEndpoint): APIGatewayProxyEventV2 {
   };
 }
 
-/** API Gateway hands on a form in base64, since its content type is not one of text. */
+/** API Gateway encodes forms in base64, since it doesn't count their content type as text. */
 function formInBase64(fields: Record<string, unknown> = {}): string {
   const form = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) form.append(name, String(value));

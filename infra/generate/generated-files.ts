@@ -24,7 +24,7 @@ const { version } = v.parse(
   JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')),
 );
 
-/** Everything that is generated from the code, by the path of its file: whole files, and blocks within pages. */
+/** Everything that is generated from the code, by file: whole files, and pages with generated blocks. */
 export async function generatedFiles(root: string): Promise<Map<string, string>> {
   const { endpoints } = await readFunctions();
   const readme = [...endpoints].sort(([, a], [, b]) => (routeKeyOf(a) < routeKeyOf(b) ? -1 : 1));

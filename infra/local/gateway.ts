@@ -14,7 +14,7 @@ export interface Route {
   handler: (event: APIGatewayProxyEventV2, context: unknown) => Promise<unknown>;
 }
 
-/** What is told of a request when it is done: nothing of its query, headers or body. */
+/** What is reported of a finished request. Nothing of its query, headers or body. */
 export interface RequestLine {
   method: string;
   path: string;
@@ -25,14 +25,14 @@ export interface RequestLine {
   reason?: string;
 }
 
-/** What the handlers return, of all that API Gateway would take. */
+/** What the handlers return; API Gateway would accept more. */
 const handlerResult = v.object({
   statusCode: v.number(),
   headers: v.record(v.string(), v.string()),
   body: v.optional(v.string(), ''),
 });
 
-/** The largest body that API Gateway takes, in bytes. */
+/** The largest body that API Gateway accepts, in bytes. */
 const mostBodyBytes = 10 * 1024 * 1024;
 
 const patternOf = (path: string): RegExp => {
@@ -138,7 +138,7 @@ const contextOf = (requestId: string) => ({
   getRemainingTimeInMillis: () => 10_000,
 });
 
-/** The content types whose bodies API Gateway hands on as text; all others it encodes in base64. */
+/** The content types whose bodies API Gateway passes on as text; it encodes all others in base64. */
 const isTextType = (contentType = 'application/json'): boolean =>
   /^(text\/.*|application\/(json|xml|javascript)|application\/.*\+(json|xml)) *(;|$)/i.test(contentType);
 

@@ -14,8 +14,8 @@ interface JoinOptions {
 }
 
 /**
- * Serves the API of a running stack in this process too, as a deployment does in many: with that stack's table, secrets,
- * sandbox, demo and issuer.
+ * Serves the API of a running stack in a second process, with that stack's table, secrets, sandbox, demo and issuer. A
+ * deployment has many such processes.
  */
 export async function joinStack({ directory, port, report }: JoinOptions) {
   const files = filesIn(directory);

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 /** A server on the loopback interface. */
 export interface LoopbackServer {
   url: string;
-  /** Ends it and every open connection. */
+  /** Closes it and every open connection. */
   close(): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export async function listen(server: Server, port: number): Promise<LoopbackServ
 }
 
 export const serve = (listener: RequestListener, port = 0): Promise<LoopbackServer> =>
-  // A client that was busy for seconds may use its connection again.
+  // Long enough for a busy client to reuse its connection.
   listen(createServer({ keepAliveTimeout: 60_000 }, listener), port);
 
 export async function readBody(request: IncomingMessage): Promise<Buffer> {

@@ -19,7 +19,7 @@ const reportRequest = ({ method, path, status, milliseconds, ...why }: RequestLi
  * `LOCAL_DIR` of a running stack: then it serves the API of that stack in a second process, with a `LOCAL_DIR` of its own.
  */
 async function main(): Promise<void> {
-  // The terminal shows a line for each request; LOG_LEVEL=INFO shows each decision too.
+  // One line per request; LOG_LEVEL=INFO shows the whole log.
   process.env.LOG_LEVEL ??= 'ERROR';
   const { JOIN: directory, PORT, DYNAMODB_ENDPOINT } = process.env;
   const options = { port: portFrom(PORT), report: reportRequest };

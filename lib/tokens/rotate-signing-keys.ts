@@ -45,7 +45,7 @@ const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>>
     await putPendingSecret(SecretId, ClientRequestToken, JSON.stringify(following));
   },
 
-  /** Nothing but the table has to know of the keys, and it does already. */
+  /** Does nothing: the keys are needed only in the table, where they are already. */
   async setSecret() {},
 
   /** Signs with each prepared key and verifies with what was published. */

@@ -9,8 +9,8 @@ import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 /**
- * The store does a call, and its answer is lost: the SDK sends the call again. Whoever called the service then gets
- * exactly what they get when nothing is lost, whichever answer it was.
+ * The store does a call, and its answer is lost: the SDK sends the call again. The caller of the service then
+ * gets exactly what they get when nothing is lost, whichever answer it was.
  */
 const { service, proxy } = await startServiceWithStore();
 const { operate } = service;
@@ -61,7 +61,7 @@ const revoke = (token: string, app: Demo['login_app']): Promise<Answer> =>
     headers: { authorization: basic(app.client_id, app.client_secret) },
     body: new URLSearchParams({ token }),
   });
-/** The demo's Login App, which functions have read just now: they read it anew for a secret that does not match. */
+/** The demo's Login App, which is cached: functions read it again for a secret that does not match. */
 const demoApp = async () => {
   const app = service.demo.login_app;
   await service.token({ grant_type: 'client_credentials' }, { ...app, client_secret: 'wrong' });

@@ -154,7 +154,7 @@ describe('token_refused', () => {
     });
   });
 
-  test('nothing is noted of a client that has not proven itself', async () => {
+  test('nothing is logged about a client that is not authenticated', async () => {
     const answer = await service.token(
       { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'token' },
       { ...service.demo.login_app, client_secret: 'wrong' },
@@ -192,7 +192,7 @@ async function logInWhen(target: Target, wrong?: { status: number; body: string 
   return { scene, login, fields, answer: await service.token(login.form, login.app) };
 }
 
-describe('provider_failed: what a provider did, and where', () => {
+describe('provider_failed: what the provider did, and where', () => {
   test.each<[string, Target, number, string, string]>([
     ['unexpected_status', targets.userInfo, 503, '', 'user_info (503)'],
     ['redirected', targets.verification, 302, '', 'verify'],

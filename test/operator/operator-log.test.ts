@@ -97,7 +97,7 @@ describe('the log of the operator names what each command was about', () => {
     expect(accountsSecret.line).toEqual({ account_id, secret_id: ofAccount });
   });
 
-  test('a secret in the place of an id is refused before it is logged', async () => {
+  test('a secret in place of an id is rejected before it is logged', async () => {
     const { account_id, account_secret } = await service.operate('accounts', 'create', {
       name: 'Back office',
     });

@@ -224,7 +224,7 @@ describe('npm run operator -- --help', () => {
     expect(text).not.toContain('accounts create');
   });
 
-  test('of a command names its flags, and carries nothing out', async () => {
+  test('of a command names its flags, and changes nothing', async () => {
     const text = await help('reviews', 'add', '--help');
     for (const flag of [
       'access-request <number>',

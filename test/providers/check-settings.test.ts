@@ -85,7 +85,7 @@ describe.each(lists)('%s: %s', (provider, field, of, several, settingsWith) => {
     });
   });
 
-  test('refuses a list in the list', () => {
+  test('rejects a list in the list', () => {
     expect(checkSettings(provider, settingsWith([several]))).toHaveProperty('problems');
   });
 });
@@ -101,7 +101,7 @@ describe('an address on this machine', () => {
     if (LOOPBACK_PROVIDERS !== undefined) process.env.LOOPBACK_PROVIDERS = LOOPBACK_PROVIDERS;
   });
 
-  test('is refused in a deployment, and taken on a development machine alone', () => {
+  test('is an error in a deployment, and allowed on a development machine alone', () => {
     expect(checkSettings('provider_f', local)).toHaveProperty('problems');
     process.env.LOOPBACK_PROVIDERS = 'allowed';
     expect(checkSettings('provider_f', local)).toHaveProperty('settings');

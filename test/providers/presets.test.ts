@@ -34,7 +34,7 @@ const fitting = presetNames.flatMap((name) => {
 });
 
 describe('a preset', () => {
-  test.each(fitting)('%s for %s: makes settings that are taken', (name, provider) => {
+  test.each(fitting)('%s for %s: makes valid settings', (name, provider) => {
     const applied = applyPreset(name, provider, options);
     expect(applied).toEqual({ settings: expect.any(Object) });
     const { settings } = Object(applied);
@@ -74,7 +74,7 @@ describe('a preset', () => {
   );
 });
 
-describe('a preset is refused', () => {
+describe('a preset is an error', () => {
   const families: Record<FamilyName, ProviderId> = {
     oauth1: 'provider_c',
     oauth2: 'provider_a',

@@ -60,7 +60,7 @@ const noMethod =
 const https = 'must be an https address, without user, password or fragment';
 const noSetting = 'is not a setting of this provider';
 
-describe('provider settings that are refused, with the exact reason', () => {
+describe('invalid provider settings, with the exact reason', () => {
   test.each<[string, string, unknown, string]>([
     ['nothing', 'provider_a', {}, 'user_info: is missing; audience_validation: is missing'],
     ['no audience validation', 'provider_a', { user_info }, 'audience_validation: is missing'],
@@ -265,7 +265,7 @@ describe('provider settings that are refused, with the exact reason', () => {
   });
 });
 
-describe('provider settings that are taken', () => {
+describe('valid provider settings', () => {
   test.each<[string, object, object]>([
     [
       'provider_a',

@@ -57,7 +57,7 @@ describe('functions', () => {
     expect(own?.properties).toEqual({ LogGroupName: `/a-stack/${key}`, RetentionInDays: 90 });
   });
 
-  test.each(accesses)('%s may do what its access says, write its log, and nothing else', (key, access) => {
+  test.each(accesses)('%s may only write its log and do what its access says', (key, access) => {
     const log = `${key.replaceAll('-', '')}Log`;
     const rotation = ['DescribeSecret', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
     expect(rightsOf(named(key).Role)).toEqual(
@@ -76,16 +76,19 @@ describe('functions', () => {
     );
   });
 
-  test.each(accesses)('%s may do with the table what its code can ask for', async (key, { tableActions }) => {
-    const commands = matches(
-      await reachableCode(key),
-      /new (Get|BatchGet|Query|Put|Update|Delete)Command\b/g,
-    );
-    const actions = commands.map((command) => (command === 'Query' ? command : `${command}Item`));
-    expect([...tableActions].sort()).toEqual(actions);
-  });
+  test.each(accesses)(
+    '%s may do with the table exactly what its code can do',
+    async (key, { tableActions }) => {
+      const commands = matches(
+        await reachableCode(key),
+        /new (Get|BatchGet|Query|Put|Update|Delete)Command\b/g,
+      );
+      const actions = commands.map((command) => (command === 'Query' ? command : `${command}Item`));
+      expect([...tableActions].sort()).toEqual(actions);
+    },
+  );
 
-  test.each(accesses)('%s is told every variable that its code asks for', async (key) => {
+  test.each(accesses)('%s has every variable that its code reads', async (key) => {
     const variables = matches(await reachableCode(key), /environment(?:Seconds)?\("(\w+)"\)/g);
     expect(Object.keys(named(key).Environment.Variables)).toEqual(expect.arrayContaining(variables));
   });
@@ -124,7 +127,7 @@ describe('functions', () => {
     ['register-device', []],
     ['operator', ['SERVICE_SECRET_ID']],
     ['rotate-signing-keys', []],
-  ])('%s is told the settings, and besides %j', (key, variables) => {
+  ])('%s has the settings, and also %j', (key, variables) => {
     const told = Object.keys(named(key).Environment.Variables);
     expect(told.sort()).toEqual([...always, ...variables].sort());
   });

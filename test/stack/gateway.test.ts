@@ -45,7 +45,7 @@ const token = '/v2/marketing/oauth/token';
 const devices = '/v2/marketing/login/user/push_notifications/devices';
 const comments = '/v1/rbac/access_requests/7/comments';
 
-describe('a request, as payload format 2.0 hands it on', () => {
+describe('a request in payload format 2.0', () => {
   test('a form comes in base64', async () => {
     const body = new URLSearchParams({ grant_type: 'client_credentials', text: 'ä +' });
     const { key, event } = await eventOf(token, { method: 'POST', body });
@@ -135,7 +135,7 @@ describe('an answer', () => {
     expect(invoked).toEqual([]);
   });
 
-  test('of a function that fails is 500, and tells nothing', async () => {
+  test('of a function that fails is a plain 500', async () => {
     result = () => {
       throw new Error('a secret');
     };

@@ -85,7 +85,7 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
     },
   );
 
-  test('an invalid provider is told which ones are allowed', async () => {
+  test('the error for an invalid provider lists the allowed ones', async () => {
     const answer = await token({ ...(await workingForm('provider_a')), provider: 'provider_x' });
     expectRefusal(answer, invalidRequest(`The provider must be one of ${providerIds.join(', ')}.`));
   });
