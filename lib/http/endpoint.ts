@@ -1,4 +1,3 @@
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as v from 'valibot';
 import type { Authentication } from '../auth/credentials.ts';
 import type { ErrorRecord, RefusalCode } from '../refusal.ts';
@@ -76,7 +75,7 @@ export interface Endpoint<
   /** As API Gateway writes it: `{name}` stands for one segment. */
   path: string;
   tag: Tag;
-  /** What a client developer needs to know, in Markdown. */
+  /** What a client developer needs to know beyond the summary, in Markdown. */
   description: string;
   /** Who may call it; anybody else gets a 401 before the rest of the request is looked at. */
   authenticate: Authentication<Caller>;
@@ -126,6 +125,3 @@ export const defineEndpoint = <
 >(
   endpoint: Endpoint<Caller, Path, Query, Headers, Content, R>,
 ): Endpoint<Caller, Path, Query, Headers, Content, R> => endpoint;
-
-/** The event of a request as API Gateway hands it over. */
-export type ApiEvent = APIGatewayProxyEventV2;

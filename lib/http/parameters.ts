@@ -1,7 +1,8 @@
+import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import * as v from 'valibot';
 import { Refusal } from '../refusal.ts';
 import { refuseAsInvalidRequest, validated } from '../validation.ts';
-import type { AnyEndpoint, ApiEvent } from './endpoint.ts';
+import type { AnyEndpoint } from './endpoint.ts';
 
 /**
  * Reads the path, query and header parameters of an endpoint's requests, as its schemas say.
