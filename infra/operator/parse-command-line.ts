@@ -25,6 +25,12 @@ export function parseCommandLine(words: string[]): CommandLine | { help: string 
     .configureHelp({
       showGlobalOptions: true,
       subcommandTerm: wordsOf,
+      optionTerm: ({ flags }) => flags.replace(longChoices, '<choice>'),
+      optionDescription: (option) => {
+        const [, choices] = option.flags.match(longChoices) ?? [];
+        const description = new Help().optionDescription(option);
+        return choices === undefined ? description : `${description}: ${choices.replaceAll('|', ', ')}`;
+      },
       // Only here: the suggestions for a mistyped command come from visibleCommands too.
       formatHelp: (command, help) =>
         new Help().formatHelp(command, Object.assign(help, { visibleCommands: leavesOf })),
@@ -113,6 +119,9 @@ function targetOf({ local, stack }: { local?: boolean; stack?: string }): Target
   if (!stack) throw new Error('--stack must not be empty.');
   return { local: false, stack };
 }
+
+/** Choices that are too long for the column of the flags; they stand in the description, where lines break. */
+const longChoices = /<(\w+\|.{20,})>/;
 
 /** The commands of a group and of the groups in it. */
 const leavesOf = ({ commands }: Command): Command[] =>
