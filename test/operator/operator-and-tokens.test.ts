@@ -120,7 +120,7 @@ describe('the operator and the sessions of a Login User', () => {
   });
 
   test.each(['sessions', 'logout', 'delete', 'block', 'unblock'])(
-    'login-users %s of somebody unknown: refused',
+    'login-users %s of somebody unknown: an error',
     async (verb) => {
       const flags = { 'login-user': `lu_${randomBytes(32).toString('base64url')}` };
       await expect(service.operate('login-users', verb, flags)).rejects.toThrow(

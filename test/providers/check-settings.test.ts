@@ -79,7 +79,7 @@ describe.each(lists)('%s: %s', (provider, field, of, several, settingsWith) => {
     ['an object like a list', { 0: 'ios', length: 1 }],
     ['true', true],
     ['null', null],
-  ])('refuses %s', (_, value) => {
+  ])('rejects %s', (_, value) => {
     expect(checkSettings(provider, settingsWith(value))).toEqual({
       problems: [`${field}: must be a list of ${of}`],
     });
