@@ -67,7 +67,7 @@ const commonHeaders = {
   'Cache-Control': { $ref: '#/components/headers/CacheControl' },
 };
 
-/** The OpenAPI 3.1 document of the whole API, generated from the endpoints' records. @param server base address */
+/** The OpenAPI 3.1 document of the whole API, generated from the endpoints' records. */
 export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version: string): Json {
   const schemas: Components = new Map();
   const paths: Record<string, Json> = {};
