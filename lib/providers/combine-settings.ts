@@ -1,15 +1,7 @@
 import { checkSettings } from './check-settings.ts';
+import type { Combined, GivenSettings } from './given-settings.ts';
 import type { ProviderId } from './identifiers.ts';
 import { providers } from './providers.ts';
-
-/** What an operator gives: all settings of a provider, or a preset. */
-export interface GivenSettings {
-  settings: unknown;
-  isPreset: boolean;
-}
-
-/** Settings to store, or every reason why they cannot be. */
-export type Combined = { settings: object } | { problems: string[] };
 
 /**
  * What becomes of a provider's settings when an operator gives new ones.

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { forbidden, type Parameters, parameters } from '../form-parameters.ts';
 import type { CheckResult } from './checks.ts';
-import type { Combined, GivenSettings } from './combine-settings.ts';
+import type { Combined, GivenSettings } from './given-settings.ts';
 import type { ProviderId } from './identifiers.ts';
 import type { Identity } from './identity.ts';
 import { oncePerRecord } from './once-per-record.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Combined, GivenSettings } from './combine-settings.ts';
+import type { Combined, GivenSettings } from './given-settings.ts';
 import { described, text } from './settings-fields.ts';
 import { fieldAt } from './subject.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Combined, GivenSettings } from '../combine-settings.ts';
+import type { Combined, GivenSettings } from '../given-settings.ts';
 import { audiences } from '../settings-fields.ts';
 import { canonicalIssuer, issuerEntries } from './issuer.ts';
 
