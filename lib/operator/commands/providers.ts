@@ -4,7 +4,8 @@ import {
   removeProviderSettings,
 } from '../../login-apps/provider-settings.ts';
 import { applyPreset } from '../../providers/apply-preset.ts';
-import { combineSettings, type GivenSettings } from '../../providers/combine-settings.ts';
+import { combineSettings } from '../../providers/combine-settings.ts';
+import type { GivenSettings } from '../../providers/given-settings.ts';
 import type { ProviderId } from '../../providers/identifiers.ts';
 import { withoutIssuer } from '../../providers/oidc/settings.ts';
 import { providers } from '../../providers/providers.ts';
