@@ -29,12 +29,14 @@ export const endpoint = defineEndpoint({
       links: {
         Refresh: {
           operationId: 'issue-token',
-          description: 'The refresh token gets the next tokens, and is used up.',
+          description:
+            'The refresh token gets the next tokens, and is used up. `client_credentials` has none.',
           requestBody: { grant_type: 'refresh_token', refresh_token: '$response.body#/refresh_token' },
         },
         Revoke: {
           operationId: 'revoke-token',
-          description: 'Revoking the refresh token ends the session, and its access tokens with it.',
+          description:
+            'Revoking the refresh token ends the session: the service accepts none of its tokens any longer.',
           requestBody: { token: '$response.body#/refresh_token' },
         },
         Introspect: {
