@@ -84,7 +84,7 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
       title: 'Login service',
       version,
       description:
-        'Trades credentials of external identity providers for access and refresh tokens, registers devices for push notifications, and keeps the comments and reviews of access requests.\n\nAPI Gateway answers some requests itself, with `{"message": "…"}` as the body and without the headers of the service: 404 for an unknown path or method, 413 and 429 as each operation lists them, and 500 or 503 when it cannot reach the service.',
+        'Trades credentials of external identity providers for access and refresh tokens, registers devices for push notifications, and keeps the comments and reviews of access requests.\n\nAPI Gateway answers some requests itself, with `{"message": "…"}` as the body and without the headers of the service: 404 for an unknown path or method, 413, 429 and 431 as each operation lists them, and 500 or 503 when it cannot reach the service.',
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
     servers: [{ url: '/', description: 'The address that this document was read from' }],
@@ -112,6 +112,10 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
       },
       responses: {
         ContentTooLarge: byGateway('The body is larger than 10 MB.', 'Request Entity Too Large'),
+        HeadersTooLarge: byGateway(
+          'The request line and the headers together are larger than 10,240 bytes.',
+          'Request Header Fields Too Large',
+        ),
         TooManyRequests: byGateway(
           'Too many requests. The gateway answers before the service is asked: wait, then send it again.',
           'Too Many Requests',
@@ -155,6 +159,7 @@ function operation(key: string, endpoint: AnyEndpoint, schemas: Components): Jso
       ...errorsOf(endpoint),
       ...(body && { 413: { $ref: '#/components/responses/ContentTooLarge' } }),
       429: { $ref: '#/components/responses/TooManyRequests' },
+      431: { $ref: '#/components/responses/HeadersTooLarge' },
     },
   };
 }

@@ -30,8 +30,7 @@ export const json = <Schema extends v.GenericSchema>(
     const content = parsed(event, context, {
       parser: parseJson,
       otherType: () => unreadable(refuse, 'The content type must be application/json.'),
-      malformed: () =>
-        unreadable(refuse, event.body ? 'The body is not valid JSON.' : 'The body is missing.'),
+      malformed: (error) => unreadable(refuse, jsonProblem(event.body, error)),
     });
     return validated(schema, content, refuse);
   },
@@ -72,7 +71,8 @@ interface Parsing {
   parser: typeof parseJson | typeof parseForm;
   /** The error for another content type. */
   otherType: () => Error;
-  malformed: () => Error;
+  /** The error for a body that the parser rejects. */
+  malformed: (error: unknown) => Error;
 }
 
 /** What middy's parser makes of the body. Its own errors quote the body, so they never leave this function. */
@@ -89,9 +89,17 @@ function parsed(event: ApiEvent, context: Context, { parser, otherType, malforme
   } catch (error) {
     throw error instanceof Error && 'statusCode' in error && error.statusCode === 415
       ? otherType()
-      : malformed();
+      : malformed(error);
   }
   return request.event.body;
+}
+
+/** What is wrong with a body that the JSON parser rejects; it also rejects keys that could change an object's prototype. */
+function jsonProblem(body: string | undefined, error: unknown): string {
+  if (!body) return 'The body is missing.';
+  return error instanceof Error && error.message === 'Forbidden key in JSON body'
+    ? 'The body has the key __proto__, or constructor with prototype.'
+    : 'The body is not valid JSON.';
 }
 
 function limitSize({ body = '' }: ApiEvent, refuse: Refuse): void {
