@@ -26,6 +26,25 @@ export const endpoint = defineEndpoint({
         expires_in: 3600,
         refresh_token: 'rt.lu_…',
       },
+      links: {
+        Refresh: {
+          operationId: 'issue-token',
+          description:
+            'The refresh token gets the next tokens, and is used up. `client_credentials` has none.',
+          requestBody: { grant_type: 'refresh_token', refresh_token: '$response.body#/refresh_token' },
+        },
+        Revoke: {
+          operationId: 'revoke-token',
+          description:
+            'Revoking the refresh token ends the session: the service accepts none of its tokens any longer.',
+          requestBody: { token: '$response.body#/refresh_token' },
+        },
+        Introspect: {
+          operationId: 'introspect-token',
+          description: 'A server can ask whether the access token is still active.',
+          requestBody: { token: '$response.body#/access_token' },
+        },
+      },
     },
   },
   errors: {

@@ -35,6 +35,12 @@ const handlerResult = v.object({
 /** The largest body that API Gateway accepts, in bytes. */
 const mostBodyBytes = 10 * 1024 * 1024;
 
+/** The most bytes of a request's first line and its headers that API Gateway takes. It documents this, but not its response. */
+const mostHeaderBytes = 10_240;
+
+const headerBytes = ({ method = '', url = '', rawHeaders }: IncomingMessage): number =>
+  [method, url, ...rawHeaders].reduce((sum, text) => sum + text.length, 0);
+
 const patternOf = (path: string): RegExp => {
   const segments = path.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)');
   return new RegExp(`^${segments}$`);
@@ -67,6 +73,9 @@ export function gateway(routes: readonly Route[], report: (line: RequestLine) =>
 }
 
 async function answer(routes: readonly Route[], request: IncomingMessage, response: ServerResponse) {
+  if (headerBytes(request) > mostHeaderBytes) {
+    return sendMessage(response, 431, 'Request Header Fields Too Large');
+  }
   const url = urlOf(request);
   for (const { endpoint, handler } of routes) {
     const match = request.method === endpoint.method ? url.pathname.match(patternOf(endpoint.path)) : null;

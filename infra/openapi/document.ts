@@ -84,7 +84,7 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
       title: 'Login service',
       version,
       description:
-        'Trades credentials of external identity providers for access and refresh tokens, registers devices for push notifications, and keeps the comments and reviews of access requests.',
+        'Trades credentials of external identity providers for access and refresh tokens, registers devices for push notifications, and keeps the comments and reviews of access requests.\n\nAPI Gateway answers some requests itself, with `{"message": "…"}` as the body and without the headers of the service: 404 for an unknown path or method, 413, 429 and 431 as each operation lists them, and 500 or 503 when it cannot reach the service.',
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
     servers: [{ url: '/', description: 'The address that this document was read from' }],
@@ -107,28 +107,34 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
         Challenge: {
           description: 'The authentication scheme that would work (RFC 9110, section 11.6.1).',
           required: true,
-          schema: { type: 'string' },
+          schema: { type: 'string', enum: Object.values(challenges) },
         },
       },
       responses: {
-        TooManyRequests: {
-          description:
-            'Too many requests. The gateway answers before the service is asked: wait, then send it again.',
-          content: {
-            'application/json': {
-              schema: {
-                type: 'object',
-                properties: { message: { type: 'string' } },
-                required: ['message'],
-              },
-              example: { message: 'Too Many Requests' },
-            },
-          },
-        },
+        ContentTooLarge: byGateway('The body is larger than 10 MB.', 'Request Entity Too Large'),
+        HeadersTooLarge: byGateway(
+          'The request line and the headers together are larger than 10,240 bytes.',
+          'Request Header Fields Too Large',
+        ),
+        TooManyRequests: byGateway(
+          'Too many requests. The gateway answers before the service is asked: wait, then send it again.',
+          'Too Many Requests',
+        ),
       },
     },
   };
 }
+
+/** A response of API Gateway itself: without the headers of the service, and with a body of its own. */
+const byGateway = (description: string, message: string): Json => ({
+  description,
+  content: {
+    'application/json': {
+      schema: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
+      example: { message },
+    },
+  },
+});
 
 function operation(key: string, endpoint: AnyEndpoint, schemas: Components): Json {
   const { summary, description, tag, authenticate, body, example } = endpoint;
@@ -151,7 +157,9 @@ function operation(key: string, endpoint: AnyEndpoint, schemas: Components): Jso
     responses: {
       ...successes(endpoint, schemas),
       ...errorsOf(endpoint),
+      ...(body && { 413: { $ref: '#/components/responses/ContentTooLarge' } }),
       429: { $ref: '#/components/responses/TooManyRequests' },
+      431: { $ref: '#/components/responses/HeadersTooLarge' },
     },
   };
 }
@@ -183,12 +191,13 @@ const headerNames: Record<string, string> = { 'idempotency-key': 'Idempotency-Ke
 
 function successes({ responses }: AnyEndpoint, schemas: Components): Record<string, Json> {
   return Object.fromEntries(
-    Object.entries(responses).map(([status, { description, body, example }]) => [
+    Object.entries(responses).map(([status, { description, body, example, links }]) => [
       status,
       {
         description,
         headers: commonHeaders,
         ...(body && { content: { 'application/json': { schema: jsonSchemaOf(body, schemas), example } } }),
+        ...(links && { links }),
       },
     ]),
   );

@@ -20,7 +20,7 @@ type EventWithBody = ApiEvent & { body: string };
 interface Format {
   contentType: Body<unknown>['contentType'];
   parser: MiddlewareObj<EventWithBody>;
-  malformed: (event: ApiEvent) => string;
+  malformed: (event: ApiEvent, error: unknown) => string;
   /** What is wrong with a body that must not be parsed. */
   problem?: (event: ApiEvent) => string | undefined;
 }
@@ -33,7 +33,13 @@ const mostParameters = 100;
 const jsonFormat: Format = {
   contentType: 'application/json',
   parser: httpJsonBodyParser<EventWithBody>(),
-  malformed: ({ body }) => (body ? 'The body is not valid JSON.' : 'The body is missing.'),
+  // The parser also rejects keys that could change an object's prototype.
+  malformed: ({ body }, error) => {
+    if (!body) return 'The body is missing.';
+    return error instanceof Error && error.message === 'Forbidden key in JSON body'
+      ? 'The body has the key __proto__, or constructor with prototype.'
+      : 'The body is not valid JSON.';
+  },
 };
 
 const formFormat: Format = {
@@ -81,7 +87,9 @@ const bodyOf = <Schema extends v.GenericSchema>(
       parser.before?.(request);
     } catch (error) {
       // The parsers' own errors quote the body, so they are not passed on.
-      throw unreadable(isOfOtherType(error) ? `The content type must be ${contentType}.` : malformed(event));
+      throw unreadable(
+        isOfOtherType(error) ? `The content type must be ${contentType}.` : malformed(event, error),
+      );
     }
     return validated(schema, request.event.body, refuse);
   },

@@ -29,6 +29,19 @@ export interface ResponseRecord {
   example?: unknown;
   /** Seconds for which anybody may cache it; without this nobody may. */
   cacheSeconds?: number;
+  /** What a client can do next with it, by name. */
+  links?: Record<string, Link>;
+}
+
+/** A request that takes its values from a response. @see OpenAPI 3.1.1, Link Object */
+export interface Link {
+  /** The file name of the endpoint that it calls. */
+  operationId: string;
+  description: string;
+  /** Runtime expressions such as `$response.body#/id`, by the names of the parameters. */
+  parameters?: Record<string, string>;
+  /** The body, with a runtime expression in the place of each value that the response has. */
+  requestBody?: Record<string, string>;
 }
 
 type Responses = Record<number, ResponseRecord>;

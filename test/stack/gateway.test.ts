@@ -125,6 +125,20 @@ describe('an answer', () => {
       413,
       'Request Entity Too Large',
     ],
+    [
+      'with more than 10,240 bytes of request line and headers',
+      token,
+      { method: 'POST', headers: { 'x-long': 'x'.repeat(10_241) } },
+      431,
+      'Request Header Fields Too Large',
+    ],
+    [
+      'with a longer one than Node takes by itself',
+      `${token}?x=${'x'.repeat(30_000)}`,
+      { method: 'POST' },
+      431,
+      'Request Header Fields Too Large',
+    ],
   ])('%s, is one of API Gateway itself', async (_, path, init, status, message) => {
     const answer = await send(path, init);
     expect({ status: answer.status, text: answer.text }).toEqual({
