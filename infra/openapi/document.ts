@@ -91,7 +91,6 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
   ];
   return {
     openapi: '3.1.1',
-    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     info: {
       title: 'Login service',
       version,
