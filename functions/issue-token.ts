@@ -66,10 +66,30 @@ export const endpoint = defineEndpoint({
   tableActions: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
   secrets: ['signing-keys', 'service-secret'],
   example: {
-    body: {
-      grant_type: 'provider_credentials',
-      provider: 'provider_a',
-      access_token: 'PROVIDER_ACCESS_TOKEN',
+    bodies: {
+      'OAuth 2.0 access token': {
+        grant_type: 'provider_credentials',
+        provider: 'provider_a',
+        access_token: 'PROVIDER_ACCESS_TOKEN',
+      },
+      'OAuth 1.0 token and secret': {
+        grant_type: 'provider_credentials',
+        provider: 'provider_c',
+        access_token: 'PROVIDER_OAUTH1_TOKEN',
+        access_secret: 'PROVIDER_OAUTH1_SECRET',
+      },
+      'OIDC id token': {
+        grant_type: 'provider_credentials',
+        provider: 'provider_f',
+        id_token: 'PROVIDER_ID_TOKEN',
+      },
+      'Authorization code': {
+        grant_type: 'provider_authorization_code',
+        provider: 'provider_b',
+        authorization_code: 'AUTHORIZATION_CODE',
+      },
+      'Refresh token': { grant_type: 'refresh_token', refresh_token: 'REFRESH_TOKEN' },
+      'Client credentials': { grant_type: 'client_credentials' },
     },
   },
   handle: async ({ caller, body }) => ok(await issueToken(caller, body)),

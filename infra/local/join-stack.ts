@@ -30,5 +30,5 @@ export async function joinStack({ directory, port, report }: JoinOptions) {
     awsEndpoint,
   });
   await loadRoutes(routes);
-  return { demo: { ...demo, base_url: api.url }, awsEndpoint, close: api.close };
+  return { demo: { ...demo, base_url: api.url }, routes, awsEndpoint, close: api.close };
 }

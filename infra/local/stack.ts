@@ -18,6 +18,8 @@ export interface StackOptions {
 /** The whole service on this machine. */
 export interface Stack {
   url: string;
+  /** What the API serves; more may be added. */
+  routes: Route[];
   sandbox: Sandbox;
   dynamoDbEndpoint: string;
   tableName: string;
@@ -57,6 +59,7 @@ export async function startStack({ port, dynamoDbEndpoint, report }: StackOption
 
   return {
     url: api.url,
+    routes,
     sandbox,
     dynamoDbEndpoint: endpoint,
     tableName,

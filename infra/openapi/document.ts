@@ -1,8 +1,9 @@
 import type * as v from 'valibot';
 import type { SchemeName } from '../../lib/auth/credentials.ts';
-import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
-import { challenges, statuses } from '../../lib/http/errors.ts';
-import type { ErrorRecord } from '../../lib/refusal.ts';
+import type { AnyEndpoint, ExampleRequest } from '../../lib/http/endpoint.ts';
+import { challenges } from '../../lib/http/errors.ts';
+import { withNamedAlternatives } from './alternatives.ts';
+import { commonHeaders, errorsOf } from './errors.ts';
 import { type Components, jsonSchemaOf } from './json-schema.ts';
 
 type Json = Record<string, unknown>;
@@ -61,15 +62,22 @@ const tags = [
   { name: 'Metadata', description: 'What clients and servers can discover.' },
 ];
 
-/** Headers that every response of the service has. */
-const commonHeaders = {
-  'x-request-id': { $ref: '#/components/headers/RequestId' },
-  'Cache-Control': { $ref: '#/components/headers/CacheControl' },
+/** The gateway's own body. */
+const gatewayError = {
+  type: 'object',
+  properties: { message: { type: 'string' } },
+  required: ['message'],
 };
+
+/** The components that requests and responses refer to. */
+interface Schemas {
+  sent: Components;
+  received: Components;
+}
 
 /** The OpenAPI 3.1 document of the whole API, generated from the endpoints' records. */
 export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version: string): Json {
-  const schemas: Components = new Map();
+  const schemas: Schemas = { sent: new Map(), received: new Map() };
   const paths: Record<string, Json> = {};
   for (const [key, endpoint] of [...endpoints].sort(([, a], [, b]) => (a.path < b.path ? -1 : 1))) {
     paths[endpoint.path] = {
@@ -77,9 +85,13 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
       [endpoint.method.toLowerCase()]: operation(key, endpoint, schemas),
     };
   }
+  const components: [name: string, schema: object][] = [
+    ['GatewayError', gatewayError],
+    ...withNamedAlternatives(schemas.sent, { decoded: false }),
+    ...withNamedAlternatives(schemas.received, { decoded: true }),
+  ];
   return {
     openapi: '3.1.1',
-    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     info: {
       title: 'Login service',
       version,
@@ -91,7 +103,7 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
     tags,
     paths,
     components: {
-      schemas: Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1))),
+      schemas: Object.fromEntries(components.sort(([a], [b]) => (a < b ? -1 : 1))),
       securitySchemes,
       headers: {
         RequestId: {
@@ -130,15 +142,15 @@ const byGateway = (description: string, message: string): Json => ({
   description,
   content: {
     'application/json': {
-      schema: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
+      schema: { $ref: '#/components/schemas/GatewayError' },
       example: { message },
     },
   },
 });
 
-function operation(key: string, endpoint: AnyEndpoint, schemas: Components): Json {
+function operation(key: string, endpoint: AnyEndpoint, { sent, received }: Schemas): Json {
   const { summary, description, tag, authenticate, body, example } = endpoint;
-  const parameters = parametersOf(endpoint, schemas);
+  const parameters = parametersOf(endpoint, sent);
   return {
     operationId: key,
     tags: [tag],
@@ -150,19 +162,24 @@ function operation(key: string, endpoint: AnyEndpoint, schemas: Components): Jso
       requestBody: {
         required: true,
         content: {
-          [body.contentType]: { schema: jsonSchemaOf(body.schema, schemas), example: example.body },
+          [body.contentType]: { schema: jsonSchemaOf(body.schema, sent), ...examplesOf(example) },
         },
       },
     }),
     responses: {
-      ...successes(endpoint, schemas),
-      ...errorsOf(endpoint),
+      ...successes(endpoint, received),
+      ...errorsOf(endpoint, received),
       ...(body && { 413: { $ref: '#/components/responses/ContentTooLarge' } }),
       429: { $ref: '#/components/responses/TooManyRequests' },
       431: { $ref: '#/components/responses/HeadersTooLarge' },
     },
   };
 }
+
+const examplesOf = ({ body, bodies = {} }: ExampleRequest): Json =>
+  Object.keys(bodies).length === 0
+    ? { example: body }
+    : { examples: Object.fromEntries(Object.entries(bodies).map(([name, value]) => [name, { value }])) };
 
 function parametersOf({ parameters = {}, example }: AnyEndpoint, schemas: Components): Json[] {
   const of = (place: 'path' | 'query' | 'header', entries: v.ObjectEntries = {}) =>
@@ -201,69 +218,4 @@ function successes({ responses }: AnyEndpoint, schemas: Components): Record<stri
       },
     ]),
   );
-}
-
-/** The error responses of an endpoint, one for each status, with the codes that it can hold. */
-function errorsOf({ errors, authenticate }: AnyEndpoint): Record<string, Json> {
-  const all: Record<string, ErrorRecord> = {
-    ...errors,
-    ...(authenticate.error && { [authenticate.error.code]: authenticate.error }),
-    internal_server_error: unknownErrorRecord,
-  };
-  const byStatus = Map.groupBy(Object.entries(all), ([code]) => statusOf(code));
-  return Object.fromEntries(
-    [...byStatus].sort(([a], [b]) => a - b).map(([status, codes]) => [status, errorResponse(status, codes)]),
-  );
-}
-
-const statusOf = (code: string): number => new Map<string, number>(Object.entries(statuses)).get(code) ?? 500;
-
-const unknownErrorRecord: ErrorRecord = {
-  when: 'Something failed in the service or at the identity provider. Try again later.',
-  example: 'Something failed on our side. Please quote the request id UbR0vhfEjoEEMaA=.',
-};
-
-function errorResponse(status: number, codes: [string, ErrorRecord][]): Json {
-  const isValidation = status === 422;
-  const challenge = codes.some(([code]) => code in challenges);
-  return {
-    description: codes.map(([code, { when }]) => `\`${code}\`: ${when}`).join('\n\n'),
-    headers: {
-      ...commonHeaders,
-      ...(challenge && { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } }),
-    },
-    content: {
-      'application/json': {
-        schema: {
-          type: 'object',
-          properties: {
-            error: { type: 'string', enum: codes.map(([code]) => code) },
-            error_description: {
-              type: 'string',
-              description: 'What is wrong and what is allowed, for developers.',
-            },
-            ...(isValidation && {
-              errors: {
-                type: 'array',
-                minItems: 1,
-                description: 'Each field that is wrong.',
-                items: {
-                  type: 'object',
-                  properties: { field: { type: 'string' }, message: { type: 'string' } },
-                  required: ['field', 'message'],
-                },
-              },
-            }),
-          },
-          required: ['error', 'error_description', ...(isValidation ? ['errors'] : [])],
-        },
-        examples: Object.fromEntries(
-          codes.map(([error, { example: error_description, errors }]) => [
-            error,
-            { value: { error, error_description, ...(errors && { errors }) } },
-          ]),
-        ),
-      },
-    },
-  };
 }

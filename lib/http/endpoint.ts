@@ -116,6 +116,8 @@ export interface ExampleRequest {
   headers?: Record<string, string>;
   /** The fields of a form, or a JSON value. */
   body?: Record<string, unknown>;
+  /** Instead, when the endpoint takes several forms: one body of each, by name. The event file holds the first. */
+  bodies?: Record<string, Record<string, unknown>>;
 }
 
 /** An endpoint whatever its types are, for what reads the records without serving requests. */
