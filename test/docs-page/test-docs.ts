@@ -27,9 +27,13 @@ const operations = Object.values(document.paths).flatMap((methods) =>
 );
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Uses the page of `npm start`, and the one that `npm run docs` writes, in a browser. */
+/**
+ * Uses the page of `npm start`, and the one that `npm run docs` writes, in a browser. With `--pictures` it takes the one
+ * of the README, and one of each look in `.local/docs-page`.
+ */
 runCheck(async (cleanUps) => {
   await requireTools([['command -v chromium', 'chromium']]);
+  const withPictures = process.argv.includes('--pictures');
   const pictures = localDirectory('docs-page');
   const running = await step('Start the service on this machine', () => startService());
   cleanUps.defer(() => running.stop().then(() => {}));
@@ -40,7 +44,6 @@ runCheck(async (cleanUps) => {
 
   await check('each grant issues a token by clicking', () =>
     visit(page, { width: 1200, colorScheme: 'light' }, async (tab) => {
-      await tab.screenshot({ path: join(pictures, 'start.png') });
       await fillIn(tab);
       const operation = await openOperation(tab, 'issue-token');
       const grants = operation.locator('.examples-select-element').first();
@@ -64,8 +67,6 @@ runCheck(async (cleanUps) => {
       assert.equal(status, 200);
       const { total, results } = JSON.parse(body);
       assert.deepEqual([total, results[0].comment], [3, 'A page is missing.']);
-      await operation.scrollIntoViewIfNeeded();
-      await tab.screenshot({ path: join(pictures, 'search.png') });
     }),
   );
 
@@ -89,7 +90,8 @@ runCheck(async (cleanUps) => {
           for (const id of ['issue-token', 'search-events', 'end-device-relation']) {
             await execute(await openOperation(tab, id));
           }
-          await tab.screenshot({ path: join(pictures, `${colorScheme}-${width}.png`), fullPage: true });
+          if (withPictures)
+            await tab.screenshot({ path: join(pictures, `${colorScheme}-${width}.png`), fullPage: true });
           assert.equal(await tab.evaluate('document.documentElement.scrollWidth'), width);
           const title = await tab.evaluate(
             "getComputedStyle(document.querySelector('.info .title')).color.match(/\\d+/g).map(Number)",
@@ -99,6 +101,13 @@ runCheck(async (cleanUps) => {
         }),
       );
     }
+  }
+
+  if (withPictures) {
+    await visit(page, { width: 1000, colorScheme: 'light' }, async (tab) => {
+      await fillIn(tab);
+      await tab.screenshot({ path: 'docs/api-page.png', clip: { x: 0, y: 0, width: 1000, height: 700 } });
+    });
   }
 
   await check('a page of another name gets no credentials', async () => {
