@@ -43,7 +43,7 @@ export const endpoint = defineEndpoint({
       example: 'The parameter token is required.',
     },
   },
-  tableActions: ['GetItem', 'BatchGetItem', 'Query'],
+  tableActions: ['GetItem', 'BatchGetItem'],
   secrets: ['service-secret'],
   example: { body: { token: 'ACCESS_TOKEN' } },
   handle: async ({ caller, body }) => ok(await introspectToken(caller, body.token)),

@@ -34,7 +34,7 @@ export async function readAccount(id: string): Promise<Account | undefined> {
   return item && v.parse(accountItem, item);
 }
 
-const findAccount = recentlyRead(readAccount);
+const findAccount = recentlyRead(readAccount, (id) => id);
 
 /** The account of an id and secret; undefined when there is none or the secret is another. */
 export async function authenticateAccount(id: string, secret: string): Promise<Account | undefined> {

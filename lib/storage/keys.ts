@@ -94,6 +94,11 @@ export const accessRequestKey = (accessRequestId: number): Key => ({
   pk: accessRequestPartition(accessRequestId),
   sk: 'ACCESS_REQUEST',
 });
+/** `ACCESS_REQUEST#42 / ACCOUNT#ac_7Yt…`: the access of an account. */
+export const accessKey = (accessRequestId: number, accountId: string): Key => ({
+  pk: accessRequestPartition(accessRequestId),
+  sk: `ACCOUNT#${encoded(accountId)}`,
+});
 /** `ACCESS_REQUEST#42 / EVENT#0000000000000007` */
 export const eventKey = (accessRequestId: number, eventId: number): Key => ({
   pk: accessRequestPartition(accessRequestId),

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { parameters, required } from '../../form-parameters.ts';
-import type { AuthenticatedClient } from '../../login-apps/authenticate-client.ts';
+import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { findProviderSettings } from '../../login-apps/provider-settings.ts';
 import { logIn } from '../../login-users/log-in.ts';
 import { authorizationCodeProvider } from '../../providers/identifiers.ts';
@@ -31,7 +31,7 @@ export async function issueForAuthorizationCode(
   client: AuthenticatedClient,
   { provider, authorization_code }: v.InferOutput<typeof providerAuthorizationCode>,
 ): Promise<TokenResponse> {
-  const stored = await findProviderSettings(client.loginApp, provider);
+  const stored = await findProviderSettings(client.loginAppId, provider);
   const settings = stored && (await providers[provider].read(stored));
   if (!settings?.authorization_code) throw notSetUp(provider);
   const subject = await verifyAuthorizationCode(settings, settings.authorization_code, authorization_code);
