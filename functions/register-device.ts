@@ -42,7 +42,7 @@ export const endpoint = defineEndpoint({
       errors: [{ field: 'device.platform', message: 'device.platform must be ios or android.' }],
     },
   },
-  tableActions: ['GetItem', 'UpdateItem'],
+  table: { GetItem: ['login_apps', 'signing_keys', 'devices'], UpdateItem: ['devices'] },
   secrets: [],
   example: { body: { device: { token: '0'.repeat(64), platform: 'ios' } } },
   handle: async ({ caller, body }) => {

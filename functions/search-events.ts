@@ -48,7 +48,11 @@ export const endpoint = defineEndpoint({
       example: 'The account has no access to this access request.',
     },
   },
-  tableActions: ['GetItem', 'BatchGetItem', 'Query'],
+  table: {
+    GetItem: ['accounts', 'access_requests'],
+    BatchGetItem: ['access_requests'],
+    Query: ['access_requests'],
+  },
   secrets: [],
   example: { path: { access_request_id: '1' }, query: { page_size: '1', page: '2' } },
   handle: async ({ caller, path, query }) => ok(await searchEvents(caller.account_id, { ...path, ...query })),
