@@ -3,7 +3,7 @@ import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-
 import { Refusal } from '../refusal.ts';
 import { note } from '../request-fields.ts';
 import { verifyLoginAppToken } from '../tokens/verify-access-token.ts';
-import { type Authentication, bearerToken } from './credentials.ts';
+import { type Authentication, bearerToken, type WrongCredentials } from './credentials.ts';
 
 /**
  * Login App Token: a bearer token that stands for the app itself, in the `Authorization` header. One that was
@@ -18,11 +18,11 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
   },
   identify: async (headers) => {
     const token = bearerToken(headers.authorization);
-    if (!token) throw new Refusal('invalid_token', 'Send a Login App Token as Authorization: Bearer.');
+    if (!token) throw missing();
     const loginAppId = await (isLongLived(token)
       ? authenticateLoginAppToken(token)
       : loginAppOfClientsToken(token));
-    if (!loginAppId) throw new Refusal('invalid_token', 'The Login App Token is no longer valid.');
+    if (!loginAppId) throw noLongerValid(isLongLived(token) ? 'secret_wrong' : 'id_unknown');
     note({ login_app_id: loginAppId });
     return { loginAppId };
   },
@@ -32,3 +32,11 @@ async function loginAppOfClientsToken(token: string): Promise<string | undefined
   const { aud, client_id } = await verifyLoginAppToken(token);
   return (await isCurrentClient(client_id)) ? aud : undefined;
 }
+
+const missing = (): Refusal =>
+  new Refusal('invalid_token', 'Send a Login App Token as Authorization: Bearer.', {
+    reason: 'credentials_missing',
+  });
+
+const noLongerValid = (reason: WrongCredentials): Refusal =>
+  new Refusal('invalid_token', 'The Login App Token is no longer valid.', { reason });

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
+import { epochSeconds, timestamp } from '../clock.ts';
 import { logEvent } from '../log.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import { type Platform, platforms } from '../login-apps/platforms.ts';
@@ -49,6 +49,9 @@ export const registrationRequest = v.object(
     input instanceof Object ? hashMessage : 'The body must be a JSON object with the field device.',
 );
 
+/** Seconds after its last registration until a device is deleted: 400 days. */
+const lifetimeSeconds = 400 * 86_400;
+
 /** The device as registration and relation return it. */
 export const registeredDevice = v.object({
   id: v.pipe(
@@ -78,6 +81,7 @@ export async function registerDevice(
       platform,
       token,
       last_seen_at: now,
+      expires_at: epochSeconds() + lifetimeSeconds,
       list_position: now,
       shard: shardOf(login_app_id, id),
       shard_position: now,

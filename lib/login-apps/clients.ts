@@ -12,7 +12,7 @@ import { clientKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 
 /** `la_….c_…`: a client id begins with the id of its Login App. */
-const clientIdForm = /^(la_[\w-]{22})\.c_[\w-]{22}$/;
+export const clientIdForm = /^(la_[\w-]{22})\.c_[\w-]{22}$/;
 
 /** What the secrets of clients begin with. */
 const secretPrefix = 'lcs';
@@ -39,15 +39,16 @@ async function readClient(id: string): Promise<LoginAppClient | undefined> {
 
 const findClient = recentlyRead(readClient, (id) => id);
 
-/** The client of a client id and secret; undefined when there is none or the secret is another. */
+/** The client of a client id and secret, or what is wrong with them. */
 export async function authenticateClient(
   clientId: string,
   clientSecret: string,
-): Promise<AuthenticatedClient | undefined> {
+): Promise<AuthenticatedClient | 'id_unknown' | 'secret_wrong'> {
   const isClient = ({ secrets }: LoginAppClient) => matchesAny(clientSecret, secrets);
   const client = await findClient(clientId, isClient);
   const loginAppId = clientIdForm.exec(clientId)?.[1];
-  return client && loginAppId && isClient(client) ? { clientId, loginAppId } : undefined;
+  if (!client || !loginAppId) return 'id_unknown';
+  return isClient(client) ? { clientId, loginAppId } : 'secret_wrong';
 }
 
 /** Whether a client has not been revoked. What was issued to it ends with it, within 30 seconds. */

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
+import { note } from '../request-fields.ts';
 import { equalInConstantTime, newId, newSecret, sha256 } from '../secrets.ts';
 import { deleteItem, putNewItem, readItem } from '../storage/items.ts';
 import { loginAppTokenKey } from '../storage/keys.ts';
@@ -49,11 +50,12 @@ const findToken = recentlyRead(
   ([loginAppId, tokenId]) => `${loginAppId} ${tokenId}`,
 );
 
-/** The id of the Login App of a long-lived token; undefined when it is not one of its tokens. */
+/** The id of the Login App of a long-lived token; undefined when it is not one of its tokens. Notes the token's id. */
 export async function authenticateLoginAppToken(token: string): Promise<string | undefined> {
   const [loginAppId = '', tokenId = '', secret = ''] = token.split('.');
   const digest = sha256(secret);
   const isToken = (stored: StoredLoginAppToken) => equalInConstantTime(digest, stored.sha256);
+  note({ token_id: tokenId });
   const stored = await findToken([loginAppId, tokenId], isToken);
   return stored && isToken(stored) ? loginAppId : undefined;
 }
