@@ -32,6 +32,13 @@ export const endpoint = defineEndpoint({
         created_at: '2026-01-31T08:00:00.000Z',
         updated_at: '2026-01-31T08:00:00.000Z',
       },
+      links: {
+        Find: {
+          operationId: 'search-events',
+          description: 'A search for the id returns the comment.',
+          parameters: { access_request_id: '$response.body#/access_request_id', ids: '$response.body#/id' },
+        },
+      },
     },
   },
   errors: {

@@ -33,6 +33,13 @@ export const endpoint = defineEndpoint({
         updated_at: '2026-01-31T08:00:00.000Z',
         status: 'approved',
       },
+      links: {
+        Find: {
+          operationId: 'search-reviews',
+          description: 'A search for the id returns the review.',
+          parameters: { access_request_id: '$response.body#/access_request_id', ids: '$response.body#/id' },
+        },
+      },
     },
   },
   errors: {

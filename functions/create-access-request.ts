@@ -19,6 +19,23 @@ export const endpoint = defineEndpoint({
       description: 'The new access request.',
       body: newAccessRequest,
       example: { id: 2, created_at: '2026-01-31T08:00:00.000Z' },
+      links: {
+        AddComment: {
+          operationId: 'add-comment',
+          description: 'Its id is where comments are added.',
+          parameters: { access_request_id: '$response.body#/id' },
+        },
+        AddReview: {
+          operationId: 'add-review',
+          description: 'Its id is where reviews are added.',
+          parameters: { access_request_id: '$response.body#/id' },
+        },
+        Search: {
+          operationId: 'search-events',
+          description: 'Its id is where its comments and reviews are found.',
+          parameters: { access_request_id: '$response.body#/id' },
+        },
+      },
     },
   },
   errors: {

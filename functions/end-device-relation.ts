@@ -14,7 +14,9 @@ export const endpoint = defineEndpoint({
     'Messages for the person no longer go to this device. Logging out ends the relations that the session made as well.',
   tag: 'Devices',
   authenticate: loginUserToken,
-  parameters: { path: { device_id: v.string() } },
+  parameters: {
+    path: { device_id: v.pipe(v.string(), v.description('The `id` that the registration returned.')) },
+  },
   responses: { 204: { description: 'The device is no longer related to the person.' } },
   errors: {
     forbidden: {

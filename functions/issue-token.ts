@@ -26,6 +26,25 @@ export const endpoint = defineEndpoint({
         expires_in: 3600,
         refresh_token: 'rt.lu_…',
       },
+      links: {
+        Refresh: {
+          operationId: 'issue-token',
+          description:
+            'The refresh token gets the next tokens, and is used up. `client_credentials` has none.',
+          requestBody: { grant_type: 'refresh_token', refresh_token: '$response.body#/refresh_token' },
+        },
+        Revoke: {
+          operationId: 'revoke-token',
+          description:
+            'Revoking the refresh token ends the session: the service accepts none of its tokens any longer.',
+          requestBody: { token: '$response.body#/refresh_token' },
+        },
+        Introspect: {
+          operationId: 'introspect-token',
+          description: 'A server can ask whether the access token is still active.',
+          requestBody: { token: '$response.body#/access_token' },
+        },
+      },
     },
   },
   errors: {
@@ -54,10 +73,30 @@ export const endpoint = defineEndpoint({
   },
   secrets: ['signing-keys', 'refresh-tokens', 'provider-settings'],
   example: {
-    body: {
-      grant_type: 'provider_credentials',
-      provider: 'provider_a',
-      access_token: 'PROVIDER_ACCESS_TOKEN',
+    bodies: {
+      'OAuth 2.0 access token': {
+        grant_type: 'provider_credentials',
+        provider: 'provider_a',
+        access_token: 'PROVIDER_ACCESS_TOKEN',
+      },
+      'OAuth 1.0 token and secret': {
+        grant_type: 'provider_credentials',
+        provider: 'provider_c',
+        access_token: 'PROVIDER_OAUTH1_TOKEN',
+        access_secret: 'PROVIDER_OAUTH1_SECRET',
+      },
+      'OIDC id token': {
+        grant_type: 'provider_credentials',
+        provider: 'provider_f',
+        id_token: 'PROVIDER_ID_TOKEN',
+      },
+      'Authorization code': {
+        grant_type: 'provider_authorization_code',
+        provider: 'provider_b',
+        authorization_code: 'AUTHORIZATION_CODE',
+      },
+      'Refresh token': { grant_type: 'refresh_token', refresh_token: 'REFRESH_TOKEN' },
+      'Client credentials': { grant_type: 'client_credentials' },
     },
   },
   handle: async ({ caller, body }) => ok(await issueToken(caller, body)),

@@ -29,6 +29,13 @@ export const endpoint = defineEndpoint({
           },
         ],
       },
+      links: {
+        End: {
+          operationId: 'end-device-relation',
+          description: 'Ends the relation of a device; here, of the first one.',
+          parameters: { device_id: '$response.body#/devices/0/id' },
+        },
+      },
     },
   },
   errors: {

@@ -6,6 +6,12 @@ import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { refuseFieldsOf } from '../lib/validation.ts';
 
+const relateLink = {
+  operationId: 'relate-device',
+  description: 'When a person has logged in on the device, relate it to them.',
+  requestBody: { device_id: '$response.body#/id' },
+};
+
 export const endpoint = defineEndpoint({
   method: 'POST',
   path: '/v2/marketing/push_notifications/devices',
@@ -20,11 +26,13 @@ export const endpoint = defineEndpoint({
       description: 'The device was registered for the first time.',
       body: registeredDevice,
       example: { id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M' },
+      links: { Relate: relateLink },
     },
     200: {
       description: 'The device had been registered before.',
       body: registeredDevice,
       example: { id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M' },
+      links: { Relate: relateLink },
     },
   },
   errors: {

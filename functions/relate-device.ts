@@ -21,6 +21,13 @@ export const endpoint = defineEndpoint({
       description: 'The device now belongs to the person.',
       body: registeredDevice,
       example: { id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M' },
+      links: {
+        End: {
+          operationId: 'end-device-relation',
+          description: 'Ends the relation again.',
+          parameters: { device_id: '$response.body#/id' },
+        },
+      },
     },
   },
   errors: {

@@ -4,11 +4,11 @@ import type { Access, AnyEndpoint } from '../lib/http/endpoint.ts';
 
 const folder = join(import.meta.dirname, '../functions');
 
-/** The functions of the service, each by its key: the name of its file in `functions/`. */
+/** The functions of the service by their keys: the names of their files in `functions/`. */
 export interface Functions {
   /** Those that serve an endpoint, with its record. */
   endpoints: ReadonlyMap<string, AnyEndpoint>;
-  /** Those that no route leads to. */
+  /** Those without a route. */
   others: ReadonlyMap<string, Access>;
 }
 

@@ -7,7 +7,7 @@ export interface FunctionTarget {
   endpoint?: string | undefined;
 }
 
-/** Invokes a function and returns what it answers. @throws Error when it fails or cannot be invoked */
+/** Invokes a function and returns its result. @throws Error when it fails or cannot be invoked */
 export async function invokeFunction({ name, endpoint }: FunctionTarget, event: unknown): Promise<unknown> {
   const client = new LambdaClient(
     endpoint

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { tokenAlgorithms } from '../lib/tokens/token-algorithm.ts';
 
-/** A whole number; CDK hands over what `-c` sets as text. */
+/** A whole number; the CDK passes what `-c` sets as text. */
 const whole = (least: number, most: number) => {
   const message = `must be a whole number from ${least} to ${most}`;
   return v.pipe(
@@ -24,7 +24,7 @@ const text = (pattern: RegExp, message: string) => v.pipe(v.string(message), v.r
 
 const year = 365 * 86_400;
 
-/** Every setting of a deployment. `docs/settings.md` tells what each is for; a test keeps the two equal. */
+/** Every setting of a deployment. `docs/settings.md` says what each is for; a test keeps the two equal. */
 const settings = v.object({
   stack: v.optional(
     text(/^[A-Za-z][A-Za-z0-9-]{0,39}$/, 'must be letters, digits and hyphens, at most 40'),
@@ -42,6 +42,7 @@ const settings = v.object({
   accessTokenSeconds: v.optional(whole(60, 86_400), 3600),
   sessionIdleSeconds: v.optional(whole(3600, year), 30 * 86_400),
   sessionAbsoluteSeconds: v.optional(whole(3600, 10 * year), year),
+  refreshGraceSeconds: v.optional(whole(0, 30 * 86_400)),
   tokenRateLimit: v.optional(whole(1, 100_000), 200),
   tokenBurstLimit: v.optional(whole(1, 100_000), 400),
   rateLimit: v.optional(whole(1, 100_000), 1000),
@@ -63,7 +64,7 @@ export type Settings = Given & { removalPolicy: 'retain' | 'destroy'; canary: bo
 
 /**
  * The settings among the values of a CDK context (`cdk.json`, `-c name=value`).
- * @throws SettingsError naming the first setting that is wrong, or that there is none of this name
+ * @throws SettingsError naming the first setting that is wrong or unknown
  */
 export function readSettings(context: Record<string, unknown>): Settings {
   const unknown = Object.keys(context).find((name) => !settingNames.includes(name) && !isOfCdk(name));
@@ -76,12 +77,15 @@ export function readSettings(context: Record<string, unknown>): Settings {
   return consistent(result.output);
 }
 
-/** What the functions are told of tokens and sessions. */
+/** The environment variables about tokens and sessions. */
 export const tokenVariables = (settings: Settings): Record<string, string> => ({
   TOKEN_ALGORITHM: settings.tokenAlgorithm,
   ACCESS_TOKEN_SECONDS: String(settings.accessTokenSeconds),
   SESSION_IDLE_SECONDS: String(settings.sessionIdleSeconds),
   SESSION_ABSOLUTE_SECONDS: String(settings.sessionAbsoluteSeconds),
+  ...(settings.refreshGraceSeconds !== undefined && {
+    REFRESH_GRACE_SECONDS: String(settings.refreshGraceSeconds),
+  }),
 });
 
 /** Says what is wrong with a setting, in one line that never holds its value. */
@@ -91,7 +95,7 @@ export class SettingsError extends Error {
   }
 }
 
-/** The CDK's own context: feature flags (`@aws-cdk/…`), its switches (`aws:cdk:…`), what it has looked up. */
+/** The CDK's own context: feature flags (`@aws-cdk/…`), its switches (`aws:cdk:…`), its cached lookups. */
 const isOfCdk = (name: string): boolean =>
   /[@:]/.test(name) || ['acknowledged-issue-numbers', 'cli-telemetry'].includes(name);
 

@@ -32,6 +32,23 @@ export function environmentSeconds(name: string): () => number {
   return read;
 }
 
+/**
+ * Declares a variable that holds seconds and need not be set.
+ * @returns reads the value. @throws Error naming the variable, when it is not a whole number
+ */
+export function optionalEnvironmentSeconds(name: string): () => number | undefined {
+  const read = (): number | undefined => {
+    const value = optionalEnvironment(name);
+    if (value === undefined) return undefined;
+    if (!/^\d{1,10}$/.test(value)) {
+      throw new Error(`The environment variable ${name} must be a whole number of seconds.`);
+    }
+    return Number(value);
+  };
+  declared.set(name, read);
+  return read;
+}
+
 /** The value of an environment variable that need not be set. */
 export const optionalEnvironment = (name: string): string | undefined => process.env[name];
 

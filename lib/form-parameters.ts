@@ -13,6 +13,6 @@ export const required = (name: string) =>
 /** A parameter that may be left out; otherwise it must be sent once, with a value. */
 export const optional = (name: string) => v.optional(required(name));
 
-/** A parameter that must not be sent. */
+/** A parameter that must not be sent: one that this endpoint knows, but that makes no sense in this request. */
 export const forbidden = (name: string, why: string) =>
   v.optional(v.never(`The parameter ${name} must not be supplied ${why}.`));

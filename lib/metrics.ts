@@ -6,7 +6,7 @@ interface Metric {
   name: string;
   /** The field that is its value; without one each line counts 1. In milliseconds. */
   value?: string;
-  /** Fields by which it can be told apart, each by itself. Few values each: every one is a metric to pay for. */
+  /** Its dimensions, each on its own. They have few values each, since every value is a metric that costs money. */
   by: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import type { LogReason } from './log-reasons.ts';
 
 /**
- * Why the service refuses a request. The first six are OAuth error codes
+ * The codes of error responses. The first six are OAuth's
  * (RFC 6749 section 5.2, RFC 7009 section 2.2.1, RFC 6750 section 3.1).
  */
 export type RefusalCode =
@@ -33,8 +33,8 @@ export interface FieldError {
 }
 
 /**
- * An answer of "no" that the caller may read. The description names what is wrong and what is allowed;
- * it never holds a secret or the value that was sent. `reason` is for the log alone.
+ * An error that the caller may read. The description names what is wrong and what is allowed; it never contains a secret
+ * or the value that was sent. `reason` is for the log only.
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal';

@@ -6,11 +6,11 @@ import { timestamp } from './clock.ts';
 const storedSecret = v.object({ secret_id: v.string(), sha256: v.string(), created_at: v.string() });
 export type StoredSecret = v.InferOutput<typeof storedSecret>;
 
-/** The attributes of an item that has secrets. The version is another one after each change. */
+/** The attributes of an item that has secrets. Each change sets a new version. */
 export const secretAttributes = { secrets: v.array(storedSecret), secrets_version: v.string() };
 export type WithSecrets = { secrets: StoredSecret[]; secrets_version: string };
 
-/** 128 random bits, URL-safe, after a prefix that tells what it is: `la_Xk2…` */
+/** 128 random bits, URL-safe, after a prefix that says what it is: `la_Xk2…` */
 export const newId = (prefix: string): string => `${prefix}_${randomBytes(16).toString('base64url')}`;
 
 /** 256 random bits, URL-safe, after a prefix that secret scanners can look for: `lcs_…` */
@@ -18,7 +18,7 @@ export const newSecret = (prefix: string): string => `${prefix}_${randomBytes(32
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
-/** A version of secrets that no other is. */
+/** A version id for a set of secrets; random, so never used twice. */
 export const newSecretsVersion = (): string => newId('v');
 
 /** What a new item stores of its first secret. */
@@ -36,7 +36,7 @@ const storeSecret = (secret: string): StoredSecret => ({
 /** The most secrets that are valid side by side: a new one, and the old one until it is revoked. */
 const mostSecrets = 2;
 
-/** The secrets with a new one beside them, or undefined when there are as many as may be. */
+/** The secrets and a new one, or undefined when there are two already. */
 export function withNewSecret(
   stored: StoredSecret[],
   prefix: string,

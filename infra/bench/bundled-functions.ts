@@ -15,7 +15,7 @@ const { context } = v.parse(
   JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8')),
 );
 
-/** The name of the function that the others are compared with. */
+/** The name of the bundle that the functions are compared with. */
 export const documentClientAlone = 'the DynamoDB document client';
 
 const bundled = v.object({ Metadata: v.object({ 'aws:asset:path': v.string() }) });

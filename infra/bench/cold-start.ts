@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { readSettings, tokenVariables } from '../settings.ts';
 import { bundledFunctions, documentClientAlone } from './bundled-functions.ts';
 
-/** How often each is measured. The least counts: what else the machine does can only add to it. */
+/** How often each is measured. The least counts, since other work on the machine can only add to it. */
 const rounds = 30;
 
 /** What loading takes: milliseconds, and those of a processor, which count where a function has a part of one. */
@@ -24,7 +24,7 @@ const load = `
   process.exit();
 `;
 
-/** What a deployed function finds in its environment. */
+/** The environment of a deployed function. */
 const environment = {
   AWS_REGION: 'eu-central-1',
   AWS_ACCESS_KEY_ID: 'x',
@@ -58,7 +58,7 @@ async function main(directory: string): Promise<void> {
     ...(await bundledFunctions(join(directory, 'cdk.out'))),
   ];
   const all = files.map((file) => ({ ...file, loadings: [] as Loading[] }));
-  // One round after the other, so that what else the machine does meets all of them alike.
+  // In rounds, so that other work on the machine affects all of them alike.
   for (let round = 0; round < rounds; round++)
     for (const { file, loadings } of all) loadings.push(loadingOf(loader, file));
 

@@ -5,8 +5,8 @@ import { loadRoutes, setEnvironment } from '../local/load-functions.ts';
 import { serve } from '../local/loopback-server.ts';
 import { type Operation, question } from './serving-messages.ts';
 
-// The process whose CPU time `npm run bench:requests` measures. It serves the handlers, and beside them, behind the
-// same local server, an empty handler for each route.
+// The process whose CPU time `npm run bench:requests` measures. It serves the handlers and, behind the same
+// local server, an empty handler for each route.
 setEnvironment(JSON.parse(process.argv[2] ?? ''));
 const routes: Route[] = [];
 await loadRoutes(routes);

@@ -4,7 +4,7 @@ import { Meter } from './measure.ts';
 import { measureRequests } from './requests.ts';
 import { costTable, limitTable } from './tables.ts';
 
-// Measures what requests take and prints the tables of `docs/capacity.md`, and nothing of the log.
+// Measures what requests consume and prints the tables of `docs/capacity.md`.
 const print = process.stdout.write.bind(process.stdout);
 process.env.METRICS_NAMESPACE = 'login-service';
 process.stdout.write = () => true;

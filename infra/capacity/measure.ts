@@ -2,7 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as v from 'valibot';
 import { assumptions, prices } from './prices.ts';
 
-/** What one request takes. */
+/** What one request consumes. */
 export interface Cost {
   storeRequests: number;
   readUnits: number;
@@ -23,8 +23,8 @@ const consumed = v.object({
 });
 
 /**
- * Measures what requests take of the store and of the log, through the handlers in this process. Each call to the
- * store is made to tell what it consumed.
+ * Measures what requests consume of the store and of the log, through the handlers in this process. Each call asks the
+ * store what it consumed.
  */
 export class Meter {
   #cost: Cost = { storeRequests: 0, readUnits: 0, writeUnits: 0, logBytes: 0 };
@@ -44,14 +44,14 @@ export class Meter {
         },
       { step: 'initialize', name: 'meter' },
     );
-    // The functions write their log there; from now on it is counted and not shown.
+    // The functions log to standard output; from now on, their lines are counted and not shown.
     process.stdout.write = (text: string | Uint8Array) => {
       this.#cost.logBytes += Buffer.byteLength(text);
       return true;
     };
   }
 
-  /** What an action takes that must succeed. */
+  /** What a successful action consumes. */
   async measure(action: () => Promise<Response>): Promise<Cost> {
     this.#cost = { storeRequests: 0, readUnits: 0, writeUnits: 0, logBytes: 0 };
     const { ok, status, url } = await action();

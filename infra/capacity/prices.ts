@@ -1,6 +1,6 @@
 /**
- * Dollars in us-east-1 (N. Virginia), on demand, first tier, as published in May 2025. Other regions differ by
- * up to a half.
+ * Dollars in us-east-1 (N. Virginia), on demand, first tier, as published in May 2025. Other regions cost
+ * up to half as much again.
  * @see https://aws.amazon.com/api-gateway/pricing/, …/lambda/pricing/, …/dynamodb/pricing/on-demand/, …/cloudwatch/pricing/
  */
 export const prices = {
@@ -18,11 +18,11 @@ export const prices = {
   logGigabyte: 0.5,
 } as const;
 
-/** What cannot be measured without a cloud; the dashboard of a deployment tells the real values. */
+/** Assumptions, which only a deployment could measure; its dashboard shows the real values. */
 export const assumptions = {
   /** Memory of each function. */
   gigabytes: 1,
-  /** Milliseconds that a warm request is billed when no provider is called. */
+  /** Billed milliseconds of a warm request that calls no provider. */
   milliseconds: 30,
   /** Milliseconds that a login waits for its provider, where one is called. */
   providerMilliseconds: 250,

@@ -3,16 +3,16 @@ import { readSettings } from '../settings.ts';
 import type { Cost } from './measure.ts';
 import { assumptions } from './prices.ts';
 
-/** The rates of logins, a second, that are looked at. */
+/** Logins per second. */
 export const rates = [100, 10_000, 100_000];
 
-/** What can come first. */
+/** What may be the first limit. */
 interface Quota {
   name: string;
-  /** Who can change it, and where the figure is from. */
+  /** Who can raise it, and the source of the figure. */
   raisedBy: string;
   most: number;
-  /** What a rate of logins takes of it. */
+  /** How much of it a rate of logins uses. */
   taken: (loginsPerSecond: number) => number;
 }
 

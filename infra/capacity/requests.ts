@@ -3,7 +3,7 @@ import { demoRequests, readDevice, readTokens, type Send } from '../local/demo-r
 import type { Cost, Meter } from './measure.ts';
 import { assumptions } from './prices.ts';
 
-/** The requests that are measured, in the words of the page. */
+/** The measured requests, named as on the page. */
 interface MeasuredRequest {
   name: string;
   cost: Cost;
@@ -16,10 +16,10 @@ export type MeasuredRequests = Record<
   MeasuredRequest
 >;
 
-/** Sends each of the requests once, after what comes before it, and measures it. */
+/** Prepares, sends and measures each request once. */
 export async function measureRequests(meter: Meter, demo: Demo): Promise<MeasuredRequests> {
   const requests = demoRequests(demo);
-  // The issuer's keys are known to a warm function, and so is the Login App.
+  // A warm function has cached the issuer's keys and the Login App.
   const user = await readTokens((await requests.logIn('provider_f', 'first'))());
   const app = await readTokens(requests.clientCredentials()());
   const { id } = await readDevice(requests.register(app.access_token, 'first-phone')());

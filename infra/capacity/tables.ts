@@ -7,7 +7,7 @@ const number = (value: number): string =>
   value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 2 : 0 });
 const row = (cells: (string | number)[]): string => `| ${cells.join(' | ')} |`;
 
-/** What each request takes, and a million of them in dollars. */
+/** What each request consumes, and the price of a million. */
 export function costTable(measured: MeasuredRequests): string {
   const head = [
     'Request',
@@ -29,7 +29,7 @@ export function costTable(measured: MeasuredRequests): string {
   return [row(head), row(['---', ...head.slice(1).map(() => '---:')]), ...rows].join('\n');
 }
 
-/** What each rate of logins takes of each quota; what is more than there is, is bold. */
+/** How much of each quota each rate of logins uses; bold above the quota. */
 export function limitTable({ login, unread }: MeasuredRequests): string {
   const head = [
     'What can come first',

@@ -14,9 +14,10 @@ const credentials: Record<SchemeName, Record<string, string>> = {
   none: {},
 };
 
-/** The example request of an endpoint as API Gateway hands it to its function: payload format 2.0. */
+/** The example request of an endpoint, as API Gateway passes it to the function: payload format 2.0. */
 export function eventOf(endpoint: AnyEndpoint): APIGatewayProxyEventV2 {
   const { method, path, authenticate, body, example } = endpoint;
+  const [sent] = Object.values(example.bodies ?? { body: example.body });
   const routeKey = routeKeyOf(endpoint);
   const rawPath = path.replace(/\{(\w+)\}/g, (_, name: string) => example.path?.[name] ?? '');
   const isForm = body?.contentType === 'application/x-www-form-urlencoded';
@@ -53,12 +54,12 @@ export function eventOf(endpoint: AnyEndpoint): APIGatewayProxyEventV2 {
       time: '21/Nov/2025:06:00:00 +0000',
       timeEpoch: 1763704800000,
     },
-    ...(body && { body: isForm ? formInBase64(example.body) : JSON.stringify(example.body) }),
+    ...(body && { body: isForm ? formInBase64(sent) : JSON.stringify(sent) }),
     isBase64Encoded: isForm,
   };
 }
 
-/** API Gateway hands on a form in base64, since its content type is not one of text. */
+/** API Gateway encodes forms in base64, since it doesn't count their content type as text. */
 function formInBase64(fields: Record<string, unknown> = {}): string {
   const form = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) form.append(name, String(value));

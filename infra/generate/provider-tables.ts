@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { authorizationCodeProvider, type ProviderId, providerIds } from '../../lib/providers/identifiers.ts';
 import { providers } from '../../lib/providers/providers.ts';
 
-/** The tables of the page about providers, each a head and rows, by the names of their blocks. */
+/** The tables of the page about providers, by the names of their blocks: the head and the rows of each. */
 export function providerTables(): Record<string, [head: string[], rows: string[][]]> {
   const families = [...new Set(Object.values(providers))];
   const settings = families.map((family) => [
@@ -22,11 +22,11 @@ export function providerTables(): Record<string, [head: string[], rows: string[]
 const jsonSchemaOf = (schema: v.GenericSchema): JsonSchema =>
   toJsonSchema(schema, { typeMode: 'input', errorMode: 'ignore' });
 
-/** The parameters of the grant `provider_credentials` for a provider, besides `grant_type` and `provider`. */
+/** The parameters of the grant `provider_credentials` for a provider, apart from `grant_type` and `provider`. */
 export function parametersOf(id: ProviderId): Record<'required' | 'optional' | 'forbidden', string[]> {
   const { properties = {}, required = [] } = jsonSchemaOf(v.object(providers[id].parameters));
   const names = Object.keys(properties);
-  // The schema of a forbidden parameter is that of what never is.
+  // A forbidden parameter has the schema `{ not: {} }`.
   const forbidden = names.filter((name) => Object.keys(properties[name] ?? {}).includes('not'));
   const optional = names.filter((name) => !required.includes(name) && !forbidden.includes(name));
   return { required, optional, forbidden };
@@ -46,6 +46,7 @@ function settingRows({ properties = {}, required = [] }: JsonSchema, path = ''):
   return Object.entries(properties).flatMap(([name, schema]) => {
     if (typeof schema === 'boolean') return [];
     const at = `${path}${name}`;
+    if (isObjectList(schema.items)) return settingRows(schema.items, `${at}[].`);
     const objects = schema.anyOf ?? schema.oneOf ?? (schema.properties ? [schema] : undefined);
     if (objects)
       return objects.flatMap((one) => (typeof one === 'boolean' ? [] : settingRows(one, `${at}.`)));
@@ -53,3 +54,7 @@ function settingRows({ properties = {}, required = [] }: JsonSchema, path = ''):
     return [[`\`${at}\``, schema.description ?? '', required.includes(name) ? 'required' : standard]];
   });
 }
+
+/** Whether these are the members of a list of objects, each with settings of its own. */
+const isObjectList = (items: JsonSchema['items']): items is JsonSchema =>
+  typeof items === 'object' && !Array.isArray(items) && items.properties !== undefined;

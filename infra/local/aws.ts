@@ -6,14 +6,14 @@ import { type LoopbackServer, readBody, serve } from './loopback-server.ts';
 /** A function that can be invoked by name. */
 export type InvocableFunction = (event: unknown) => Promise<unknown>;
 
-/** The two AWS services besides DynamoDB that the service uses: Lambda's Invoke and Secrets Manager. */
+/** The AWS services that the service uses, apart from DynamoDB: Lambda's Invoke and Secrets Manager. */
 export interface LocalAws extends LoopbackServer {
   secrets: LocalSecrets;
 }
 
 /**
- * Serves them on a loopback port. Every caller must sign, as the SDK does, so that no web page can call them;
- * the signature is not checked.
+ * Serves them on a loopback port. Requests must be signed, as the SDK's are, so that no web page can send them. The
+ * signature itself is not checked.
  * @param functions by name; may be filled later
  */
 export async function startLocalAws(functions: Map<string, InvocableFunction>): Promise<LocalAws> {

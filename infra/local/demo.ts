@@ -14,7 +14,7 @@ interface AccountCredentials {
   account_secret: string;
 }
 
-/** What the demo consists of, as `.local/demo.json` holds it. */
+/** The content of `.local/demo.json`. */
 export interface Demo {
   base_url: string;
   sandbox_url: string;

@@ -18,7 +18,7 @@ export const startDynalite = (): Promise<LoopbackServer> =>
 const key = (name: string, KeyType: KeyType): KeySchemaElement => ({ AttributeName: name, KeyType });
 const keys = (partitionKey: string, sortKey: string) => [key(partitionKey, 'HASH'), key(sortKey, 'RANGE')];
 
-/** Creates the service's table, as the stack does, and waits until it can be used. */
+/** Creates the service's table, as the stack does, and waits until it is active. */
 export async function createTable(client: DynamoDBClient, name: string): Promise<void> {
   const localIndexes = Object.entries(table.localIndexes);
   const globalIndexes = Object.entries(table.globalIndexes);
@@ -57,7 +57,7 @@ async function isActive(client: DynamoDBClient, name: string): Promise<boolean> 
 export const deleteTable = (client: DynamoDBClient, name: string): Promise<unknown> =>
   client.send(new DeleteTableCommand({ TableName: name }));
 
-/** A client for any DynamoDB endpoint on this machine, which takes any credentials. */
+/** A client for a DynamoDB endpoint on this machine; these accept any credentials. */
 export const localDynamoDb = (endpoint: string): DynamoDBClient =>
   new DynamoDBClient({
     endpoint,

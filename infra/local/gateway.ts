@@ -14,7 +14,7 @@ export interface Route {
   handler: (event: APIGatewayProxyEventV2, context: unknown) => Promise<unknown>;
 }
 
-/** What is told of a request when it is done: nothing of its query, headers or body. */
+/** What is reported of a finished request. Nothing of its query, headers or body. */
 export interface RequestLine {
   method: string;
   path: string;
@@ -25,15 +25,21 @@ export interface RequestLine {
   reason?: string;
 }
 
-/** What the handlers return, of all that API Gateway would take. */
+/** What the handlers return; API Gateway would accept more. */
 const handlerResult = v.object({
   statusCode: v.number(),
   headers: v.record(v.string(), v.string()),
   body: v.optional(v.string(), ''),
 });
 
-/** The largest body that API Gateway takes, in bytes. */
+/** The largest body that API Gateway accepts, in bytes. */
 const mostBodyBytes = 10 * 1024 * 1024;
+
+/** The most bytes of a request's first line and its headers that API Gateway takes. It documents this, but not its response. */
+const mostHeaderBytes = 10_240;
+
+const headerBytes = ({ method = '', url = '', rawHeaders }: IncomingMessage): number =>
+  [method, url, ...rawHeaders].reduce((sum, text) => sum + text.length, 0);
 
 const patternOf = (path: string): RegExp => {
   const segments = path.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)');
@@ -67,6 +73,9 @@ export function gateway(routes: readonly Route[], report: (line: RequestLine) =>
 }
 
 async function answer(routes: readonly Route[], request: IncomingMessage, response: ServerResponse) {
+  if (headerBytes(request) > mostHeaderBytes) {
+    return sendMessage(response, 431, 'Request Header Fields Too Large');
+  }
   const url = urlOf(request);
   for (const { endpoint, handler } of routes) {
     const match = request.method === endpoint.method ? url.pathname.match(patternOf(endpoint.path)) : null;
@@ -138,7 +147,7 @@ const contextOf = (requestId: string) => ({
   getRemainingTimeInMillis: () => 10_000,
 });
 
-/** The content types whose bodies API Gateway hands on as text; all others it encodes in base64. */
+/** The content types whose bodies API Gateway passes on as text; it encodes all others in base64. */
 const isTextType = (contentType = 'application/json'): boolean =>
   /^(text\/.*|application\/(json|xml|javascript)|application\/.*\+(json|xml)) *(;|$)/i.test(contentType);
 

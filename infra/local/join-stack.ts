@@ -14,8 +14,8 @@ interface JoinOptions {
 }
 
 /**
- * Serves the API of a running stack in this process too, as a deployment does in many: with that stack's table, secrets,
- * sandbox, demo and issuer.
+ * Serves the API of a running stack in a second process, with that stack's table, secrets, sandbox, demo and issuer. A
+ * deployment has many such processes.
  */
 export async function joinStack({ directory, port, report }: JoinOptions) {
   const files = filesIn(directory);
@@ -30,5 +30,5 @@ export async function joinStack({ directory, port, report }: JoinOptions) {
     awsEndpoint,
   });
   await loadRoutes(routes);
-  return { demo: { ...demo, base_url: api.url }, awsEndpoint, close: api.close };
+  return { demo: { ...demo, base_url: api.url }, routes, awsEndpoint, close: api.close };
 }

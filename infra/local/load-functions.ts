@@ -4,7 +4,7 @@ import { readSettings, tokenVariables } from '../settings.ts';
 import type { InvocableFunction } from './aws.ts';
 import type { Route } from './gateway.ts';
 
-/** What the functions of a stack work with. */
+/** Where the functions of a stack find everything. */
 interface FunctionSurroundings {
   /** Where the API is reached, which is the `iss` of its tokens. */
   issuer: string;
@@ -14,14 +14,14 @@ interface FunctionSurroundings {
   awsEndpoint: string;
 }
 
-/** The names of the secrets; a deployment's are made up by CloudFormation. */
+/** The names of the secrets; in a deployment, CloudFormation chooses them. */
 export const secretIds = {
   signingKeys: 'signing-keys',
   refreshTokens: 'refresh-tokens',
   providerSettings: 'provider-settings',
 } as const;
 
-/** Sets the environment, as Lambda does; the algorithm and the lifetimes stay if they are set already. The AWS clients read it when the functions load. */
+/** Sets the environment, as Lambda does, but keeps an algorithm and lifetimes that are already set. The AWS clients read it when the functions load. */
 export function setEnvironment(surroundings: FunctionSurroundings): void {
   Object.assign(process.env, {
     ...tokenVariables(readSettings({})),

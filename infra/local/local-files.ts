@@ -24,7 +24,7 @@ const stackFile = v.object({
 });
 type StackFile = v.InferOutput<typeof stackFile>;
 
-/** The running stack whose files these are. A stack that was killed leaves its files behind, and does not count. */
+/** The running stack that these files describe; none if it was killed and left its files behind. */
 export async function runningStack(files: LocalFiles): Promise<StackFile | undefined> {
   try {
     const stack = readStackFile(files);
@@ -36,7 +36,7 @@ export async function runningStack(files: LocalFiles): Promise<StackFile | undef
   }
 }
 
-/** The demo last: once it is there, all is. */
+/** Writes the demo last: once it exists, everything does. */
 export function writeLocalFiles(files: LocalFiles, stack: Omit<StackFile, 'pid'>, demo: object): void {
   mkdirSync(files.directory, { recursive: true });
   writeFileSync(files.stack, `${JSON.stringify({ pid: process.pid, ...stack })}\n`);

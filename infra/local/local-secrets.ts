@@ -23,7 +23,7 @@ interface SecretsAnswer {
   body: unknown;
 }
 
-/** The part of AWS Secrets Manager that reading and rotating a secret need, in memory. */
+/** The part of AWS Secrets Manager that reads and rotates secrets, in memory. */
 export class LocalSecrets {
   readonly #secrets = new Map<string, Secret>();
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 /** A server on the loopback interface. */
 export interface LoopbackServer {
   url: string;
-  /** Ends it and every open connection. */
+  /** Closes it and every open connection. */
   close(): Promise<void>;
 }
 
@@ -25,8 +25,8 @@ export async function listen(server: Server, port: number): Promise<LoopbackServ
 }
 
 export const serve = (listener: RequestListener, port = 0): Promise<LoopbackServer> =>
-  // A client that was busy for seconds may use its connection again.
-  listen(createServer({ keepAliveTimeout: 60_000 }, listener), port);
+  // A client that was busy for seconds may use its connection again. How long headers may be, the listener decides.
+  listen(createServer({ keepAliveTimeout: 60_000, maxHeaderSize: 1024 * 1024 }, listener), port);
 
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];

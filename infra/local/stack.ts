@@ -10,7 +10,7 @@ import { type Sandbox, startSandbox } from './sandbox/sandbox.ts';
 export interface StackOptions {
   /** The API's port; 0 takes a free one. */
   port: number;
-  /** An endpoint of DynamoDB to use instead of one of our own. */
+  /** A DynamoDB endpoint to use instead of starting one. */
   dynamoDbEndpoint?: string | undefined;
   report: (line: RequestLine) => void;
 }
@@ -18,6 +18,8 @@ export interface StackOptions {
 /** The whole service on this machine. */
 export interface Stack {
   url: string;
+  /** What the API serves; more may be added. */
+  routes: Route[];
   sandbox: Sandbox;
   dynamoDbEndpoint: string;
   tableName: string;
@@ -28,14 +30,14 @@ export interface Stack {
 }
 
 /**
- * Starts the API, the sandbox of identity providers, the table and what else a deployment has, all on the
- * loopback interface. The handlers run in this process: one stack per process.
- * @throws the listen error, such as EADDRINUSE, when the port can't be had
+ * Starts everything that a deployment has, and the sandbox of identity providers, on the loopback interface. The
+ * handlers run in this process, so there is one stack per process.
+ * @throws the listen error, such as EADDRINUSE, when the port is taken
  */
 export async function startStack({ port, dynamoDbEndpoint, report }: StackOptions): Promise<Stack> {
   const routes: Route[] = [];
   const functions = new Map<string, InvocableFunction>();
-  // First, so that a taken port is known before anything else is started.
+  // First, so that a taken port fails before anything else starts.
   const api = await serve(gateway(routes, report), port);
   const [aws, sandbox, dynalite] = await Promise.all([
     startLocalAws(functions),
@@ -59,6 +61,7 @@ export async function startStack({ port, dynamoDbEndpoint, report }: StackOption
 
   return {
     url: api.url,
+    routes,
     sandbox,
     dynamoDbEndpoint: endpoint,
     tableName,
@@ -72,8 +75,8 @@ export async function startStack({ port, dynamoDbEndpoint, report }: StackOption
 export const rotationSteps = ['createSecret', 'setSecret', 'testSecret', 'finishSecret'] as const;
 
 /**
- * What Secrets Manager does at the first deployment and then every month.
- * @param names of the function and the secret, which a deployment makes up
+ * Does what Secrets Manager does at the first deployment and then every month.
+ * @param names of the function and the secret, which differ in a deployment
  */
 export async function rotateSigningKeys(
   endpoint: string,

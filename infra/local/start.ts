@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import { seedDemo } from './demo.ts';
+import { docsRoutes } from './docs-page.ts';
 import type { RequestLine } from './gateway.ts';
 import { joinStack } from './join-stack.ts';
 import { localFiles, removeLocalFiles, runningStack, writeLocalFiles } from './local-files.ts';
@@ -19,7 +20,7 @@ const reportRequest = ({ method, path, status, milliseconds, ...why }: RequestLi
  * `LOCAL_DIR` of a running stack: then it serves the API of that stack in a second process, with a `LOCAL_DIR` of its own.
  */
 async function main(): Promise<void> {
-  // The terminal shows a line for each request; LOG_LEVEL=INFO shows each decision too.
+  // One line per request; LOG_LEVEL=INFO shows the whole log.
   process.env.LOG_LEVEL ??= 'ERROR';
   const { JOIN: directory, PORT, DYNAMODB_ENDPOINT } = process.env;
   const options = { port: portFrom(PORT), report: reportRequest };
@@ -30,9 +31,10 @@ async function main(): Promise<void> {
       `A stack already runs at ${other.url} (process ${other.pid}). Stop it first, or start another with PORT=0 LOCAL_DIR=FOLDER npm start.`,
     );
   }
-  const { demo, awsEndpoint, close } = directory
+  const { demo, routes, awsEndpoint, close } = directory
     ? await joinStack({ ...options, directory })
     : await startDemo({ ...options, dynamoDbEndpoint: DYNAMODB_ENDPOINT });
+  routes.push(...docsRoutes(demo));
   let stopping = false;
   const stop = () => {
     if (stopping) return;
@@ -44,6 +46,7 @@ async function main(): Promise<void> {
 
   writeLocalFiles(files, { url: demo.base_url, aws_endpoint: awsEndpoint }, demo);
   print(`The login service runs at ${demo.base_url}, its providers at ${demo.sandbox_url}.`);
+  print(`Read about its API and try it out at ${demo.base_url}/docs.`);
   const demoFile = relative('', files.demo);
   print(`Its ids and secrets are in ${demoFile}. Ctrl-C stops it. Paste this into another shell:\n`);
   print(tryIt(demo));

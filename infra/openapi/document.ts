@@ -1,8 +1,9 @@
 import type * as v from 'valibot';
 import type { SchemeName } from '../../lib/auth/credentials.ts';
-import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
-import { challenges, statuses } from '../../lib/http/errors.ts';
-import type { ErrorRecord } from '../../lib/refusal.ts';
+import type { AnyEndpoint, ExampleRequest } from '../../lib/http/endpoint.ts';
+import { challenges } from '../../lib/http/errors.ts';
+import { withNamedAlternatives } from './alternatives.ts';
+import { commonHeaders, errorsOf } from './errors.ts';
 import { type Components, jsonSchemaOf } from './json-schema.ts';
 
 type Json = Record<string, unknown>;
@@ -61,15 +62,22 @@ const tags = [
   { name: 'Metadata', description: 'What clients and servers can discover.' },
 ];
 
-/** Headers that every response of the service has. */
-const commonHeaders = {
-  'x-request-id': { $ref: '#/components/headers/RequestId' },
-  'Cache-Control': { $ref: '#/components/headers/CacheControl' },
+/** The gateway's own body. */
+const gatewayError = {
+  type: 'object',
+  properties: { message: { type: 'string' } },
+  required: ['message'],
 };
 
-/** The OpenAPI 3.1 document of the whole API, generated from the endpoints' records. @param server base address */
+/** The components that requests and responses refer to. */
+interface Schemas {
+  sent: Components;
+  received: Components;
+}
+
+/** The OpenAPI 3.1 document of the whole API, generated from the endpoints' records. */
 export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version: string): Json {
-  const schemas: Components = new Map();
+  const schemas: Schemas = { sent: new Map(), received: new Map() };
   const paths: Record<string, Json> = {};
   for (const [key, endpoint] of [...endpoints].sort(([, a], [, b]) => (a.path < b.path ? -1 : 1))) {
     paths[endpoint.path] = {
@@ -77,21 +85,25 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
       [endpoint.method.toLowerCase()]: operation(key, endpoint, schemas),
     };
   }
+  const components: [name: string, schema: object][] = [
+    ['GatewayError', gatewayError],
+    ...withNamedAlternatives(schemas.sent, { decoded: false }),
+    ...withNamedAlternatives(schemas.received, { decoded: true }),
+  ];
   return {
     openapi: '3.1.1',
-    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     info: {
       title: 'Login service',
       version,
       description:
-        'Trades credentials of external identity providers for access and refresh tokens, registers devices for push notifications, and keeps the comments and reviews of access requests.',
+        'Trades credentials of external identity providers for access and refresh tokens, registers devices for push notifications, and keeps the comments and reviews of access requests.\n\nAPI Gateway answers some requests itself, with `{"message": "…"}` as the body and without the headers of the service: 404 for an unknown path or method, 413, 429 and 431 as each operation lists them, and 500 or 503 when it cannot reach the service.',
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
     servers: [{ url: '/', description: 'The address that this document was read from' }],
     tags,
     paths,
     components: {
-      schemas: Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1))),
+      schemas: Object.fromEntries(components.sort(([a], [b]) => (a < b ? -1 : 1))),
       securitySchemes,
       headers: {
         RequestId: {
@@ -107,32 +119,38 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
         Challenge: {
           description: 'The authentication scheme that would work (RFC 9110, section 11.6.1).',
           required: true,
-          schema: { type: 'string' },
+          schema: { type: 'string', enum: Object.values(challenges) },
         },
       },
       responses: {
-        TooManyRequests: {
-          description:
-            'Too many requests. The gateway answers before the service is asked: wait, then send it again.',
-          content: {
-            'application/json': {
-              schema: {
-                type: 'object',
-                properties: { message: { type: 'string' } },
-                required: ['message'],
-              },
-              example: { message: 'Too Many Requests' },
-            },
-          },
-        },
+        ContentTooLarge: byGateway('The body is larger than 10 MB.', 'Request Entity Too Large'),
+        HeadersTooLarge: byGateway(
+          'The request line and the headers together are larger than 10,240 bytes.',
+          'Request Header Fields Too Large',
+        ),
+        TooManyRequests: byGateway(
+          'Too many requests. The gateway answers before the service is asked: wait, then send it again.',
+          'Too Many Requests',
+        ),
       },
     },
   };
 }
 
-function operation(key: string, endpoint: AnyEndpoint, schemas: Components): Json {
+/** A response of API Gateway itself: without the headers of the service, and with a body of its own. */
+const byGateway = (description: string, message: string): Json => ({
+  description,
+  content: {
+    'application/json': {
+      schema: { $ref: '#/components/schemas/GatewayError' },
+      example: { message },
+    },
+  },
+});
+
+function operation(key: string, endpoint: AnyEndpoint, { sent, received }: Schemas): Json {
   const { summary, description, tag, authenticate, body, example } = endpoint;
-  const parameters = parametersOf(endpoint, schemas);
+  const parameters = parametersOf(endpoint, sent);
   return {
     operationId: key,
     tags: [tag],
@@ -144,17 +162,24 @@ function operation(key: string, endpoint: AnyEndpoint, schemas: Components): Jso
       requestBody: {
         required: true,
         content: {
-          [body.contentType]: { schema: jsonSchemaOf(body.schema, schemas), example: example.body },
+          [body.contentType]: { schema: jsonSchemaOf(body.schema, sent), ...examplesOf(example) },
         },
       },
     }),
     responses: {
-      ...successes(endpoint, schemas),
-      ...errorsOf(endpoint),
+      ...successes(endpoint, received),
+      ...errorsOf(endpoint, received),
+      ...(body && { 413: { $ref: '#/components/responses/ContentTooLarge' } }),
       429: { $ref: '#/components/responses/TooManyRequests' },
+      431: { $ref: '#/components/responses/HeadersTooLarge' },
     },
   };
 }
+
+const examplesOf = ({ body, bodies = {} }: ExampleRequest): Json =>
+  Object.keys(bodies).length === 0
+    ? { example: body }
+    : { examples: Object.fromEntries(Object.entries(bodies).map(([name, value]) => [name, { value }])) };
 
 function parametersOf({ parameters = {}, example }: AnyEndpoint, schemas: Components): Json[] {
   const of = (place: 'path' | 'query' | 'header', entries: v.ObjectEntries = {}) =>
@@ -183,78 +208,14 @@ const headerNames: Record<string, string> = { 'idempotency-key': 'Idempotency-Ke
 
 function successes({ responses }: AnyEndpoint, schemas: Components): Record<string, Json> {
   return Object.fromEntries(
-    Object.entries(responses).map(([status, { description, body, example }]) => [
+    Object.entries(responses).map(([status, { description, body, example, links }]) => [
       status,
       {
         description,
         headers: commonHeaders,
         ...(body && { content: { 'application/json': { schema: jsonSchemaOf(body, schemas), example } } }),
+        ...(links && { links }),
       },
     ]),
   );
-}
-
-/** The error responses of an endpoint, one for each status, with the codes that it can hold. */
-function errorsOf({ errors, authenticate }: AnyEndpoint): Record<string, Json> {
-  const all: Record<string, ErrorRecord> = {
-    ...errors,
-    ...(authenticate.error && { [authenticate.error.code]: authenticate.error }),
-    internal_server_error: unknownErrorRecord,
-  };
-  const byStatus = Map.groupBy(Object.entries(all), ([code]) => statusOf(code));
-  return Object.fromEntries(
-    [...byStatus].sort(([a], [b]) => a - b).map(([status, codes]) => [status, errorResponse(status, codes)]),
-  );
-}
-
-const statusOf = (code: string): number => new Map<string, number>(Object.entries(statuses)).get(code) ?? 500;
-
-const unknownErrorRecord: ErrorRecord = {
-  when: 'Something failed in the service or at the identity provider. Try again later.',
-  example: 'Something failed on our side. Please quote the request id UbR0vhfEjoEEMaA=.',
-};
-
-function errorResponse(status: number, codes: [string, ErrorRecord][]): Json {
-  const isValidation = status === 422;
-  const challenge = codes.some(([code]) => code in challenges);
-  return {
-    description: codes.map(([code, { when }]) => `\`${code}\`: ${when}`).join('\n\n'),
-    headers: {
-      ...commonHeaders,
-      ...(challenge && { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } }),
-    },
-    content: {
-      'application/json': {
-        schema: {
-          type: 'object',
-          properties: {
-            error: { type: 'string', enum: codes.map(([code]) => code) },
-            error_description: {
-              type: 'string',
-              description: 'What is wrong and what is allowed, for developers.',
-            },
-            ...(isValidation && {
-              errors: {
-                type: 'array',
-                minItems: 1,
-                description: 'Each field that is wrong.',
-                items: {
-                  type: 'object',
-                  properties: { field: { type: 'string' }, message: { type: 'string' } },
-                  required: ['field', 'message'],
-                },
-              },
-            }),
-          },
-          required: ['error', 'error_description', ...(isValidation ? ['errors'] : [])],
-        },
-        examples: Object.fromEntries(
-          codes.map(([error, { example: error_description, errors }]) => [
-            error,
-            { value: { error, error_description, ...(errors && { errors }) } },
-          ]),
-        ),
-      },
-    },
-  };
 }

@@ -30,7 +30,10 @@ function convert(schema: unknown): JsonSchema {
   return plainer(plain);
 }
 
-/** The same in the form that generators of clients read best: a type beside each constant, and no choice within a choice. */
+/**
+ * The same in the form that generators of clients read best: a type beside each constant, no choice within a choice, and
+ * no property that must not be there.
+ */
 function plainer(schema: JsonSchema): JsonSchema {
   const walk = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(walk);
@@ -39,10 +42,22 @@ function plainer(schema: JsonSchema): JsonSchema {
       Object.entries(value).map(([name, part]) => [name, walk(part)]),
     );
     if ('const' in parts && parts.type === undefined) return { type: typeof parts.const, ...parts };
+    if (parts.properties) return withoutForbidden(parts);
     if (!Array.isArray(parts.oneOf)) return parts;
     return { ...parts, oneOf: parts.oneOf.flatMap((one) => (one instanceof Object && one.oneOf) || [one]) };
   };
   return Object(walk(schema));
+}
+
+/** A property that must not be there has no type that a client could have; the object as a whole rules it out. */
+function withoutForbidden({ properties = {}, ...rest }: JsonSchema): JsonSchema {
+  const isForbidden = (schema: unknown) => JSON.stringify(schema) === '{"not":{}}';
+  const forbidden = Object.keys(properties).filter((name) => isForbidden(properties[name]));
+  return {
+    ...rest,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !forbidden.includes(name))),
+    ...(forbidden.length > 0 && { propertyNames: { not: { enum: forbidden } } }),
+  };
 }
 
 const isSchema = (value: unknown): value is v.GenericSchema =>

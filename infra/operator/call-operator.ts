@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { type OperatorCall, operatorAnswer } from '../../lib/operator/operator-call.ts';
 import { type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 
-/** Has the operator function carry out a command. @throws Error saying why nothing was changed */
+/** Runs a command in the operator function. @throws Error saying why nothing was changed */
 export async function callOperator(
   target: FunctionTarget,
   noun: string,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Help, Option } from 'commander';
 import { type Command as CommandRow, commandTable, type Flag } from '../../lib/operator/command-table.ts';
-import { flagProblems } from '../../lib/operator/flags.ts';
+import { flagProblems, typedName } from '../../lib/operator/flags.ts';
 import type { Target } from './target.ts';
 
 /** A command line, understood. */
@@ -25,6 +25,12 @@ export function parseCommandLine(words: string[]): CommandLine | { help: string 
     .configureHelp({
       showGlobalOptions: true,
       subcommandTerm: wordsOf,
+      optionTerm: ({ flags }) => flags.replace(longChoices, '<choice>'),
+      optionDescription: (option) => {
+        const [, choices] = option.flags.match(longChoices) ?? [];
+        const description = new Help().optionDescription(option);
+        return choices === undefined ? description : `${description}: ${choices.replaceAll('|', ', ')}`;
+      },
       // Only here: the suggestions for a mistyped command come from visibleCommands too.
       formatHelp: (command, help) =>
         new Help().formatHelp(command, Object.assign(help, { visibleCommands: leavesOf })),
@@ -42,7 +48,7 @@ export function parseCommandLine(words: string[]): CommandLine | { help: string 
       const lineFlag = addFlags(command, row);
       command.action(() => {
         const lines = lineFlag === undefined ? undefined : { flag: lineFlag, file: command.args[0] ?? '' };
-        const flags = { ...valuesOf(command), ...(lines && { [lines.flag]: lines.file }) };
+        const flags = { ...valuesOf(command, row), ...(lines && { [lines.flag]: lines.file }) };
         const problems = flagProblems(row, flags);
         if (problems.length > 0) throw new Error(`${noun} ${verb}: ${problems.join('; ')}.`);
         parsed.push({ noun, verb, flags, lines, target: targetOf(program.opts()) });
@@ -70,7 +76,10 @@ function addFlags(command: Command, { flags }: CommandRow): string | undefined {
   for (const [name, flag] of Object.entries(flags)) {
     const help = flag.optional ? `${flag.help} (optional)` : flag.help;
     if (flag.kind === 'lines') command.argument(`<${placeholder(flag)}>`, help);
-    else command.option(`--${name} <${placeholder(flag)}>`, help, (text) => convert(name, flag, text));
+    else
+      command.option(`--${typedName(name, flag)} <${placeholder(flag)}>`, help, (text) =>
+        convert(typedName(name, flag), flag, text),
+      );
   }
   return Object.keys(flags).find((name) => flags[name]?.kind === 'lines');
 }
@@ -78,32 +87,41 @@ function addFlags(command: Command, { flags }: CommandRow): string | undefined {
 function placeholder(flag: Flag): string {
   if (flag.kind === 'id') return flag.form;
   if (flag.kind === 'choice') return flag.of.join('|');
-  return { number: 'number', text: 'text', json: 'FILE.json', lines: 'FILE.ndjson' }[flag.kind];
+  return { number: 'number', text: 'text', json: 'FILE.json', lines: 'FILE.ndjson', secret: 'FILE' }[
+    flag.kind
+  ];
 }
 
 function convert(name: string, { kind }: Flag, text: string): unknown {
   if (kind === 'number') return /^\d+$/.test(text) ? Number(text) : text;
-  if (kind !== 'json') return text;
+  if (kind !== 'json' && kind !== 'secret') return text;
   try {
-    return JSON.parse(readFileSync(text, 'utf8'));
+    const content = readFileSync(text === '-' ? standardInput : text, 'utf8');
+    // An editor ends the line; the secret doesn't.
+    return kind === 'json' ? JSON.parse(content) : content.replace(/\r?\n$/, '');
   } catch (error) {
     const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
-    throw new Error(`--${name}: the file ${text} ${why}.`);
+    throw new Error(`--${name}: ${text === '-' ? 'standard input' : `the file ${text}`} ${why}.`);
   }
 }
+const standardInput = 0;
 
-const valuesOf = (command: Command): Record<string, unknown> =>
-  Object.fromEntries(
-    command.options
-      .map((option) => [option.name(), command.getOptionValue(option.attributeName())])
-      .filter(([, value]) => value !== undefined),
+function valuesOf(command: Command, { flags }: CommandRow): Record<string, unknown> {
+  const typed = new Map(
+    command.options.map((option) => [option.name(), command.getOptionValue(option.attributeName())]),
   );
+  const values = Object.entries(flags).map(([name, flag]) => [name, typed.get(typedName(name, flag))]);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
+}
 
 function targetOf({ local, stack }: { local?: boolean; stack?: string }): Target {
   if (local) return { local };
   if (!stack) throw new Error('--stack must not be empty.');
   return { local: false, stack };
 }
+
+/** Choices that are too long for the column of the flags; they stand in the description, where lines break. */
+const longChoices = /<(\w+\|.{20,})>/;
 
 /** The commands of a group and of the groups in it. */
 const leavesOf = ({ commands }: Command): Command[] =>

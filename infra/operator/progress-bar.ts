@@ -1,6 +1,6 @@
 const width = 30;
 
-/** Shows how far a file has got, from 0 to 1. */
+/** Shows which part of a file is done, from 0 to 1. */
 export type Progress = (share: number, lines: number) => void;
 
 /** A bar on standard error, when that is a terminal; otherwise nothing. */

@@ -8,8 +8,8 @@ import { explainFailure, functionOf } from './target.ts';
 type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'write'>>;
 
 /**
- * Carries out what a command line says: one JSON object on standard output and exit code 0, or one line on standard
- * error and exit code 1. When lines of a file were rejected, the object says which, and the exit code is 2.
+ * Runs a command line. It prints one JSON object and returns exit code 0, or prints one line on standard error and
+ * returns 1. If lines of a file were rejected, the object says which, and the exit code is 2.
  */
 export async function runOperator(words: string[], { stdout, stderr }: Streams): Promise<number> {
   const print = (text: string): void => void stdout.write(`${text}\n`);

@@ -5,20 +5,20 @@ import * as v from 'valibot';
 import { type ImportLine, type ImportResult, importResult } from '../../lib/access-requests/import-lines.ts';
 import type { Progress } from './progress-bar.ts';
 
-/** The most that a batch holds: Lambda takes 6 MB, and the function has seconds. */
+/** The limits of a batch: Lambda accepts 6 MB, and the function has 10 seconds. */
 const mostLines = 100;
 const mostCharacters = 500_000;
 const longestLine = 250_000;
 /** How many of the rejected lines are named for each reason. */
 const mostNamed = 20;
 
-/** What became of a file. */
+/** The result for a file. */
 interface Summary {
   lines: number;
   added: number;
   already_there: number;
   refused: number;
-  /** Why lines were rejected, how many, and the numbers of the first of them. */
+  /** Why lines were rejected, how many, and the numbers of the first 20. */
   reasons: { reason: string; count: number; lines: number[] }[];
 }
 
@@ -26,7 +26,7 @@ type Send = (batch: ImportLine[]) => Promise<Record<string, unknown>>;
 
 /**
  * Sends the lines of a file in batches, one after the other; empty lines are skipped.
- * @throws Error naming the last line that is done; the same file can be sent again
+ * @throws Error naming the last line that was sent; the same file can be sent again
  */
 export async function sendLines(file: string, send: Send, progress: Progress): Promise<Summary> {
   const size = sizeOf(file);
@@ -62,7 +62,7 @@ async function sendBatch(send: Send, batch: ImportLine[], last: number): Promise
     return v.parse(importResult, await send(batch));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`Stopped; lines 1 to ${last} are done. Run it again to go on. ${why}`);
+    throw new Error(`The import stopped after line ${last}. Run the command again to continue. ${why}`);
   }
 }
 

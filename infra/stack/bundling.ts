@@ -2,16 +2,15 @@ import { join } from 'node:path';
 import { type BundlingOptions, LogLevel, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 
 /**
- * How each function becomes one file. Every line is here for the cold start; `npm run bench:cold` tells what
- * they come to.
+ * How each function becomes one file. Every line shortens the cold start; `npm run bench:cold` measures it.
  */
 export const bundling: BundlingOptions = {
   format: OutputFormat.ESM,
   target: 'node24',
-  /** The SDK as ES modules, of which only the parts that are used are taken, instead of the whole one of the runtime. */
+  /** Bundles the SDK's ES modules, of which only the used parts remain, instead of loading all of the runtime's SDK. */
   mainFields: ['module', 'main'],
   minify: true,
-  /** No operation that is used streams events. The client would load it when asked for one; the runtime has it. */
+  /** No operation here uses event streams. If one did, the client would load the runtime's module. */
   externalModules: ['@smithy/core/event-streams'],
   esbuildArgs: {
     '--alias:@aws-sdk/credential-provider-node': join(import.meta.dirname, 'environment-credentials.ts'),

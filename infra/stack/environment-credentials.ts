@@ -1,5 +1,5 @@
 /**
- * What the clients of the AWS SDK are given in the place of their chain of credential providers. Lambda hands a
- * function its credentials in the environment, always; the rest of the chain is for other machines.
+ * Replaces the chain of credential providers in the clients of the AWS SDK. Lambda always passes credentials in the
+ * environment; the rest of the chain is for other machines.
  */
 export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';

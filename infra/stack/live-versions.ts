@@ -7,17 +7,17 @@ import { Construct } from 'constructs';
 import { resourceOf } from './resource-of.ts';
 import { logicalIdOf, type ServiceFunction } from './service-function.ts';
 
-/** What CodeDeploy needs to move aliases on and back. */
+/** What CodeDeploy needs to move aliases to a new version and back. */
 const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';
 
 /**
- * How new code comes into use. The API calls each function by its alias `live`; with a canary, CodeDeploy moves
- * an alias on for a tenth of the requests, for all after five minutes, and back when the alarm goes off.
+ * How new code goes live. The API calls each function by its alias `live`. With a canary, CodeDeploy moves the alias to
+ * the new version for a tenth of the requests, for all of them after five minutes, and back when the alarm goes off.
  */
 export class LiveVersions extends Construct {
   readonly #canary: { application: LambdaApplication; role: Role; alarm: IAlarm } | undefined;
 
-  /** @param alarm what takes a new version back; without one it is in use at once */
+  /** @param alarm rolls a new version back; without one, a new version is live at once */
   constructor(scope: Construct, id: string, alarm: IAlarm | undefined) {
     super(scope, id);
     if (!alarm) return;
@@ -48,7 +48,7 @@ export class LiveVersions extends Construct {
         deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
       });
     }
-    // An `Alias` is no `IFunction` to the compiler (its role may be undefined), so it is taken by its ARN.
+    // To the compiler, an `Alias` is no `IFunction` (its role may be undefined), so it is referred to by its ARN.
     return LambdaFunction.fromFunctionAttributes(this, `${key}-live`, {
       functionArn: alias.functionArn,
       sameEnvironment: true,

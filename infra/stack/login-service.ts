@@ -61,7 +61,7 @@ export class LoginService extends Stack {
   }
 }
 
-/** What every function is told of the settings. */
+/** The environment variables of every function. */
 const environmentOf = (settings: Settings, issuer: string): Record<string, string> => ({
   ISSUER: issuer,
   METRICS_NAMESPACE: settings.stack,

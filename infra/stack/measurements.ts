@@ -11,7 +11,7 @@ type OwnMetric = (typeof metrics)[keyof typeof metrics]['name'];
 
 type ObservedTable = Pick<ITable, 'metric'>;
 
-/** What is looked at, by alarms and dashboard alike. All per minute. */
+/** What alarms and dashboard show, per minute. */
 export class Measurements {
   readonly #namespace: string;
   readonly #api: HttpApi;
@@ -28,7 +28,7 @@ export class Measurements {
   serverErrors = (): Metric => this.#ofApi('5xx', Stats.SUM);
   latency = (statistic: string): Metric => this.#ofApi('Latency', statistic);
 
-  /** The share of requests that end in 5xx, in per cent; 0 while fewer than five do, which would be a share of nothing. */
+  /** The share of requests that end in 5xx, in per cent; 0 while fewer than five do, since a share of so few says nothing. */
   serverErrorRate = (): IMetric =>
     new MathExpression({
       expression: 'IF(failed >= 5, 100 * failed / all, 0)',
@@ -37,7 +37,7 @@ export class Measurements {
       period: Duration.minutes(1),
     });
 
-  /** Of all functions of the account in this region: they share one limit, and whoever reaches it stops all. */
+  /** Of all functions of the account in this region: they share one limit, and one function can use it up for all. */
   functionThrottles = (): Metric =>
     new Metric({
       namespace: 'AWS/Lambda',
@@ -65,7 +65,7 @@ export class Measurements {
   errorsOf = (lambda: IFunction): Metric =>
     lambda.metricErrors({ statistic: Stats.SUM, period: Duration.minutes(1) });
 
-  /** A metric of the service's own, all of it. */
+  /** One of the service's own metrics, over all values of its fields. */
   total = (metricName: OwnMetric, statistic: string = Stats.SUM): Metric =>
     new Metric({ namespace: this.#namespace, metricName, statistic, period: Duration.minutes(1) });
 
@@ -81,7 +81,7 @@ export class Measurements {
       period: Duration.minutes(1),
     });
 
-  /** The same, a line for each value of a field. */
+  /** The same, with a line for each value of a field. */
   by = (metricName: OwnMetric, field: string, statistic: string = Stats.SUM): IMetric =>
     new MathExpression({
       expression: `SEARCH('{"${this.#namespace}","${field}"} MetricName="${metricName}"', '${statistic}', 60)`,

@@ -2,8 +2,8 @@ import type { CfnResource } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 
 /**
- * The resource of the template that a construct stands for, to set what the construct itself does not offer.
- * @throws Error when it is of another type: what is to be set would be missing in silence
+ * The template's resource of a construct, for properties that the construct itself does not offer.
+ * @throws Error when it has another type; the property would be silently missing
  */
 export function resourceOf<Resource extends CfnResource>(
   construct: Construct,

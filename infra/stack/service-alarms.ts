@@ -19,21 +19,21 @@ interface Limit {
 interface ServiceAlarmsProps {
   measurements: Measurements;
   rotation: IFunction;
-  /** Who is written to. */
+  /** Who gets an e-mail. */
   email?: string | undefined;
 }
 
-/** The alarms, and the topic that tells of them. `docs/watching.md` says what to do about each. */
+/** The alarms and their topic. `docs/watching.md` says what to do about each. */
 export class ServiceAlarms extends Construct {
   readonly topic: Topic;
   readonly all: Alarm[];
-  /** What takes a new version back. */
+  /** The alarm that rolls a new version back. */
   readonly serverErrors: Alarm;
 
   constructor(scope: Construct, id: string, { measurements, rotation, email }: ServiceAlarmsProps) {
     super(scope, id);
     this.topic = new Topic(this, 'Topic', { enforceSSL: true });
-    // Its policy takes the place of the one that a topic has by itself, which would let alarms in.
+    // This policy replaces the topic's default one, which would let alarms publish.
     this.topic.addToResourcePolicy(
       new PolicyStatement({
         actions: ['sns:Publish'],

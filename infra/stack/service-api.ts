@@ -20,7 +20,7 @@ import type { Settings } from '../settings.ts';
 import { logRetention } from './log-retention.ts';
 import { resourceOf } from './resource-of.ts';
 
-/** One line per request: what tells of load and failures, and nothing of the query, the headers or the body. */
+/** One line per request, about load and failures. Nothing of the query, the headers or the body. */
 const accessLog = JSON.stringify({
   time: '$context.requestTime',
   request_id: '$context.requestId',
@@ -34,7 +34,7 @@ const accessLog = JSON.stringify({
   gateway_error: '$context.error.responseType',
 });
 
-/** The HTTP API: its address, its access log, and how much each route takes. */
+/** The HTTP API: its address, its access log, and the throttle of each route. */
 export class ServiceApi extends Construct {
   /** Where clients reach it. */
   readonly url: string;
@@ -49,7 +49,7 @@ export class ServiceApi extends Construct {
     this.api = new HttpApi(this, 'Http', {
       apiName: settings.stack,
       createDefaultStage: false,
-      // With a domain of our own, what stands in front of it cannot be gone around.
+      // With your own domain, nobody can bypass a firewall in front of it.
       disableExecuteApiEndpoint: domainName !== undefined,
     });
     Validations.of(this.api).acknowledge({
@@ -62,7 +62,7 @@ export class ServiceApi extends Construct {
     this.#stage = new HttpStage(this, 'Stage', {
       httpApi: this.api,
       autoDeploy: true,
-      // Of each route by itself.
+      // For each route separately.
       throttle: { rateLimit: settings.rateLimit, burstLimit: settings.burstLimit },
       accessLogSettings: {
         destination: new LogGroupLogDestination(this.#accessLogGroup()),
@@ -90,7 +90,7 @@ export class ServiceApi extends Construct {
         ThrottlingBurstLimit: this.#settings.tokenBurstLimit,
       },
     };
-    // A route cannot be throttled before it is there.
+    // A route must exist before it can be throttled.
     stage.node.addDependency(...route);
   }
 
@@ -102,7 +102,7 @@ export class ServiceApi extends Construct {
     });
   }
 
-  /** The record in the DNS is made by who has the domain: it leads to the output `DomainTarget`. */
+  /** The owner of the domain creates its DNS record, which points to the output `DomainTarget`. */
   #ownDomain(domainName: string, certificateArn: string): DomainName {
     const certificate = Certificate.fromCertificateArn(this, 'Certificate', certificateArn);
     const domain = new DomainName(this, 'Domain', { domainName, certificate });

@@ -12,7 +12,7 @@ import type { Measurements } from './measurements.ts';
 const graph = (title: string, ...left: IMetric[]): GraphWidget =>
   new GraphWidget({ title, left, width: 8, height: 6 });
 
-/** One page that tells whether the service is well, and if not, where to look. */
+/** One page that shows whether the service is healthy, and if not, where to look. */
 export class ServiceDashboard extends Dashboard {
   constructor(scope: Construct, id: string, of: Measurements, alarms: Alarm[]) {
     super(scope, id);
@@ -28,9 +28,9 @@ export class ServiceDashboard extends Dashboard {
       graph('Refresh tokens reused', of.total('RefreshTokensReused')),
     );
     this.addWidgets(
-      graph('Tokens refused, by error', of.by('TokensRefused', 'error')),
-      graph('Tokens refused, by reason', of.by('TokensRefused', 'reason')),
-      graph('Tokens refused, by provider', of.by('TokensRefused', 'provider')),
+      graph('Rejected token requests, by error', of.by('TokensRefused', 'error')),
+      graph('Rejected token requests, by reason', of.by('TokensRefused', 'reason')),
+      graph('Rejected token requests, by provider', of.by('TokensRefused', 'provider')),
     );
     this.addWidgets(
       graph('Latency of providers, p99, ms', of.by('ProviderLatency', 'provider', Stats.p(99))),

@@ -18,14 +18,14 @@ interface ServiceFunctionProps {
   access: Access;
   table: Pick<ITable, 'tableName' | 'tableArn'>;
   secrets: Record<SecretName, Secret>;
-  /** Environment variables beside those of the table and the secrets. */
+  /** Environment variables in addition to those of the table and the secrets. */
   environment?: Record<string, string>;
   functionName?: string;
 }
 
 const functionsFolder = join(import.meta.dirname, '../../functions');
 
-/** The environment variable that tells a function the ARN of a secret. */
+/** The environment variable with the ARN of a secret. */
 const secretVariables: Record<SecretName, string> = {
   'signing-keys': 'SIGNING_KEYS_SECRET_ID',
   'refresh-tokens': 'REFRESH_TOKENS_SECRET_ID',
@@ -33,8 +33,8 @@ const secretVariables: Record<SecretName, string> = {
 };
 
 /**
- * One Lambda: the file of `functions/` that its id names, its log, and a role of its own that may do with the
- * table and the secrets what `access` says and nothing else. Its logical id is its key in Pascal case.
+ * One Lambda: the file in `functions/` that its id names, its log, and its own role, which may do with the table and
+ * the secrets only what `access` says. Its logical id is its key in Pascal case.
  */
 export class ServiceFunction extends Construct {
   readonly key: string;
@@ -50,10 +50,10 @@ export class ServiceFunction extends Construct {
     const logGroup = new LogGroup(this, 'Log', {
       logGroupName: `/${Stack.of(this).stackName}/${key}`,
       retention: logRetention,
-      // Its name is fixed: were it retained, the stack could not be deployed again under its name.
+      // Its name is fixed: if it were retained, the stack could not be deployed again under the same name.
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    // The role that CDK would make may write to every log group of the account.
+    // The CDK's default role may write to every log group of the account.
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     logGroup.grantWrite(role);
 
@@ -62,9 +62,9 @@ export class ServiceFunction extends Construct {
       entry: join(functionsFolder, `${key}.ts`),
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      // CPU comes with memory, 1,769 MB being one whole vCPU; 1,024 MB is for the cold start, not for the data.
+      // CPU grows with memory (1,769 MB is one vCPU): 1,024 MB shortens the cold start; the data needs less.
       memorySize: 1024,
-      // The 3 s that a verification may wait for its provider, a cold start, and retries of the store.
+      // Up to 3 s for a provider, a cold start, and retries of the store.
       timeout: Duration.seconds(10),
       role,
       logGroup,
@@ -94,6 +94,6 @@ export class ServiceFunction extends Construct {
   }
 }
 
-/** By which `sam local invoke` finds a function: `issue-token` is `IssueToken`. */
+/** The name that `sam local invoke` takes: `issue-token` is `IssueToken`. */
 export const logicalIdOf = (key: string): string =>
   key.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -4,8 +4,8 @@ import { Construct } from 'constructs';
 import type { SecretName } from '../../lib/http/endpoint.ts';
 
 /**
- * The secrets of the service; in production they outlive the stack. How a value is generated must never change here: an
- * update would generate it anew, and with it every token and every provider secret of the table would be lost.
+ * The secrets of the service; in production they outlive the stack. Never change how a value is generated: the next
+ * update would generate a new one, and every token and every provider secret in the table would be lost.
  */
 export class ServiceSecrets extends Construct {
   readonly named: Record<SecretName, Secret>;
@@ -14,7 +14,7 @@ export class ServiceSecrets extends Construct {
     super(scope, id);
     const random = { generateSecretString: { passwordLength: 64, excludePunctuation: true } };
     this.named = {
-      /** Begins as a random text that is no key set; the first rotation, at deployment, makes the keys. */
+      /** At first a random text; the first rotation, at deployment, creates the keys. */
       'signing-keys': new Secret(this, 'SigningKeys', {
         description: 'The keys that sign access tokens; written by their rotation alone',
         removalPolicy,

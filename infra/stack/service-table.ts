@@ -43,11 +43,11 @@ export class ServiceTable extends Table {
   }
 }
 
-/** A table that is there already, such as one that was restored, in the place of the stack's own. */
+/** An existing table, such as a restored one, instead of the stack's own. */
 export const existingTable = (scope: Construct, tableName: string): ITable =>
   Table.fromTableName(scope, 'ExistingTable', tableName);
 
-/** Without a wildcard, so that a function's rights can be read from the template. */
+/** Without a wildcard, so that the template shows a function's permissions. */
 export const indexArnsOf = ({ tableArn }: Pick<ITable, 'tableArn'>): string[] =>
   [...Object.keys(table.localIndexes), ...Object.keys(table.globalIndexes)].map(
     (name) => `${tableArn}/index/${name}`,

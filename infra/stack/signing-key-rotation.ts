@@ -12,15 +12,15 @@ interface SigningKeyRotationProps {
 }
 
 /**
- * How long after midnight (UTC) a rotation may begin. It differs by algorithm for one reason: a change of the algorithm
- * is thereby an update of the schedule, and so Secrets Manager rotates at once.
+ * How long after midnight (UTC) a rotation may begin. It differs by algorithm, so that a change of the algorithm updates
+ * the schedule, and Secrets Manager rotates at once.
  */
 const windows: Record<TokenAlgorithm, string> = { RS256: '4h', ES256: '3h' };
 
 /**
- * Has Secrets Manager rotate the signing keys every 30 days, and at once when it is deployed first, which makes the
- * first keys, and when the algorithm has changed. Not a `RotationSchedule`, which would also give the function a right
- * on every resource.
+ * Makes Secrets Manager rotate the signing keys every 30 days, at the first deployment, which creates the first keys, and
+ * when the algorithm has changed. Not a `RotationSchedule`, which would also give the function a permission on every
+ * resource.
  * @see AWS Secrets Manager user guide, "Lambda rotation function execution role permissions"
  */
 export class SigningKeyRotation extends Construct {
@@ -52,7 +52,7 @@ export class SigningKeyRotation extends Construct {
       rotationRules: { scheduleExpression: 'rate(30 days)', duration: windows[tokenAlgorithm] },
       rotateImmediatelyOnUpdate: true,
     });
-    // The schedule is refused while Secrets Manager may not invoke the function, and it must rotate to the new algorithm.
+    // CloudFormation rejects the schedule until Secrets Manager may invoke the function, which must know the new algorithm.
     schedule.node.addDependency(rotation);
   }
 }

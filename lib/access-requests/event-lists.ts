@@ -39,7 +39,7 @@ export const allReviews = (accessRequestId: number): DenseList => ({
   name: reviewList,
 });
 
-/** The lists that an event is in, besides the list of all events. */
+/** The lists that an event is in, apart from the list of all events. */
 export const listsOf = (
   accessRequestId: number,
   { type, actor_type, actor_id }: Pick<AccessRequestEvent, 'type' | 'actor_type' | 'actor_id'>,

@@ -26,10 +26,13 @@ const androidToken = v.pipe(
 const hashMessage = 'device must be a JSON object with the fields token and platform.';
 
 /** What a token is on its platform. */
-const deviceOfPlatform = v.variant('platform', [
-  v.pipe(v.object({ platform: v.literal('ios'), token: iosToken }), v.title('IosDevice')),
-  v.pipe(v.object({ platform: v.literal('android'), token: androidToken }), v.title('AndroidDevice')),
-]);
+const deviceOfPlatform = v.pipe(
+  v.variant('platform', [
+    v.pipe(v.object({ platform: v.literal('ios'), token: iosToken }), v.title('IosDevice')),
+    v.pipe(v.object({ platform: v.literal('android'), token: androidToken }), v.title('AndroidDevice')),
+  ]),
+  v.title('NewDevice'),
+);
 
 /** `{"device": {"token": …, "platform": "ios" | "android"}}`; other fields are ignored. */
 export const registrationRequest = v.object(

@@ -20,7 +20,7 @@ export async function unrelate(loginUserId: string, deviceId: string, sessionId?
 /**
  * Ends the relations among some devices that are left over: the session that made one was logged out, or its Login
  * User was deleted, and the index did not show the device then. A Login User who was deleted and logs in again has the
- * same id, but another `created_at`. Returns all the devices; those whose relation ended here are nobody's.
+ * same id, but another `created_at`. Returns all the devices; those whose relation ended here have no owner.
  */
 export async function endLeftoverRelations(devices: Device[]): Promise<Device[]> {
   const keys = new Map(devices.flatMap(ownerKeys).map((key) => [nameOf(key), key]));
@@ -30,7 +30,7 @@ export async function endLeftoverRelations(devices: Device[]): Promise<Device[]>
   return Promise.all(devices.map((device) => (stands(device, found) ? device : withoutRelation(device))));
 }
 
-/** The keys of the Login User and the session of a relation; none for a device that is nobody's. */
+/** The keys of the Login User and the session of a relation; none for a device without an owner. */
 function ownerKeys({ login_user_id, related_session_id = '' }: Device): Key[] {
   if (login_user_id === undefined) return [];
   return [loginUserKey(login_user_id), sessionKey(login_user_id, related_session_id)];

@@ -9,9 +9,9 @@ interface Response {
   status: number;
   /** Becomes JSON; undefined leaves the body empty. */
   body?: unknown;
-  /** Beside those that all responses have. */
+  /** In addition to those that all responses have. */
   headers?: Record<string, string>;
-  /** Seconds for which anybody may cache it. @default nobody may (RFC 6749 section 5.1) */
+  /** Seconds for which it may be cached. @default not at all (RFC 6749 section 5.1) */
   cacheSeconds?: number | undefined;
 }
 

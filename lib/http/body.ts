@@ -1,4 +1,4 @@
-import type { Request } from '@middy/core';
+import type { MiddlewareObj, Request } from '@middy/core';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import httpUrlencodeBodyParser from '@middy/http-urlencode-body-parser';
 import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
@@ -13,89 +13,87 @@ export interface Body<Content> {
   read: (event: ApiEvent, context: Context) => Content;
 }
 
-/** The most bytes of a body that are parsed: the longest comment, written in escapes, and some more. */
+/** As the parsers type an event. */
+type EventWithBody = ApiEvent & { body: string };
+
+/** A kind of body, and the messages for one that cannot be read. */
+interface Format {
+  contentType: Body<unknown>['contentType'];
+  parser: MiddlewareObj<EventWithBody>;
+  malformed: (event: ApiEvent, error: unknown) => string;
+  /** What is wrong with a body that must not be parsed. */
+  problem?: (event: ApiEvent) => string | undefined;
+}
+
+/** The most bytes of a body that are parsed. The longest comment, with every character escaped, is shorter. */
 const mostBodyBytes = 256 * 1024;
-/** The most parameters of a form; the parser itself would ignore those after the thousandth. */
+/** The most parameters of a form. The parser itself would silently ignore those after the thousandth. */
 const mostParameters = 100;
 
-/** @param refuse makes the error for a body that cannot be read, or is not what the schema says */
-export const json = <Schema extends v.GenericSchema>(
-  schema: Schema,
-  refuse: Refuse,
-): Body<v.InferOutput<Schema>> => ({
+const jsonFormat: Format = {
   contentType: 'application/json',
-  schema,
-  read: (event, context) => {
-    limitSize(event, refuse);
-    const content = parsed(event, context, {
-      parser: parseJson,
-      otherType: () => unreadable(refuse, 'The content type must be application/json.'),
-      malformed: () =>
-        unreadable(refuse, event.body ? 'The body is not valid JSON.' : 'The body is missing.'),
-    });
-    return validated(schema, content, refuse);
+  parser: httpJsonBodyParser<EventWithBody>(),
+  // The parser also rejects keys that could change an object's prototype.
+  malformed: ({ body }, error) => {
+    if (!body) return 'The body is missing.';
+    return error instanceof Error && error.message === 'Forbidden key in JSON body'
+      ? 'The body has the key __proto__, or constructor with prototype.'
+      : 'The body is not valid JSON.';
   },
-});
+};
+
+const formFormat: Format = {
+  contentType: 'application/x-www-form-urlencoded',
+  parser: httpUrlencodeBodyParser<EventWithBody>(),
+  malformed: () => 'The body is not a form.',
+  problem: ({ body = '', isBase64Encoded }) => {
+    const text = isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
+    const isTooLong = text.split('&', mostParameters + 1).length > mostParameters;
+    return isTooLong ? `The body has more than ${mostParameters} parameters.` : undefined;
+  },
+};
+
+/** @param refuse makes the error for a body that cannot be read, or is not what the schema says */
+export const json = <Schema extends v.GenericSchema>(schema: Schema, refuse: Refuse) =>
+  bodyOf(jsonFormat, schema, refuse);
 
 /**
  * A form: each name with its value, or with its values when it is repeated.
  * @param refuse makes the error for a body that cannot be read, or is not what the schema says
  */
-export const form = <Schema extends v.GenericSchema>(
+export const form = <Schema extends v.GenericSchema>(schema: Schema, refuse: Refuse) =>
+  bodyOf(formFormat, schema, refuse);
+
+const bodyOf = <Schema extends v.GenericSchema>(
+  { contentType, parser, malformed, problem }: Format,
   schema: Schema,
   refuse: Refuse,
 ): Body<v.InferOutput<Schema>> => ({
-  contentType: 'application/x-www-form-urlencoded',
+  contentType,
   schema,
   read: (event, context) => {
-    limitSize(event, refuse);
-    const text = event.isBase64Encoded ? Buffer.from(event.body ?? '', 'base64').toString() : event.body;
-    if ((text ?? '').split('&', mostParameters + 1).length > mostParameters) {
-      throw unreadable(refuse, `The body has more than ${mostParameters} parameters.`);
+    const unreadable = (message: string) => refuse([{ field: '', message }]);
+    if ((event.body ?? '').length > mostBodyBytes) throw unreadable('The body is too large.');
+    const message = problem?.(event);
+    if (message !== undefined) throw unreadable(message);
+    const request: Request<EventWithBody> = {
+      event: { ...event, body: event.body ?? '' },
+      context,
+      response: undefined,
+      error: undefined,
+      internal: {},
+    };
+    try {
+      parser.before?.(request);
+    } catch (error) {
+      // The parsers' own errors quote the body, so they are not passed on.
+      throw unreadable(
+        isOfOtherType(error) ? `The content type must be ${contentType}.` : malformed(event, error),
+      );
     }
-    const content = parsed(event, context, {
-      parser: parseForm,
-      otherType: () => unreadable(refuse, 'The content type must be application/x-www-form-urlencoded.'),
-      malformed: () => unreadable(refuse, 'The body is not a form.'),
-    });
-    return validated(schema, content, refuse);
+    return validated(schema, request.event.body, refuse);
   },
 });
 
-/** As the parsers type an event. */
-type EventWithBody = ApiEvent & { body: string };
-
-const parseJson = httpJsonBodyParser<EventWithBody>();
-const parseForm = httpUrlencodeBodyParser<EventWithBody>();
-
-interface Parsing {
-  parser: typeof parseJson | typeof parseForm;
-  /** The error for another content type. */
-  otherType: () => Error;
-  malformed: () => Error;
-}
-
-/** What middy's parser makes of the body. Its own errors quote the body, so they never leave this function. */
-function parsed(event: ApiEvent, context: Context, { parser, otherType, malformed }: Parsing): unknown {
-  const request: Request<EventWithBody> = {
-    event: { ...event, body: event.body ?? '' },
-    context,
-    response: undefined,
-    error: undefined,
-    internal: {},
-  };
-  try {
-    parser.before?.(request);
-  } catch (error) {
-    throw error instanceof Error && 'statusCode' in error && error.statusCode === 415
-      ? otherType()
-      : malformed();
-  }
-  return request.event.body;
-}
-
-function limitSize({ body = '' }: ApiEvent, refuse: Refuse): void {
-  if (body.length > mostBodyBytes) throw unreadable(refuse, 'The body is too large.');
-}
-
-const unreadable = (refuse: Refuse, message: string) => refuse([{ field: '', message }]);
+const isOfOtherType = (error: unknown): boolean =>
+  error instanceof Error && 'statusCode' in error && error.statusCode === 415;

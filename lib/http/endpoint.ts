@@ -1,4 +1,3 @@
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as v from 'valibot';
 import type { Authentication } from '../auth/credentials.ts';
 import type { ErrorRecord, RefusalCode } from '../refusal.ts';
@@ -32,6 +31,19 @@ export interface ResponseRecord {
   example?: unknown;
   /** Seconds for which anybody may cache it; without this nobody may. */
   cacheSeconds?: number;
+  /** What a client can do next with it, by name. */
+  links?: Record<string, Link>;
+}
+
+/** A request that takes its values from a response. @see OpenAPI 3.1.1, Link Object */
+export interface Link {
+  /** The file name of the endpoint that it calls. */
+  operationId: string;
+  description: string;
+  /** Runtime expressions such as `$response.body#/id`, by the names of the parameters. */
+  parameters?: Record<string, string>;
+  /** The body, with a runtime expression in the place of each value that the response has. */
+  requestBody?: Record<string, string>;
 }
 
 type Responses = Record<number, ResponseRecord>;
@@ -78,7 +90,7 @@ export interface Endpoint<
   /** As API Gateway writes it: `{name}` stands for one segment. */
   path: string;
   tag: Tag;
-  /** What a client developer needs to know, in Markdown. */
+  /** What a client developer needs to know beyond the summary, in Markdown. */
   description: string;
   /** Who may call it; anybody else gets a 401 before the rest of the request is looked at. */
   authenticate: Authentication<Caller>;
@@ -106,6 +118,8 @@ export interface ExampleRequest {
   headers?: Record<string, string>;
   /** The fields of a form, or a JSON value. */
   body?: Record<string, unknown>;
+  /** Instead, when the endpoint takes several forms: one body of each, by name. The event file holds the first. */
+  bodies?: Record<string, Record<string, unknown>>;
 }
 
 /** An endpoint whatever its types are, for what reads the records without serving requests. */
@@ -128,6 +142,3 @@ export const defineEndpoint = <
 >(
   endpoint: Endpoint<Caller, Path, Query, Headers, Content, R>,
 ): Endpoint<Caller, Path, Query, Headers, Content, R> => endpoint;
-
-/** The event of a request as API Gateway hands it over. */
-export type ApiEvent = APIGatewayProxyEventV2;

@@ -1,11 +1,11 @@
 import type { MiddlewareObj } from '@middy/core';
-import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { APIGatewayProxyStructuredResultV2, APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import { logEvent, logFailure } from '../log.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import { Refusal, type RefusalCode } from '../refusal.ts';
 import { note } from '../request-fields.ts';
 import { jsonResponse } from './answers.ts';
-import type { AnyEndpoint, ApiEvent } from './endpoint.ts';
+import type { AnyEndpoint } from './endpoint.ts';
 
 /** The HTTP status of each error code. */
 export const statuses: Record<RefusalCode, number> = {

@@ -1,11 +1,13 @@
+import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import * as v from 'valibot';
 import { Refusal } from '../refusal.ts';
 import { refuseAsInvalidRequest, validated } from '../validation.ts';
-import type { AnyEndpoint, ApiEvent } from './endpoint.ts';
+import type { AnyEndpoint } from './endpoint.ts';
 
 /**
- * Reads the parameters of an endpoint's requests, each part as its schemas say.
- * @returns throws Refusal `invalid_request` naming the first that is malformed, or a query parameter that the endpoint does not have
+ * Reads the path, query and header parameters of an endpoint's requests, as its schemas say.
+ * @returns reads those of one request. @throws Refusal `invalid_request`, which names the first one that is malformed or,
+ *   in the query, unknown
  */
 export function parameterReader({ parameters = {} }: Pick<AnyEndpoint, 'parameters'>) {
   const path = v.object(parameters.path ?? {});
@@ -18,7 +20,7 @@ export function parameterReader({ parameters = {} }: Pick<AnyEndpoint, 'paramete
   });
 }
 
-/** Each parameter with its values, from the raw query: API Gateway joins repeated ones by commas, which values may hold too. */
+/** Each parameter with its values. Read from the raw query: API Gateway joins repeated ones with commas, which a value may contain. */
 function valuesIn({ rawQueryString }: ApiEvent, known: string[]): Record<string, string[]> {
   const sent = new URLSearchParams(rawQueryString);
   const names = [...new Set(sent.keys())];

@@ -1,9 +1,13 @@
 import middy from '@middy/core';
-import type { APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
+import type {
+  APIGatewayProxyStructuredResultV2,
+  APIGatewayProxyEventV2 as ApiEvent,
+  Context,
+} from 'aws-lambda';
 import { requireEnvironmentInLambda } from '../environment.ts';
 import { withLogFields } from '../request-fields.ts';
 import { jsonResponse } from './answers.ts';
-import type { AnyEndpoint, ApiEvent } from './endpoint.ts';
+import type { AnyEndpoint } from './endpoint.ts';
 import { renderErrors } from './errors.ts';
 import { parameterReader } from './parameters.ts';
 

@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
 import { encryptSecrets, type StoredSettings } from '../providers/settings-encryption.ts';
-import { putItem, readItem } from '../storage/items.ts';
+import { newId } from '../secrets.ts';
+import { deleteItem, readItem, updateItem } from '../storage/items.ts';
 import { providerSettingsKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 import { type LoginApp, providerSettingsItem } from './login-app.ts';
@@ -35,16 +36,40 @@ export async function findProviderSettings(
   return stored && { settings: stored.settings, place: { loginAppId, provider } };
 }
 
-/** Stores provider settings that have been checked; their secrets are encrypted. */
-export async function setProviderSettings(
+/** How often a change is tried while other operators change the same settings. */
+const mostAttempts = 10;
+const storedItem = v.object({ settings: v.looseObject({}), revision: v.string() });
+
+/**
+ * Replaces provider settings by what becomes of those that are stored, and stores them with their secrets encrypted:
+ * one conditional write, repeated with newer settings when another operator was faster.
+ * @param change gets the stored settings with their secrets encrypted, or undefined; it may be called several times
+ * @returns the new settings
+ */
+export async function changeProviderSettings(
   loginAppId: string,
   provider: ProviderId,
-  settings: object,
-): Promise<void> {
-  await putItem({
-    ...providerSettingsKey(loginAppId, provider),
-    provider,
-    settings: await encryptSecrets(settings, { loginAppId, provider }),
-    updated_at: timestamp(),
-  });
+  change: (current: object | undefined) => object,
+): Promise<object> {
+  const key = providerSettingsKey(loginAppId, provider);
+  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+    const item = await readItem(key);
+    const current = item && v.parse(storedItem, item);
+    const settings = change(current?.settings);
+    const { done } = await updateItem(key, {
+      set: {
+        provider,
+        settings: await encryptSecrets(settings, { loginAppId, provider }),
+        revision: newId('r'),
+        updated_at: timestamp(),
+      },
+      when: current ? { revision: { is: current.revision } } : { pk: { exists: false } },
+    });
+    if (done) return settings;
+  }
+  throw new Error('Others keep changing the provider settings.');
 }
+
+/** Removes a provider from a Login App. */
+export const removeProviderSettings = (loginAppId: string, provider: ProviderId): Promise<void> =>
+  deleteItem(providerSettingsKey(loginAppId, provider));

@@ -8,8 +8,8 @@ import { sessionKey } from '../storage/keys.ts';
 const markSeconds = 365 * 86_400;
 
 /**
- * Ends a session: its tokens are no longer valid, and the devices that it related are nobody's, so that the next user
- * of the phone gets no message for this person. After a failure it can be repeated and finishes the work.
+ * Ends a session: its tokens are no longer valid, and the devices that it related have no owner, so the next user of
+ * the phone gets no message for this person. After a failure it can be repeated and finishes the work.
  */
 export async function endSession(
   loginUserId: string,

@@ -1,6 +1,7 @@
 import { logEvent } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
+import type { Identity } from '../providers/identity.ts';
 import { removeSession, type Session } from '../sessions/session.ts';
 import { newSession, putSession } from '../sessions/session-lifetime.ts';
 import { blockedError } from './blocked.ts';
@@ -14,12 +15,12 @@ import { loginUserIdOf, recordLogin } from './login-user.ts';
 export async function logIn(
   { clientId, loginAppId: login_app_id }: AuthenticatedClient,
   provider: ProviderId,
-  subject: string,
+  identity: Identity,
 ): Promise<Session> {
-  const login_user_id = loginUserIdOf(login_app_id, provider, subject);
+  const login_user_id = loginUserIdOf(login_app_id, identity);
   const session = newSession({ login_user_id, login_app_id, client_id: clientId });
   const [outcome] = await Promise.all([
-    recordLogin({ login_user_id, login_app_id, provider, subject }),
+    recordLogin({ login_user_id, login_app_id, provider, ...identity }),
     putSession(session),
   ]);
   if (outcome === 'blocked') {

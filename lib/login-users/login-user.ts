@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
+import type { Identity } from '../providers/identity.ts';
 import { Refusal } from '../refusal.ts';
 import { type Session, session } from '../sessions/session.ts';
 import { deleteItem, readItem, readItems, updateItem } from '../storage/items.ts';
@@ -9,14 +10,16 @@ import { type BlockedCode, blockedError } from './blocked.ts';
 const loginUser = v.object({
   login_user_id: v.string(),
   login_app_id: v.string(),
+  /** The provider of the latest login. */
   provider: v.string(),
+  namespace: v.string(),
   subject: v.string(),
   created_at: v.string(),
   last_login_at: v.string(),
   blocked_at: v.optional(v.string()),
 });
 
-/** A person as one Login App knows them: a provider and the provider's subject. */
+/** A person as one Login App knows them: who vouches for them, and the subject there. */
 type LoginUser = v.InferOutput<typeof loginUser>;
 
 /** The person of a Login User Token. The user is undefined when a session outlived its Login User. */
@@ -45,13 +48,16 @@ export function activeUser({ user }: AuthenticatedUser, blockedAs: BlockedCode):
 export const requireActiveUser = (caller: AuthenticatedUser): string =>
   activeUser(caller, 'forbidden').login_user_id;
 
-/** The same person is always the same Login User of that Login App: the id is a hash, so no race makes two. */
-export const loginUserIdOf = (loginAppId: string, provider: string, subject: string): string =>
-  `lu_${hashOf(loginAppId, provider, subject)}`;
+/**
+ * The same person is always the same Login User of that Login App: the id is a hash, so no race makes two. It has no
+ * part of the provider's identifier: another company in its place never vouches for the people of the former one.
+ */
+export const loginUserIdOf = (loginAppId: string, { namespace, subject }: Identity): string =>
+  `lu_${hashOf(loginAppId, namespace, subject)}`;
 
 /** Records a login. `blocked` when this Login User may not log in. */
 export async function recordLogin(
-  user: Pick<LoginUser, 'login_user_id' | 'login_app_id' | 'provider' | 'subject'>,
+  user: Pick<LoginUser, 'login_user_id' | 'login_app_id' | 'provider' | 'namespace' | 'subject'>,
 ): Promise<'recorded' | 'blocked'> {
   const now = timestamp();
   const { login_user_id, ...identity } = user;

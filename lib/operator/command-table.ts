@@ -6,13 +6,14 @@ import type { IdForm } from './id-forms.ts';
 
 /**
  * What one flag takes. Values of `id`, `number` and `choice` are logged, others never are. A `number` is an id too.
- * `lines` is a file that the command line sends line by line, in batches; its name is typed without a flag.
+ * `lines` is a file that the command line sends line by line, in batches; its name is typed without a flag. A `secret`
+ * is typed as the name of a file that holds it (`--app-secret-file`), so that it stays out of the shell's history.
  */
 export type Flag = { help: string; optional?: true } & (
   | { kind: 'id'; form: IdForm }
   | { kind: 'choice'; of: readonly string[] }
   | { kind: 'text'; mayBeEmpty?: true }
-  | { kind: 'number' | 'json' | 'lines' }
+  | { kind: 'number' | 'json' | 'lines' | 'secret' }
 );
 
 /** One operator command. */
@@ -88,12 +89,39 @@ export const commandTable = {
       flags: {
         'login-app': loginApp,
         provider,
-        settings: { kind: 'json', help: 'A JSON file with the provider settings', optional: true },
+        settings: {
+          kind: 'json',
+          help: 'A JSON file with the provider settings; - for standard input',
+          optional: true,
+        },
         preset: { kind: 'choice', of: presetNames, help: 'Or: a well-known provider', optional: true },
         'app-id': { kind: 'text', help: 'With --preset: our app ids, separated by commas', optional: true },
-        'app-secret': { kind: 'text', help: 'With --preset: the secret of our app', optional: true },
-        'redirect-uri': { kind: 'text', help: 'With --preset: the redirect URI of our app', optional: true },
+        'app-secret': {
+          kind: 'secret',
+          help: 'With --preset: a file with the secret of our app, or its private key; - for standard input',
+          optional: true,
+        },
+        'redirect-uri': {
+          kind: 'text',
+          help: 'With --preset: our redirect URIs, separated by commas',
+          optional: true,
+        },
         tenant: { kind: 'text', help: 'With --preset microsoft: the tenant id', optional: true },
+        'team-id': { kind: 'text', help: 'With --preset apple: the team id', optional: true },
+        'key-id': { kind: 'text', help: 'With --preset apple: the id of the private key', optional: true },
+        namespace: {
+          kind: 'text',
+          help: 'With --preset: to whom the person ids belong, when the host changes',
+          optional: true,
+        },
+      },
+    },
+    remove: {
+      summary: 'Remove the settings of a provider, or one of its issuers; takes up to 30 seconds',
+      flags: {
+        'login-app': loginApp,
+        provider,
+        issuer: { kind: 'text', help: 'Only this issuer', optional: true },
       },
     },
     check: {

@@ -3,7 +3,15 @@ import { idForms } from './id-forms.ts';
 
 type ValueOf<F extends Flag> = F extends { of: readonly (infer Choice)[] }
   ? Choice
-  : { id: string; text: string; number: number; choice: string; json: unknown; lines: unknown }[F['kind']];
+  : {
+      id: string;
+      text: string;
+      secret: string;
+      number: number;
+      choice: string;
+      json: unknown;
+      lines: unknown;
+    }[F['kind']];
 
 /** The values of a command's flags, by name. */
 export type FlagValues<C extends Command> = {
@@ -34,15 +42,22 @@ export function loggedFlags({ flags }: Command, given: Record<string, unknown>):
   return Object.fromEntries(logged);
 }
 
-function problem(name: string, flag: Flag, value: unknown): string | undefined {
+/** A flag's name on the command line: a secret is given as the name of a file. */
+export const typedName = (name: string, { kind }: Flag): string =>
+  kind === 'secret' ? `${name}-file` : name;
+
+function problem(flagName: string, flag: Flag, value: unknown): string | undefined {
   const { kind, optional } = flag;
+  const name = typedName(flagName, flag);
   if (value === undefined) return optional ? undefined : `--${name} is missing`;
   if (kind === 'json' || kind === 'lines') return undefined;
   if (kind === 'number') return Number.isSafeInteger(value) ? undefined : `--${name} must be an integer`;
   if (typeof value !== 'string') return `--${name} must be text`;
   if (kind === 'id' && !idForms[flag.form].test(value))
     return `--${name} must be an id of the form ${flag.form}`;
-  if (kind === 'text' && !flag.mayBeEmpty && value.trim() === '') return `--${name} must not be empty`;
+  const mayBeEmpty = kind === 'text' && flag.mayBeEmpty;
+  if ((kind === 'text' || kind === 'secret') && !mayBeEmpty && value.trim() === '')
+    return `--${name} must not be empty`;
   if (kind === 'choice' && !flag.of.includes(value)) return `--${name} must be one of ${flag.of.join(', ')}`;
   return undefined;
 }

@@ -48,17 +48,17 @@ export async function operate({ noun, verb, flags }: OperatorCall): Promise<Oper
   if (!command || !carryOut) return { error: 'There is no such command.' };
   const problems = flagProblems(command, flags);
   if (problems.length > 0) return { error: `${noun} ${verb}: ${problems.join('; ')}.` };
-  const told = { command: `${noun} ${verb}`, ...loggedFlags(command, flags) };
+  const logged = { command: `${noun} ${verb}`, ...loggedFlags(command, flags) };
   try {
     const result = await carryOut(flags);
-    logEvent('operator_command', { ...told, ...loggedResult(result) });
+    logEvent('operator_command', { ...logged, ...loggedResult(result) });
     return { result };
   } catch (error) {
     if (error instanceof Refusal) {
-      logEvent('operator_command_refused', told);
+      logEvent('operator_command_refused', logged);
       return { error: error.message };
     }
-    logFailure('operator_command_failed', error, told);
+    logFailure('operator_command_failed', error, logged);
     return { error: 'The command failed. The log of the operator function says why.' };
   }
 }

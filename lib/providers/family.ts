@@ -1,15 +1,23 @@
 import * as v from 'valibot';
-import { type Parameters, parameters } from '../form-parameters.ts';
+import { forbidden, type Parameters, parameters } from '../form-parameters.ts';
 import type { CheckResult } from './checks.ts';
+import type { Combined, GivenSettings } from './given-settings.ts';
 import type { ProviderId } from './identifiers.ts';
+import type { Identity } from './identity.ts';
 import { oncePerRecord } from './once-per-record.ts';
 import { decryptSecrets, type StoredSettings } from './settings-encryption.ts';
 
-/** The parameters that a request with a credential of any provider has. */
-type CommonEntries = {
-  grant_type: v.LiteralSchema<'provider_credentials', undefined>;
-  provider: v.LiteralSchema<ProviderId, undefined>;
-};
+const withoutCode = 'with provider credentials';
+
+/** The parameters of a request with a credential of any provider. */
+const commonEntries = (provider: ProviderId) => ({
+  grant_type: v.literal('provider_credentials'),
+  provider: v.literal(provider),
+  // Ignored, they would protect nothing, though the caller counts on them.
+  code_verifier: forbidden('code_verifier', withoutCode),
+  redirect_uri: forbidden('redirect_uri', withoutCode),
+});
+type CommonEntries = ReturnType<typeof commonEntries>;
 
 /** A protocol family: how a provider is set up, what a login sends, and how the provider vouches for it. */
 interface FamilyDefinition<
@@ -22,17 +30,22 @@ interface FamilyDefinition<
   title: string;
   /** What an operator sets. Fields named `…_secret` are stored encrypted. */
   settings: Settings;
+  /**
+   * What becomes of the stored settings when an operator gives new ones, which have been checked.
+   * @param current what is stored, with its secrets encrypted
+   */
+  combine: (checked: v.InferOutput<Settings>, given: GivenSettings, current: object | undefined) => Combined;
   /** The parameters of the grant `provider_credentials` besides `provider`: required, optional and forbidden ones. */
   parameters: Entries;
   /**
-   * The provider's subject for a credential that was issued to one of our apps.
+   * The person of a credential that was issued to one of our apps.
    * @throws Refusal when the provider does not accept the credential
    * @throws ProviderFailure when the provider gives no verdict
    */
   verify: (
     settings: v.InferOutput<Settings>,
     credential: v.InferOutput<Parameters<CommonEntries & Entries>>,
-  ) => Promise<string>;
+  ) => Promise<Identity>;
   /** Calls each endpoint of the settings with a made-up credential. */
   check: (settings: v.InferOutput<Settings>) => Promise<CheckResult>[];
 }
@@ -43,7 +56,7 @@ export function family<
   Settings extends v.GenericSchema<unknown, object>,
   Entries extends v.ObjectEntries,
 >(definition: FamilyDefinition<Name, Settings, Entries>) {
-  const { name, title, settings, parameters: entries, verify, check } = definition;
+  const { name, title, settings, combine, parameters: entries, verify, check } = definition;
   /** The settings of a stored record, decrypted and parsed once. @throws Error for settings that are not ours */
   const read = oncePerRecord(async (stored: StoredSettings) =>
     v.parse(settings, await decryptSecrets(stored.settings, stored.place)),
@@ -53,15 +66,13 @@ export function family<
     title,
     settings,
     parameters: entries,
+    combine: (given: GivenSettings, current: object | undefined): Combined =>
+      combine(v.parse(settings, given.settings), given, current),
     read,
     /** The schema of a request with a credential of this family, which says how the credential is verified. */
     credentialOf: (provider: ProviderId) =>
       v.pipe(
-        parameters({
-          grant_type: v.literal('provider_credentials'),
-          provider: v.literal(provider),
-          ...entries,
-        }),
+        parameters({ ...commonEntries(provider), ...entries }),
         v.transform((credential) => ({
           grant_type: 'provider_credentials' as const,
           provider,

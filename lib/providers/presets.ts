@@ -1,40 +1,16 @@
-import type { FamilyName } from './providers.ts';
+import {
+  codeExchange,
+  exchangeAt,
+  firstOf,
+  openId,
+  type Preset,
+  type PresetOptions,
+  trusting,
+} from './preset.ts';
 
-/** What an operator gives for a preset. */
-export interface PresetOptions {
-  /** Our app ids at the provider: one, or several where iOS, Android and web differ. */
-  appIds: string[];
-  appSecret: string;
-  /** For the authorization-code grant. */
-  redirectUri?: string | undefined;
-  /** For providers with one issuer per organisation. */
-  tenant?: string | undefined;
-}
-
-/** A well-known provider: its addresses and its audience validation. */
-export interface Preset {
-  /** The provider's own pages that the settings follow. */
-  documentation: string[];
-  needs: ('app-secret' | 'tenant')[];
-  settings: Partial<Record<FamilyName, (options: PresetOptions) => object>>;
-}
-
-const firstOf = ({ appIds: [first = ''] }: PresetOptions): string => first;
-
-/** The exchange of authorization codes, when the operator gave a redirect URI. */
-const codeExchange = (options: PresetOptions, tokenUrl: string, special: object = {}): object =>
-  options.redirectUri === undefined
-    ? {}
-    : {
-        authorization_code: {
-          token_url: tokenUrl,
-          client_id: firstOf(options),
-          client_secret: options.appSecret,
-          redirect_uri: options.redirectUri,
-          client_authentication: 'form',
-          ...special,
-        },
-      };
+const appleIssuer = 'https://appleid.apple.com';
+const googleIssuer = 'https://accounts.google.com';
+const microsoftAt = ({ tenant }: PresetOptions): string => `https://login.microsoftonline.com/${tenant}`;
 
 /** Only providers that say which app a token was issued to are here. */
 export const presets = {
@@ -75,8 +51,10 @@ export const presets = {
     ],
     needs: [],
     settings: {
-      oidc: ({ appIds }) => ({ issuer: 'https://accounts.google.com', audiences: appIds }),
+      oidc: ({ appIds }) => trusting(googleIssuer, appIds),
       oauth2: (options) => ({
+        // The `sub` is that of the id tokens: a person is one Login User, whatever the app sends.
+        namespace: googleIssuer,
         user_info: { url: 'https://openidconnect.googleapis.com/v1/userinfo', subject_field: 'sub' },
         audience_validation: {
           method: 'token_info',
@@ -86,7 +64,9 @@ export const presets = {
           subject_field: 'sub',
           audiences: options.appIds,
         },
-        ...codeExchange(options, 'https://oauth2.googleapis.com/token'),
+        ...codeExchange(options, 'https://oauth2.googleapis.com/token', {
+          id_token: { issuer: googleIssuer },
+        }),
       }),
     },
   },
@@ -154,22 +134,79 @@ export const presets = {
     },
   },
   apple: {
-    documentation: ['https://developer.apple.com/documentation/signinwithapple/verifying-a-user'],
+    documentation: [
+      'https://developer.apple.com/documentation/signinwithapple/verifying-a-user',
+      'https://developer.apple.com/documentation/signinwithapplerestapi/generate-and-validate-tokens',
+      'https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret',
+    ],
     needs: [],
-    settings: { oidc: ({ appIds }) => ({ issuer: 'https://appleid.apple.com', audiences: appIds }) },
+    settings: { oidc: ({ appIds }) => trusting(appleIssuer, appIds) },
+    codes: {
+      needs: ['app-secret', 'team-id', 'key-id'],
+      settings: (options) =>
+        exchangeAt(`${appleIssuer}/auth/token`, options, {
+          client_secret_jwt: {
+            team_id: options.teamId,
+            key_id: options.keyId,
+            private_key_secret: options.appSecret,
+          },
+          id_token: { issuer: appleIssuer },
+        }),
+    },
   },
   microsoft: {
     documentation: [
       'https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc',
       'https://learn.microsoft.com/en-us/entra/identity-platform/id-token-claims-reference',
+      'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow',
     ],
     needs: ['tenant'],
+    settings: { oidc: (options) => trusting(`${microsoftAt(options)}/v2.0`, options.appIds) },
+    codes: {
+      needs: ['app-secret', 'tenant'],
+      settings: (options) =>
+        exchangeAt(`${microsoftAt(options)}/oauth2/v2.0/token`, options, {
+          id_token: { issuer: `${microsoftAt(options)}/v2.0` },
+        }),
+    },
+  },
+  'facebook-limited': {
+    documentation: [
+      'https://developers.facebook.com/docs/facebook-login/limited-login/token',
+      'https://developers.facebook.com/docs/facebook-login/limited-login/token/validating',
+    ],
+    needs: [],
+    settings: { oidc: ({ appIds }) => trusting('https://www.facebook.com', appIds) },
+  },
+  discord: {
+    documentation: ['https://discord.com/developers/docs/topics/oauth2'],
+    needs: [],
     settings: {
-      oidc: ({ appIds, tenant }) => ({
-        issuer: `https://login.microsoftonline.com/${tenant}/v2.0`,
-        audiences: appIds,
+      oauth2: (options) => ({
+        user_info: { url: 'https://discord.com/api/v10/users/@me', subject_field: 'id' },
+        audience_validation: {
+          method: 'token_info',
+          url: 'https://discord.com/api/v10/oauth2/@me',
+          send_token_as: 'bearer',
+          audience_field: 'application.id',
+          subject_field: 'user.id',
+          refused_statuses: [401],
+          audiences: options.appIds,
+        },
+        ...codeExchange(options, 'https://discord.com/api/v10/oauth2/token'),
       }),
     },
+  },
+  twitch: {
+    documentation: ['https://dev.twitch.tv/docs/authentication/getting-tokens-oidc/'],
+    ...openId('https://id.twitch.tv/oauth2', 'https://id.twitch.tv/oauth2/token'),
+  },
+  linkedin: {
+    documentation: [
+      'https://learn.microsoft.com/en-us/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2',
+      'https://learn.microsoft.com/en-us/linkedin/shared/authentication/authorization-code-flow',
+    ],
+    ...openId('https://www.linkedin.com/oauth', 'https://www.linkedin.com/oauth/v2/accessToken'),
   },
 } as const satisfies Record<string, Preset>;
 

@@ -34,7 +34,7 @@ export async function decryptSecrets(settings: object, place: SettingsPlace): Pr
     if (keyId !== id) throw new Error('The provider settings are encrypted with a key that is gone.');
     const bytes = Buffer.from(encoded, 'base64url');
     const nonce = bytes.subarray(0, 12);
-    // A tag that was cut short is refused.
+    // Rejects a tag that was cut short.
     const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: 16 })
       .setAAD(additionalData(place, path))
       .setAuthTag(bytes.subarray(-16));

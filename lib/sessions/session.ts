@@ -1,14 +1,12 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
+import { optionalEnvironmentSeconds } from '../environment.ts';
 import { deleteItem, readItem } from '../storage/items.ts';
 import { loginUserPartition, sessionKey, sessionPrefix } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 
-/**
- * Seconds for which the immediate predecessor of a refresh token is accepted again and answered with the same
- * successor, so that a lost response, or two requests at once, ends no login.
- */
-const graceSeconds = 30;
+/** Seconds after a refresh for which the token that it replaced is accepted again; undefined for no limit. */
+const graceSeconds = optionalEnvironmentSeconds('REFRESH_GRACE_SECONDS');
 
 /** What one login started. */
 export const session = v.object({
@@ -51,9 +49,14 @@ export const removeSession = (loginUserId: string, sessionId: string): Promise<v
 export const isActive = ({ ended_at, expires_at }: Session): boolean =>
   ended_at === undefined && expires_at > epochSeconds();
 
-/** How a refresh token of a generation relates to its session now. */
+/**
+ * How a refresh token of a generation relates to its session now. The predecessor of the current token is accepted as
+ * long as the current one has not been used, so that a lost response, or two requests at once, ends no login. A copied
+ * refresh token alone is worth nothing, since refreshing needs the client's secret (RFC 9700 section 4.14).
+ */
 export function standing(session: Session, generation: number): 'current' | 'predecessor' | 'outdated' {
   if (generation === session.generation) return 'current';
-  const age = epochSeconds() - (session.refreshed_at ?? 0);
-  return generation === session.generation - 1 && age <= graceSeconds ? 'predecessor' : 'outdated';
+  const age = Math.max(0, epochSeconds() - (session.refreshed_at ?? 0));
+  const isInTime = age < (graceSeconds() ?? Infinity);
+  return generation === session.generation - 1 && isInTime ? 'predecessor' : 'outdated';
 }

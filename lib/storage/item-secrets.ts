@@ -13,7 +13,7 @@ export type RotatedSecrets = { secret: string; old_secrets: ShownSecret[] } | 't
 /** The secrets that are left, or why none was revoked: none has the id, it is the only one, or somebody else changed them meanwhile. */
 export type RevokedSecret = { secrets: ShownSecret[] } | 'unknown' | 'only' | 'changed';
 
-/** Gives an item that has secrets a new one beside the old one. */
+/** Adds a new secret to an item; the old one stays valid. */
 export async function rotateSecretOf(key: Key, stored: WithSecrets, prefix: string): Promise<RotatedSecrets> {
   const rotated = withNewSecret(stored.secrets, prefix);
   if (!rotated) return 'too_many';

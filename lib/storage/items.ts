@@ -53,8 +53,8 @@ async function readBatch(keys: Key[]): Promise<(Item | undefined)[]> {
 /**
  * Writes a new item. `exists` when there is one under its key already; that one stays as it is.
  *
- * When the answer to a put is lost, the SDK sends the put again, and the second one finds the item that the first
- * one made. `created_by`, the id of the write that made an item, tells them apart from somebody else's.
+ * When the answer to a put is lost, the SDK sends the put again, and the retry finds the item that the first attempt
+ * created. `created_by`, the id of the write that created the item, tells it from another writer's.
  */
 export async function putNewItem(item: Item & Key): Promise<'put' | 'exists'> {
   const created_by = newWriteId();
@@ -82,9 +82,9 @@ export async function putItem(item: Item & Key): Promise<void> {
 }
 
 /**
- * Deletes an item if there is one. It does not say whether there was one: when the answer is lost and the SDK sends
- * the delete again, nothing can tell an item that the first one deleted from one that never was. Whoever needs to know
- * reads the item before.
+ * Deletes an item if there is one. It does not report whether there was one: if the answer is lost, the SDK sends the
+ * delete again, and the second one cannot know what the first one deleted. A caller that needs to know reads the item
+ * first.
  */
 export async function deleteItem(key: Key): Promise<void> {
   await documentClient.send(new DeleteCommand({ TableName: tableName(), Key: key }));
@@ -94,9 +94,9 @@ export async function deleteItem(key: Key): Promise<void> {
 type UpdateOutcome =
   | {
       done: true;
-      /** Whether the update made the item. */
+      /** Whether the update created the item. */
       created: boolean;
-      /** The item before the update; undefined when there was none, or when an answer was lost and nobody knows. */
+      /** The item before the update; undefined when there was none, or when an answer was lost. */
       before: Item | undefined;
     }
   | { done: false; found: Item | undefined };
@@ -104,12 +104,11 @@ type UpdateOutcome =
 /**
  * One conditional write on one item. A failed condition is an answer, not an exception.
  *
- * When the answer to an update is lost, the SDK sends the update again. So that the second one neither changes the
- * item anew nor fails on what the first one wrote, each update stores its `write_id`, on the condition that the item
- * does not have it yet: an item that does was written by the first one, and the outcome is that of the first one. An
- * update that makes an item also leaves its write id in `created_by`. The one case that this cannot tell: somebody
- * else updates the same item between the two, within the tenths of a second that the SDK waits. Then the second one is
- * judged by what that other update left.
+ * When the answer to an update is lost, the SDK sends the update again. The retry must neither change the item twice
+ * nor fail on what the first attempt wrote. So each update stores its `write_id`, on the condition that the item does
+ * not have it yet. An item that has it was written by the first attempt, whose outcome is then returned. An update that
+ * creates an item also stores its write id in `created_by`. One case remains: another writer updates the same item
+ * within the tenths of a second before the retry. The retry then sees only what that writer left.
  */
 export async function updateItem(key: Key, change: Change): Promise<UpdateOutcome> {
   const write_id = newWriteId();

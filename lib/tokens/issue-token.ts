@@ -18,10 +18,13 @@ import type { TokenResponse } from './token-response.ts';
 const unsupportedGrantType = `The grant_type must be one of ${grantTypes.join(', ')}.`;
 
 /** A token request: a form whose other parameters depend on `grant_type`, and for provider credentials on `provider`. */
-export const tokenRequest = v.variant(
-  'grant_type',
-  [providerCredentials, providerAuthorizationCode, refreshToken, clientCredentials],
-  discriminatorProblem,
+export const tokenRequest = v.pipe(
+  v.variant(
+    'grant_type',
+    [providerCredentials, providerAuthorizationCode, refreshToken, clientCredentials],
+    discriminatorProblem,
+  ),
+  v.title('TokenRequest'),
 );
 
 /** `unsupported_grant_type`, or `invalid_request` that names the first parameter that is wrong. Notes the request for the log. */

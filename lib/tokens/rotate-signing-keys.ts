@@ -24,6 +24,9 @@ export const rotationStep = v.object({
 });
 type RotationStep = v.InferOutput<typeof rotationStep>;
 
+/** For how long a function may still read the key set before a rotation: Secrets Manager is eventually consistent. */
+const staleReadSeconds = 60;
+
 /** Carries out one step of a rotation. A step that comes again changes nothing. */
 export const rotateSigningKeys = (step: RotationStep): Promise<void> => steps[step.Step](step);
 
@@ -42,7 +45,7 @@ const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>>
     await putPendingSecret(SecretId, ClientRequestToken, JSON.stringify(following));
   },
 
-  /** Nothing but the table has to know of the keys, and it does already. */
+  /** Does nothing: the keys are needed only in the table, where they are already. */
   async setSecret() {},
 
   /** Signs with each prepared key and verifies with what was published. */
@@ -74,7 +77,7 @@ const steps: Record<RotationStep['Step'], (step: RotationStep) => Promise<void>>
 /** Publishes the keys that sign, or will. Every other published key stays for as long as its tokens may be valid. */
 async function publishAll(sets: KeySet[]): Promise<void> {
   const signing = new Map(sets.flatMap(signingKeysOf).map((key) => [key.kid, { key }]));
-  const end = epochSeconds() + signingKeyFreshFor / 1000 + accessTokenLifetime();
+  const end = epochSeconds() + staleReadSeconds + signingKeyFreshFor / 1000 + accessTokenLifetime();
   const retired = (await readPublishedKeys())
     .map(({ key, keep_until = end }) => ({ key, keep_until }))
     .filter(({ key, keep_until }) => !signing.has(key.kid) && keep_until > epochSeconds());

@@ -68,7 +68,7 @@ describe('operator events import FILE.ndjson', () => {
     expect(texts).toEqual(['event 1', 'event 2', 'event 1', 'event 1', 'event 3']);
   });
 
-  test('says which lines were refused and why, adds the others, and ends with exit code 2', async () => {
+  test('says which lines were rejected and why, adds the others, and ends with exit code 2', async () => {
     const id = await newAccessRequest();
     const { code, summary } = await importLines([
       '\ufeff',
@@ -140,7 +140,7 @@ describe('operator events import FILE.ndjson', () => {
     ]);
   });
 
-  test('stopped in the middle, it tells so, and goes on when it is run again', async () => {
+  test('stopped in the middle, it says so, and continues when it is run again', async () => {
     const id = await newAccessRequest();
     const lines = Array.from({ length: 230 }, (_, number) => line(id, number));
     let puts = 0;
@@ -150,7 +150,7 @@ describe('operator events import FILE.ndjson', () => {
     };
     const { code, stderr, summary } = await importLines(lines);
     expect({ code, summary }).toEqual({ code: 1, summary: undefined });
-    expect(stderr).toMatch(/^Stopped; lines 1 to 100 are done\. Run it again to go on\. .+\n$/);
+    expect(stderr).toMatch(/^The import stopped after line 100\. Run the command again to continue\. .+\n$/);
     own.proxy.hook = () => undefined;
     expect((await importLines(lines)).summary).toMatchObject({ lines: 230, added: 90, already_there: 140 });
     expect((await all(id)).map(({ comment }) => comment)).toEqual(lines.map(({ comment }) => comment));
@@ -160,7 +160,7 @@ describe('operator events import FILE.ndjson', () => {
   test.each([
     [['events', 'import'], "missing required argument 'FILE.ndjson'. See --help."],
     [['events', 'import', '/nowhere.ndjson'], 'The file /nowhere.ndjson cannot be read.'],
-  ])('%j is refused', async (words, why) => {
+  ])('%j is an error', async (words, why) => {
     const { code, stdout, stderr } = await ownOperator(...words);
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${why}\n` });
   });

@@ -15,7 +15,7 @@ const pass = stopClock();
 
 const comment = { type: 'comment', actor_type: 'custom', actor_id: '7', comment: '' } as const;
 
-test('an Idempotency-Key of an event counts for 24 hours, and then anew', async () => {
+test('an Idempotency-Key of an event counts for 24 hours, and is new after that', async () => {
   const { access_request_id } = await domain.createAccessRequest('ac_1');
   const add = async (text = '') =>
     (await domain.addEventFor('ac_1', access_request_id, { ...comment, comment: text }, 'key')).id;
@@ -28,7 +28,7 @@ test('an Idempotency-Key of an event counts for 24 hours, and then anew', async 
   await expect(add()).rejects.toThrow('The Idempotency-Key was used for another request');
 });
 
-test('an Idempotency-Key of an access request counts for 24 hours, and then anew', async () => {
+test('an Idempotency-Key of an access request counts for 24 hours, and is new after that', async () => {
   const create = async () => (await domain.createAccessRequestFor('ac_1', 'key')).id;
   const first = await create();
   pass(day);

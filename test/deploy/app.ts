@@ -5,7 +5,7 @@ import { readFunctions } from '../../infra/endpoints.ts';
 import { readSettings } from '../../infra/settings.ts';
 import { LoginService } from '../../infra/stack/login-service.ts';
 
-/** Resources that MiniStack refuses to create. */
+/** Resources that MiniStack cannot create. */
 const unsupported = new Set([
   'AWS::SecretsManager::RotationSchedule',
   'AWS::SecretsManager::ResourcePolicy',
@@ -14,7 +14,7 @@ const unsupported = new Set([
 ]);
 
 /**
- * The app of `infra/app.ts` as MiniStack can deploy it: without the resources it refuses, with alarms over one
+ * The app of `infra/app.ts` as MiniStack can deploy it: without the resources it cannot create, with alarms over one
  * metric, and with the address in `FRONT_URL` as its issuer.
  */
 const app = new App();
@@ -47,7 +47,7 @@ for (const resource of stack.node.findAll().filter((construct) => CfnResource.is
     adapted.overOneMetric.push(id);
   }
 }
-process.stderr.write(`MiniStack refuses ${adapted.leftOut.join(', ')}: left out.\n`);
+process.stderr.write(`MiniStack cannot create ${adapted.leftOut.join(', ')}: left out.\n`);
 process.stderr.write(
   `MiniStack knows no metric math: ${adapted.overOneMetric.join(', ')} over one metric.\n`,
 );

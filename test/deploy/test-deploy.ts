@@ -29,7 +29,7 @@ import { installMiniStack, startMiniStack } from './ministack.ts';
 
 const stack = 'login-service-test';
 
-/** As in production, but for the providers on this machine, which production refuses. */
+/** As in production, but for the providers on this machine, which production does not allow. */
 const settings = {
   stack,
   stage: 'development',

@@ -24,7 +24,13 @@ const newLoginApp = async () => {
 };
 /** A Login User who has logged in. */
 const person = async (login_app_id: string, login_user_id: string, sessionId: string) => {
-  await domain.recordLogin({ login_user_id, login_app_id, provider: 'provider_f', subject: login_user_id });
+  await domain.recordLogin({
+    login_user_id,
+    login_app_id,
+    provider: 'provider_f',
+    namespace: 'n',
+    subject: login_user_id,
+  });
   const user = await domain.readLoginUser(login_user_id);
   return { loginAppId: login_app_id, loginUserId: login_user_id, sessionId, user };
 };

@@ -229,7 +229,7 @@ describe('whatever else ends a session ends the relations that it made', () => {
 });
 
 describe('devices list and devices disable', () => {
-  test('a disabled device is listed for sending no more, until it registers again', async () => {
+  test('a disabled device is no longer listed for sending, until it registers again', async () => {
     const person = await newPerson(service);
     const token = unique('phone');
     const { id } = (await service.register({ platform: 'android', token }, appToken)).body;
@@ -278,11 +278,11 @@ describe('devices list and devices disable', () => {
       'Name either a --login-user or a --login-app.',
     ],
     [{ 'login-app': `la_${'A'.repeat(22)}` }, 'There is no such Login App.'],
-  ])('devices list %j is refused: %s', async (flags, why) => {
+  ])('devices list %j is an error: %s', async (flags, why) => {
     await expect(service.operate('devices', 'list', flags)).rejects.toThrow(why);
   });
 
-  test('devices disable of none is refused', async () => {
+  test('devices disable of an unknown device is an error', async () => {
     const disabled = service.operate('devices', 'disable', { device: `d_${'A'.repeat(43)}` });
     await expect(disabled).rejects.toThrow('There is no such device.');
   });

@@ -107,7 +107,7 @@ describe('after a Login User is deleted while the index lags behind', () => {
     return Item?.login_user_id?.S;
   };
 
-  test('their phone gets no message for them, and is theirs no more', async () => {
+  test('their phone gets no message for them, and is no longer theirs', async () => {
     const { id, flags, list } = await missed();
     expect(await list(flags)).toEqual([]);
     expect(await ownerOf(id)).toBeUndefined();

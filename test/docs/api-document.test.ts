@@ -12,8 +12,13 @@ const media = v.looseObject({
   examples: v.optional(v.record(v.string(), v.object({ value: v.unknown() }))),
 });
 const withContent = v.looseObject({ content: v.optional(v.record(v.string(), media), {}) });
+const link = v.looseObject({
+  operationId: v.string(),
+  parameters: v.optional(v.record(v.string(), v.string()), {}),
+});
 const operation = v.looseObject({
   operationId: v.string(),
+  parameters: v.optional(v.array(v.looseObject({ name: v.string() })), []),
   summary: v.string(),
   description: v.string(),
   requestBody: v.optional(withContent),
@@ -85,4 +90,22 @@ describe.each(operations)('$name', ({ summary, description, requestBody, respons
       for (const value of values) expect(problemsOf(schema, value)).toEqual([]);
     }
   });
+});
+
+describe('links', () => {
+  const links = operations.flatMap(({ name, responses }) =>
+    Object.values(responses)
+      .map((one) => v.parse(v.looseObject({ links: v.optional(v.record(v.string(), link), {}) }), one))
+      .flatMap((one) => Object.entries(one.links).map(([to, target]) => [`${name}: ${to}`, target] as const)),
+  );
+
+  test.each(links)(
+    '%s leads to an operation with these parameters',
+    (_, { operationId, parameters, ...one }) => {
+      const target = operations.find((operation) => operation.operationId === operationId);
+      const names = target?.parameters.map(({ name }) => name);
+      expect(names).toEqual(expect.arrayContaining(Object.keys(parameters)));
+      if (one.requestBody !== undefined) expect(target?.requestBody).toBeDefined();
+    },
+  );
 });

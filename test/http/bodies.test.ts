@@ -46,6 +46,16 @@ describe('a body that cannot be read: the error says what is wrong with it', () 
     ['text/plain', '{"device":{}}', 'The content type must be application/json.'],
     ['application/json', '{"device":', 'The body is not valid JSON.'],
     ['application/json', '', 'The body is missing.'],
+    [
+      'application/json',
+      '{"x":{"__proto__":{}}}',
+      'The body has the key __proto__, or constructor with prototype.',
+    ],
+    [
+      'application/json',
+      '[{"constructor":{"prototype":1}}]',
+      'The body has the key __proto__, or constructor with prototype.',
+    ],
   ])('%s: %s', async (type, body, message) => {
     const authorization = `Bearer ${await service.loginAppToken()}`;
     expect(await post(devices, authorization, type, body)).toEqual([400, 'invalid_request', message]);

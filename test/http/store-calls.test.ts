@@ -68,7 +68,7 @@ describe('token, provider_f', () => {
     await expectRounds(() => service.token(form), 200, [['PutItem', 'UpdateItem']]);
   });
 
-  test('a refused credential causes none', async () => {
+  test('a rejected credential causes none', async () => {
     const form = { ...(await idTokenForm()), id_token: 'made-up' };
     await expectRounds(() => service.token(form), 400, []);
   });
@@ -106,7 +106,7 @@ describe('register', () => {
     await expectRounds(() => service.register(device, token), 200, [['UpdateItem']]);
   });
 
-  test('1 read, then 1 write when what was read does not do', async () => {
+  test('1 read, then 1 write when the cached record does not grant it', async () => {
     const app = await createLoginApp(service, unique('app'));
     const token = await service.loginAppToken(app);
     const flags = { 'login-app': app.login_app_id, platform: 'ios' };

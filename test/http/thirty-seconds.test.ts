@@ -7,7 +7,7 @@ const { running, service } = await ownService({}, { movableClock: true });
 const device = () => ({ platform: 'android', token: unique('phone') });
 const clientCredentials = { grant_type: 'client_credentials' };
 
-describe('what a warm function remembers ends within 30 seconds', () => {
+describe('what a warm function caches ends within 30 seconds', () => {
   test('a revoked long-lived Login App Token', async () => {
     const flags = { 'login-app': service.demo.login_app.login_app_id };
     const { token_id, login_app_token } = await service.operate('login-apps', 'tokens create', {

@@ -7,7 +7,7 @@ import { hexToken } from '../support/tokens.ts';
 
 const { service, proxy } = await startServiceWithStore();
 
-/** 500, telling nothing but the request's id. */
+/** 500 with nothing but the request id. */
 function expectUnknownError(answer: Answer): void {
   const requestId = answer.headers.get('x-request-id') ?? 'none';
   const naming = `Something failed on our side. Please quote the request id ${requestId}.`;
@@ -20,7 +20,7 @@ const failStore = (failing?: string): void => {
 };
 
 describe('500 unknown error, when the store fails', () => {
-  test.each(['UpdateItem', 'PutItem'])('token: at %s, with nothing handed out', async (operation) => {
+  test.each(['UpdateItem', 'PutItem'])('token: at %s, and no token is issued', async (operation) => {
     const subject = unique('alice');
     failStore(operation);
     expectUnknownError(await service.logIn(subject, 'provider_d'));

@@ -2,11 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import { providerIds } from '../../lib/providers/identifiers.ts';
 import { type LogLine, logLine } from '../support/log-lines.ts';
-import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
 import { eventually } from '../support/people.ts';
 import { prepareLogin } from '../support/provider-login.ts';
-import { startProviderStandIn } from '../support/provider-stand-in.ts';
+import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
 import { type Answer, unique } from '../support/service.ts';
 
@@ -88,6 +88,7 @@ describe('token_refused', () => {
     ['id_token_not_yet_valid', 'provider_f', claims(`{"nbf":${inAnHour}}`), {}],
     ['claim_invalid', 'provider_f', claims('{"iat":null}'), {}],
     ['other_access_token', 'provider_f', { with_access_token: 'true' }, { access_token: 'another' }],
+    ['nonce_mismatch', 'provider_f', { nonce: 'ours' }, { nonce: 'another' }],
     ['not_an_id_token', 'provider_f', {}, { id_token: 'no-token' }],
     ['credential_malformed', 'provider_a', {}, { access_token: 'two words' }],
     ['credential_too_long', 'provider_a', {}, { access_token: 'x'.repeat(16_385) }],
@@ -199,7 +200,29 @@ async function logInWhen(target: Target, wrong?: { status: number; body: string 
   return { scene, login, fields, answer: await service.token(login.form, login.app) };
 }
 
-describe('provider_failed: what a provider did, and where', () => {
+test.each<[string, Target, number, object]>([
+  ['user_info_refused', targets.userInfo, 401, {}],
+  ['token_expired', targets.introspection, 200, { active: true, client_id: ourApp, sub: 'alice', exp: 1 }],
+])('%s, $name', async (reason, target, status, answered) => {
+  const { answer } = await logInWhen(target, { status, body: JSON.stringify(answered) });
+  expect(await lineOf(answer, 'token_refused')).toMatchObject({ error: 'invalid_grant', reason });
+});
+
+test('a refresh token that is not accepted: the reason', async () => {
+  const { login_app } = service.demo;
+  const other = await createClient(service, login_app.login_app_id);
+  const { refresh_token } = (await service.logIn(unique('alice'))).body;
+  const reasonOf = async (refresh_token: string, client = login_app) => {
+    const answer = await service.token({ grant_type: 'refresh_token', refresh_token }, client);
+    return (await lineOf(answer, 'token_refused')).reason;
+  };
+  expect(await reasonOf('made-up')).toBe('refresh_token_malformed');
+  expect(await reasonOf(refresh_token, other)).toBe('issued_to_another_client');
+  running.advance(31 * 86_400);
+  expect(await reasonOf(refresh_token)).toBe('session_ended');
+});
+
+describe('provider_failed: what the provider did, and where', () => {
   test.each<[string, Target, number, string, string]>([
     ['unexpected_status', targets.userInfo, 503, '', 'user_info (503)'],
     ['redirected', targets.verification, 302, '', 'verify'],

@@ -40,7 +40,7 @@ test('a login counts, and so does each call to its provider', async () => {
   ]);
 });
 
-test('a refused login counts by its reason', async () => {
+test('a rejected login counts by its reason', async () => {
   const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'ä' };
   expect(await metricsOf(() => service.token(form))).toEqual([
     ['a-stack/TokensRefused', 1, 'error=invalid_grant', 'reason=credential_malformed', 'provider=provider_a'],

@@ -26,7 +26,7 @@ describe('a long-lived Login App Token', () => {
     expect((await service.register(phone, await service.loginAppToken())).body.id).toBe(body.id);
   });
 
-  test('is listed without its secret, and not any more when it is revoked', async () => {
+  test('is listed without its secret until it is revoked', async () => {
     const flags = { 'login-app': other_login_app.login_app_id };
     const { token_id } = await service.operate('login-apps', 'tokens create', {
       ...flags,
@@ -120,7 +120,7 @@ describe('the operator and the sessions of a Login User', () => {
   });
 
   test.each(['sessions', 'logout', 'delete', 'block', 'unblock'])(
-    'login-users %s of somebody unknown: refused',
+    'login-users %s of somebody unknown: an error',
     async (verb) => {
       const flags = { 'login-user': `lu_${randomBytes(32).toString('base64url')}` };
       await expect(service.operate('login-users', verb, flags)).rejects.toThrow(
@@ -148,7 +148,7 @@ describe('a long-lived Login App Token at the endpoints for tokens', () => {
     expect((await ask('introspect', token, other_login_app)).body).toEqual({ active: false });
   });
 
-  test('is not revoked by a client, which is told so', async () => {
+  test('cannot be revoked by a client: 400', async () => {
     const token = await create();
     const own = await ask('revoke', token);
     expect([own.status, own.body.error]).toEqual([400, 'unsupported_token_type']);

@@ -7,7 +7,8 @@ import { unique } from '../support/service.ts';
 const { running, service } = await ownService();
 
 describe('what an operator does with providers', () => {
-  const settings = { issuer: 'https://provider.example', audiences: ['our-app'] };
+  const issuer = { issuer: 'https://provider.example', audiences: ['our-app'] };
+  const settings = { issuers: [issuer] };
 
   test('operator_command, without the settings', async () => {
     const app = await createLoginApp(service, unique('app'));
@@ -23,9 +24,9 @@ describe('what an operator does with providers', () => {
     const app = await createLoginApp(service, unique('app'));
     const ids = { login_app_id: app.login_app_id, provider: 'provider_f' };
     const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
-    const refused = { ...flags, settings: { ...settings, audiences: 'our-app' } };
+    const refused = { ...flags, settings: { issuers: [{ ...issuer, audiences: 'our-app' }] } };
     await expect(service.operate('providers', 'set', refused)).rejects.toThrow(
-      'The settings of provider_f are refused: audiences: must be a list of app ids.',
+      'The settings of provider_f are refused: issuers.0.audiences: must be a list of app ids.',
     );
     const line = await logLine(running, 'operator_command_refused', { command: 'providers set', ...ids });
     expect(JSON.stringify(line)).not.toContain('provider.example');
@@ -96,7 +97,7 @@ describe('the log of the operator names what each command was about', () => {
     expect(accountsSecret.line).toEqual({ account_id, secret_id: ofAccount });
   });
 
-  test('a secret in the place of an id is refused before it is logged', async () => {
+  test('a secret in place of an id is rejected before it is logged', async () => {
     const { account_id, account_secret } = await service.operate('accounts', 'create', {
       name: 'Back office',
     });

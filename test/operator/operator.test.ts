@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
+import { parseCommandLine } from '../../infra/operator/parse-command-line.ts';
 import {
   accountOf,
   operator,
   operatorProcess,
+  operatorProcessWith,
   refused,
   succeeded,
   writeSettings,
@@ -135,6 +137,7 @@ describe('npm run operator: each command', () => {
       consumer_key: 'our-key',
       consumer_secret: 'our-secret',
       subject_field: 'id',
+      namespace: 'provider.example',
     };
     const masked = { ...settings, consumer_secret: '********' };
     const provider = 'provider_c';
@@ -149,6 +152,22 @@ describe('npm run operator: each command', () => {
     const shown = { login_app_id, providers: { [provider]: masked } };
     expect(await succeeded('providers', 'show', ...flags)).toEqual(shown);
     expect(await succeeded('providers', 'show', '--login-app', login_app_id)).toEqual(shown);
+  });
+
+  test('providers set takes a secret from a file or from standard input, without the end of its line', async () => {
+    const login_app_id = String((await succeeded('login-apps', 'create', '--name', 'App')).login_app_id);
+    const target = ['--login-app', login_app_id, '--provider', 'provider_a'];
+    const set = ['providers', 'set', ...target, '--preset', 'github', '--app-id', 'us', '--app-secret-file'];
+    const settings = expect.objectContaining({ namespace: 'api.github.com' });
+    const shown = { login_app_id, provider: 'provider_a', settings };
+    const file = writeSettings('our-secret\n');
+    expect(parseCommandLine([...set, file])).toMatchObject({ flags: { 'app-secret': 'our-secret' } });
+    expect(await succeeded(...set, file)).toEqual(shown);
+    const local = { LOCAL_DIR: process.env.SERVICE_DIR ?? '' };
+    const { code, stdout, stderr } = await operatorProcessWith('our-secret\n', local, ...set, '-', '--local');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual(shown);
+    expect(stdout).not.toContain('our-secret');
   });
 
   test('the flags may come in any order, also before the noun', async () => {
@@ -205,7 +224,7 @@ describe('npm run operator -- --help', () => {
     expect(text).not.toContain('accounts create');
   });
 
-  test('of a command names its flags, and carries nothing out', async () => {
+  test('of a command names its flags, and changes nothing', async () => {
     const text = await help('reviews', 'add', '--help');
     for (const flag of [
       'access-request <number>',

@@ -50,7 +50,7 @@ const refusals: [string[], string][] = [
     'mobile-applications set: --platform must be one of ios, android.',
   ],
   [
-    ['providers', 'show', ...loginApp, '--provider', 'provider_g'],
+    ['providers', 'show', ...loginApp, '--provider', 'provider_z'],
     'providers show: --provider must be one of provider_a, provider_b, provider_c, provider_d, provider_e, provider_f.',
   ],
   [
@@ -117,6 +117,17 @@ describe('an operator command that fails says why and changes nothing', () => {
     expect(await refused(...set, '/nowhere.json')).toBe('--settings: the file /nowhere.json cannot be read.');
     const file = writeSettings('{"issuer": ');
     expect(await refused(...set, file)).toBe(`--settings: the file ${file} is not JSON.`);
+  });
+
+  test('a secret that is missing, empty, or on the command line', async () => {
+    const set = ['providers', 'set', ...loginApp, '--provider', 'provider_a', '--preset', 'github'];
+    expect(await refused(...set, '--app-secret-file', '/nowhere')).toBe(
+      '--app-secret-file: the file /nowhere cannot be read.',
+    );
+    expect(await refused(...set, '--app-secret-file', writeSettings('\n'))).toBe(
+      'providers set: --app-secret-file must not be empty.',
+    );
+    expect(await refused(...set, '--app-secret', 'our-secret')).toMatch(/^unknown option '--app-secret'/);
   });
 
   test('the operator function itself rejects what no command line sends', async () => {

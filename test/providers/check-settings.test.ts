@@ -4,7 +4,9 @@ import type { ProviderId } from '../../lib/providers/identifiers.ts';
 
 const url = 'https://provider.example/x';
 const client = { client_id: 'us', client_secret: 'our-secret' };
-const oidc = { issuer: 'https://provider.example', audiences: ['com.example.app', 'web', 'android'] };
+const oidc = (change: object) => ({
+  issuers: [{ issuer: 'https://provider.example', audiences: ['com.example.app', 'web'], ...change }],
+});
 const introspected = (audiences: unknown) => ({
   user_info: { url },
   audience_validation: { method: 'introspection', url, ...client, audiences },
@@ -21,12 +23,19 @@ const tokenInfo = (fields: object) => ({
 });
 const exchanged = (fields: object) => ({
   ...introspected(['us']),
-  authorization_code: { token_url: url, redirect_uri: url, ...client, ...fields },
+  authorization_code: { token_url: url, redirect_uris: [url], ...client, ...fields },
 });
 
 /** Every list, as a function of what stands there. */
 const lists: [ProviderId, string, string, unknown[], (value: unknown) => unknown][] = [
-  ['provider_f', 'audiences', 'app ids', ['ios', 'web'], (audiences) => ({ ...oidc, audiences })],
+  ['provider_f', 'issuers.0.audiences', 'app ids', ['ios', 'web'], (audiences) => oidc({ audiences })],
+  [
+    'provider_b',
+    'authorization_code.redirect_uris',
+    'redirect URIs',
+    ['https://a.example', 'https://b.example'],
+    (redirect_uris) => exchanged({ redirect_uris }),
+  ],
   ['provider_a', 'audience_validation.audiences', 'app ids', ['ios', 'web'], introspected],
   [
     'provider_d',
@@ -70,20 +79,20 @@ describe.each(lists)('%s: %s', (provider, field, of, several, settingsWith) => {
     ['an object like a list', { 0: 'ios', length: 1 }],
     ['true', true],
     ['null', null],
-  ])('refuses %s', (_, value) => {
+  ])('rejects %s', (_, value) => {
     expect(checkSettings(provider, settingsWith(value))).toEqual({
       problems: [`${field}: must be a list of ${of}`],
     });
   });
 
-  test('refuses a list in the list', () => {
+  test('rejects a list in the list', () => {
     expect(checkSettings(provider, settingsWith([several]))).toHaveProperty('problems');
   });
 });
 
 describe('an address on this machine', () => {
   const { LOOPBACK_PROVIDERS } = process.env;
-  const local = { ...oidc, issuer: 'http://127.0.0.1:4000' };
+  const local = oidc({ issuer: 'http://127.0.0.1:4000' });
 
   beforeAll(() => {
     delete process.env.LOOPBACK_PROVIDERS;
@@ -92,11 +101,11 @@ describe('an address on this machine', () => {
     if (LOOPBACK_PROVIDERS !== undefined) process.env.LOOPBACK_PROVIDERS = LOOPBACK_PROVIDERS;
   });
 
-  test('is refused in a deployment, and taken on a development machine alone', () => {
+  test('is an error in a deployment, and allowed on a development machine alone', () => {
     expect(checkSettings('provider_f', local)).toHaveProperty('problems');
     process.env.LOOPBACK_PROVIDERS = 'allowed';
     expect(checkSettings('provider_f', local)).toHaveProperty('settings');
-    const elsewhere = { ...oidc, issuer: 'http://127.0.0.1.example' };
+    const elsewhere = oidc({ issuer: 'http://127.0.0.1.example' });
     expect(checkSettings('provider_f', elsewhere)).toHaveProperty('problems');
   });
 });

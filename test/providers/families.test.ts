@@ -7,15 +7,15 @@ import { providerIds } from '../../lib/providers/identifiers.ts';
 import { providers } from '../../lib/providers/providers.ts';
 
 test('each provider has the family and the parameters that the interface gives it', () => {
-  const oauth2 = ['OAuth 2.0', ['access_token'], [], ['access_secret', 'id_token']];
+  const oauth2 = ['OAuth 2.0', ['access_token'], [], ['access_secret', 'id_token', 'nonce']];
   const table = providerIds.map((id) => [id, [providers[id].title, ...Object.values(parametersOf(id))]]);
   expect(Object.fromEntries(table)).toEqual({
     provider_a: oauth2,
     provider_b: oauth2,
-    provider_c: ['OAuth 1.0', ['access_token', 'access_secret'], [], ['id_token']],
+    provider_c: ['OAuth 1.0', ['access_token', 'access_secret'], [], ['id_token', 'nonce']],
     provider_d: oauth2,
     provider_e: oauth2,
-    provider_f: ['OpenID Connect', ['id_token'], ['access_token'], ['access_secret']],
+    provider_f: ['OpenID Connect', ['id_token'], ['access_token', 'nonce'], ['access_secret']],
   });
 });
 
@@ -28,7 +28,11 @@ describe('a new family, which says what it is in one place', () => {
       assertion: required('assertion'),
       id_token: forbidden('id_token', 'for assertions'),
     },
-    verify: async ({ trusted }, { assertion }) => trusted.find((subject) => subject === assertion) ?? '',
+    combine: (settings) => ({ settings }),
+    verify: async ({ trusted }, { assertion }) => ({
+      namespace: 'assertions',
+      subject: trusted.find((subject) => subject === assertion) ?? '',
+    }),
     check: () => [],
   });
   const request = v.variant('provider', [

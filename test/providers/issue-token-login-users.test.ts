@@ -26,7 +26,7 @@ describe('the Login User of a token', () => {
     },
   );
 
-  test('an authorization code and an access token of provider_b tell of the same Login User', async () => {
+  test('an authorization code and an access token of provider_b lead to the same Login User', async () => {
     const subject = unique('alice');
     const { authorization_code = '' } = await credentials('provider_b', { subject });
     const byCode = await token({
@@ -73,7 +73,7 @@ describe('the Login User of a token', () => {
     expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(8);
   });
 
-  test('a blocked Login User: 400 invalid_grant, until the operator lets them in again', async () => {
+  test('a blocked Login User: 400 invalid_grant, until the operator unblocks them', async () => {
     const subject = unique('mallory');
     const { sub } = claimsOf(await logIn(subject));
     await operate('login-users', 'block', { 'login-user': sub });
@@ -130,7 +130,7 @@ describe('the access token', () => {
     expectTimes(claims, body);
   });
 
-  test("tells nothing of the provider's subject", async () => {
+  test("says nothing about the provider's subject", async () => {
     const subject = unique('alice');
     const { body } = await logIn(subject);
     const told = JSON.stringify([decodeJwt(body.access_token), body.refresh_token]);
@@ -138,7 +138,7 @@ describe('the access token', () => {
   });
 });
 
-describe('oauth4webapi, a client that nobody here wrote', () => {
+describe('oauth4webapi, an independent client', () => {
   const server: oauth.AuthorizationServer = {
     issuer: demo.base_url,
     token_endpoint: `${demo.base_url}/v2/marketing/oauth/token`,
@@ -175,7 +175,7 @@ describe('oauth4webapi, a client that nobody here wrote', () => {
     expect(response).toMatchObject({ token_type: 'bearer', expires_in: 3600 });
   });
 
-  test('understands a refusal', async () => {
+  test('understands an error', async () => {
     const parameters = { provider: 'provider_a', access_token: 'made-up' };
     await expect(request('provider_credentials', parameters)).rejects.toMatchObject({
       name: 'ResponseBodyError',

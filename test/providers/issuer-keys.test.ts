@@ -31,7 +31,7 @@ beforeEach(async () => {
   await service.operate('providers', 'set', {
     'login-app': app.login_app_id,
     provider: 'provider_f',
-    settings: { issuer: issuer.url, audiences: [ourApp] },
+    settings: { issuers: [{ issuer: issuer.url, audiences: [ourApp] }] },
   });
 });
 

@@ -1,27 +1,40 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { applyPreset } from '../../lib/providers/apply-preset.ts';
 import { checkSettings } from '../../lib/providers/check-settings.ts';
 import { type ProviderId, providerIds } from '../../lib/providers/identifiers.ts';
-import { type Preset, type PresetOptions, presetNames, presets } from '../../lib/providers/presets.ts';
+import type { Preset, PresetOptions } from '../../lib/providers/preset.ts';
+import { presetNames, presets } from '../../lib/providers/presets.ts';
 import { type FamilyName, providers } from '../../lib/providers/providers.ts';
 
+/** Apple signs with a private key where others have a secret. */
+const { privateKey } = generateKeyPairSync('ec', {
+  namedCurve: 'prime256v1',
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+});
 const options: PresetOptions = {
   appIds: ['our-app'],
-  appSecret: 'our secret',
+  appSecret: privateKey,
   tenant: '9188040d-6c67-4c5b-b112-36a304b66dad',
+  teamId: 'our-team',
+  keyId: 'our-key',
 };
-const withCode = { ...options, redirectUri: 'https://app.example/callback' };
+const redirectUris = ['https://app.example/callback', 'app.example:/callback'];
+const withCode = { ...options, redirectUris };
 
 const fitting = presetNames.flatMap((name) => {
   const preset: Preset = presets[name];
   return providerIds
-    .filter((provider) => preset.settings[providers[provider].name])
+    .filter(
+      (provider) => preset.settings[providers[provider].name] || (provider === 'provider_b' && preset.codes),
+    )
     .map((provider) => [name, provider] as const);
 });
 
 describe('a preset', () => {
-  test.each(fitting)('%s for %s: makes settings that are taken', (name, provider) => {
+  test.each(fitting)('%s for %s: makes valid settings', (name, provider) => {
     const applied = applyPreset(name, provider, options);
     expect(applied).toEqual({ settings: expect.any(Object) });
     const { settings } = Object(applied);
@@ -34,9 +47,10 @@ describe('a preset', () => {
       const { settings } = Object(applyPreset(name, provider, withCode));
       expect(settings.authorization_code).toMatchObject({
         client_id: 'our-app',
-        client_secret: 'our secret',
-        redirect_uri: withCode.redirectUri,
+        redirect_uris: redirectUris,
       });
+      const secret = name === 'apple' ? 'client_secret_jwt' : 'client_secret';
+      expect(settings.authorization_code).toHaveProperty(secret);
       expect(checkSettings(provider, settings)).toHaveProperty('settings');
     },
   );
@@ -60,7 +74,7 @@ describe('a preset', () => {
   );
 });
 
-describe('a preset is refused', () => {
+describe('a preset is an error', () => {
   const families: Record<FamilyName, ProviderId> = {
     oauth1: 'provider_c',
     oauth2: 'provider_a',
@@ -69,7 +83,9 @@ describe('a preset is refused', () => {
 
   test('for a provider of another family', () => {
     expect(applyPreset('apple', families.oauth2, options)).toEqual({
-      problems: ['the preset apple is for a provider of the family oidc, and provider_a is oauth2'],
+      problems: [
+        'the preset apple is for a provider of the family oidc, or for authorization codes of provider_b, and provider_a is oauth2',
+      ],
     });
     expect(applyPreset('google', families.oauth1, options)).toEqual({
       problems: [
@@ -81,14 +97,19 @@ describe('a preset is refused', () => {
   test('without what it needs, each named', () => {
     const nothing = { appIds: [], appSecret: '' };
     expect(applyPreset('facebook', families.oauth2, nothing)).toEqual({
-      problems: ['--app-id is missing', '--app-secret is needed for the preset facebook'],
+      problems: ['--app-id is missing', '--app-secret-file is needed for the preset facebook'],
+    });
+    expect(applyPreset('apple', 'provider_b', { ...nothing, appIds: ['our-app'] })).toEqual({
+      problems: ['app-secret-file', 'team-id', 'key-id'].map(
+        (flag) => `--${flag} is needed for the preset apple`,
+      ),
     });
     expect(applyPreset('google', families.oidc, nothing)).toEqual({ problems: ['--app-id is missing'] });
   });
 
   test('for the exchange of codes without a secret', () => {
     expect(applyPreset('google', 'provider_b', { ...withCode, appSecret: '' })).toEqual({
-      problems: ['--app-secret is needed for the preset google'],
+      problems: ['--app-secret-file is needed for the preset google'],
     });
   });
 
@@ -120,6 +141,10 @@ const hosts = {
   line: ['api.line.me'],
   apple: ['appleid.apple.com'],
   microsoft: ['login.microsoftonline.com'],
+  'facebook-limited': ['www.facebook.com'],
+  discord: ['discord.com'],
+  twitch: ['id.twitch.tv'],
+  linkedin: ['www.linkedin.com'],
 };
 
 const documentationHosts = {
@@ -130,4 +155,8 @@ const documentationHosts = {
   line: ['developers.line.biz'],
   apple: ['developer.apple.com'],
   microsoft: ['learn.microsoft.com'],
+  'facebook-limited': ['developers.facebook.com'],
+  discord: ['discord.com'],
+  twitch: ['dev.twitch.tv'],
+  linkedin: ['learn.microsoft.com'],
 };

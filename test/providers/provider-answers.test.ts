@@ -70,7 +70,7 @@ describe.each<{ target: Target; answer: (subject: unknown) => object; wrong: [st
     wrong: [...missing, ...unusable],
   },
 ])('$target.name names', ({ target, answer, wrong }) => {
-  test.each(wrong)('%s: 500, and nobody is let in', async (_, subject) => {
+  test.each(wrong)('%s: 500, and nobody is logged in', async (_, subject) => {
     expect(await logInWhen(target, answer(subject))).toEqual(unknownError);
   });
 
@@ -86,12 +86,12 @@ describe('audience validation and user info that name different people', () => {
     { target: introspection, answer: { active: true, client_id: ourApp, sub: 'bob' } },
     { target: tokenInfo, answer: { aud: ourApp, user_id: 'bob' } },
     { target: debugToken, answer: { data: { app_id: ourApp, is_valid: true, user_id: 'bob' } } },
-  ])('$target.name, of bob: 400, and nobody is let in', async ({ target, answer }) => {
+  ])('$target.name, of bob: 400, and nobody is logged in', async ({ target, answer }) => {
     expect(await logInWhen(target, answer)).toEqual(rejected);
   });
 });
 
-test('an introspection need not tell of anybody', async () => {
+test('an introspection need not name a subject', async () => {
   expect(await logInWhen(introspection, { active: true, client_id: ourApp })).toEqual(letIn);
 });
 
@@ -123,7 +123,7 @@ describe('audience validation that does not say for which app the token is', () 
   });
 });
 
-describe('audience validation that says no', () => {
+describe('audience validation that rejects the token', () => {
   const yesterday = Math.floor(Date.now() / 1000) - 86_400;
 
   test.each<[string, Target, object]>([
@@ -146,7 +146,7 @@ describe('audience validation that says no', () => {
   });
 });
 
-describe('a provider that refuses our own credentials has said nothing about the token: 500', () => {
+describe('a provider that rejects our own credentials gives no verdict on the token: 500', () => {
   const withBasic: Target = {
     ...tokenInfo,
     settings: (address) => ({
@@ -173,7 +173,7 @@ describe('a provider that refuses our own credentials has said nothing about the
   });
 });
 
-test('a token info whose error code says no, as Facebook has it for tokens of other apps: 400', async () => {
+test('a token info whose error code rejects the token, as Facebook has for tokens of other apps: 400', async () => {
   const target: Target = {
     ...debugToken,
     settings: (address) => {
@@ -190,8 +190,8 @@ test('a token info whose error code says no, as Facebook has it for tokens of ot
   );
 });
 
-describe('an id token tells of', () => {
-  test.each([...missing, ...unusable])('%s: 400, and nobody is let in', async (_, sub) => {
+describe('an id token names', () => {
+  test.each([...missing, ...unusable])('%s: 400, and nobody is logged in', async (_, sub) => {
     const target: Target = {
       ...targets.keys,
       login: async (scene) => ({

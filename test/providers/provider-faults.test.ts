@@ -127,13 +127,13 @@ const millisecondsOf = (calls: LogLine[]): number =>
   calls.reduce((sum, { milliseconds }) => sum + Number(milliseconds), 0);
 
 describe.each(allTargets)('$name', (target) => {
-  test('lets a person in when nothing is wrong', async () => {
+  test('logs a person in when nothing is wrong', async () => {
     const { status, app } = await logIn(service, await prepareLogin(service, standIn.openScene(), target));
     expect(status).toBe(200);
     expect((await countLoginUserItems(service.demo)).get(app.login_app_id)).toBe(2);
   });
 
-  test.each(Object.keys(faults))('500 in time, and nobody is let in, when it %s', async (fault) => {
+  test.each(Object.keys(faults))('500 in time, and nobody is logged in, when it %s', async (fault) => {
     const login = logins.get(`${target.name} ${fault}`);
     expect(login).toMatchObject({ status: 500, error: 'internal_server_error' });
     const { calls } = await providersPart(login?.requestId);
@@ -142,7 +142,7 @@ describe.each(allTargets)('$name', (target) => {
     expect(people.get(login?.app.login_app_id ?? '')).toBeUndefined();
   });
 
-  test('a certificate that nobody has signed is told from other faults, and nothing is sent', async () => {
+  test('an untrusted certificate is reported as such, and no credential is sent', async () => {
     const login = logins.get(`${target.name} shows a certificate that nobody has signed`);
     const { failed } = await providersPart(login?.requestId);
     const message = expect.stringContaining('DEPTH_ZERO_SELF_SIGNED_CERT');

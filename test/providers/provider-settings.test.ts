@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { sharedService, unique } from '../support/service.ts';
@@ -33,7 +34,17 @@ const authorization_code = {
   token_url: 'https://provider.example/token',
   client_id: 'us',
   client_secret: 'our-secret',
-  redirect_uri: 'https://app.example/callback',
+  redirect_uris: ['https://app.example/callback'],
+};
+const id_token = { issuer: 'https://accounts.example' };
+const client_secret_jwt = {
+  team_id: 'our-team',
+  key_id: 'our-key',
+  private_key_secret: generateKeyPairSync('ec', {
+    namedCurve: 'prime256v1',
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  }).privateKey,
 };
 const oauth2 = { user_info, audience_validation: introspection };
 const oauth1 = {
@@ -41,14 +52,15 @@ const oauth1 = {
   consumer_key: 'us',
   consumer_secret: 'our-secret',
 };
-const oidc = { issuer: 'https://accounts.example', audiences: ['us', 'our-other-app'] };
+const trusted = { issuer: 'https://accounts.example', audiences: ['us', 'our-other-app'] };
+const oidc = { issuers: [trusted] };
 
 const noMethod =
   'audience_validation: must say by which method (introspection or token_info) the audience of a token is validated';
 const https = 'must be an https address, without user, password or fragment';
 const noSetting = 'is not a setting of this provider';
 
-describe('provider settings that are refused, with the exact reason', () => {
+describe('invalid provider settings, with the exact reason', () => {
   test.each<[string, string, unknown, string]>([
     ['nothing', 'provider_a', {}, 'user_info: is missing; audience_validation: is missing'],
     ['no audience validation', 'provider_a', { user_info }, 'audience_validation: is missing'],
@@ -120,13 +132,47 @@ describe('provider settings that are refused, with the exact reason', () => {
       { ...oauth1, verify_url: 'provider.example' },
       `verify_url: ${https}`,
     ],
-    ['an http issuer', 'provider_f', { ...oidc, issuer: 'http://accounts.example' }, `issuer: ${https}`],
-    ['a misspelt name', 'provider_f', { ...oidc, audience: ['us'] }, `audience: ${noSetting}`],
+    [
+      'an http issuer',
+      'provider_f',
+      { issuers: [{ ...trusted, issuer: 'http://accounts.example' }] },
+      `issuers.0.issuer: ${https}`,
+    ],
+    [
+      'a misspelt name',
+      'provider_f',
+      { issuers: [{ ...trusted, audience: ['us'] }] },
+      `issuers.0.audience: ${noSetting}`,
+    ],
+    ['no issuer', 'provider_f', { issuers: [] }, 'issuers: must name at least one issuer'],
+    [
+      'too many issuers',
+      'provider_f',
+      { issuers: Array.from({ length: 21 }, (_, i) => ({ ...trusted, issuer: `https://${i}.example` })) },
+      'issuers: must name at most 20 issuers',
+    ],
+    [
+      'an issuer in both of its spellings',
+      'provider_f',
+      {
+        issuers: ['accounts.google.com', 'https://accounts.google.com'].map((issuer) => ({
+          ...trusted,
+          issuer,
+        })),
+      },
+      'issuers: must name each issuer once',
+    ],
+    [
+      'a nonce that is perhaps required',
+      'provider_f',
+      { issuers: [{ ...trusted, nonce: 'perhaps' }] },
+      'issuers.0.nonce: must be optional or required',
+    ],
     [
       'settings of another family',
       'provider_c',
       oidc,
-      `verify_url: is missing; consumer_key: is missing; consumer_secret: is missing; issuer: ${noSetting}`,
+      `verify_url: is missing; consumer_key: is missing; consumer_secret: is missing; issuers: ${noSetting}`,
     ],
     [
       'no consumer secret',
@@ -159,10 +205,47 @@ describe('provider settings that are refused, with the exact reason', () => {
       'authorization_code: only provider_b exchanges authorization codes',
     ],
     [
-      'a code exchange without a redirect URI',
+      'a redirect URI that is no list',
       'provider_b',
-      { ...oauth2, authorization_code: { ...authorization_code, redirect_uri: undefined } },
-      'authorization_code.redirect_uri: is missing',
+      { ...oauth2, authorization_code: { ...authorization_code, redirect_uris: 'https://app.example' } },
+      'authorization_code.redirect_uris: must be a list of redirect URIs',
+    ],
+    [
+      'a code exchange without a secret',
+      'provider_b',
+      { ...oauth2, authorization_code: { ...authorization_code, client_secret: undefined } },
+      'authorization_code.client_secret: is missing',
+    ],
+    [
+      'a code exchange with two secrets',
+      'provider_b',
+      { ...oauth2, authorization_code: { ...authorization_code, client_secret_jwt } },
+      'authorization_code.client_secret: must not stand beside client_secret_jwt',
+    ],
+    [
+      'a private key that is none',
+      'provider_b',
+      {
+        authorization_code: {
+          ...authorization_code,
+          client_secret: undefined,
+          client_secret_jwt: { ...client_secret_jwt, private_key_secret: 'our-secret' },
+          id_token,
+        },
+      },
+      'authorization_code.client_secret_jwt.private_key_secret: must be an EC private key for ES256 in PEM form',
+    ],
+    [
+      'codes alone without an id token',
+      'provider_b',
+      { authorization_code },
+      'user_info: is missing; audience_validation: is missing',
+    ],
+    [
+      'a user info without audience validation beside codes with id tokens',
+      'provider_b',
+      { user_info, authorization_code: { ...authorization_code, id_token } },
+      'audience_validation: is missing',
     ],
     [
       'another type of subject',
@@ -170,7 +253,7 @@ describe('provider settings that are refused, with the exact reason', () => {
       { ...oauth2, user_info: { ...user_info, subject_type: 'number' } },
       'user_info.subject_type: must be string or integer',
     ],
-    ['a list', 'provider_f', [], 'issuer: is missing; audiences: is missing'],
+    ['a list', 'provider_f', [], 'issuers: is missing'],
     ['null', 'provider_f', null, 'settings: must be a JSON object'],
     ['text', 'provider_f', 'x', 'settings: must be a JSON object'],
   ])('%s', async (_, provider, settings, reason) => {
@@ -182,11 +265,23 @@ describe('provider settings that are refused, with the exact reason', () => {
   });
 });
 
-describe('provider settings that are taken', () => {
+describe('valid provider settings', () => {
   test.each<[string, object, object]>([
-    ['provider_a', oauth2, { user_info: { ...user_info, subject_field: 'sub', subject_type: 'string' } }],
+    [
+      'provider_a',
+      oauth2,
+      {
+        user_info: { ...user_info, subject_field: 'sub', subject_type: 'string' },
+        namespace: 'provider.example',
+      },
+    ],
     ['provider_b', { ...oauth2, authorization_code }, {}],
-    ['provider_c', oauth1, { subject_field: 'id_str' }],
+    [
+      'provider_b',
+      { authorization_code: { ...authorization_code, id_token } },
+      { authorization_code: { id_token: { ...id_token, nonce: 'optional' } } },
+    ],
+    ['provider_c', oauth1, { subject_field: 'id_str', namespace: 'provider.example' }],
     [
       'provider_d',
       { user_info, audience_validation: tokenInfo },
@@ -200,7 +295,7 @@ describe('provider settings that are taken', () => {
       },
       {},
     ],
-    ['provider_f', oidc, oidc],
+    ['provider_f', oidc, { issuers: [{ ...trusted, nonce: 'optional' }] }],
   ])('%s: shown with the defaults, and with every secret masked', async (provider, settings, defaults) => {
     await set(provider, settings);
     const shown = Object(await show())[provider];
@@ -210,9 +305,20 @@ describe('provider settings that are taken', () => {
     expect(JSON.stringify(shown)).not.toContain('our-secret');
   });
 
+  test('a private key is masked too', async () => {
+    const { client_secret: _, ...exchange } = authorization_code;
+    await set('provider_b', { authorization_code: { ...exchange, client_secret_jwt, id_token } });
+    const { provider_b } = Object(await show());
+    expect(provider_b.authorization_code.client_secret_jwt).toEqual({
+      ...client_secret_jwt,
+      private_key_secret: '********',
+    });
+  });
+
   test('new settings take the place of the old ones', async () => {
     await set('provider_f', oidc);
-    await set('provider_f', { ...oidc, audiences: ['another'] });
-    expect(Object(await show()).provider_f).toEqual({ ...oidc, audiences: ['another'] });
+    const others = { issuers: [{ issuer: 'https://others.example', audiences: ['us'], nonce: 'required' }] };
+    await set('provider_f', others);
+    expect(Object(await show()).provider_f).toEqual(others);
   });
 });

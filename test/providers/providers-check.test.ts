@@ -36,10 +36,12 @@ describe('providers check says that all is well with the demo', () => {
     expect({ ok, checks }).toEqual({ ok: true, checks: [{ check: 'verification', ok: true, detail }] });
   });
 
-  test('provider_f: how many keys the issuer has', async () => {
+  test('provider_f: how many keys each issuer has', async () => {
     const { ok, checks } = await check(service.demo.login_app.login_app_id, 'provider_f');
+    const issuer = `${service.demo.sandbox_url}/provider_f`;
     const detail = 'The issuer publishes its keys: 1.';
-    expect({ ok, checks }).toEqual({ ok: true, checks: [{ check: 'keys', ok: true, detail }] });
+    const passed = (of: string) => ({ check: `keys of ${of}`, ok: true, detail });
+    expect({ ok, checks }).toEqual({ ok: true, checks: [passed(issuer), passed(`${issuer}/second`)] });
   });
 
   test('no line that it prints holds what the settings hide', async () => {

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
 import OAuth from 'oauth-1.0a';
 import * as v from 'valibot';
 import { parametersOf } from '../../infra/generate/provider-tables.ts';
@@ -34,6 +35,8 @@ describe('the credentials of the sandbox', () => {
     ['subject', { subject: '' }],
     ['audience', { subject: 'alice', audience: 'x' }],
     ['expired', { subject: 'alice', expired: '1' }],
+    ['issuer', { subject: 'alice', issuer: 'third' }],
+    ['code_challenge', { subject: 'alice', code_challenge: 'x' }],
     ['claims', { subject: 'alice', claims: '{' }],
     ['claims', { subject: 'alice', claims: '3' }],
   ])('a wrong %s is a 400 that names it: %j', async (name, query) => {
@@ -42,8 +45,27 @@ describe('the credentials of the sandbox', () => {
     expect(body.error_description).toContain(name);
   });
 
-  test.each(['provider_g', '__proto__', 'constructor'])('%s is a 404', async (provider) => {
+  test.each(['provider_z', '__proto__', 'constructor'])('%s is a 404', async (provider) => {
     expect((await credentials(provider, { subject: 'alice' })).status).toBe(404);
+  });
+});
+
+describe('provider_f of the sandbox', () => {
+  const claimsOf = async (query: Record<string, string>) =>
+    decodeJwt((await credentials('provider_f', { subject: 'alice', ...query })).body.id_token ?? '');
+
+  test('has two issuers, which publish where their keys are', async () => {
+    const issuers = [(await claimsOf({})).iss, (await claimsOf({ issuer: 'second' })).iss];
+    expect(issuers).toEqual([`${sandbox.url}/provider_f`, `${sandbox.url}/provider_f/second`]);
+    for (const issuer of issuers) {
+      const discovery = await fetch(`${issuer}/.well-known/openid-configuration`);
+      expect(await discovery.json()).toMatchObject({ issuer, jwks_uri: `${issuer}/jwks` });
+    }
+  });
+
+  test('puts a nonce into the id token', async () => {
+    expect(await claimsOf({ nonce: 'n' })).toMatchObject({ nonce: 'n' });
+    expect(await claimsOf({})).not.toHaveProperty('nonce');
   });
 });
 

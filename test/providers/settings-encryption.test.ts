@@ -68,12 +68,12 @@ describe('the encryption of provider settings', () => {
     ['another Login App', { ...place, loginAppId: 'la_2' }],
     ['another provider', { ...place, provider: 'provider_b' }],
     ['parts that only read the same', { loginAppId: 'la_1provider_', provider: 'a' }],
-  ])('refuses settings that were encrypted for %s', async (_, elsewhere) => {
+  ])('rejects settings that were encrypted for %s', async (_, elsewhere) => {
     const encrypted = await encryption.encryptSecrets(settings, elsewhere);
     await expect(encryption.decryptSecrets(encrypted, place)).rejects.toThrow();
   });
 
-  test('refuses a secret that was moved to another field', async () => {
+  test('rejects a secret that was moved to another field', async () => {
     const encrypted = await encryption.encryptSecrets({ a_secret: 'a', b_secret: 'b' }, place);
     const { a_secret, b_secret } = Object(encrypted);
     await expect(
@@ -82,7 +82,7 @@ describe('the encryption of provider settings', () => {
     await expect(encryption.decryptSecrets({ nested: { a_secret } }, place)).rejects.toThrow();
   });
 
-  test('refuses a secret in which one bit was changed, or that was cut', async () => {
+  test('rejects a secret in which one bit was changed, or that was cut', async () => {
     const { a_secret } = Object(await encryption.encryptSecrets({ a_secret: 'a longer secret' }, place));
     const [keyId, encoded] = a_secret.split('.');
     const bytes = Buffer.from(encoded, 'base64url');
@@ -98,7 +98,7 @@ describe('the encryption of provider settings', () => {
     }
   });
 
-  test('tells when the key is another one, and takes no plain text for a secret', async () => {
+  test('reports that the key is another one, and never takes plain text for a secret', async () => {
     const gone = /key that is gone/;
     for (const a_secret of ['AAAAAAAA.AAAA', 'plain text', '']) {
       await expect(encryption.decryptSecrets({ a_secret }, place)).rejects.toThrow(gone);

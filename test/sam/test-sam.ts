@@ -7,6 +7,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { readFunctions } from '../../infra/endpoints.ts';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { secretIds } from '../../infra/local/load-functions.ts';
+import { countedChecks } from '../support/counted-checks.ts';
 import { localDirectory } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
 import { type Service, serviceOf, unique } from '../support/service.ts';
@@ -70,19 +71,7 @@ runCheck(async (cleanUps) => {
       logFile: join(directory, `${key}.log`),
     });
 
-  let passed = 0;
-  const failures: string[] = [];
-  const check = async (name: string, compare: () => Promise<string>): Promise<void> => {
-    const startedAt = performance.now();
-    try {
-      print(`    ok      ${name}: ${await compare()} (${Math.round(performance.now() - startedAt)} ms)`);
-      passed += 1;
-    } catch (error) {
-      failures.push(name);
-      print(`    FAILED  ${name}: ${error instanceof Error ? error.message : error}`);
-    }
-  };
-
+  const { check, conclude } = countedChecks();
   const { endpoints, others } = await readFunctions();
   const real = async (key: string) =>
     filledIn(eventOf(key), { ...credentials, ...(await newItems(service, credentials)) });
@@ -120,11 +109,7 @@ runCheck(async (cleanUps) => {
   } else {
     print('\nSkipped: sam local invoke. npm run test:sam -- --container runs it, with podman.');
   }
-  const total = passed + failures.length;
-  print(
-    `\nTests:       ${failures.length > 0 ? `${failures.length} failed, ` : ''}${passed} passed, ${total} total`,
-  );
-  assert.deepEqual(failures, [], 'Some answers differ.');
+  conclude();
 });
 
 type StartRuntime = (key: string) => Promise<LambdaRuntime>;

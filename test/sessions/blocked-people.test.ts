@@ -5,7 +5,7 @@ import { sharedService } from '../support/service.ts';
 
 const service = sharedService();
 
-test('a blocked person is told so in one sentence, with one code for each situation', async () => {
+test('a blocked person gets the same sentence everywhere, with one code for each situation', async () => {
   const person = await newPerson(service);
   const phone = await newPhone(service, await service.loginAppToken());
   await service.operate('login-users', 'block', { 'login-user': person.loginUserId });

@@ -62,7 +62,7 @@ describe('grant_type refresh_token', () => {
     expect((await refresh(successor)).status).toBe(200);
   });
 
-  test('two generations back ends the session', async () => {
+  test('the predecessor, after its successor was used, ends the session', async () => {
     const { refresh_token, access_token } = await logIn();
     const second = (await refresh(refresh_token)).body;
     const third = (await refresh(second.refresh_token)).body;

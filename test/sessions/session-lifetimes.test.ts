@@ -17,15 +17,36 @@ const logIn = async (): Promise<{ access_token: string; refresh_token: string }>
 
 /** The OAuth 1.0 provider looks at the time; so the login comes before the clock moves. */
 describe('a session, as time goes by', () => {
-  test('the predecessor of a refresh token: accepted for 30 s, after that it ends the session', async () => {
-    const [inTime, tooLate] = [await logIn(), await logIn()];
-    const successors = await Promise.all([refresh(inTime.refresh_token), refresh(tooLate.refresh_token)]);
-    running.advance(29);
-    expect((await refresh(inTime.refresh_token)).body.refresh_token).toBe(successors[0].body.refresh_token);
-    running.advance(3);
-    expect((await refresh(tooLate.refresh_token)).body.error).toBe('invalid_grant');
-    expect((await refresh(successors[1].body.refresh_token)).body.error).toBe('invalid_grant');
-    running.advance(-32);
+  test('a phone that is off for a day in the middle of a refresh stays logged in', async () => {
+    const { refresh_token } = await logIn();
+    const lost = await refresh(refresh_token);
+    running.advance(days);
+    const again = await refresh(refresh_token);
+    expect([again.status, again.body.refresh_token]).toEqual([200, lost.body.refresh_token]);
+    expect((await refresh(again.body.refresh_token)).status).toBe(200);
+    running.advance(-days);
+  });
+
+  test('ten refreshes with a day-old predecessor give one successor', async () => {
+    const { refresh_token } = await logIn();
+    const lost = await refresh(refresh_token);
+    running.advance(days);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(refresh_token)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    expect(new Set(answers.map(({ body }) => body.refresh_token))).toEqual(
+      new Set([lost.body.refresh_token]),
+    );
+    running.advance(-days);
+  });
+
+  test('the predecessor ends the session once its successor was used, a day later too', async () => {
+    const { refresh_token } = await logIn();
+    const second = (await refresh(refresh_token)).body;
+    const third = (await refresh(second.refresh_token)).body;
+    running.advance(days);
+    expect((await refresh(refresh_token)).body.error).toBe('invalid_grant');
+    expect((await refresh(third.refresh_token)).body.error).toBe('invalid_grant');
+    running.advance(-days);
   });
 
   test('an access token expires after expires_in seconds', async () => {
@@ -66,6 +87,41 @@ describe('a session, as time goes by', () => {
     expect((await refresh(refresh_token)).status).toBe(200);
     running.advance(2 * days);
     expect((await refresh(refresh_token)).body.error).toBe('invalid_grant');
+  });
+});
+
+describe('with a limit for the predecessor of a refresh token', () => {
+  const withLimit = async (seconds: number) => {
+    const limited = await startService({ REFRESH_GRACE_SECONDS: String(seconds) }, { movableClock: true });
+    const { token, logIn } = serviceOf(limited.demo, limited.directory);
+    return {
+      limited,
+      newRefreshToken: async (): Promise<string> => (await logIn(unique('alice'))).body.refresh_token,
+      refresh: (refresh_token: string) => token({ grant_type: 'refresh_token', refresh_token }),
+    };
+  };
+
+  test('30 seconds: accepted until then; later it ends the session', async () => {
+    const { limited, newRefreshToken, refresh } = await withLimit(30);
+    const [inTime, tooLate] = [await newRefreshToken(), await newRefreshToken()];
+    const successors = await Promise.all([refresh(inTime), refresh(tooLate)]);
+    limited.advance(20);
+    expect((await refresh(inTime)).body.refresh_token).toBe(successors[0].body.refresh_token);
+    limited.advance(11);
+    expect((await refresh(tooLate)).body.error).toBe('invalid_grant');
+    expect((await refresh(successors[1].body.refresh_token)).body.error).toBe('invalid_grant');
+    await limited.stop();
+  });
+
+  test('0: never accepted', async () => {
+    const { limited, newRefreshToken, refresh } = await withLimit(0);
+    const token = await newRefreshToken();
+    const successor = (await refresh(token)).body.refresh_token;
+    expect((await refresh(successor)).status).toBe(200);
+    const another = await newRefreshToken();
+    await refresh(another);
+    expect((await refresh(another)).body.error).toBe('invalid_grant');
+    await limited.stop();
   });
 });
 

@@ -50,7 +50,7 @@ describe('the table', () => {
 describe('a table that was restored', () => {
   const restored = templateWith({ tableName: 'a-stack-restored' });
 
-  test('is used in the place of the own one, by all functions and with the same rights', () => {
+  test('replaces the own one, for all functions and with the same permissions', () => {
     restored.resourceCountIs('AWS::DynamoDB::Table', 0);
     restored.allResourcesProperties('AWS::Lambda::Function', {
       Environment: { Variables: { TABLE_NAME: 'a-stack-restored' } },
@@ -115,7 +115,7 @@ describe('the secrets', () => {
   });
 });
 
-test('a deployment tells its address, its table and its operator function', () => {
+test('a deployment outputs its address, its table and its operator function', () => {
   expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
     'AlarmTopic',
     'ApiUrl',

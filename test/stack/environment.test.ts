@@ -58,10 +58,12 @@ describe('a function that lacks a variable it needs does not load, and names it'
     expect((await load(key, environmentOf(names))).stderr).toBe('');
   });
 
-  test('a lifetime must be a number of seconds', async () => {
-    const environment = { ...variables, SESSION_IDLE_SECONDS: '30 days' };
-    await expect(load('issue-token', environment)).rejects.toMatchObject({
-      stderr: expect.stringContaining('SESSION_IDLE_SECONDS must be a whole number of seconds.'),
+  test.each([
+    ['SESSION_IDLE_SECONDS', '30 days'],
+    ['REFRESH_GRACE_SECONDS', '-1'],
+  ])('%s must be a number of seconds', async (name, value) => {
+    await expect(load('issue-token', { ...variables, [name]: value })).rejects.toMatchObject({
+      stderr: expect.stringContaining(`${name} must be a whole number of seconds.`),
     });
   });
 });

@@ -59,7 +59,7 @@ describe('functions', () => {
     expect(own?.properties).toEqual({ LogGroupName: `/a-stack/${key}`, RetentionInDays: 90 });
   });
 
-  test.each(accesses)('%s may do what its access says, write its log, and nothing else', (key, access) => {
+  test.each(accesses)('%s may only write its log and do what its access says', (key, access) => {
     const log = `${key.replaceAll('-', '')}Log`;
     const rotation = ['DescribeSecret', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
     expect(rightsOf(named(key).Role)).toEqual(
@@ -79,7 +79,7 @@ describe('functions', () => {
     );
   });
 
-  test.each(accesses)('%s may do with the table what its code can ask for', async (key, { table }) => {
+  test.each(accesses)('%s may do with the table exactly what its code can do', async (key, { table }) => {
     const commands = matches(
       await reachableCode(key),
       /new (Get|BatchGet|Query|Put|Update|Delete)Command\b/g,
@@ -88,7 +88,7 @@ describe('functions', () => {
     expect(Object.keys(table).sort()).toEqual(actions);
   });
 
-  test.each(accesses)('%s is told every variable that its code asks for', async (key) => {
+  test.each(accesses)('%s has every variable that its code reads', async (key) => {
     const variables = matches(
       await reachableCode(key),
       /(?:environment(?:Seconds)?\(|serviceKeyFor\("[\w-]+", )"(\w+)"\)/g,
@@ -140,7 +140,7 @@ describe('functions', () => {
     ['register-device', []],
     ['operator', ['PROVIDER_SETTINGS_SECRET_ID']],
     ['rotate-signing-keys', []],
-  ])('%s is told the settings, and besides %j', (key, variables) => {
+  ])('%s has the settings, and also %j', (key, variables) => {
     const told = Object.keys(named(key).Environment.Variables);
     expect(told.sort()).toEqual([...always, ...variables].sort());
   });

@@ -25,7 +25,7 @@ describe('the page about the settings', () => {
     expect(() => readSettings({ [name]: {} })).toThrow(`The setting ${name} must be ${allowed}.`);
   });
 
-  test('tells the defaults', () => {
+  test('states the defaults', () => {
     const stages = ['production', 'development'].map((stage) => readSettings({ stage }));
     const told = documented.map(([name = '', , text = '']) => [name, text]);
     const [production, development] = stages.map((settings) => new Map(Object.entries(settings)));
@@ -54,7 +54,7 @@ describe('settings', () => {
     expect(() => readSettings(given)).toThrow(`The setting ${message}`);
   });
 
-  test('are told apart from the context of the CDK itself', () => {
+  test('are distinguished from the context of the CDK itself', () => {
     const context = {
       '@aws-cdk/core:some-flag': true,
       'aws:cdk:bundling-stacks': [],
@@ -63,7 +63,7 @@ describe('settings', () => {
     expect(readSettings(context)).toEqual(readSettings({}));
   });
 
-  test('one that is wrong ends the synthesis with one line that names it', () => {
+  test('an invalid one ends the synthesis with one line that names it', () => {
     const environment = { ...process.env, NODE_OPTIONS: '', CDK_CONTEXT_JSON: '{"rateLimit":"often"}' };
     const run = () =>
       execFileSync(process.execPath, ['infra/app.ts'], { cwd: root, env: environment, stdio: 'pipe' });
@@ -136,7 +136,7 @@ describe('a deployment for development', () => {
     development.allResourcesProperties('AWS::DynamoDB::Table', { DeletionProtectionEnabled: false });
   });
 
-  test('tells the functions what is set', () => {
+  test('passes the settings to the functions', () => {
     development.allResourcesProperties('AWS::Lambda::Function', {
       Environment: { Variables: { LOOPBACK_PROVIDERS: 'allowed', ACCESS_TOKEN_SECONDS: '60' } },
     });

@@ -49,7 +49,7 @@ describe('alarms', () => {
     });
   });
 
-  test('all tell the topic when they go off and when they end', () => {
+  test('all notify the topic when they go off and when they end', () => {
     expect(alarms).toHaveLength(8);
     const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
     for (const { properties } of alarms) {
@@ -62,7 +62,7 @@ describe('alarms', () => {
     }
   });
 
-  test('of this account, and nobody else, may tell the topic, over TLS', () => {
+  test('of this account, and nobody else, may publish to the topic, over TLS', () => {
     template.hasResourceProperties('AWS::SNS::TopicPolicy', {
       PolicyDocument: {
         Statement: [
@@ -102,7 +102,7 @@ describe('new code', () => {
   const live = 'AWS::Lambda::Alias';
   const canaryOff = templateWith({ canary: false });
 
-  test('is met by a tenth of the requests for five minutes, and taken back when the API answers 5xx', () => {
+  test('gets a tenth of the requests for five minutes, and is rolled back when the API returns 5xx', () => {
     const aliases = Object.values(template.findResources(live));
     const alarm = alarms.find(({ properties }) =>
       properties.AlarmDescription.startsWith('ServerErrors:'),

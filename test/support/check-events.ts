@@ -6,7 +6,7 @@ type Item = Record<string, unknown>;
 
 const hash = (...parts: string[]) => createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 
-/** The list of each index that an event must stand in, by its sort key; written anew from what the table's design says. */
+/** The list of each index that an event must stand in, by its sort key; written independently of the service's own code. */
 const listsOf: Record<string, { sortKey: string; list: (event: Item) => string | undefined }> = {
   by_actor_type: { sortKey: 'actor_type_ordinal', list: ({ actor_type }) => String(actor_type) },
   by_actor_id: { sortKey: 'actor_id_ordinal', list: ({ actor_id }) => hash(String(actor_id)) },

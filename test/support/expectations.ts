@@ -15,7 +15,7 @@ export function expectAnswer(answer: Answer, status: number, body: unknown): voi
   expect(answer.headers.get('www-authenticate')).toBeNull();
 }
 
-/** What the body of every refusal holds, by its status. */
+/** The body of an error response, by its status. */
 interface Refusal {
   status: number;
   error: string;
@@ -32,7 +32,7 @@ const challenges = new Map([
   ['invalid_token', /^Bearer .*error="invalid_token"/],
 ]);
 
-/** An answer that refuses: exactly this body, and for 401 the scheme that would work. */
+/** An error response: exactly this body, and for 401 the scheme that would work. */
 export function expectRefusal(answer: Answer, { status, error, naming = /./, fields }: Refusal): void {
   const error_description = naming instanceof RegExp ? expect.stringMatching(naming) : naming;
   const errors = fields?.map((field) => ({ field, message: expect.stringMatching(/./) }));

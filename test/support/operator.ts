@@ -35,11 +35,19 @@ export const operator = Object.assign(operatorAt(process.env.SERVICE_DIR ?? ''),
 
 /** The same in a process of its own. @param environment beside this process's own */
 export const operatorProcess = (environment: Record<string, string>, ...words: string[]) =>
+  operatorProcessWith('', environment, ...words);
+
+/** The same, with something on standard input. */
+export const operatorProcessWith = (input: string, environment: Record<string, string>, ...words: string[]) =>
   new Promise<CommandResult>((resolve) => {
     const env = { ...process.env, NODE_OPTIONS: '', ...environment };
-    execFile(process.execPath, ['infra/operator.ts', ...words], { env }, (error, stdout, stderr) =>
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    const child = execFile(
+      process.execPath,
+      ['infra/operator.ts', ...words],
+      { env },
+      (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
     );
+    child.stdin?.end(input);
   });
 
 /** A command that works: the one JSON object that it prints. */

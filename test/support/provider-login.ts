@@ -21,7 +21,10 @@ export async function prepareLogin(service: Service, scene: Scene, target: Targe
   const { provider } = target;
   const settings = target.settings(address);
   await service.operate('providers', 'set', { 'login-app': app.login_app_id, provider, settings });
-  return { target, app, scene, form: { provider, ...(await target.login(scene)) } };
+  // An issuer is where its discovery document is, also when that is elsewhere.
+  const isDiscovery = target.endpoint.startsWith('.well-known/');
+  const form = { provider, ...(await target.login(isDiscovery ? { ...scene, url: base } : scene)) };
+  return { target, app, scene, form };
 }
 
 /** The login, and the id by which the service's log names it. */

@@ -7,7 +7,7 @@ import { serve } from '../../infra/local/loopback-server.ts';
 /** The app that the stand-in issues everything to. */
 export const ourApp = 'our-app';
 
-/** One scene at the stand-in: a base address whose endpoints answer as they should, but for those that are told not to. */
+/** One scene at the stand-in: a base address whose endpoints answer as they should unless a test changes them. */
 export interface Scene {
   /** Its endpoints are `…/verify`, `…/user_info`, `…/introspection`, `…/token_info`, `…/debug_token`, `…/token`. */
   url: string;

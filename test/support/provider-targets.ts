@@ -38,19 +38,23 @@ const exchanged = (address: Addresses) => ({
   ...introspected(address),
   authorization_code: {
     token_url: address('token'),
-    redirect_uri: 'https://app.example/callback',
+    redirect_uris: ['https://app.example/callback'],
     ...client,
   },
 });
 const byCode = () => ({ grant_type: 'provider_authorization_code', authorization_code: 'a-code' });
 const byIdToken = async (scene: Scene) => ({
   grant_type: 'provider_credentials',
-  id_token: await scene.idToken(),
+  id_token: await scene.idToken({ iss: scene.url }),
 });
 /** The issuer is where its discovery document is. */
 const issued = (address: Addresses) => ({
-  issuer: address('.well-known/openid-configuration').replace('/.well-known/openid-configuration', ''),
-  audiences: [ourApp],
+  issuers: [
+    {
+      issuer: address('.well-known/openid-configuration').replace('/.well-known/openid-configuration', ''),
+      audiences: [ourApp],
+    },
+  ],
 });
 
 /** Every kind of call to a provider, in every family. */

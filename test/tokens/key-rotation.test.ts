@@ -48,7 +48,7 @@ test('three rotations under steady traffic: not one failure; old tokens verify u
   expect(await publishedKids()).not.toContain(oldKid);
 });
 
-test('a rotation that stops half-way, and another that begins anew, break nothing', async () => {
+test('a rotation that stops half-way, and a new one after it, break nothing', async () => {
   const abandoned = { SecretId: 'signing-keys', ClientRequestToken: randomUUID() };
   for (const Step of ['createSecret', 'createSecret', 'setSecret']) {
     await invokeFunction({ name: 'rotate-signing-keys', endpoint: awsEndpoint() }, { ...abandoned, Step });

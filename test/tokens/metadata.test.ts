@@ -101,7 +101,7 @@ describe('an independent resource server, with nothing but the metadata address'
     });
   });
 
-  test('verifies a Login User Token with oauth4webapi, and refuses one for another Login App', async () => {
+  test('verifies a Login User Token with oauth4webapi, and rejects one for another Login App', async () => {
     const server = { ...(await discover()) };
     server.jwks_uri = reachable(server.jwks_uri).href;
     const { access_token } = (await service.logIn(unique('alice'))).body;

@@ -51,3 +51,16 @@ test('a rotation that reads the secret before its new version is seen everywhere
   const published = (await publicKeys()).map(({ kid }) => kid);
   expect(published).toEqual([current.kid, next.kid]);
 });
+
+test('a key outlives the last token of a function that read it a minute after the rotation', async () => {
+  await rotate();
+  const [signing] = await publicKeys();
+  await rotate();
+
+  const isPublished = async () => (await publicKeys()).some(({ kid }) => kid === signing?.kid);
+  // It is read a minute late and signs for 5 minutes; its tokens are valid for 60.
+  pass(66 * minute - 1000);
+  expect(await isPublished()).toBe(true);
+  pass(2000);
+  expect(await isPublished()).toBe(false);
+});

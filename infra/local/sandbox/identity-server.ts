@@ -52,8 +52,17 @@ export async function createIdentityServer(options: IdentityServerOptions) {
       new SignJWT(claims).setProtectedHeader({ alg, kid }).sign(privateKey),
     issueAccessToken: async (issue: Issue): Promise<string> =>
       new provider.AccessToken(await granted(issue)).save(),
-    issueAuthorizationCode: async (issue: Issue, redirectUri: string): Promise<string> =>
-      new provider.AuthorizationCode({ ...(await granted(issue)), redirectUri }).save(),
+    issueAuthorizationCode: async (
+      issue: Issue,
+      redirectUri: string,
+      { nonce, code_challenge }: { nonce?: string | undefined; code_challenge?: string | undefined },
+    ): Promise<string> =>
+      new provider.AuthorizationCode({
+        ...(await granted(issue)),
+        redirectUri,
+        ...(nonce !== undefined && { nonce }),
+        ...(code_challenge !== undefined && { codeChallenge: code_challenge, codeChallengeMethod: 'S256' }),
+      }).save(),
     /** An access token that has not expired. */
     findAccessToken: (token: string): Promise<AccessToken | undefined> => provider.AccessToken.find(token),
     /** Answers a request whose path, below the issuer's own, is `path`. */

@@ -15,6 +15,7 @@ export function createOAuth1Provider(url: string, id: string): SandboxProvider {
 
   return {
     settings: {
+      namespace: `${id}.sandbox`,
       verify_url: `${url}${verifyPath}`,
       consumer_key: apps.ours.id,
       consumer_secret: apps.ours.secret,

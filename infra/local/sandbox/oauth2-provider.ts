@@ -54,7 +54,7 @@ const codes: Kind = {
       token_url: `${url}/token`,
       client_id: app.id,
       client_secret: app.secret,
-      redirect_uri: redirectUri,
+      redirect_uris: [redirectUri],
     },
   }),
 };
@@ -137,14 +137,15 @@ export async function createOAuth2Provider(
   const apps = new Apps(id);
   const server = await createIdentityServer({ issuer: url, apps: [apps.ours, apps.another], ...kind });
   return {
-    settings: kind.settings(url, apps.ours),
-    async issue({ subject, audience, expired }) {
+    // All providers of the sandbox have one host, and each has people of its own.
+    settings: { namespace: `${id}.sandbox`, ...kind.settings(url, apps.ours) },
+    async issue({ subject, audience, expired, ...protection }) {
       const issue = { subject, app: apps.of(audience), ...validity(expired) };
       const access_token = await server.issueAccessToken(issue);
       if (!kind.redirectUri) return { access_token };
       return {
         access_token,
-        authorization_code: await server.issueAuthorizationCode(issue, kind.redirectUri),
+        authorization_code: await server.issueAuthorizationCode(issue, kind.redirectUri, protection),
       };
     },
     async answer(path, request, response) {

@@ -27,6 +27,13 @@ declare module 'oidc-provider' {
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
     readonly Grant: Model<Grant>;
     readonly AccessToken: Model<AccessToken>;
-    readonly AuthorizationCode: Model<AccessToken & { redirectUri: string }>;
+    readonly AuthorizationCode: Model<
+      AccessToken & {
+        redirectUri: string;
+        nonce?: string;
+        codeChallenge?: string;
+        codeChallengeMethod?: 'S256';
+      }
+    >;
   }
 }

@@ -2,17 +2,34 @@ import { createHash } from 'node:crypto';
 import { createIdentityServer } from './identity-server.ts';
 import { Apps, type SandboxProvider, validity } from './sandbox-provider.ts';
 
+/** The path of the second issuer below the first one. */
+const secondPath = '/second';
+
 /**
- * An OpenID Connect provider: discovery, published keys and signed id tokens.
+ * An OpenID Connect provider with two issuers, each with discovery, published keys and signed id tokens.
  * @see OpenID Connect Core 1.0, section 2
  */
 export async function createOpenIdProvider(url: string, id: string): Promise<SandboxProvider> {
   const apps = new Apps(id);
-  const server = await createIdentityServer({ issuer: url, apps: [apps.ours, apps.another] });
+  const [first, second] = await Promise.all([
+    createIssuer(url, apps),
+    createIssuer(`${url}${secondPath}`, apps),
+  ]);
+  return {
+    settings: { issuers: [first.settings, second.settings] },
+    issue: (request) => (request.issuer === 'second' ? second : first).issue(request),
+    answer: (path, request, response) =>
+      path.startsWith(`${secondPath}/`)
+        ? second.answer(path.slice(secondPath.length), request, response)
+        : first.answer(path, request, response),
+  };
+}
 
+async function createIssuer(url: string, apps: Apps): Promise<SandboxProvider> {
+  const server = await createIdentityServer({ issuer: url, apps: [apps.ours, apps.another] });
   return {
     settings: { issuer: url, audiences: [apps.ours.id] },
-    async issue({ subject, audience, expired, with_access_token, claims }) {
+    async issue({ subject, audience, expired, with_access_token, nonce, claims }) {
       const app = apps.of(audience);
       const times = validity(expired);
       const access_token = with_access_token
@@ -24,6 +41,7 @@ export async function createOpenIdProvider(url: string, id: string): Promise<San
         aud: app.id,
         azp: app.id,
         ...times,
+        ...(nonce !== undefined && { nonce }),
         ...(access_token && { at_hash: accessTokenHash(access_token) }),
         ...claims,
       };
@@ -31,7 +49,7 @@ export async function createOpenIdProvider(url: string, id: string): Promise<San
       const id_token = await server.signIdToken(kept);
       return { id_token, ...(access_token && { access_token }) };
     },
-    answer: (path, request, response) => server.answer(path, request, response),
+    answer: server.answer,
   };
 }
 

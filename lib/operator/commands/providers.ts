@@ -1,6 +1,13 @@
-import { providerSettingsOf, setProviderSettings } from '../../login-apps/provider-settings.ts';
+import {
+  changeProviderSettings,
+  providerSettingsOf,
+  removeProviderSettings,
+} from '../../login-apps/provider-settings.ts';
 import { applyPreset } from '../../providers/apply-preset.ts';
-import { checkSettings } from '../../providers/check-settings.ts';
+import { combineSettings } from '../../providers/combine-settings.ts';
+import type { GivenSettings } from '../../providers/given-settings.ts';
+import type { ProviderId } from '../../providers/identifiers.ts';
+import { withoutIssuer } from '../../providers/oidc/settings.ts';
 import { providers } from '../../providers/providers.ts';
 import { maskSecrets } from '../../providers/settings-encryption.ts';
 import { Refusal } from '../../refusal.ts';
@@ -13,17 +20,27 @@ export const providerCommands: Commands = {
   set: async (flags) => {
     const { provider } = flags;
     const { login_app_id } = await requireLoginApp(flags['login-app']);
-    const checked = checkSettings(provider, settingsFrom(flags));
-    if ('problems' in checked) throw refused(provider, checked.problems);
-    await setProviderSettings(login_app_id, provider, checked.settings);
-    return { login_app_id, provider, settings: maskSecrets(checked.settings) };
+    const given = settingsFrom(flags);
+    const settings = await changeProviderSettings(login_app_id, provider, (current) =>
+      accepted(provider, combineSettings(provider, given, current)),
+    );
+    return { login_app_id, provider, settings: maskSecrets(settings) };
+  },
+  remove: async ({ 'login-app': id, provider, issuer }) => {
+    const { login_app_id } = await requireProvider(id, provider);
+    if (issuer === undefined) {
+      await removeProviderSettings(login_app_id, provider);
+      return { login_app_id, provider, settings: null };
+    }
+    const remaining = await changeProviderSettings(login_app_id, provider, (current) =>
+      accepted(provider, withoutIssuer(current, issuer)),
+    );
+    return { login_app_id, provider, settings: maskSecrets(remaining) };
   },
   check: async ({ 'login-app': id, provider }) => {
-    const loginApp = await requireLoginApp(id);
-    const stored = providerSettingsOf(loginApp, provider);
-    if (!stored) throw new Refusal('not_found', `${provider} is not set up for this Login App.`);
+    const { login_app_id, stored } = await requireProvider(id, provider);
     const checks = await providers[provider].check(stored);
-    return { login_app_id: loginApp.login_app_id, provider, ok: checks.every(({ ok }) => ok), checks };
+    return { login_app_id, provider, ok: checks.every(({ ok }) => ok), checks };
   },
   show: async ({ 'login-app': id, provider }) => {
     const loginApp = await requireLoginApp(id);
@@ -35,22 +52,39 @@ export const providerCommands: Commands = {
   },
 };
 
+async function requireProvider(id: string, provider: ProviderId) {
+  const loginApp = await requireLoginApp(id);
+  const stored = providerSettingsOf(loginApp, provider);
+  if (!stored) throw new Refusal('not_found', `${provider} is not set up for this Login App.`);
+  return { login_app_id: loginApp.login_app_id, stored };
+}
+
 /** The settings that the flags give, whole or by a preset. @throws Refusal */
-function settingsFrom(flags: Parameters<Commands['set']>[0]): unknown {
+function settingsFrom(flags: Parameters<Commands['set']>[0]): GivenSettings {
   const { provider, settings, preset } = flags;
   if ((settings === undefined) === (preset === undefined)) {
     throw new Refusal('invalid_request', 'Give either --settings or --preset.');
   }
-  if (preset === undefined) return settings;
+  if (preset === undefined) return { settings, isPreset: false };
   const applied = applyPreset(preset, provider, {
-    appIds: (flags['app-id'] ?? '').split(',').filter(Boolean),
+    appIds: listOf(flags['app-id']),
     appSecret: flags['app-secret'] ?? '',
-    redirectUri: flags['redirect-uri'],
+    redirectUris: listOf(flags['redirect-uri']),
     tenant: flags.tenant,
+    teamId: flags['team-id'],
+    keyId: flags['key-id'],
+    namespace: flags.namespace,
   });
-  if ('problems' in applied) throw refused(provider, applied.problems);
-  return applied.settings;
+  return { settings: accepted(provider, applied), isPreset: true };
 }
 
-const refused = (provider: string, problems: string[]): Refusal =>
-  new Refusal('invalid_request', `The settings of ${provider} are refused: ${problems.join('; ')}.`);
+const listOf = (text = ''): string[] => text.split(',').filter(Boolean);
+
+/** The settings, if there is nothing wrong with them. @throws Refusal */
+function accepted(provider: ProviderId, result: { settings: object } | { problems: string[] }): object {
+  if ('settings' in result) return result.settings;
+  throw new Refusal(
+    'invalid_request',
+    `The settings of ${provider} are refused: ${result.problems.join('; ')}.`,
+  );
+}

@@ -1,6 +1,7 @@
 import { forbidden, required } from '../../form-parameters.ts';
 import { madeUp, rejectsMadeUp } from '../checks.ts';
 import { family } from '../family.ts';
+import { keepNamespace } from '../namespace.ts';
 import { oauth1Settings } from './settings.ts';
 import { verifyOAuth1 } from './verify.ts';
 
@@ -9,10 +10,12 @@ export const oauth1 = family({
   name: 'oauth1',
   title: 'OAuth 1.0',
   settings: oauth1Settings,
+  combine: keepNamespace('verify_url'),
   parameters: {
     access_token: required('access_token'),
     access_secret: required('access_secret'),
     id_token: forbidden('id_token', 'for the OAuth 1.0 provider'),
+    nonce: forbidden('nonce', 'for the OAuth 1.0 provider'),
   },
   verify: (settings, { access_token, access_secret }) =>
     verifyOAuth1(settings, { token: access_token, secret: access_secret }),

@@ -3,6 +3,7 @@ import OAuth from 'oauth-1.0a';
 import { epochSeconds } from '../../clock.ts';
 import { newId } from '../../secrets.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
+import type { Identity } from '../identity.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { plausible, rejected } from '../rejected.ts';
 import { requiredSubject } from '../subject.ts';
@@ -15,7 +16,7 @@ export interface OAuth1Token {
 }
 
 /**
- * The subject of an OAuth 1.0 token. The call is signed with our consumer key and secret, so the provider itself
+ * The person of an OAuth 1.0 token. The call is signed with our consumer key and secret, so the provider itself
  * rejects a token that was issued to another app.
  * @throws Refusal, ProviderFailure
  * @see RFC 5849 section 3
@@ -23,8 +24,8 @@ export interface OAuth1Token {
 export async function verifyOAuth1(
   settings: OAuth1Settings,
   { token, secret }: OAuth1Token,
-): Promise<string> {
-  const { verify_url: url, subject_field } = settings;
+): Promise<Identity> {
+  const { verify_url: url, subject_field, namespace } = settings;
   const credential = { key: plausible(token), secret: plausible(secret) };
   const { status, body } = await presentCredential({
     url,
@@ -33,7 +34,7 @@ export async function verifyOAuth1(
   });
   if ([401, 403].includes(status)) throw rejected('verification_refused');
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
-  return requiredSubject(body, url, subject_field);
+  return { namespace, subject: requiredSubject(body, url, subject_field) };
 }
 
 /**

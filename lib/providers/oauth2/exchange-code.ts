@@ -1,17 +1,46 @@
+import { Refusal } from '../../refusal.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { plausible, rejected } from '../rejected.ts';
 import { fieldAt } from '../subject.ts';
+import { signClientSecret } from './client-secret.ts';
 import type { CodeExchange } from './settings.ts';
 
-/** The access token for an authorization code. @throws Refusal, ProviderFailure @see RFC 6749 section 4.1.3 */
+/** An authorization code, with what the app used to get it. */
+export interface AuthorizationCode {
+  authorization_code: string;
+  /** @see RFC 7636 section 4.1 */
+  code_verifier?: string | undefined;
+  /** Where the code was sent; the first of the settings when the login does not say. */
+  redirect_uri?: string | undefined;
+}
+
+/** What the provider answers; each is missing where the answer has no such text. */
+interface ProviderTokens {
+  access_token?: string;
+  id_token?: string;
+}
+
+/**
+ * Exchanges an authorization code at the provider.
+ * @throws Refusal, ProviderFailure
+ * @see RFC 6749 section 4.1.3, RFC 7636 section 4.5
+ */
 export async function exchangeCode(
   exchange: CodeExchange,
-  code: string,
+  { authorization_code, code_verifier, redirect_uri }: AuthorizationCode,
   signal: AbortSignal,
-): Promise<string> {
-  const { token_url: url, client_id, client_secret, redirect_uri, client_authentication } = exchange;
-  const parameters = { grant_type: 'authorization_code', code, redirect_uri };
+): Promise<ProviderTokens> {
+  const { token_url: url, client_id, client_authentication } = exchange;
+  const code = plausible(authorization_code);
+  const redirectUri = redirectUriOf(exchange, redirect_uri);
+  const client_secret = await clientSecretOf(exchange);
+  const parameters = {
+    grant_type: 'authorization_code',
+    code,
+    ...(redirectUri !== undefined && { redirect_uri: redirectUri }),
+    ...(code_verifier !== undefined && { code_verifier }),
+  };
   const { status, body } = await presentCredential({
     url,
     ...(client_authentication === 'basic'
@@ -21,18 +50,32 @@ export async function exchangeCode(
   });
   const error = fieldAt(body, exchange.error_field);
   if (exchange.refused_errors.includes(String(error))) throw rejected('code_refused');
-  const told = [String(status), ...errorCode(error, [code, client_secret])].join(', ');
+  const told = [String(status), ...errorCode(error, [code, client_secret, code_verifier ?? ''])].join(', ');
   if (status === 401 || error === 'invalid_client')
     throw new ProviderFailure('refused_our_credentials', url, told);
-  const token = fieldAt(body, 'access_token');
-  if (status !== 200 || typeof token !== 'string')
-    throw new ProviderFailure('unexpected_answer', url, `${told}, no access token`);
-  return plausible(token);
+  const [access_token, id_token] = ['access_token', 'id_token'].map((name) => fieldAt(body, name));
+  const [name, needed] = exchange.id_token ? ['id token', id_token] : ['access token', access_token];
+  if (status !== 200 || typeof needed !== 'string')
+    throw new ProviderFailure('unexpected_answer', url, `${told}, no ${name}`);
+  return {
+    ...(typeof access_token === 'string' && { access_token }),
+    ...(typeof id_token === 'string' && { id_token }),
+  };
 }
+
+/** The redirect URI to send: the one that the login names, if it is ours. @throws Refusal */
+function redirectUriOf({ redirect_uris }: CodeExchange, named: string | undefined): string | undefined {
+  if (named === undefined) return redirect_uris[0];
+  if (redirect_uris.includes(named)) return named;
+  throw new Refusal('invalid_request', 'The redirect_uri must be one of those in the provider settings.');
+}
+
+const clientSecretOf = ({ client_id, client_secret, client_secret_jwt }: CodeExchange) =>
+  client_secret_jwt ? signClientSecret(client_id, client_secret_jwt) : (client_secret ?? '');
 
 /** An error code for the log, if it looks like one, and does not repeat what we sent. */
 const errorCode = (error: unknown, sent: string[]): string[] => {
   const text = String(error ?? '');
-  const isRepeated = sent.some((value) => value.includes(text) || text.includes(value));
+  const isRepeated = sent.some((value) => value !== '' && (value.includes(text) || text.includes(value)));
   return /^[\w.-]{1,64}$/.test(text) && !isRepeated ? [text] : [];
 };

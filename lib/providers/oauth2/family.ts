@@ -1,9 +1,12 @@
 import { forbidden, required } from '../../form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
-import { madeUp, rejectsMadeUp } from '../checks.ts';
+import { type CheckResult, madeUp, rejectsMadeUp } from '../checks.ts';
 import { family } from '../family.ts';
+import { keepNamespace } from '../namespace.ts';
+import { notSetUp } from '../not-set-up.ts';
+import { checkKeys } from '../oidc/family.ts';
 import { exchangeCode } from './exchange-code.ts';
-import { oauth2Settings } from './settings.ts';
+import { accessTokenSettings, type CodeExchange, oauth2Settings } from './settings.ts';
 import { validateAudience } from './validate-audience.ts';
 import { userInfo, verifyAccessToken } from './verify.ts';
 
@@ -14,21 +17,34 @@ export const oauth2 = family({
   name: 'oauth2',
   title: 'OAuth 2.0',
   settings: oauth2Settings,
+  combine: keepNamespace('user_info.url'),
   parameters: {
     access_token: required('access_token'),
     access_secret: forbidden('access_secret', forProvider),
     id_token: forbidden('id_token', forProvider),
+    nonce: forbidden('nonce', forProvider),
   },
-  verify: (settings, { access_token }) => verifyAccessToken(settings, access_token),
+  verify: async (settings, { provider, access_token }) => {
+    const forAccessTokens = accessTokenSettings(settings);
+    if (!forAccessTokens) throw notSetUp(provider);
+    return verifyAccessToken(forAccessTokens, access_token);
+  },
   check: (settings) => {
-    const { authorization_code } = settings;
     const signal = verificationDeadline();
+    const forAccessTokens = accessTokenSettings(settings);
     return [
-      rejectsMadeUp('audience validation', () => validateAudience(settings, madeUp, signal)),
-      rejectsMadeUp('user info', () => userInfo(settings, madeUp, signal)),
-      ...(authorization_code
-        ? [rejectsMadeUp('authorization code', () => exchangeCode(authorization_code, madeUp, signal))]
+      ...(forAccessTokens
+        ? [
+            rejectsMadeUp('audience validation', () => validateAudience(forAccessTokens, madeUp, signal)),
+            rejectsMadeUp('user info', () => userInfo(forAccessTokens, madeUp, signal)),
+          ]
         : []),
+      ...(settings.authorization_code ? checkExchange(settings.authorization_code, signal) : []),
     ];
   },
 });
+
+const checkExchange = (exchange: CodeExchange, signal: AbortSignal): Promise<CheckResult>[] => [
+  rejectsMadeUp('authorization code', () => exchangeCode(exchange, { authorization_code: madeUp }, signal)),
+  ...(exchange.id_token ? [checkKeys(exchange.id_token.issuer)] : []),
+];

@@ -1,5 +1,8 @@
 import * as v from 'valibot';
+import { hostOf, namespace } from '../namespace.ts';
+import { issuerEntries } from '../oidc/issuer.ts';
 import { audiences, described, fieldPath, providerUrl, text } from '../settings-fields.ts';
+import { clientSecretJwt } from './client-secret.ts';
 
 const errorCodes = v.array(text, 'must be a list of error codes');
 const statuses = v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses');
@@ -28,8 +31,8 @@ const tokenInfo = v.strictObject({
   url: described(providerUrl, 'the token-info endpoint'),
   token_parameter: described(v.optional(text, 'access_token'), 'the parameter that carries the token'),
   send_token_as: described(
-    v.optional(v.picklist(['query', 'json'], 'must be query or json'), 'query'),
-    '`query` of a GET, or `json` body of a POST',
+    v.optional(v.picklist(['query', 'json', 'bearer'], 'must be query, json or bearer'), 'query'),
+    '`query` of a GET, `json` body of a POST, or `bearer` token of a GET',
   ),
   app_token_parameter: described(v.optional(text), 'a query parameter that carries a token of your app'),
   app_token_secret: described(v.optional(text), 'that token'),
@@ -53,34 +56,95 @@ const tokenInfo = v.strictObject({
   audiences,
 });
 
-const authorizationCode = v.strictObject({
-  token_url: described(providerUrl, 'the token endpoint'),
-  client_id: described(text, 'your client id there'),
-  client_secret: described(text, 'its secret'),
-  redirect_uri: described(text, 'as registered at the provider'),
-  client_authentication: described(
-    v.optional(v.picklist(['basic', 'form'], 'must be basic or form'), 'basic'),
-    '`basic` or `form` (RFC 6749, section 2.3.1)',
-  ),
-  error_field: described(v.optional(fieldPath, 'error'), 'where an error answer has its code'),
-  refused_errors: described(
-    v.optional(errorCodes, ['invalid_grant']),
-    'a list of the codes that reject the authorization code',
-  ),
-});
+const authorizationCode = v.pipe(
+  v.strictObject({
+    token_url: described(providerUrl, 'the token endpoint'),
+    client_id: described(text, 'your client id there'),
+    client_secret: described(v.optional(text), 'its secret; required unless there is a `client_secret_jwt`'),
+    client_secret_jwt: v.optional(clientSecretJwt),
+    redirect_uris: described(
+      v.optional(v.pipe(v.array(text, 'must be a list of redirect URIs'), v.maxLength(20)), []),
+      'a list, as registered at the provider. A login may name one of them; otherwise the first is sent, or none',
+    ),
+    client_authentication: described(
+      v.optional(v.picklist(['basic', 'form'], 'must be basic or form'), 'basic'),
+      '`basic` or `form` (RFC 6749, section 2.3.1)',
+    ),
+    error_field: described(v.optional(fieldPath, 'error'), 'where an error answer has its code'),
+    refused_errors: described(
+      v.optional(errorCodes, ['invalid_grant']),
+      'a list of the codes that reject the authorization code',
+    ),
+    id_token: v.optional(v.strictObject(issuerEntries)),
+  }),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    const { client_secret, client_secret_jwt } = dataset.value;
+    if ((client_secret === undefined) !== (client_secret_jwt === undefined)) return;
+    const message = client_secret ? 'must not stand beside client_secret_jwt' : 'is missing';
+    addIssue({ message, path: [pathItem(dataset.value, 'client_secret')] });
+  }),
+);
 
-/** What an operator sets for an OAuth 2.0 provider. Audience validation is mandatory. */
-export const oauth2Settings = v.strictObject({
-  user_info: userInfo,
-  audience_validation: v.variant(
-    'method',
-    [introspection, tokenInfo],
-    'must say by which method (introspection or token_info) the audience of a token is validated',
-  ),
-  authorization_code: v.optional(authorizationCode),
+/**
+ * What an operator sets for an OAuth 2.0 provider. The audience of every credential is validated: of an access token by
+ * asking the provider, of a code by the id token that comes for it, or else as for an access token.
+ */
+export const oauth2Settings = v.pipe(
+  v.strictObject({
+    namespace,
+    user_info: v.optional(userInfo),
+    audience_validation: v.optional(
+      v.variant(
+        'method',
+        [introspection, tokenInfo],
+        'must say by which method (introspection or token_info) the audience of a token is validated',
+      ),
+    ),
+    authorization_code: v.optional(authorizationCode),
+  }),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    const { user_info, audience_validation, authorization_code } = dataset.value;
+    if (authorization_code?.id_token && !user_info && !audience_validation) return;
+    for (const key of ['user_info', 'audience_validation'] as const) {
+      if (!dataset.value[key]) addIssue({ message: 'is missing', path: [pathItem(dataset.value, key)] });
+    }
+  }),
+  v.transform((settings) => ({
+    ...settings,
+    ...(settings.user_info && { namespace: settings.namespace ?? hostOf(settings.user_info.url) }),
+  })),
+);
+
+/** Where a field of an object stands, for an issue about it. */
+const pathItem = (input: Record<string, unknown>, key: string): v.ObjectPathItem => ({
+  type: 'object',
+  origin: 'value',
+  input,
+  key,
+  value: input[key],
 });
 
 export type OAuth2Settings = v.InferOutput<typeof oauth2Settings>;
 export type CodeExchange = v.InferOutput<typeof authorizationCode>;
+export type UserInfo = v.InferOutput<typeof userInfo>;
 export type TokenInfo = v.InferOutput<typeof tokenInfo>;
 export type Introspection = v.InferOutput<typeof introspection>;
+
+/** What access tokens are verified with. */
+export interface AccessTokenSettings {
+  namespace: string;
+  user_info: UserInfo;
+  audience_validation: Introspection | TokenInfo;
+}
+
+/** The same of settings; undefined when they are for codes with id tokens alone. */
+export function accessTokenSettings({
+  namespace,
+  user_info,
+  audience_validation,
+}: OAuth2Settings): AccessTokenSettings | undefined {
+  if (!namespace || !user_info || !audience_validation) return undefined;
+  return { namespace, user_info, audience_validation };
+}

@@ -3,7 +3,7 @@ import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { rejected } from '../rejected.ts';
 import { fieldAt, requiredSubject } from '../subject.ts';
-import type { Introspection, OAuth2Settings, TokenInfo } from './settings.ts';
+import type { AccessTokenSettings, Introspection, TokenInfo } from './settings.ts';
 
 /**
  * Makes sure that an access token was issued to one of our apps.
@@ -12,7 +12,7 @@ import type { Introspection, OAuth2Settings, TokenInfo } from './settings.ts';
  * @see RFC 6749 section 10.16
  */
 export function validateAudience(
-  { audience_validation, user_info }: OAuth2Settings,
+  { audience_validation, user_info }: AccessTokenSettings,
   token: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -76,6 +76,8 @@ function tokenInfoCall(settings: TokenInfo, token: string) {
     client_id && client_secret ? { authorization: basicAuthorization(client_id, client_secret) } : {};
   if (settings.send_token_as === 'json')
     return { url: url.href, headers, json: { [token_parameter]: token } };
+  if (settings.send_token_as === 'bearer')
+    return { url: url.href, headers: { authorization: `Bearer ${token}` } };
   url.searchParams.set(token_parameter, token);
   return { url: url.href, headers };
 }

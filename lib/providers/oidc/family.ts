@@ -1,26 +1,34 @@
+import * as v from 'valibot';
 import { forbidden, optional, required } from '../../form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { check } from '../checks.ts';
 import { family } from '../family.ts';
 import { fetchIssuerKeys } from './fetch-issuer-keys.ts';
-import { oidcSettings } from './settings.ts';
+import { combineIssuers, oidcSettings } from './settings.ts';
 import { verifyIdToken } from './verify.ts';
 
-/** An id token, verified with the issuer's published keys. @see OpenID Connect Core 1.0 */
+/** An id token, verified with the keys that its issuer publishes. @see OpenID Connect Core 1.0 */
 export const oidc = family({
   name: 'oidc',
   title: 'OpenID Connect',
   settings: oidcSettings,
+  combine: combineIssuers,
   parameters: {
     id_token: required('id_token'),
     access_token: optional('access_token'),
+    nonce: v.pipe(
+      optional('nonce'),
+      v.description('The nonce of the id token, which may have it literally or as its SHA-256.'),
+    ),
     access_secret: forbidden('access_secret', 'for the OIDC provider'),
   },
-  verify: (settings, { id_token, access_token }) => verifyIdToken(settings, id_token, access_token),
-  check: ({ issuer }) => [
-    check('keys', async () => {
-      const { keys } = await fetchIssuerKeys(issuer, verificationDeadline());
-      return { ok: true, detail: `The issuer publishes its keys: ${keys.length}.` };
-    }),
-  ],
+  verify: ({ issuers }, credential) => verifyIdToken(issuers, credential),
+  check: ({ issuers }) => issuers.map(({ issuer }) => checkKeys(issuer)),
 });
+
+/** Whether an issuer publishes its keys. */
+export const checkKeys = (issuer: string) =>
+  check(`keys of ${issuer}`, async () => {
+    const { keys } = await fetchIssuerKeys(issuer, verificationDeadline());
+    return { ok: true, detail: `The issuer publishes its keys: ${keys.length}.` };
+  });

@@ -54,6 +54,11 @@ export async function issuerKey(issuer: string, header: JWSHeaderParameters) {
   throw newest.failure ?? new errors.JWKSNoMatchingKey();
 }
 
+/** Has an issuer's keys at hand before a token needs them. @throws ProviderFailure when there are no usable keys */
+export async function prepareIssuerKeys(issuer: string): Promise<void> {
+  await knowledgeOf(issuer, freshFor);
+}
+
 async function findKey({ find }: Knowledge, header: JWSHeaderParameters) {
   try {
     return await find(header);

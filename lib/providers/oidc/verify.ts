@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
-import { errors, type JWTPayload, jwtVerify } from 'jose';
+import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../../clock.ts';
 import type { LogReason } from '../../log-reasons.ts';
 import { equalInConstantTime } from '../../secrets.ts';
+import type { Identity } from '../identity.ts';
 import { plausible, rejected } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
+import { canonicalIssuer, spellingsOf, type TrustedIssuer } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
-import type { OidcSettings } from './settings.ts';
+import { rejectOtherNonce, requireNonce } from './nonce.ts';
 
 /** The signature algorithms that are allowed: asymmetric ones alone, so that no public key can serve as a shared secret. */
 const algorithms = [
@@ -25,43 +27,62 @@ const algorithms = [
 /** Seconds by which the clocks may differ. */
 const leeway = 60;
 
+/** What a login sends, or the answer to a code exchange has. */
+interface IdTokenCredential {
+  id_token: string;
+  access_token?: string | undefined;
+  nonce?: string | undefined;
+}
+
 /**
- * The subject of an id token that was issued to one of our apps, by itself or together with an access token.
+ * The person of an id token that one of the trusted issuers has issued to one of our apps, by itself or together with
+ * an access token.
  * @throws Refusal, ProviderFailure
  * @see OpenID Connect Core 1.0, section 3.1.3.7
  */
 export async function verifyIdToken(
-  settings: OidcSettings,
-  idToken: string,
-  accessToken: string | undefined,
-): Promise<string> {
-  const { payload, alg } = await verifiedIdToken(settings, plausible(idToken));
-  rejectForeign(payload, settings.audiences);
-  if ((payload.iat ?? Infinity) > epochSeconds() + leeway) throw rejected('issued_in_the_future');
-  if (accessToken !== undefined) rejectOtherAccessToken(payload, plausible(accessToken), alg);
-  const subject = subjectAt(payload, 'sub');
-  if (!subject) throw rejected('no_usable_subject');
-  return subject;
-}
-
-async function verifiedIdToken(
-  { issuer, audiences }: OidcSettings,
-  idToken: string,
-): Promise<{ payload: JWTPayload; alg: string }> {
+  issuers: TrustedIssuer[],
+  { id_token, access_token, nonce }: IdTokenCredential,
+): Promise<Identity> {
   try {
-    const { payload, protectedHeader } = await jwtVerify(idToken, (header) => issuerKey(issuer, header), {
-      algorithms,
-      issuer,
-      audience: audiences,
-      clockTolerance: leeway,
-      requiredClaims: ['exp', 'iat', 'sub'],
-      currentDate: clock.now(),
-    });
-    if (!/^(jwt)?$/i.test(protectedHeader.typ ?? '')) throw rejected('not_an_id_token');
-    return { payload, alg: protectedHeader.alg };
+    const trusted = trustedIssuerOf(plausible(id_token), issuers);
+    requireNonce(trusted, nonce);
+    const { payload, alg } = await verifiedIdToken(trusted, id_token);
+    rejectForeign(payload, trusted.audiences);
+    if ((payload.iat ?? Infinity) > epochSeconds() + leeway) throw rejected('issued_in_the_future');
+    rejectOtherNonce(payload.nonce, nonce);
+    if (access_token !== undefined) rejectOtherAccessToken(payload, plausible(access_token), alg);
+    const subject = subjectAt(payload, 'sub');
+    if (!subject) throw rejected('no_usable_subject');
+    return { namespace: trusted.issuer, subject };
   } catch (error) {
     throw error instanceof errors.JOSEError ? rejected(reasonOf(error)) : error;
   }
+}
+
+/** The issuer that a token names. Nothing is verified yet: this only chooses by whose keys it will be. */
+function trustedIssuerOf(idToken: string, issuers: TrustedIssuer[]): TrustedIssuer {
+  const { iss } = decodeJwt(idToken);
+  const named = typeof iss === 'string' ? canonicalIssuer(iss) : undefined;
+  const trusted = issuers.find(({ issuer }) => issuer === named);
+  if (!trusted) throw rejected('issued_by_another_issuer');
+  return trusted;
+}
+
+async function verifiedIdToken(
+  { issuer, audiences }: TrustedIssuer,
+  idToken: string,
+): Promise<{ payload: JWTPayload; alg: string }> {
+  const { payload, protectedHeader } = await jwtVerify(idToken, (header) => issuerKey(issuer, header), {
+    algorithms,
+    issuer: spellingsOf(issuer),
+    audience: audiences,
+    clockTolerance: leeway,
+    requiredClaims: ['exp', 'iat', 'sub'],
+    currentDate: clock.now(),
+  });
+  if (!/^(jwt)?$/i.test(protectedHeader.typ ?? '')) throw rejected('not_an_id_token');
+  return { payload, alg: protectedHeader.alg };
 }
 
 /** The reasons for jose's errors; all others mean that the token is malformed. */

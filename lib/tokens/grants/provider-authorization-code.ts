@@ -1,14 +1,24 @@
 import * as v from 'valibot';
-import { parameters, required } from '../../form-parameters.ts';
+import { optional, parameters, required } from '../../form-parameters.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { findProviderSettings } from '../../login-apps/provider-settings.ts';
 import { logIn } from '../../login-users/log-in.ts';
 import { authorizationCodeProvider } from '../../providers/identifiers.ts';
 import { notSetUp } from '../../providers/not-set-up.ts';
-import { verifyAuthorizationCode } from '../../providers/oauth2/verify.ts';
+import { verifyAuthorizationCode } from '../../providers/oauth2/verify-authorization-code.ts';
 import { providers } from '../../providers/providers.ts';
 import { wire } from '../../wire.ts';
 import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
+
+/** @see RFC 7636 section 4.1 */
+const codeVerifier = v.pipe(
+  required('code_verifier'),
+  v.regex(
+    /^[\w.~-]{43,128}$/,
+    'The code_verifier must be 43 to 128 letters, digits, hyphens, dots, underscores or tildes.',
+  ),
+  v.description('The PKCE verifier (RFC 7636) of the challenge that the code was requested with.'),
+);
 
 export const providerAuthorizationCode = v.pipe(
   parameters({
@@ -22,6 +32,15 @@ export const providerAuthorizationCode = v.pipe(
       wire({ type: 'string', const: authorizationCodeProvider }),
     ),
     authorization_code: required('authorization_code'),
+    code_verifier: v.optional(codeVerifier),
+    redirect_uri: v.pipe(
+      optional('redirect_uri'),
+      v.description('Where the code was sent: one of the provider settings, by default the first.'),
+    ),
+    nonce: v.pipe(
+      optional('nonce'),
+      v.description('The nonce of the id token that comes for the code, where that identifies the person.'),
+    ),
   }),
   v.title('AuthorizationCodeGrant'),
 );
@@ -29,11 +48,11 @@ export const providerAuthorizationCode = v.pipe(
 /** Issues a Login User Token for an authorization code of a provider. @throws Refusal, ProviderFailure */
 export async function issueForAuthorizationCode(
   client: AuthenticatedClient,
-  { provider, authorization_code }: v.InferOutput<typeof providerAuthorizationCode>,
+  { provider, ...code }: v.InferOutput<typeof providerAuthorizationCode>,
 ): Promise<TokenResponse> {
   const stored = await findProviderSettings(client.loginAppId, provider);
   const settings = stored && (await providers[provider].read(stored));
-  if (!settings?.authorization_code) throw notSetUp(provider);
-  const subject = await verifyAuthorizationCode(settings, settings.authorization_code, authorization_code);
-  return loginUserTokenOf(await logIn(client, provider, subject));
+  const person = settings && (await verifyAuthorizationCode(settings, code));
+  if (!person) throw notSetUp(provider);
+  return loginUserTokenOf(await logIn(client, provider, person));
 }

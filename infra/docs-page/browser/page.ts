@@ -1,0 +1,112 @@
+/** What the page uses of Swagger UI. */
+interface SwaggerUi {
+  preauthorizeBasic(scheme: string, username: string, password: string): void;
+  preauthorizeApiKey(scheme: string, value: string): void;
+}
+
+interface SentRequest {
+  url: string;
+  headers: Record<string, string>;
+  body?: unknown;
+}
+
+declare const SwaggerUIBundle: (options: {
+  spec: object;
+  domNode: Element;
+  validatorUrl: null;
+  deepLinking: boolean;
+  docExpansion: 'list';
+  defaultModelsExpandDepth: number;
+  displayRequestDuration: boolean;
+  tryItOutEnabled: boolean;
+  supportedSubmitMethods: string[];
+  requestInterceptor: (request: SentRequest) => SentRequest;
+}) => SwaggerUi;
+
+/** Fresh credentials of the demo. */
+interface DemoCredentials {
+  basic: Record<string, { username: string; password: string }>;
+  tokens: Record<string, string>;
+  /** What stands in for the placeholders of the examples. */
+  examples: Record<string, string>;
+}
+
+const page = document.documentElement;
+const { document: documentUrl = '', demo: demoUrl } = page.dataset;
+const apiDocument = await readJson<{ servers?: object[] }>(documentUrl);
+// The page calls the server that it came from, under the name that the browser knows it by.
+if (demoUrl !== undefined) apiDocument.servers = [{ url: location.origin }];
+
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const followColorScheme = () => page.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', followColorScheme);
+followColorScheme();
+
+show(apiDocument);
+if (demoUrl !== undefined) showDemo(demoUrl);
+
+/** Shows a document in the place of what was shown before. The operation that the address names is open. */
+function show(spec: object): SwaggerUi {
+  const domNode = document.createElement('div');
+  document.querySelector('#api')?.replaceChildren(domNode);
+  return SwaggerUIBundle({
+    spec,
+    domNode,
+    validatorUrl: null,
+    deepLinking: true,
+    docExpansion: 'list',
+    defaultModelsExpandDepth: 0,
+    displayRequestDuration: true,
+    tryItOutEnabled: demoUrl !== undefined,
+    supportedSubmitMethods: demoUrl === undefined ? [] : ['get', 'post', 'delete'],
+    requestInterceptor: sendFormAsForm,
+  });
+}
+
+/** Swagger UI edits a form that has alternatives as JSON, and would send it as JSON. */
+function sendFormAsForm(request: SentRequest): SentRequest {
+  const isForm = request.headers['Content-Type'] === 'application/x-www-form-urlencoded';
+  if (!isForm || typeof request.body !== 'string' || !request.body.trimStart().startsWith('{'))
+    return request;
+  return { ...request, body: new URLSearchParams(JSON.parse(request.body)).toString() };
+}
+
+function showDemo(url: string): void {
+  const bar = document.querySelector<HTMLElement>('#demo');
+  const status = bar?.querySelector('[role=status]');
+  if (!bar || !status) return;
+  bar.hidden = false;
+  bar.querySelector('button')?.addEventListener('click', () => {
+    fillIn(url).then(
+      () => {
+        status.textContent =
+          'Filled in. An authorization code and a refresh token work once: click again for new ones.';
+      },
+      (error: unknown) => {
+        status.textContent = `That did not work: ${error}`;
+      },
+    );
+  });
+}
+
+/** Authorizes every scheme, and puts what works into the examples. */
+async function fillIn(url: string): Promise<void> {
+  const { basic, tokens, examples } = await readJson<DemoCredentials>(url, { method: 'POST' });
+  const filled = JSON.stringify(apiDocument, (_, value) =>
+    typeof value === 'string' ? (examples[value] ?? value) : value,
+  );
+  // Anew, since an example that is open in an editor would stay as it is.
+  const ui = show(JSON.parse(filled));
+  for (const [scheme, { username, password }] of Object.entries(basic)) {
+    ui.preauthorizeBasic(scheme, username, password);
+  }
+  for (const [scheme, token] of Object.entries(tokens)) ui.preauthorizeApiKey(scheme, token);
+}
+
+async function readJson<Value>(url: string, init?: RequestInit): Promise<Value> {
+  const response = await fetch(url, init);
+  if (!response.ok) throw new Error(`${url} answered with ${response.status}.`);
+  return response.json();
+}
+
+export {};

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { transformSync } from 'esbuild';
+
+/** Where the page reads from, relative to its own address. */
+export interface PageSources {
+  /** The API document. */
+  document: string;
+  /** Where fresh credentials of the demo come from. Without it the page only shows the document, and sends nothing. */
+  demo?: string;
+}
+
+/** One file of the page. */
+export interface PageFile {
+  contentType: string;
+  text: string;
+}
+
+const swaggerUi = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+
+/** The browser may load and call this page's own origin alone. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+
+/** The files of the page by name: Swagger UI from the installed package, and what is our own. */
+export function pageFiles(sources: PageSources): Map<string, PageFile> {
+  const own = (name: string) => readFileSync(join(import.meta.dirname, 'browser', name), 'utf8');
+  const theirs = (name: string) => readFileSync(join(swaggerUi, name), 'utf8');
+  const script = (text: string): PageFile => ({ contentType: 'text/javascript; charset=utf-8', text });
+  const styles = (text: string): PageFile => ({ contentType: 'text/css; charset=utf-8', text });
+  return new Map<string, PageFile>([
+    ['index.html', { contentType: 'text/html; charset=utf-8', text: html(sources) }],
+    ['page.js', script(transformSync(own('page.ts'), { loader: 'ts', target: 'es2022' }).code)],
+    ['page.css', styles(own('page.css'))],
+    // Without the pointer to a source map that is not here.
+    [
+      'swagger-ui-bundle.js',
+      script(theirs('swagger-ui-bundle.js').replace(/^\/\/# sourceMappingURL=.*$/m, '')),
+    ],
+    ['swagger-ui.css', styles(theirs('swagger-ui.css').replace(/^\/\*# sourceMappingURL=.*$/m, ''))],
+  ]);
+}
+
+const html = ({ document, demo }: PageSources): string => `<!doctype html>
+<html lang="en" data-document="${document}"${demo === undefined ? '' : ` data-demo="${demo}"`}>
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>Login service API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="swagger-ui.css">
+<link rel="stylesheet" href="page.css">
+<script src="swagger-ui-bundle.js" defer></script>
+<script src="page.js" type="module"></script>
+</head>
+<body>
+<div id="demo" hidden>
+<p>This is the stack on your machine, with a demo in it.</p>
+<button type="button">Fill in the demo’s credentials</button>
+<p role="status"></p>
+</div>
+<div id="api"></div>
+</body>
+</html>
+`;

@@ -1,0 +1,58 @@
+import * as v from 'valibot';
+import type { ProviderId } from '../../lib/providers/identifiers.ts';
+import type { Demo } from './demo.ts';
+import { demoRequests, readDevice, readTokens } from './demo-requests.ts';
+
+/** What the sandbox's providers issue. */
+const issued = v.object({
+  access_token: v.optional(v.string(), ''),
+  access_secret: v.optional(v.string(), ''),
+  id_token: v.optional(v.string(), ''),
+  authorization_code: v.optional(v.string(), ''),
+});
+
+/**
+ * Credentials for each security scheme of the API document, and what to put in the place of the placeholders in its
+ * examples: fresh ones each time, since some work once.
+ */
+export async function demoCredentials(demo: Demo) {
+  const { login_app, account, sandbox_url } = demo;
+  const requests = demoRequests(demo);
+  const from = async (provider: ProviderId) =>
+    v.parse(issued, await (await fetch(`${sandbox_url}/${provider}/credentials?subject=alice`)).json());
+  const logIn = async (subject: string) => readTokens((await requests.logIn('provider_f', subject))());
+  const { access_token: appToken } = await readTokens(requests.clientCredentials()());
+  // Two people: revoking the token of the example leaves the other one logged in.
+  const [alice, bob, a, b, c, f, { id: device }] = await Promise.all([
+    logIn('alice'),
+    logIn('bob'),
+    from('provider_a'),
+    from('provider_b'),
+    from('provider_c'),
+    from('provider_f'),
+    readDevice(requests.register(appToken, 'alices-phone')()),
+  ]);
+  await requests.relate(alice.access_token, device)();
+  return {
+    basic: {
+      login_app_client: { username: login_app.client_id, password: login_app.client_secret },
+      account: { username: account.account_id, password: account.account_secret },
+    },
+    tokens: {
+      login_app_token: appToken,
+      login_user_token: alice.access_token,
+      login_user_token_in_authentication: `Bearer ${alice.access_token}`,
+    },
+    examples: {
+      PROVIDER_ACCESS_TOKEN: a.access_token,
+      PROVIDER_OAUTH1_TOKEN: c.access_token,
+      PROVIDER_OAUTH1_SECRET: c.access_secret,
+      PROVIDER_ID_TOKEN: f.id_token,
+      AUTHORIZATION_CODE: b.authorization_code,
+      ACCESS_TOKEN: bob.access_token,
+      REFRESH_TOKEN: bob.refresh_token,
+      [`d_${'0'.repeat(43)}`]: device,
+      [`d_${'A'.repeat(43)}`]: device,
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { searchResult } from './search-events.ts';
+import { accessRequestId, searchQuery } from './search-request.ts';
+
+/** What the records of the searches have in common: the search of events, and that of reviews. */
+export const searchRecord = {
+  parameters: { path: { access_request_id: accessRequestId }, query: searchQuery },
+  /** Their one response, apart from its description. */
+  page: {
+    body: searchResult,
+    example: {
+      total: 3,
+      offset: 1,
+      count: 1,
+      results: [
+        {
+          id: 2,
+          access_request_id: 1,
+          type: 'review',
+          actor_type: 'custom',
+          actor_id: 'risk-desk',
+          comment: 'A page is missing.',
+          created_at: '2026-01-31T08:00:00.000Z',
+          updated_at: '2026-01-31T08:00:00.000Z',
+          status: 'rejected',
+        },
+      ],
+    },
+  },
+  errors: {
+    invalid_request: {
+      when: 'A parameter is malformed, repeated or unknown.',
+      example: 'The parameter page must be a positive integer.',
+    },
+    forbidden: {
+      when: 'The account has no access to the access request, or there is none.',
+      example: 'The account has no access to this access request.',
+    },
+  },
+} as const;

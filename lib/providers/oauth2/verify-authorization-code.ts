@@ -1,0 +1,54 @@
+import { Refusal } from '../../refusal.ts';
+import { verificationDeadline } from '../call-provider.ts';
+import type { Identity } from '../identity.ts';
+import { prepareIssuerKeys } from '../oidc/issuer-keys.ts';
+import { requireNonce } from '../oidc/nonce.ts';
+import { verifyIdToken } from '../oidc/verify.ts';
+import { type AuthorizationCode, exchangeCode } from './exchange-code.ts';
+import { accessTokenSettings, type CodeExchange, type OAuth2Settings } from './settings.ts';
+import { verifyAccessToken } from './verify.ts';
+
+/** A code, and the nonce of the id token that the provider gives for it. */
+type CodeCredential = AuthorizationCode & { nonce?: string | undefined };
+
+/**
+ * The person of an authorization code, which is exchanged at the provider; undefined when the settings do not say how.
+ * @throws Refusal, ProviderFailure
+ */
+export async function verifyAuthorizationCode(
+  settings: OAuth2Settings,
+  credential: CodeCredential,
+): Promise<Identity | undefined> {
+  const { authorization_code: exchange } = settings;
+  if (exchange?.id_token) return verifyByIdToken(exchange, exchange.id_token, credential);
+  const forAccessTokens = accessTokenSettings(settings);
+  if (!exchange || !forAccessTokens) return undefined;
+  const { nonce, ...code } = credential;
+  if (nonce !== undefined)
+    throw new Refusal(
+      'invalid_request',
+      'The parameter nonce must not be supplied, since the settings of this provider use no id token.',
+    );
+  const signal = verificationDeadline();
+  const { access_token = '' } = await exchangeCode(exchange, code, signal);
+  return verifyAccessToken(forAccessTokens, access_token, signal);
+}
+
+/**
+ * The same by the id token in the provider's answer, so that no further call is needed. The issuer's keys are fetched
+ * meanwhile, if they are not known.
+ * @see OpenID Connect Core 1.0, section 3.1.3
+ */
+async function verifyByIdToken(
+  exchange: CodeExchange,
+  issuer: NonNullable<CodeExchange['id_token']>,
+  { nonce, ...code }: CodeCredential,
+): Promise<Identity> {
+  requireNonce(issuer, nonce);
+  const keys = prepareIssuerKeys(issuer.issuer);
+  // The verdict on the code comes first, so a failure waits until then.
+  keys.catch(() => undefined);
+  const { id_token = '', access_token } = await exchangeCode(exchange, code, verificationDeadline());
+  await keys;
+  return verifyIdToken([{ ...issuer, audiences: [exchange.client_id] }], { id_token, access_token, nonce });
+}

@@ -1,0 +1,37 @@
+import * as v from 'valibot';
+import { described, providerUrl, text } from '../settings-fields.ts';
+
+/** Google's id tokens name their issuer in one of two ways. @see https://developers.google.com/identity/sign-in/web/backend-auth */
+const otherSpellings = new Map([['accounts.google.com', 'https://accounts.google.com']]);
+
+/** The one spelling under which an issuer is known here. */
+export const canonicalIssuer = (issuer: string): string => otherSpellings.get(issuer) ?? issuer;
+
+/** Every spelling of an issuer that a token may have. */
+export const spellingsOf = (issuer: string): string[] => [
+  issuer,
+  ...[...otherSpellings].filter(([, canonical]) => canonical === issuer).map(([spelling]) => spelling),
+];
+
+/** The settings that any trusted issuer has, besides its audiences. */
+export const issuerEntries = {
+  issuer: v.pipe(
+    described(
+      text,
+      'the `iss` of its id tokens; `/.well-known/openid-configuration` below it leads to the keys',
+    ),
+    v.transform(canonicalIssuer),
+    providerUrl,
+  ),
+  nonce: described(
+    v.optional(v.picklist(['optional', 'required'], 'must be optional or required'), 'optional'),
+    'whether a login must send the `nonce` of its id token',
+  ),
+};
+
+/** An issuer, and the apps whose id tokens count. */
+export interface TrustedIssuer {
+  issuer: string;
+  audiences: string[];
+  nonce: 'optional' | 'required';
+}

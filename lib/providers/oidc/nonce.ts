@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto';
+import { Refusal } from '../../refusal.ts';
+import { rejected } from '../rejected.ts';
+import type { TrustedIssuer } from './issuer.ts';
+
+/** @throws Refusal when the issuer's settings require a nonce, and the request has none */
+export function requireNonce({ nonce: rule }: Pick<TrustedIssuer, 'nonce'>, nonce: string | undefined): void {
+  if (rule === 'required' && nonce === undefined)
+    throw new Refusal('invalid_request', 'The parameter nonce is required for this issuer.');
+}
+
+/**
+ * Makes sure that an id token was made for this login. A token with a nonce counts for a request without one, because
+ * some SDKs add a nonce on their own.
+ * @throws Refusal
+ * @see OpenID Connect Core 1.0, section 15.5.2
+ */
+export function rejectOtherNonce(claim: unknown, nonce: string | undefined): void {
+  if (nonce !== undefined && !isNonce(claim, nonce)) throw rejected('nonce_mismatch');
+}
+
+/** Whether a claim is the nonce, literally or as its SHA-256 in hex or base64url: iOS apps send the hash to the provider. */
+export function isNonce(claim: unknown, nonce: string): boolean {
+  if (typeof claim !== 'string') return false;
+  const digest = createHash('sha256').update(nonce).digest();
+  return (
+    [nonce, digest.toString('base64url')].includes(claim) || claim.toLowerCase() === digest.toString('hex')
+  );
+}

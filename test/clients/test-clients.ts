@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { execa } from 'execa';
+import { countedChecks } from '../support/counted-checks.ts';
+import { localDirectory } from '../support/local-directories.ts';
+import { requireTools } from '../support/needed-tools.ts';
+import { serviceOf, unique } from '../support/service.ts';
+import { startService } from '../support/start-service.ts';
+import { runCheck, step } from '../support/steps.ts';
+
+const here = import.meta.dirname;
+
+/** The sections of the page about clients, by their headings. */
+const sections = new Map(
+  readFileSync(join(here, '../../docs/clients.md'), 'utf8')
+    .split(/^#+ /m)
+    .map((section): [string, string] => [section.split('\n')[0] ?? '', section]),
+);
+
+/** The block of a language below a heading of the page. */
+function blockOf(heading: string, language: string): string {
+  const [, block] =
+    sections.get(heading)?.match(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms')) ?? [];
+  assert.ok(block, `The page has no block of ${language} below ${heading}.`);
+  return block;
+}
+
+/** What OpenAPI Generator warns of whatever the document holds; the page says why. */
+const notAboutTheDocument = [/OpenAPI 3\.1 support is still in beta/, /Failed to get the schema name: null/];
+
+/** Generates the clients as the page says, and uses them against the service on this machine. */
+runCheck(async (cleanUps) => {
+  await requireTools([
+    ['java -version', 'default-jdk-headless'],
+    ['mvn --version', 'maven'],
+  ]);
+  const running = await step('Start the service on this machine', () => startService());
+  cleanUps.defer(() => running.stop().then(() => {}));
+  const service = serviceOf(running.demo, running.directory);
+  const { base_url, login_app, account, access_request_id } = service.demo;
+  const folder = localDirectory('clients');
+  for (const generated of ['client', 'kotlin-client', 'swift-client']) {
+    rmSync(join(folder, generated), { recursive: true, force: true });
+  }
+  // With the lock file, so that npm installs what has been looked at.
+  const typescript = join(here, 'typescript');
+  for (const name of readdirSync(typescript)) copyFileSync(join(typescript, name), join(folder, name));
+
+  // The page's examples are compiled along.
+  writeFileSync(join(folder, 'page-example.ts'), blockOf('TypeScript', 'ts'));
+  const example = localDirectory('clients', 'kotlin-example');
+  writeFileSync(join(example, 'HttpClient.kt'), blockOf('Kotlin', 'kotlin'));
+
+  const { check, conclude } = countedChecks();
+  const run = async (heading: string): Promise<string> => {
+    const shell = { cwd: folder, input: blockOf(heading, 'sh'), env: { BASE: base_url }, all: true };
+    return (await execa('bash', ['-e'], shell)).all ?? '';
+  };
+  const generate = async (heading: string): Promise<void> => {
+    const warnings = (await run(heading)).split('\n').filter((line) => /\b(WARN|ERROR)\b/.test(line));
+    const about = warnings.filter((line) => !notAboutTheDocument.some((known) => known.test(line)));
+    assert.deepEqual(about, [], 'The generator warns of the document.');
+  };
+
+  await step('Get the document', () => run('Generating a client'));
+  await check('TypeScript: the client is generated', () => run('TypeScript').then(() => {}));
+  await check('TypeScript: it compiles in strict mode, and forbidden parameters do not', () =>
+    execa('npx', ['tsc', '--project', '.'], { cwd: folder }).then(() => {}),
+  );
+  await check('TypeScript: it calls the five endpoints', async () => {
+    const outfile = join(folder, 'use-client.mjs');
+    await build({
+      entryPoints: [join(folder, 'use-client.ts')],
+      outfile,
+      bundle: true,
+      format: 'esm',
+      logLevel: 'error',
+    });
+    const { id_token } = await service.credentials('provider_f', { subject: unique('alice') });
+    const { authorization_code } = await service.credentials('provider_b', { subject: unique('alice') });
+    const input = {
+      ...{ base_url, access_request_id, id_token, authorization_code },
+      client_credential: `${login_app.client_id}:${login_app.client_secret}`,
+      account_credential: `${account.account_id}:${account.account_secret}`,
+    };
+    const { stdout } = await execa(process.execPath, [outfile, JSON.stringify(input)]);
+    assert.deepEqual(JSON.parse(stdout), {
+      token_types: ['bearer', 'bearer'],
+      same_device: true,
+      statuses: ['rejected'],
+      error: 'not_found',
+    });
+  });
+
+  const built = join(folder, 'kotlin-build');
+  await check('Kotlin: the client is generated without a warning', () => generate('Kotlin'));
+  await check('Kotlin: it compiles', () => {
+    const places = [`-Dclient=${join(folder, 'kotlin-client')}`, `-Dexample=${example}`, `-Dbuild=${built}`];
+    const pom = join(here, 'kotlin/pom.xml');
+    return execa('mvn', ['--quiet', '--batch-mode', '--file', pom, 'compile', ...places]).then(() => {});
+  });
+  await check('Kotlin: it logs in, registers a device and relates it', async () => {
+    const { id_token = '' } = await service.credentials('provider_f', { subject: unique('alice') });
+    const classPath = `${join(built, 'classes')}:${join(built, 'libraries', '*')}`;
+    const values = [base_url, login_app.client_id, login_app.client_secret, id_token];
+    const { stdout } = await execa('java', ['-classpath', classPath, 'PhoneKt', ...values]);
+    assert.match(stdout, /^d_[\w-]{43}$/);
+  });
+
+  await check('Swift: the client is generated without a warning', () => generate('Swift'));
+  conclude();
+});

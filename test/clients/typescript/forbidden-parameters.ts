@@ -1,0 +1,47 @@
+import { issueToken } from './client';
+
+// Each line below an expected error must not compile: the compiler rejects an expectation that nothing meets.
+const grant_type = 'provider_credentials';
+const code_grant = 'provider_authorization_code';
+const access_token = 'token';
+const access_secret = 'secret';
+const id_token = 'id token';
+
+export const rejected = [
+  // @ts-expect-error OAuth 2.0 has no secret.
+  () => issueToken({ body: { grant_type, provider: 'provider_a', access_token, access_secret } }),
+  // @ts-expect-error
+  () => issueToken({ body: { grant_type, provider: 'provider_b', access_token, access_secret } }),
+  // @ts-expect-error
+  () => issueToken({ body: { grant_type, provider: 'provider_d', access_token, access_secret } }),
+  // @ts-expect-error
+  () => issueToken({ body: { grant_type, provider: 'provider_e', access_token, access_secret } }),
+  // @ts-expect-error OAuth 2.0 has no id token.
+  () => issueToken({ body: { grant_type, provider: 'provider_a', access_token, id_token } }),
+  // @ts-expect-error
+  () => issueToken({ body: { grant_type, provider: 'provider_b', access_token, id_token } }),
+  // @ts-expect-error
+  () => issueToken({ body: { grant_type, provider: 'provider_d', access_token, id_token } }),
+  // @ts-expect-error
+  () => issueToken({ body: { grant_type, provider: 'provider_e', access_token, id_token } }),
+  // @ts-expect-error OAuth 1.0 has no id token.
+  () => issueToken({ body: { grant_type, provider: 'provider_c', access_token, access_secret, id_token } }),
+  // @ts-expect-error OAuth 1.0 needs the secret.
+  () => issueToken({ body: { grant_type, provider: 'provider_c', access_token } }),
+  // @ts-expect-error OIDC has no secret.
+  () => issueToken({ body: { grant_type, provider: 'provider_f', id_token, access_secret } }),
+  // @ts-expect-error OIDC needs the id token.
+  () => issueToken({ body: { grant_type, provider: 'provider_f', access_token } }),
+  // @ts-expect-error Only provider_b issues authorization codes.
+  () => issueToken({ body: { grant_type: code_grant, provider: 'provider_a', authorization_code: 'code' } }),
+  // @ts-expect-error There is no such grant.
+  () => issueToken({ body: { grant_type: 'password' } }),
+];
+
+export const accepted = [
+  () => issueToken({ body: { grant_type: code_grant, provider: 'provider_b', authorization_code: 'code' } }),
+  () => issueToken({ body: { grant_type, provider: 'provider_a', access_token } }),
+  () => issueToken({ body: { grant_type, provider: 'provider_c', access_token, access_secret } }),
+  () => issueToken({ body: { grant_type, provider: 'provider_f', id_token } }),
+  () => issueToken({ body: { grant_type, provider: 'provider_f', id_token, access_token } }),
+];

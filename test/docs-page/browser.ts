@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+
+/** A browser window. */
+export interface Look {
+  width: number;
+  colorScheme: 'light' | 'dark';
+}
+
+/** Opens a page in a new window and hands it to the work. */
+export type Visit = (url: string, look: Look, work: (page: Page) => Promise<void>) => Promise<void>;
+
+const options = [
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-sync',
+  '--no-first-run',
+  // Root may not use the sandbox. The only pages are ours.
+  ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+  // No name leads to another machine, whatever asks for it.
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+];
+
+/** Starts Debian's chromium, with an empty profile that is removed in the end. */
+export async function startBrowser(): Promise<{ visit: Visit } & AsyncDisposable> {
+  const executablePath = execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim();
+  const browser = await chromium.launch({ executablePath, args: options });
+  return {
+    visit: async (url, { width, colorScheme }, work) => {
+      const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+      const problems = watch(context);
+      const page = await context.newPage();
+      await page.goto(url);
+      await page.locator('.opblock').first().waitFor();
+      await work(page);
+      await context.close();
+      assert.deepEqual(problems, [], 'The page has errors, or calls another machine.');
+    },
+    [Symbol.asyncDispose]: () => browser.close(),
+  };
+}
+
+/** Notes what must not happen in any page: an error on the console, a request to another machine, a request that fails. */
+function watch(context: BrowserContext): string[] {
+  const problems: string[] = [];
+  context.on('request', (request) => {
+    const { protocol, hostname } = new URL(request.url());
+    if (protocol !== 'data:' && hostname !== '127.0.0.1') problems.push(`a request to ${request.url()}`);
+  });
+  context.on('requestfailed', (request) => problems.push(`failed: ${request.url()}`));
+  context.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) problems.push(message.text());
+  });
+  context.on('weberror', (error) => problems.push(String(error.error())));
+  return problems;
+}

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import type { Page } from 'playwright-core';
+import * as v from 'valibot';
+import { serve } from '../../infra/local/loopback-server.ts';
+import { countedChecks } from '../support/counted-checks.ts';
+import { localDirectory } from '../support/local-directories.ts';
+import { requireTools } from '../support/needed-tools.ts';
+import { startService } from '../support/start-service.ts';
+import { runCheck, step } from '../support/steps.ts';
+import { startBrowser } from './browser.ts';
+import { closeOperation, execute, fillIn, openOperation } from './page-parts.ts';
+
+const example = v.object({ grant_type: v.string() });
+const document = v.parse(
+  v.object({
+    paths: v.record(v.string(), v.record(v.string(), v.looseObject({ operationId: v.string() }))),
+  }),
+  JSON.parse(readFileSync('docs/openapi.json', 'utf8')),
+);
+const operations = Object.values(document.paths).flatMap((methods) =>
+  Object.values(methods).map(({ operationId }) => operationId),
+);
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Uses the page of `npm start`, and the one that `npm run docs` writes, in a browser. */
+runCheck(async (cleanUps) => {
+  await requireTools([['command -v chromium', 'chromium']]);
+  const pictures = localDirectory('docs-page');
+  const running = await step('Start the service on this machine', () => startService());
+  cleanUps.defer(() => running.stop().then(() => {}));
+  const { visit, ...browser } = await step('Start the browser', startBrowser);
+  cleanUps.use(browser);
+  const page = `${running.demo.base_url}/docs`;
+  const { check, conclude } = countedChecks();
+
+  await check('each grant issues a token by clicking', () =>
+    visit(page, { width: 1200, colorScheme: 'light' }, async (tab) => {
+      await tab.screenshot({ path: join(pictures, 'start.png') });
+      await fillIn(tab);
+      const operation = await openOperation(tab, 'issue-token');
+      const grants = operation.locator('.examples-select-element').first();
+      const names = await grants.locator('option').allInnerTexts();
+      assert.equal(names.length, 6);
+      for (const name of names) {
+        await grants.selectOption({ label: name });
+        const sent = v.parse(example, JSON.parse(await operation.locator('textarea').inputValue()));
+        const { status, body } = await execute(operation);
+        assert.equal(status, 200, `${name}, ${sent.grant_type}: ${body}`);
+        assert.match(body, /"access_token": "eyJ/);
+      }
+    }),
+  );
+
+  await check('an access request is searched by clicking', () =>
+    visit(page, { width: 1200, colorScheme: 'light' }, async (tab) => {
+      await fillIn(tab);
+      const operation = await openOperation(tab, 'search-events');
+      const { status, body } = await execute(operation);
+      assert.equal(status, 200);
+      const { total, results } = JSON.parse(body);
+      assert.deepEqual([total, results[0].comment], [3, 'A page is missing.']);
+      await operation.scrollIntoViewIfNeeded();
+      await tab.screenshot({ path: join(pictures, 'search.png') });
+    }),
+  );
+
+  await check('every endpoint can be tried out', () =>
+    visit(page, { width: 1200, colorScheme: 'light' }, async (tab) => {
+      await fillIn(tab);
+      for (const id of operations) {
+        const operation = await openOperation(tab, id);
+        const { status, body } = await execute(operation);
+        assert.ok(status >= 200 && status < 300, `${id}: ${status} ${body}`);
+        await closeOperation(operation);
+      }
+    }),
+  );
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const width of [375, 1200]) {
+      await check(`readable, ${colorScheme}, ${width} pixels wide`, () =>
+        visit(page, { width, colorScheme }, async (tab) => {
+          await fillIn(tab);
+          for (const id of ['issue-token', 'search-events', 'end-device-relation']) {
+            await execute(await openOperation(tab, id));
+          }
+          await tab.screenshot({ path: join(pictures, `${colorScheme}-${width}.png`), fullPage: true });
+          assert.equal(await tab.evaluate('document.documentElement.scrollWidth'), width);
+          const title = await tab.evaluate(
+            "getComputedStyle(document.querySelector('.info .title')).color.match(/\\d+/g).map(Number)",
+          );
+          assert.equal(Math.min(...v.parse(v.array(v.number()), title)) > 128, colorScheme === 'dark');
+          assert.deepEqual(await lowContrast(tab), []);
+        }),
+      );
+    }
+  }
+
+  await check('a page of another name gets no credentials', async () => {
+    assert.equal(await statusFor(`${page}/demo`, 'rebound.example'), 403);
+    assert.equal(await statusFor(`${page}/demo`, new URL(page).host), 200);
+  });
+
+  const site = localDirectory('docs-page', 'site');
+  await step('npm run docs', () =>
+    execa('npm', ['run', '-s', 'docs', '--', site, '--server', 'https://login.example.com']),
+  );
+  await check('the static files show the API, from any folder, and send nothing', async () => {
+    await using server = await serveFolder(site);
+    await visit(`${server.url}/some/where/`, { width: 1200, colorScheme: 'light' }, async (tab) => {
+      assert.equal(await tab.locator('.opblock').count(), operations.length);
+      const operation = await openOperation(tab, 'issue-token');
+      await operation.getByText('invalid_grant').first().waitFor();
+      assert.equal(await tab.getByRole('button', { name: 'Execute' }).count(), 0);
+      assert.equal(await tab.getByRole('button', { name: /Fill in/ }).count(), 0);
+      await tab.getByText('https://login.example.com').first().waitFor({ state: 'attached' });
+    });
+  });
+
+  conclude();
+});
+
+const contrastResults = v.object({
+  violations: v.array(
+    v.object({ nodes: v.array(v.object({ html: v.string(), failureSummary: v.string() })) }),
+  ),
+});
+
+/** Each text that has too little contrast (WCAG 2.1, level AA). */
+async function lowContrast(tab: Page): Promise<string[]> {
+  await tab.evaluate(axe);
+  const { violations } = v.parse(
+    contrastResults,
+    await tab.evaluate("axe.run({ runOnly: ['color-contrast'] })"),
+  );
+  return violations.flatMap(({ nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`),
+  );
+}
+
+/** The status of a POST that names a host. */
+const statusFor = (url: string, host: string): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    request(url, { method: 'POST', headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on('error', reject)
+      .end();
+  });
+
+/** A web server for the files of a folder, below any path. */
+async function serveFolder(folder: string): Promise<{ url: string } & AsyncDisposable> {
+  const types: Record<string, string> = {
+    html: 'text/html',
+    js: 'text/javascript',
+    css: 'text/css',
+    json: 'application/json',
+  };
+  const { url, close } = await serve(({ url: path = '' }, response) => {
+    const name = path.slice(path.lastIndexOf('/') + 1) || 'index.html';
+    response.setHeader('content-type', types[name.slice(name.lastIndexOf('.') + 1)] ?? 'text/plain');
+    response.end(readFileSync(join(folder, name)));
+  });
+  return { url, [Symbol.asyncDispose]: close };
+}

@@ -1,0 +1,112 @@
+"""What the fuzzer needs besides the API document: credentials for each security scheme, and what providers issue."""
+
+import itertools
+import json
+import os
+from zlib import crc32
+
+import requests
+import schemathesis
+from requests.auth import _basic_auth_str as basic
+from schemathesis.generation.meta import TestPhase
+
+import exclusions  # noqa: F401, it registers itself
+
+with open(os.environ["DEMO_FILE"], encoding="utf-8") as file:
+    demo = json.load(file)
+
+REGISTER = "POST /v2/marketing/push_notifications/devices"
+RELATE = "POST /v2/marketing/login/user/push_notifications/devices"
+LIST = "GET /v2/marketing/login/user/push_notifications/devices"
+TOKEN = "POST /v2/marketing/oauth/token"
+
+
+def provider_credentials(provider):
+    """The form parameters of a credential that the sandbox has just issued, and an authorization code."""
+    url = f"{demo['sandbox_url']}/{provider}/credentials"
+    return requests.get(url, params={"subject": "fuzzer"}, timeout=30).json()
+
+
+CLIENT = basic(demo["login_app"]["client_id"], demo["login_app"]["client_secret"])
+
+
+def call(operation, authorization, **body):
+    """Sends a request of an operation's own, beside those of the fuzzer; the body of the response."""
+    method, path = operation.split()
+    headers = {"Authorization": authorization}
+    answer = requests.request(method, demo["base_url"] + path, headers=headers, timeout=30, **body)
+    answer.raise_for_status()
+    return answer.json()
+
+
+def issue_token(form):
+    return "Bearer " + call(TOKEN, CLIENT, data=form)["access_token"]
+
+
+login = {"grant_type": "provider_credentials", "provider": "provider_f"}
+LOGIN_USER_TOKEN = issue_token({**login, "id_token": provider_credentials("provider_f")["id_token"]})
+LOGIN_APP_TOKEN = issue_token({"grant_type": "client_credentials"})
+DEVICE = call(REGISTER, LOGIN_APP_TOKEN, json={"device": {"platform": "android", "token": "fuzzer"}})["id"]
+
+HEADERS = {
+    "login_app_client": ("Authorization", CLIENT),
+    "login_app_token": ("Authorization", LOGIN_APP_TOKEN),
+    "login_user_token": ("Authorization", LOGIN_USER_TOKEN),
+    "login_user_token_in_authentication": ("Authentication", LOGIN_USER_TOKEN),
+    "account": ("Authorization", basic(demo["account"]["account_id"], demo["account"]["account_secret"])),
+}
+
+
+def one_of(options, value):
+    """Picks an option by a value, so that the same seed always picks the same one."""
+    return options[crc32(repr(value).encode()) % len(options)]
+
+
+@schemathesis.auth(refresh_interval=None)
+class Credentials:
+    """The credentials of one of the security schemes that an operation takes."""
+
+    def get(self, case, context):
+        schemes = [name for one in context.operation.definition.raw.get("security", []) for name in one]
+        return HEADERS[one_of(schemes, (case.path_parameters, case.body))] if schemes else None
+
+    def set(self, case, data, context):
+        name, value = data
+        case.headers = {**(case.headers or {}), name: value}
+
+
+def with_issued_credential(body):
+    """The same login with what the provider has just issued."""
+    issued = provider_credentials(body["provider"])
+    code = issued.pop("authorization_code", None)
+    return {**body, **({"authorization_code": code} if body["grant_type"].endswith("code") else issued)}
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    if case.meta is None or case.meta.generation.mode.is_negative:
+        return
+    is_stateful = case.meta.phase.name == TestPhase.STATEFUL
+    grant_type = case.body.get("grant_type", "") if isinstance(case.body, dict) else ""
+    if case.operation.label == TOKEN and grant_type.startswith("provider_"):
+        # The other half of the requests shows that made-up credentials are rejected.
+        if is_stateful or one_of([True, False], case.body):
+            case.body = with_issued_credential(case.body)
+    if is_stateful:
+        begin_anew(case)
+
+
+number = itertools.count()
+
+
+def begin_anew(case):
+    """
+    Keeps what earlier scenarios left in the service from changing the outcome of this one. Otherwise the stateful
+    phase ends as soon as the same request gets another status than before.
+    """
+    if "Idempotency-Key" in (case.headers or {}):
+        case.headers = {**case.headers, "Idempotency-Key": f"scenario-{next(number)}"}
+    if case.operation.label == REGISTER:
+        case.body = {"device": {"platform": "android", "token": f"scenario-{next(number)}"}}
+    if case.operation.label == LIST:
+        call(RELATE, LOGIN_USER_TOKEN, json={"device_id": DEVICE})

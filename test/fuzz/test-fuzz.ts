@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { execa } from 'execa';
+import { shown } from '../support/commands.ts';
+import { installed } from '../support/local-directories.ts';
+import { requireTools } from '../support/needed-tools.ts';
+import { startService } from '../support/start-service.ts';
+import { print, runCheck, step } from '../support/steps.ts';
+
+const directory = import.meta.dirname;
+const requirements = join(directory, 'requirements.txt');
+
+/**
+ * Sends what Schemathesis makes of the API document to the local stack, and holds the responses against the document.
+ * `--seed NUMBER` sends other requests than those of the configuration's seed.
+ */
+runCheck(async (cleanUps) => {
+  const { seed } = parseArgs({ options: { seed: { type: 'string' } } }).values;
+  await requireTools([['python3 -c "import venv, ensurepip"', 'python3-venv']]);
+  const installation = await step('Install Schemathesis', install);
+  const service = await step('Start the service', () => startService({ LOG_LEVEL: 'ERROR' }));
+  cleanUps.defer(() => service.stop());
+  await step('Fuzz it', () =>
+    execa(
+      join(installation, 'bin', 'schemathesis'),
+      [
+        ...['--config-file', join(directory, 'schemathesis.toml'), 'run', '--no-color'],
+        ...(seed === undefined ? [] : ['--seed', seed]),
+        `${service.demo.base_url}/openapi.json`,
+      ],
+      {
+        ...shown,
+        env: {
+          PYTHONPATH: directory,
+          PYTHONDONTWRITEBYTECODE: '1',
+          DEMO_FILE: join(service.directory, 'demo.json'),
+        },
+      },
+    ),
+  );
+  print('\nThe fuzzer has found nothing.');
+});
+
+const install = (): Promise<string> =>
+  installed('schemathesis', requirements, async (folder) => {
+    await execa('python3', ['-m', 'venv', folder], shown);
+    const pip = join(folder, 'bin', 'pip');
+    await execa(pip, ['install', '--quiet', '--requirement', requirements], shown);
+  });

@@ -1,0 +1,294 @@
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt, jwtVerify } from 'jose';
+import * as v from 'valibot';
+import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
+import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
+import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { type Answer, sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const { credentials, operate, token } = service;
+const standIn = await startProviderStandIn();
+const sandbox = await startSandbox();
+afterAll(() => sandbox.close());
+const invalidGrant = { status: 400, error: 'invalid_grant' };
+const invalidRequest = (naming: RegExp | string) => ({ status: 400, error: 'invalid_request', naming });
+
+const send = (form: Record<string, string>, client?: LoginApp): Promise<Answer> =>
+  token({ grant_type: 'provider_authorization_code', provider: 'provider_b', ...form }, client);
+
+const code = async (query: Record<string, string> = {}): Promise<string> =>
+  (await credentials('provider_b', { subject: unique('alice'), ...query })).authorization_code ?? '';
+
+async function setUp(settings: object): Promise<LoginApp> {
+  const app = await createLoginApp(service, unique('app'));
+  await operate('providers', 'set', { 'login-app': app.login_app_id, provider: 'provider_b', settings });
+  return app;
+}
+
+describe('code_verifier', () => {
+  const code_verifier = randomBytes(32).toString('base64url');
+  const code_challenge = createHash('sha256').update(code_verifier).digest('base64url');
+
+  test('of the challenge that the code was made with: 200', async () => {
+    const authorization_code = await code({ code_challenge });
+    expectAnswer(await send({ authorization_code, code_verifier }), 200, tokenResponse);
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['left out', {}],
+    ['another one', { code_verifier: randomBytes(32).toString('base64url') }],
+    ['the challenge itself', { code_verifier: code_challenge }],
+  ])('%s: 400 invalid_grant', async (_, more) => {
+    expectRefusal(await send({ authorization_code: await code({ code_challenge }), ...more }), invalidGrant);
+  });
+
+  test('for a code without a challenge: 400 invalid_grant, by the provider', async () => {
+    expectRefusal(await send({ authorization_code: await code(), code_verifier }), invalidGrant);
+  });
+
+  test.each([
+    ['42 characters', 'x'.repeat(42)],
+    ['129 characters', 'x'.repeat(129)],
+    ['a plus sign', `${'x'.repeat(42)}+`],
+    ['a letter that is not ASCII', `${'x'.repeat(42)}é`],
+  ])('%s: 400 naming it', async (_, malformed) => {
+    const answer = await send({ authorization_code: await code(), code_verifier: malformed });
+    expectRefusal(answer, invalidRequest(/^The code_verifier must be 43 to 128/));
+  });
+
+  // The pair that RFC 7636 shows in appendix B.
+  test('the published pair', async () => {
+    const published = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
+    const authorization_code = await code({ code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM' });
+    expectAnswer(await send({ authorization_code, code_verifier: published }), 200, tokenResponse);
+  });
+});
+
+describe('code_verifier and redirect_uri beside provider credentials: 400 naming them', () => {
+  test.each(['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'])(
+    '%s',
+    async (provider) => {
+      const { authorization_code: _, ...sent } = await credentials(provider, { subject: unique('alice') });
+      for (const name of ['code_verifier', 'redirect_uri']) {
+        const form = { grant_type: 'provider_credentials', provider, ...sent, [name]: 'x'.repeat(43) };
+        const naming = `The parameter ${name} must not be supplied with provider credentials.`;
+        expectRefusal(await token(form), invalidRequest(naming));
+      }
+    },
+  );
+});
+
+/** What the scene's token endpoint is sent, one form for each exchange. It answers like the stand-in, and with these tokens. */
+function exchangesAt(scene: Scene, tokens: () => Promise<object> | object = () => ({})): URLSearchParams[] {
+  const forms: URLSearchParams[] = [];
+  scene.misbehave('token', async (request: IncomingMessage, response) => {
+    forms.push(new URLSearchParams(await text(request)));
+    sendJson(response, 200, { access_token: 'an-access-token', token_type: 'Bearer', ...(await tokens()) });
+  });
+  return forms;
+}
+
+const byAccessToken = ({ url }: Scene, exchange: object) => ({
+  user_info: { url: `${url}/user_info` },
+  audience_validation: {
+    method: 'introspection',
+    url: `${url}/introspection`,
+    client_id: ourApp,
+    client_secret: 'our secret',
+    audiences: [ourApp],
+  },
+  authorization_code: {
+    token_url: `${url}/token`,
+    client_id: ourApp,
+    client_secret: 'our secret',
+    ...exchange,
+  },
+});
+
+describe('redirect_uri', () => {
+  const redirect_uris = ['https://app.example/first', 'https://app.example/second'];
+
+  test('is one of the settings, by default the first', async () => {
+    const scene = standIn.openScene();
+    const forms = exchangesAt(scene);
+    const app = await setUp(byAccessToken(scene, { redirect_uris }));
+    expect((await send({ authorization_code: 'a-code' }, app)).status).toBe(200);
+    for (const redirect_uri of redirect_uris) {
+      expect((await send({ authorization_code: 'a-code', redirect_uri }, app)).status).toBe(200);
+    }
+    expect(forms.map((form) => form.get('redirect_uri'))).toEqual([redirect_uris[0], ...redirect_uris]);
+  });
+
+  test('is not sent when the settings have none', async () => {
+    const scene = standIn.openScene();
+    const forms = exchangesAt(scene);
+    const app = await setUp(byAccessToken(scene, {}));
+    expect((await send({ authorization_code: 'a-code' }, app)).status).toBe(200);
+    expect(forms.map((form) => form.has('redirect_uri'))).toEqual([false]);
+  });
+
+  test.each(['https://evil.example', 'https://app.example/first/', 'https://app.example/First'])(
+    '%s is not: 400, and the provider is not asked',
+    async (redirect_uri) => {
+      const scene = standIn.openScene();
+      const app = await setUp(byAccessToken(scene, { redirect_uris }));
+      const answer = await send({ authorization_code: 'a-code', redirect_uri }, app);
+      expectRefusal(
+        answer,
+        invalidRequest('The redirect_uri must be one of those in the provider settings.'),
+      );
+      expect(scene.calls('token')).toBe(0);
+    },
+  );
+});
+
+describe('nonce, where the settings use no id token', () => {
+  test('400 naming it', async () => {
+    const answer = await send({ authorization_code: await code(), nonce: 'x' });
+    expectRefusal(answer, invalidRequest(/^The parameter nonce must not be supplied/));
+  });
+});
+
+/** Settings by which a code counts through the id token that comes for it. */
+const byIdToken = (
+  { url }: Scene,
+  rules: object = {},
+  exchange: object = { client_secret: 'our secret' },
+) => ({
+  authorization_code: {
+    token_url: `${url}/token`,
+    client_id: ourApp,
+    client_authentication: 'form',
+    id_token: { issuer: url, ...rules },
+    ...exchange,
+  },
+});
+
+describe('a code that counts by its id token', () => {
+  const atHash = createHash('sha256')
+    .update('an-access-token')
+    .digest()
+    .subarray(0, 16)
+    .toString('base64url');
+
+  test('200, without a call to the user info', async () => {
+    const scene = standIn.openScene();
+    exchangesAt(scene, async () => ({ id_token: await scene.idToken({ at_hash: atHash, nonce: 'n' }) }));
+    const app = await setUp(byIdToken(scene));
+    expectAnswer(await send({ authorization_code: 'a-code' }, app), 200, tokenResponse);
+    expectAnswer(await send({ authorization_code: 'a-code', nonce: 'n' }, app), 200, tokenResponse);
+    expect([scene.calls('user_info'), scene.calls('introspection')]).toEqual([0, 0]);
+  });
+
+  test('is the same Login User as by an id token of this issuer at provider_f', async () => {
+    const scene = standIn.openScene();
+    exchangesAt(scene, async () => ({ id_token: await scene.idToken() }));
+    const app = await setUp(byIdToken(scene));
+    const settings = { issuers: [{ issuer: scene.url, audiences: [ourApp] }] };
+    await operate('providers', 'set', { 'login-app': app.login_app_id, provider: 'provider_f', settings });
+    const credential = { provider: 'provider_f', id_token: await scene.idToken() };
+    const answers = [
+      await send({ authorization_code: 'a-code' }, app),
+      await token({ grant_type: 'provider_credentials', ...credential }, app),
+    ];
+    const [byCode, byToken] = answers.map(({ body }) => decodeJwt(body.access_token).sub);
+    expect(byCode).toBe(byToken);
+  });
+
+  test.each<[string, Parameters<Scene['idToken']>[0]]>([
+    ['for another app', { aud: 'another-app' }],
+    ['of another issuer', { iss: 'https://accounts.example' }],
+    ['with another access token', { at_hash: 'x' }],
+    ['without a subject', { sub: '' }],
+  ])('the id token is %s: 400 invalid_grant', async (_, claims) => {
+    const scene = standIn.openScene();
+    exchangesAt(scene, async () => ({ id_token: await scene.idToken(claims) }));
+    expectRefusal(await send({ authorization_code: 'a-code' }, await setUp(byIdToken(scene))), invalidGrant);
+  });
+
+  test('the answer has none: 500', async () => {
+    const scene = standIn.openScene();
+    exchangesAt(scene);
+    const answer = await send({ authorization_code: 'a-code' }, await setUp(byIdToken(scene)));
+    expect([answer.status, answer.body.error]).toEqual([500, 'internal_server_error']);
+  });
+
+  test('a required nonce is asked for before the code is used up', async () => {
+    const scene = standIn.openScene();
+    const forms = exchangesAt(scene, async () => ({ id_token: await scene.idToken({ nonce: 'n' }) }));
+    const app = await setUp(byIdToken(scene, { nonce: 'required' }));
+    const answer = await send({ authorization_code: 'a-code' }, app);
+    expectRefusal(answer, invalidRequest('The parameter nonce is required for this issuer.'));
+    expect(forms).toEqual([]);
+    expectRefusal(await send({ authorization_code: 'a-code', nonce: 'x' }, app), invalidGrant);
+    expectAnswer(await send({ authorization_code: 'a-code', nonce: 'n' }, app), 200, tokenResponse);
+  });
+
+  test('such settings take no access tokens: 400', async () => {
+    const app = await setUp(byIdToken(standIn.openScene()));
+    const form = { grant_type: 'provider_credentials', provider: 'provider_b', access_token: 'a-token' };
+    expectRefusal(await token(form, app), invalidRequest(/provider_b is not set up/));
+  });
+
+  test('a certified server that nobody here wrote: 200 with PKCE and nonce', async () => {
+    const exchange = v.parse(
+      v.looseObject({ authorization_code: v.looseObject({}) }),
+      sandbox.settings.provider_b,
+    );
+    const id_token = { issuer: `${sandbox.url}/provider_b`, nonce: 'required' };
+    const app = await setUp({ authorization_code: { ...exchange.authorization_code, id_token } });
+    const code_verifier = randomBytes(40).toString('base64url');
+    const code_challenge = createHash('sha256').update(code_verifier).digest('base64url');
+    const query = new URLSearchParams({ subject: 'alice', nonce: 'our-nonce', code_challenge });
+    const issued = await (await fetch(`${sandbox.url}/provider_b/credentials?${query}`)).json();
+    const { authorization_code } = v.parse(v.object({ authorization_code: v.string() }), issued);
+    const answer = await send({ authorization_code, code_verifier, nonce: 'our-nonce' }, app);
+    expectAnswer(answer, 200, tokenResponse);
+  });
+});
+
+describe('Apple, whose client secret we sign', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const client_secret_jwt = {
+    team_id: '1A234BFK46',
+    key_id: '1ABC6523AA',
+    private_key_secret: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  };
+
+  test('a JWT as its documentation has it, valid for minutes', async () => {
+    const scene = standIn.openScene();
+    const forms = exchangesAt(scene, async () => ({ id_token: await scene.idToken() }));
+    const app = await setUp(byIdToken(scene, {}, { client_secret_jwt }));
+    expectAnswer(await send({ authorization_code: 'a-code' }, app), 200, tokenResponse);
+    const [form] = forms;
+    expect(form?.get('client_id')).toBe(ourApp);
+    const { payload, protectedHeader } = await jwtVerify(form?.get('client_secret') ?? '', publicKey);
+    expect(protectedHeader).toEqual({ alg: 'ES256', kid: client_secret_jwt.key_id });
+    expect(payload).toEqual({
+      iss: client_secret_jwt.team_id,
+      sub: ourApp,
+      aud: 'https://appleid.apple.com',
+      iat: expect.any(Number),
+      exp: Number(payload.iat) + 300,
+    });
+    expect(Math.abs(Number(payload.iat) - Date.now() / 1000)).toBeLessThan(60);
+  });
+
+  // The error bodies of Apple's ErrorResponse.
+  test.each([
+    ['invalid_grant', 400, { status: 400, error: 'invalid_grant' }],
+    ['invalid_client', 400, { status: 500, error: 'internal_server_error' }],
+    ['unauthorized_client', 400, { status: 500, error: 'internal_server_error' }],
+  ])('%s', async (error, status, expected) => {
+    const scene = standIn.openScene();
+    scene.answer('token', { status, body: { error } });
+    const app = await setUp(byIdToken(scene, {}, { client_secret_jwt }));
+    const answer = await send({ authorization_code: 'a-code' }, app);
+    expect({ status: answer.status, error: answer.body.error }).toEqual(expected);
+  });
+});

@@ -1,0 +1,124 @@
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { serve } from '../../infra/local/loopback-server.ts';
+import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { ownService } from '../support/own-service.ts';
+import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { unique } from '../support/service.ts';
+
+const { running, service } = await ownService({}, { movableClock: true });
+const { operate, token } = service;
+const standIn = await startProviderStandIn();
+/** Another company, on another host: its alice is somebody else. */
+const elsewhere = await serve((request, response) => {
+  const isUserInfo = request.url?.endsWith('/user_info');
+  sendJson(response, 200, isUserInfo ? { sub: 'alice' } : { active: true, client_id: ourApp, sub: 'alice' });
+});
+afterAll(() => elsewhere.close());
+
+let app: LoginApp;
+
+beforeEach(async () => {
+  app = await createLoginApp(service, unique('app'));
+});
+
+const at = (url: string, more: object = {}) => ({
+  user_info: { url: `${url}/user_info` },
+  audience_validation: {
+    method: 'introspection',
+    url: `${url}/introspection`,
+    client_id: ourApp,
+    client_secret: 'our secret',
+    audiences: [ourApp],
+  },
+  ...more,
+});
+
+const flags = (provider = 'provider_a') => ({ 'login-app': app.login_app_id, provider });
+const set = (settings: object, provider?: string) =>
+  operate('providers', 'set', { ...flags(provider), settings });
+const remove = () => operate('providers', 'remove', flags());
+const namespaceShown = async (): Promise<string> =>
+  Object((await operate('providers', 'show', flags())).providers).provider_a.namespace;
+
+/** The Login User of alice, as the provider has her, when no function knows older settings any more. */
+async function alice(provider = 'provider_a') {
+  running.advance(31);
+  const form = { grant_type: 'provider_credentials', provider, access_token: 'an-access-token' };
+  return decodeJwt((await token(form, app)).body.access_token).sub;
+}
+
+describe('the namespace of an OAuth provider', () => {
+  test('is the host of the user-info address, and shown', async () => {
+    const { url } = standIn.openScene();
+    await set(at(url));
+    expect(await namespaceShown()).toBe(new URL(url).host);
+  });
+
+  test('stays when the settings change, and with it the Login Users', async () => {
+    await set(at(standIn.openScene().url, { namespace: 'company' }));
+    const before = await alice();
+    await set(at(standIn.openScene().url));
+    expect([await namespaceShown(), await alice()]).toEqual(['company', before]);
+  });
+
+  test('must be said when the host changes: nothing tells a move from another company', async () => {
+    const { url } = standIn.openScene();
+    await set(at(url));
+    const [before, now] = [url, elsewhere.url].map((address) => new URL(address).host);
+    await expect(set(at(elsewhere.url))).rejects.toThrow(
+      `The settings of provider_a are refused: namespace: must be set, since user_info.url has another host than before: ${before} keeps the Login Users, ${now} starts with new ones.`,
+    );
+    expect(await namespaceShown()).toBe(before);
+  });
+
+  test('said to be the old one: the same Login Users at the new address', async () => {
+    const { url } = standIn.openScene();
+    await set(at(url));
+    const before = await alice();
+    const namespace = await namespaceShown();
+    await set(at(elsewhere.url, { namespace }));
+    await set(at(elsewhere.url));
+    expect([await namespaceShown(), await alice()]).toEqual([namespace, before]);
+  });
+
+  test('said to be the new one: alice there is not alice here', async () => {
+    await set(at(standIn.openScene().url));
+    const before = await alice();
+    await set(at(elsewhere.url, { namespace: new URL(elsewhere.url).host }));
+    expect(await alice()).not.toBe(before);
+  });
+});
+
+describe('another company in the place of a provider', () => {
+  test('set up after the former one was removed: alice there is not alice here', async () => {
+    await set(at(standIn.openScene().url));
+    const before = await alice();
+    await remove();
+    await set(at(elsewhere.url));
+    expect(await alice()).not.toBe(before);
+  });
+
+  test('the same company in another place: the same Login User', async () => {
+    const { url } = standIn.openScene();
+    await set(at(url));
+    await set(at(url), 'provider_d');
+    expect(await alice('provider_d')).toBe(await alice());
+  });
+
+  test('a preset for another company is refused until it is said to be one', async () => {
+    const preset = (name: string, more = {}) =>
+      operate('providers', 'set', {
+        ...flags(),
+        preset: name,
+        'app-id': 'us',
+        'app-secret': 'our secret',
+        ...more,
+      });
+    await preset('github');
+    expect(await namespaceShown()).toBe('api.github.com');
+    await expect(preset('discord')).rejects.toThrow('namespace: must be set');
+    await preset('discord', { namespace: 'discord.com' });
+    expect(await namespaceShown()).toBe('discord.com');
+  });
+});

@@ -1,0 +1,121 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
+import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { type Answer, sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const { credentials, operate, token } = service;
+const standIn = await startProviderStandIn();
+
+const send = (id_token: string, client?: LoginApp): Promise<Answer> =>
+  token({ grant_type: 'provider_credentials', provider: 'provider_f', id_token }, client);
+
+const loginUserOf = ({ body }: Answer) => decodeJwt(body.access_token).sub;
+
+describe('provider_f with two issuers', () => {
+  const idToken = async (query: Record<string, string>): Promise<string> =>
+    (await credentials('provider_f', query)).id_token ?? '';
+
+  test('id tokens of both log people in; the same subject of each is another Login User', async () => {
+    const subject = unique('alice');
+    const [first, second] = [await idToken({ subject }), await idToken({ subject, issuer: 'second' })];
+    const answers = [await send(first), await send(second)];
+    for (const answer of answers) expectAnswer(answer, 200, tokenResponse);
+    expect(new Set(answers.map(loginUserOf)).size).toBe(2);
+  });
+
+  test("one issuer's key does not sign for the other: 400 invalid_grant", async () => {
+    const { iss } = decodeJwt(await idToken({ subject: 'alice', issuer: 'second' }));
+    const forged = await idToken({ subject: unique('alice'), claims: JSON.stringify({ iss }) });
+    expectRefusal(await send(forged), { status: 400, error: 'invalid_grant' });
+  });
+
+  test("one issuer's audience does not count for the other: 400 invalid_grant", async () => {
+    const [one, other] = [standIn.openScene(), standIn.openScene()];
+    const app = await createLoginApp(service, unique('app'));
+    const issuers = [
+      { issuer: one.url, audiences: [ourApp] },
+      { issuer: other.url, audiences: ['our-other-app'] },
+    ];
+    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
+    await operate('providers', 'set', { ...flags, settings: { issuers } });
+    expect((await send(await one.idToken(), app)).status).toBe(200);
+    expectRefusal(await send(await other.idToken(), app), { status: 400, error: 'invalid_grant' });
+    expect((await send(await other.idToken({ aud: 'our-other-app' }), app)).status).toBe(200);
+  });
+});
+
+describe('the issuers of provider_f, as an operator sets them', () => {
+  let flags: { 'login-app': string; provider: string };
+  const google = { issuer: 'https://accounts.google.com', audiences: ['google-app'], nonce: 'optional' };
+  const apple = { issuer: 'https://appleid.apple.com', audiences: ['apple-app'], nonce: 'optional' };
+
+  beforeEach(async () => {
+    const { login_app_id } = await createLoginApp(service, unique('app'));
+    flags = { 'login-app': login_app_id, provider: 'provider_f' };
+  });
+
+  const preset = (name: string, appId = `${name}-app`) =>
+    operate('providers', 'set', { ...flags, preset: name, 'app-id': appId });
+  const remove = (issuer?: string) =>
+    operate('providers', 'remove', { ...flags, ...(issuer !== undefined && { issuer }) });
+  const shown = async () => Object((await operate('providers', 'show', flags)).providers).provider_f;
+
+  test('a preset is added to what is there', async () => {
+    await preset('google');
+    await preset('apple');
+    expect(await shown()).toEqual({ issuers: [google, apple] });
+  });
+
+  test('a preset that is there already gets the new audiences; its nonce stays required', async () => {
+    const required = { ...google, nonce: 'required' };
+    await operate('providers', 'set', { ...flags, settings: { issuers: [required, apple] } });
+    await preset('google', 'ios,web');
+    expect(await shown()).toEqual({ issuers: [{ ...required, audiences: ['ios', 'web'] }, apple] });
+  });
+
+  test('presets set by many operators at once are all kept', async () => {
+    const names = ['google', 'apple', 'twitch', 'linkedin', 'facebook-limited'];
+    await Promise.all(names.map((name) => preset(name)));
+    const { issuers } = await shown();
+    expect(issuers).toHaveLength(names.length);
+  });
+
+  test('remove takes one away, in either spelling, and leaves the others', async () => {
+    await preset('google');
+    await preset('apple');
+    const removed = await remove('accounts.google.com');
+    expect(removed).toEqual({
+      login_app_id: flags['login-app'],
+      provider: 'provider_f',
+      settings: { issuers: [apple] },
+    });
+    expect(await shown()).toEqual({ issuers: [apple] });
+  });
+
+  test('remove without an issuer removes the provider', async () => {
+    await preset('google');
+    expect(await remove()).toEqual({
+      login_app_id: flags['login-app'],
+      provider: 'provider_f',
+      settings: null,
+    });
+    expect(await shown()).toBeUndefined();
+    await expect(remove()).rejects.toThrow('provider_f is not set up for this Login App.');
+    await preset('apple');
+    expect(await shown()).toEqual({ issuers: [apple] });
+  });
+
+  test('remove says what is wrong', async () => {
+    await preset('google');
+    await expect(remove('https://others.example')).rejects.toThrow(
+      'The settings of provider_f are refused: they do not have this issuer.',
+    );
+    await expect(remove(google.issuer)).rejects.toThrow(
+      'The settings of provider_f are refused: this is their only issuer; leave out --issuer to remove them whole.',
+    );
+    expect(await shown()).toEqual({ issuers: [google] });
+  });
+});

@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { isNonce } from '../../lib/providers/oidc/nonce.ts';
+import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
+import { createLoginApp } from '../support/login-app.ts';
+import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { sharedService, unique } from '../support/service.ts';
+
+const sha256 = (text: string, encoding: 'hex' | 'base64url' | 'base64'): string =>
+  createHash('sha256').update(text).digest(encoding);
+
+describe('the nonce of an id token', () => {
+  test('is any nonce: literally, or its SHA-256 in hex or base64url', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (nonce) => {
+        const forms = [
+          nonce,
+          sha256(nonce, 'hex'),
+          sha256(nonce, 'hex').toUpperCase(),
+          sha256(nonce, 'base64url'),
+        ];
+        expect(forms.map((claim) => isNonce(claim, nonce))).toEqual(forms.map(() => true));
+      }),
+    );
+  });
+
+  test('is no other text, nor its hash, nor a part of a form', () => {
+    const text = fc.string({ unit: 'grapheme', minLength: 1 });
+    fc.assert(
+      fc.property(text, text, (nonce, other) => {
+        fc.pre(nonce !== other);
+        const forms = [other, sha256(other, 'hex'), sha256(other, 'base64url')];
+        const parts = [
+          sha256(nonce, 'hex').slice(1),
+          sha256(nonce, 'base64url').slice(0, -1),
+          `${nonce} `,
+          '',
+        ];
+        for (const claim of [...forms, ...parts]) expect(isNonce(claim, nonce)).toBe(false);
+      }),
+    );
+  });
+
+  test('is no value of another type', () => {
+    fc.assert(
+      fc.property(fc.anything(), (claim) => {
+        fc.pre(typeof claim !== 'string');
+        expect(isNonce(claim, 'nonce')).toBe(false);
+      }),
+    );
+  });
+
+  // The vector of FIPS 180-2, appendix B.1.
+  test('abc, by the published hash', () => {
+    const hash = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
+    expect(isNonce(hash, 'abc')).toBe(true);
+    expect(isNonce('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0', 'abc')).toBe(true);
+  });
+});
+
+const service = sharedService();
+const standIn = await startProviderStandIn();
+const { credentials, token } = service;
+const nonce = 'n-0S6_WzA2Mj';
+
+const idToken = async (query: Record<string, string> = {}): Promise<string> =>
+  (await credentials('provider_f', { subject: unique('alice'), ...query })).id_token ?? '';
+
+const form = (id_token: string) => ({ grant_type: 'provider_credentials', provider: 'provider_f', id_token });
+
+describe('provider_f, the parameter nonce', () => {
+  test.each([
+    ['literally', nonce],
+    ['as its SHA-256 in hex', sha256(nonce, 'hex')],
+    ['as its SHA-256 in base64url', sha256(nonce, 'base64url')],
+  ])('in the id token %s: 200', async (_, claim) => {
+    expectAnswer(await token({ ...form(await idToken({ nonce: claim })), nonce }), 200, tokenResponse);
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['another nonce', { nonce: 'another' }],
+    ["another nonce's hash", { nonce: sha256('another', 'hex') }],
+    ['none', {}],
+    ['a number', { claims: '{"nonce":7}' }],
+  ])('the id token has %s: 400 invalid_grant', async (_, query) => {
+    const answer = await token({ ...form(await idToken(query)), nonce });
+    expectRefusal(answer, { status: 400, error: 'invalid_grant' });
+  });
+
+  test('left out, though the id token has one, as SDKs add one on their own: 200', async () => {
+    expectAnswer(await token(form(await idToken({ nonce }))), 200, tokenResponse);
+  });
+
+  test.each([
+    ['empty', { nonce: '' }, 'The parameter nonce is empty.'],
+    [
+      'repeated',
+      [
+        ['nonce', nonce],
+        ['nonce', nonce],
+      ],
+      'The parameter nonce is repeated.',
+    ],
+  ])('%s: 400', async (_, more, naming) => {
+    const sent = Array.isArray(more) ? more : Object.entries(more);
+    const entries = [...Object.entries(form(await idToken({ nonce }))), ...sent] as [string, string][];
+    expectRefusal(await token(entries), { status: 400, error: 'invalid_request', naming });
+  });
+
+  test.each(['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e'])(
+    '%s has no id token, so it is forbidden: 400',
+    async (provider) => {
+      const { authorization_code: _, ...sent } = await credentials(provider, { subject: unique('alice') });
+      const answer = await token({ grant_type: 'provider_credentials', provider, ...sent, nonce });
+      expectRefusal(answer, {
+        status: 400,
+        error: 'invalid_request',
+        naming: /^The parameter nonce must not/,
+      });
+    },
+  );
+
+  describe('of an issuer that requires it', () => {
+    test('left out: 400 naming it; else it must be that of the id token', async () => {
+      const scene = standIn.openScene();
+      const app = await createLoginApp(service, unique('app'));
+      await service.operate('providers', 'set', {
+        'login-app': app.login_app_id,
+        provider: 'provider_f',
+        settings: { issuers: [{ issuer: scene.url, audiences: [ourApp], nonce: 'required' }] },
+      });
+      const id_token = await scene.idToken({ nonce });
+      expectRefusal(await token(form(id_token), app), {
+        status: 400,
+        error: 'invalid_request',
+        naming: 'The parameter nonce is required for this issuer.',
+      });
+      const invalidGrant = { status: 400, error: 'invalid_grant' };
+      expectRefusal(await token({ ...form(id_token), nonce: 'another' }, app), invalidGrant);
+      expectRefusal(await token({ ...form(await scene.idToken()), nonce }, app), invalidGrant);
+      expectAnswer(await token({ ...form(id_token), nonce }, app), 200, tokenResponse);
+    });
+  });
+});
