@@ -61,7 +61,12 @@ export const endpoint = defineEndpoint({
       example: 'Too many are writing to this access request at once; send the request again.',
     },
   },
-  tableActions: ['GetItem', 'BatchGetItem', 'Query', 'PutItem'],
+  table: {
+    GetItem: ['accounts', 'access_requests'],
+    BatchGetItem: ['access_requests'],
+    Query: ['access_requests'],
+    PutItem: ['access_requests'],
+  },
   secrets: [],
   example: {
     path: { access_request_id: '1' },

@@ -48,7 +48,12 @@ export const endpoint = defineEndpoint({
       example: 'Too many access requests are created at once. Try again.',
     },
   },
-  tableActions: ['GetItem', 'Query', 'PutItem', 'UpdateItem'],
+  table: {
+    GetItem: ['accounts', 'access_requests'],
+    Query: ['access_requests'],
+    PutItem: ['access_requests'],
+    UpdateItem: ['accounts'],
+  },
   secrets: [],
   example: {},
   handle: async ({ caller, headers }) =>

@@ -22,7 +22,7 @@ export const endpoint = defineEndpoint({
     },
   },
   errors: {},
-  tableActions: [],
+  table: {},
   secrets: [],
   example: {},
   handle: async () => ok({ ...document, servers: [{ url: issuer() }] }),

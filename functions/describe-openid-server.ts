@@ -39,7 +39,7 @@ export const endpoint = defineEndpoint({
     },
   },
   errors: {},
-  tableActions: [],
+  table: {},
   secrets: [],
   example: {},
   handle: async () => ok(openIdConfiguration()),

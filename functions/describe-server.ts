@@ -37,7 +37,7 @@ export const endpoint = defineEndpoint({
     },
   },
   errors: {},
-  tableActions: [],
+  table: {},
   secrets: [],
   example: {},
   handle: async () => ok(serverMetadata()),

@@ -28,7 +28,11 @@ export const endpoint = defineEndpoint({
       example: 'The Login User has no such device.',
     },
   },
-  tableActions: ['GetItem', 'BatchGetItem', 'UpdateItem'],
+  table: {
+    GetItem: ['login_apps', 'signing_keys', 'devices'],
+    BatchGetItem: ['login_users'],
+    UpdateItem: ['devices'],
+  },
   secrets: [],
   example: { path: { device_id: `d_${'A'.repeat(43)}` } },
   handle: async ({ caller, path }) => {

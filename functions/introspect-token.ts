@@ -43,8 +43,8 @@ export const endpoint = defineEndpoint({
       example: 'The parameter token is required.',
     },
   },
-  tableActions: ['GetItem', 'BatchGetItem', 'Query'],
-  secrets: ['service-secret'],
+  table: { GetItem: ['login_apps', 'signing_keys'], BatchGetItem: ['login_users'] },
+  secrets: ['refresh-tokens'],
   example: { body: { token: 'ACCESS_TOKEN' } },
   handle: async ({ caller, body }) => ok(await introspectToken(caller, body.token)),
 });

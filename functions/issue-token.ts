@@ -63,8 +63,15 @@ export const endpoint = defineEndpoint({
     },
   },
   errorEvent: 'token_refused',
-  tableActions: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
-  secrets: ['signing-keys', 'service-secret'],
+  table: {
+    GetItem: ['login_apps', 'issuer_keys', 'login_users', 'devices'],
+    BatchGetItem: ['login_users', 'devices'],
+    Query: ['devices'],
+    PutItem: ['login_users', 'issuer_keys'],
+    UpdateItem: ['login_users', 'devices'],
+    DeleteItem: ['login_users'],
+  },
+  secrets: ['signing-keys', 'refresh-tokens', 'provider-settings'],
   example: {
     bodies: {
       'OAuth 2.0 access token': {

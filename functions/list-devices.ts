@@ -48,7 +48,12 @@ export const endpoint = defineEndpoint({
       example: 'The Login User does not exist.',
     },
   },
-  tableActions: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
+  table: {
+    GetItem: ['login_apps', 'signing_keys', 'devices'],
+    BatchGetItem: ['login_users', 'devices'],
+    Query: ['devices'],
+    UpdateItem: ['devices'],
+  },
   secrets: [],
   example: {},
   handle: async ({ caller }) => ok(await listDevices(requireActiveUser(caller))),

@@ -34,7 +34,7 @@ export const endpoint = defineEndpoint({
     },
   },
   errors: {},
-  tableActions: ['GetItem'],
+  table: { GetItem: ['signing_keys'] },
   secrets: [],
   example: {},
   handle: async () => ok({ keys: await publicKeys() }),

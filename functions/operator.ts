@@ -2,10 +2,20 @@ import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 import { operate } from '../lib/operator/operate.ts';
 
+/** Whatever commands manage, but not the keys that tokens are verified with. */
+const everything = ['login_apps', 'login_users', 'devices', 'accounts', 'access_requests'] as const;
+
 export const access: Access = {
   summary: 'Carries out the commands of the operator',
-  tableActions: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
-  secrets: ['service-secret'],
+  table: {
+    GetItem: everything,
+    BatchGetItem: everything,
+    Query: everything,
+    PutItem: ['login_apps', 'accounts', 'access_requests'],
+    UpdateItem: everything,
+    DeleteItem: ['login_apps', 'login_users', 'access_requests'],
+  },
+  secrets: ['provider-settings'],
 };
 
 requireEnvironmentInLambda();

@@ -50,11 +50,11 @@ export const endpoint = defineEndpoint({
       errors: [{ field: 'device.platform', message: 'device.platform must be ios or android.' }],
     },
   },
-  tableActions: ['GetItem', 'Query', 'UpdateItem'],
+  table: { GetItem: ['login_apps', 'signing_keys', 'devices'], UpdateItem: ['devices'] },
   secrets: [],
   example: { body: { device: { token: '0'.repeat(64), platform: 'ios' } } },
   handle: async ({ caller, body }) => {
-    const { id, outcome } = await registerDevice(caller.loginApp, body.device);
+    const { id, outcome } = await registerDevice(caller.loginAppId, body.device);
     return outcome === 'created' ? created({ id }) : ok({ id });
   },
 });

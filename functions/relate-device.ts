@@ -45,7 +45,12 @@ export const endpoint = defineEndpoint({
       errors: [{ field: 'device_id', message: 'device_id must be a string.' }],
     },
   },
-  tableActions: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
+  table: {
+    GetItem: ['login_apps', 'signing_keys', 'devices'],
+    BatchGetItem: ['login_users', 'devices'],
+    Query: ['devices'],
+    UpdateItem: ['devices'],
+  },
   secrets: [],
   example: { body: { device_id: `d_${'0'.repeat(43)}` } },
   handle: async ({ caller, body }) => {

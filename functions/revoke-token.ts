@@ -35,8 +35,13 @@ export const endpoint = defineEndpoint({
       example: 'A Login App Token cannot be revoked; it expires, or ends with its client.',
     },
   },
-  tableActions: ['GetItem', 'BatchGetItem', 'Query', 'UpdateItem'],
-  secrets: ['service-secret'],
+  table: {
+    GetItem: ['login_apps', 'login_users', 'devices', 'signing_keys'],
+    BatchGetItem: ['login_users', 'devices'],
+    Query: ['devices'],
+    UpdateItem: ['login_users', 'devices'],
+  },
+  secrets: ['refresh-tokens'],
   example: { body: { token: 'REFRESH_TOKEN' } },
   handle: async ({ caller, body }) => {
     await revokeToken(caller, body.token);

@@ -6,7 +6,7 @@ import { rotateSigningKeys, rotationStep } from '../lib/tokens/rotate-signing-ke
 /** What it may do with the signing keys comes with the rotation itself. */
 export const access: Access = {
   summary: 'Rotates the signing keys',
-  tableActions: ['GetItem', 'PutItem'],
+  table: { GetItem: ['signing_keys'], PutItem: ['signing_keys'] },
   secrets: [],
 };
 

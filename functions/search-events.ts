@@ -18,7 +18,11 @@ export const endpoint = defineEndpoint({
     200: { description: 'One page of the events, in ascending order of their ids.', ...searchRecord.page },
   },
   errors: searchRecord.errors,
-  tableActions: ['GetItem', 'BatchGetItem', 'Query'],
+  table: {
+    GetItem: ['accounts', 'access_requests'],
+    BatchGetItem: ['access_requests'],
+    Query: ['access_requests'],
+  },
   secrets: [],
   example: { path: { access_request_id: '1' }, query: { page_size: '1', page: '2' } },
   handle: async ({ caller, path, query }) => ok(await searchEvents(caller.account_id, { ...path, ...query })),

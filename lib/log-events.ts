@@ -48,6 +48,8 @@ export interface RequestFields {
   client_id: string;
   account_id: string;
   login_app_id: string;
+  /** Of a long-lived Login App Token. */
+  token_id: string;
   grant_type: string;
   provider: string;
   login_user_id: string;

@@ -1,5 +1,8 @@
-/** Why a token request was rejected, for the log alone: the caller learns no more than the error. */
+/** Why a request was rejected, for the log alone: the caller learns no more than the error. */
 export const logReasons = {
+  credentials_missing: 'No credentials were sent, or of another scheme',
+  id_unknown: 'There is no client, account or Login App Token of this id',
+  secret_wrong: 'The secret is not one of this client, account or Login App Token',
   credential_malformed: 'The credential has characters that none may have; the provider was not asked',
   credential_too_long: 'The credential is too long, by our limit or that of the provider',
   issued_to_another_app: 'The credential was issued to an app that the settings do not name',

@@ -33,7 +33,8 @@ const environment = {
   ISSUER: 'https://x.example',
   ...tokenVariables(readSettings({})),
   SIGNING_KEYS_SECRET_ID: 'x',
-  SERVICE_SECRET_ID: 'x',
+  REFRESH_TOKENS_SECRET_ID: 'x',
+  PROVIDER_SETTINGS_SECRET_ID: 'x',
 };
 
 const loadingOf = (loader: string, file: string): Loading =>

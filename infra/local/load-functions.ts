@@ -1,3 +1,4 @@
+import type { Access } from '../../lib/http/endpoint.ts';
 import { readFunctions } from '../endpoints.ts';
 import { readSettings, tokenVariables } from '../settings.ts';
 import type { InvocableFunction } from './aws.ts';
@@ -14,7 +15,11 @@ interface FunctionSurroundings {
 }
 
 /** The names of the secrets; in a deployment, CloudFormation chooses them. */
-export const secretIds = { signingKeys: 'signing-keys', service: 'service-secret' } as const;
+export const secretIds = {
+  signingKeys: 'signing-keys',
+  refreshTokens: 'refresh-tokens',
+  providerSettings: 'provider-settings',
+} as const;
 
 /** Sets the environment, as Lambda does, but keeps an algorithm and lifetimes that are already set. The AWS clients read it when the functions load. */
 export function setEnvironment(surroundings: FunctionSurroundings): void {
@@ -24,7 +29,8 @@ export function setEnvironment(surroundings: FunctionSurroundings): void {
     TABLE_NAME: surroundings.tableName,
     ISSUER: surroundings.issuer,
     SIGNING_KEYS_SECRET_ID: secretIds.signingKeys,
-    SERVICE_SECRET_ID: secretIds.service,
+    REFRESH_TOKENS_SECRET_ID: secretIds.refreshTokens,
+    PROVIDER_SETTINGS_SECRET_ID: secretIds.providerSettings,
     LOOPBACK_PROVIDERS: 'allowed',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',
@@ -37,13 +43,18 @@ export function setEnvironment(surroundings: FunctionSurroundings): void {
 /** Loads every endpoint's handler into the routes of the gateway. */
 export async function loadRoutes(routes: Route[]): Promise<void> {
   const { endpoints } = await readFunctions();
-  for (const [key, endpoint] of endpoints) routes.push({ endpoint, handler: await handlerOf(key) });
+  for (const [key, endpoint] of endpoints) routes.push({ endpoint, handler: await handlerOf(key, endpoint) });
 }
 
 /** Loads the functions that have no route. */
 export async function loadOtherFunctions(functions: Map<string, InvocableFunction>): Promise<void> {
   const { others } = await readFunctions();
-  for (const key of others.keys()) functions.set(key, await handlerOf(key));
+  for (const [key, access] of others) functions.set(key, await handlerOf(key, access));
 }
 
-const handlerOf = async (key: string) => (await import(`../../functions/${key}.ts`)).handler;
+/** A handler that may do with the table what its role in a deployment may. */
+async function handlerOf(key: string, access: Access) {
+  const { handler } = await import(`../../functions/${key}.ts`);
+  const { withTableRights } = await import('./enforce-table-rights.ts');
+  return (...parameters: unknown[]) => withTableRights(key, access, () => handler(...parameters));
+}

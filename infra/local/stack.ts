@@ -51,7 +51,9 @@ export async function startStack({ port, dynamoDbEndpoint, report }: StackOption
   await createTable(dynamoDb, tableName);
 
   aws.secrets.create(secretIds.signingKeys, 'to be replaced by the first rotation');
-  aws.secrets.create(secretIds.service, randomBytes(48).toString('base64url'));
+  for (const id of [secretIds.refreshTokens, secretIds.providerSettings]) {
+    aws.secrets.create(id, randomBytes(48).toString('base64url'));
+  }
   setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.url });
   await loadOtherFunctions(functions);
   // RSA keys take a while; they are made on other threads, while this one loads the routes.

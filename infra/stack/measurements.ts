@@ -3,6 +3,7 @@ import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { LogReason } from '../../lib/log-reasons.ts';
 import type { metrics } from '../../lib/metrics.ts';
 
 /** The names of the metrics that the functions write. */
@@ -68,6 +69,18 @@ export class Measurements {
   total = (metricName: OwnMetric, statistic: string = Stats.SUM): Metric =>
     new Metric({ namespace: this.#namespace, metricName, statistic, period: Duration.minutes(1) });
 
+  /** Wrong secrets of clients, accounts and Login App Tokens, at all endpoints. */
+  wrongSecrets = (): IMetric =>
+    new MathExpression({
+      expression: 'FILL(tokens, 0) + FILL(others, 0)',
+      usingMetrics: {
+        tokens: this.#because('TokensRefused', 'secret_wrong'),
+        others: this.#because('RequestsRefused', 'secret_wrong'),
+      },
+      label: 'Wrong secrets',
+      period: Duration.minutes(1),
+    });
+
   /** The same, with a line for each value of a field. */
   by = (metricName: OwnMetric, field: string, statistic: string = Stats.SUM): IMetric =>
     new MathExpression({
@@ -76,6 +89,10 @@ export class Measurements {
       label: '',
       period: Duration.minutes(1),
     });
+
+  #because(metricName: OwnMetric, reason: LogReason): Metric {
+    return this.total(metricName).with({ dimensionsMap: { reason } });
+  }
 
   #ofApi(metricName: string, statistic: string): Metric {
     return new Metric({

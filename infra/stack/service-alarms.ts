@@ -67,6 +67,7 @@ export class ServiceAlarms extends Construct {
         minutes: 1,
         of: 1,
       }),
+      this.#alarm('WrongSecrets', { metric: measurements.wrongSecrets(), from: 100, minutes: 3, of: 5 }),
       this.#alarm('RotationFailure', { metric: measurements.errorsOf(rotation), from: 1, minutes: 1, of: 1 }),
     ];
   }

@@ -40,6 +40,7 @@ export class ServiceDashboard extends Dashboard {
     this.addWidgets(
       graph('Devices registered', of.by('DevicesRegistered', 'outcome')),
       graph('Searches', of.total('Searches')),
+      graph('Other requests refused, by reason', of.by('RequestsRefused', 'reason')),
     );
   }
 }

@@ -8,6 +8,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Access, SecretName } from '../../lib/http/endpoint.ts';
+import { tableRightsOf } from '../table-rights.ts';
 import { bundling } from './bundling.ts';
 import { logRetention } from './log-retention.ts';
 import { resourceOf } from './resource-of.ts';
@@ -27,7 +28,8 @@ const functionsFolder = join(import.meta.dirname, '../../functions');
 /** The environment variable with the ARN of a secret. */
 const secretVariables: Record<SecretName, string> = {
   'signing-keys': 'SIGNING_KEYS_SECRET_ID',
-  'service-secret': 'SERVICE_SECRET_ID',
+  'refresh-tokens': 'REFRESH_TOKENS_SECRET_ID',
+  'provider-settings': 'PROVIDER_SETTINGS_SECRET_ID',
 };
 
 /**
@@ -76,9 +78,14 @@ export class ServiceFunction extends Construct {
     });
     resourceOf(this.lambda, CfnFunction).overrideLogicalId(logicalIdOf(key));
 
-    for (const action of access.tableActions) {
-      const resources = action === 'Query' ? [table.tableArn, ...indexArnsOf(table)] : [table.tableArn];
-      role.addToPolicy(new PolicyStatement({ actions: [`dynamodb:${action}`], resources }));
+    for (const { action, keys } of tableRightsOf(access)) {
+      role.addToPolicy(
+        new PolicyStatement({
+          actions: [`dynamodb:${action}`],
+          resources: action === 'Query' ? [table.tableArn, ...indexArnsOf(table)] : [table.tableArn],
+          conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } },
+        }),
+      );
     }
     for (const name of access.secrets) {
       const resources = [secrets[name].secretArn];

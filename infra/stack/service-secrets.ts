@@ -12,21 +12,29 @@ export class ServiceSecrets extends Construct {
 
   constructor(scope: Construct, id: string, removalPolicy: RemovalPolicy) {
     super(scope, id);
+    const random = { generateSecretString: { passwordLength: 64, excludePunctuation: true } };
     this.named = {
       /** At first a random text; the first rotation, at deployment, creates the keys. */
       'signing-keys': new Secret(this, 'SigningKeys', {
         description: 'The keys that sign access tokens; written by their rotation alone',
         removalPolicy,
       }),
-      'service-secret': new Secret(this, 'ServiceSecret', {
-        description: 'What refresh tokens and the encryption of provider secrets are derived from',
-        generateSecretString: { passwordLength: 64, excludePunctuation: true },
+      'refresh-tokens': new Secret(this, 'RefreshTokens', {
+        description: 'What the key of refresh tokens is derived from',
+        ...random,
+        removalPolicy,
+      }),
+      'provider-settings': new Secret(this, 'ProviderSettings', {
+        description: 'What the key that encrypts provider settings is derived from',
+        ...random,
         removalPolicy,
       }),
     };
-    Validations.of(this.named['service-secret']).acknowledge({
-      id: 'AwsSolutions-SMG4',
-      reason: 'The provider secrets in the table are encrypted with it and would be lost with a new value',
-    });
+    for (const name of ['refresh-tokens', 'provider-settings'] as const) {
+      Validations.of(this.named[name]).acknowledge({
+        id: 'AwsSolutions-SMG4',
+        reason: 'Refresh tokens and provider settings depend on the value and would be lost with a new one',
+      });
+    }
   }
 }

@@ -1,5 +1,5 @@
 import { Refusal } from '../refusal.ts';
-import { hasAccess } from './access-request.ts';
+import { requireAccess } from './access.ts';
 import { appendEvents } from './append-events.ts';
 import type { AccessRequestEvent } from './event.ts';
 import { hashOfKey, keysCountSince } from './idempotency.ts';
@@ -17,9 +17,7 @@ export async function addEventFor(
   body: NewEvent,
   idempotency_key: string | undefined,
 ): Promise<AccessRequestEvent> {
-  if (!(await hasAccess(accountId, access_request_id))) {
-    throw new Refusal('forbidden', 'The account has no access to this access request.');
-  }
+  await requireAccess(accountId, access_request_id);
   if (idempotency_key === undefined) return addEvent(access_request_id, body);
   const draft = {
     event: body,

@@ -1,11 +1,10 @@
 import * as v from 'valibot';
 import { logEvent } from '../log.ts';
-import { Refusal } from '../refusal.ts';
 import { type Item, readItems } from '../storage/items.ts';
 import { eventKey } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
 import { countField } from '../wire.ts';
-import { hasAccess } from './access-request.ts';
+import { requireAccess } from './access.ts';
 import { event } from './event.ts';
 import { allEvents, allReviews, eventsOfActor, eventsOfActorId, eventsOfActorType } from './event-lists.ts';
 import type { SearchRequest } from './search-request.ts';
@@ -26,31 +25,21 @@ type SearchResult = v.InferOutput<typeof searchResult>;
 export type Search = SearchRequest & { type?: 'review' };
 
 /**
- * Searches the events of an access request, in ascending order of their ids. Access and events are read
- * in parallel; an account without access learns nothing about them.
+ * Searches the events of an access request, in ascending order of their ids. Nothing of them is read before the
+ * account's access is known, so neither time nor cost tells anybody else what there is.
  *
- * What a page costs depends on the page alone, not on how many events there are: three requests, and besides the
- * page's own items one read unit for the access and one for the last event of the list, whose ordinal is the total (its
- * comment is read along: up to ten units, if it is one of the longest). With `ids`: two requests, 100 items at most.
- * Only reviews with an actor filter have no list of their own: they cost what the reviews of that access request cost.
+ * What a page costs depends on the page alone, not on how many events there are: three requests, and besides the page's
+ * own items one read unit for the access and one for the last event of the list, whose ordinal is the total (its
+ * comment is read along: up to ten units, if it is one of the longest). With `ids`: two requests, 100 items at most. Only reviews with an actor filter
+ * have no list of their own: they cost what the reviews of that access request cost.
  * @throws Refusal `forbidden` when the account has no access, or there is no such access request
  */
 export async function searchEvents(accountId: string, search: Search): Promise<SearchResult> {
-  const access = requireAccess(accountId, search.access_request_id);
-  // How long a search takes must not tell an account without access how many events there are.
-  if (costGrowsWithEvents(search)) await access;
-  const [, result] = await Promise.all([access, findPage(search)]);
+  await requireAccess(accountId, search.access_request_id);
+  const result = await findPage(search);
   logEvent('events_searched', { access_request_id: search.access_request_id, count: result.count });
   return result;
 }
-
-async function requireAccess(accountId: string, accessRequestId: number): Promise<void> {
-  if (!(await hasAccess(accountId, accessRequestId))) {
-    throw new Refusal('forbidden', 'The account has no access to this access request.');
-  }
-}
-
-const costGrowsWithEvents = (search: Search): boolean => !search.ids && !listOf(search);
 
 async function findPage(search: Search): Promise<SearchResult> {
   const { page, page_size } = search;

@@ -12,7 +12,7 @@ import { accountKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 
 /** `ac_` and 128 random bits. */
-const accountId = v.pipe(v.string(), v.regex(/^ac_[\w-]{22}$/));
+export const accountIdForm = /^ac_[\w-]{22}$/;
 
 /** What the secrets of accounts begin with. */
 const secretPrefix = 'acs';
@@ -29,18 +29,22 @@ export type Account = v.InferOutput<typeof accountItem>;
 
 /** The account from the table, or undefined when there is none. An id of another form is not looked up. */
 export async function readAccount(id: string): Promise<Account | undefined> {
-  if (!v.is(accountId, id)) return undefined;
+  if (!accountIdForm.test(id)) return undefined;
   const item = await readItem(accountKey(id));
   return item && v.parse(accountItem, item);
 }
 
-const findAccount = recentlyRead(readAccount);
+const findAccount = recentlyRead(readAccount, (id) => id);
 
-/** The account of an id and secret; undefined when there is none or the secret is another. */
-export async function authenticateAccount(id: string, secret: string): Promise<Account | undefined> {
+/** The account of an id and secret, or what is wrong with them. */
+export async function authenticateAccount(
+  id: string,
+  secret: string,
+): Promise<Account | 'id_unknown' | 'secret_wrong'> {
   const isAccount = (account: Account) => matchesAny(secret, account.secrets);
   const account = await findAccount(id, isAccount);
-  return account && isAccount(account) ? account : undefined;
+  if (!account) return 'id_unknown';
+  return isAccount(account) ? account : 'secret_wrong';
 }
 
 /** Creates an account. The secret is in the answer and nowhere else. */

@@ -1,4 +1,4 @@
-import { authenticateAccount } from '../accounts/account.ts';
+import { accountIdForm, authenticateAccount } from '../accounts/account.ts';
 import { basicAuthentication } from './credentials.ts';
 
 /** Account authentication: `account_id:account_secret` in HTTP Basic. */
@@ -7,5 +7,7 @@ export const account = basicAuthentication({
   whose: 'account',
   error: 'unauthorized',
   find: authenticateAccount,
+  idField: 'account_id',
+  idForm: accountIdForm,
   noted: ({ account_id }) => ({ account_id }),
 });

@@ -19,23 +19,32 @@ export type RequestHeaders = Record<string, string | undefined>;
 
 const mismatch = (whose: string) => `The ${whose} id and the ${whose} secret do not match.`;
 
-interface BasicAuthentication<Caller> {
+/** Why credentials are not those of a caller, for the log. */
+export type WrongCredentials = 'id_unknown' | 'secret_wrong';
+
+const isWrong = (found: object | WrongCredentials): found is WrongCredentials => typeof found === 'string';
+
+interface BasicAuthentication<Caller extends object> {
   scheme: SchemeName;
   /** Whose id and secret they are, for the messages. */
   whose: string;
   error: RefusalCode;
-  /** Undefined when the secret is not that of the id. */
-  find: (id: string, secret: string) => Promise<Caller | undefined>;
+  find: (id: string, secret: string) => Promise<Caller | WrongCredentials>;
+  /** The field by which the log names an id. One of another form is not logged: it could be a secret. */
+  idField: 'client_id' | 'account_id';
+  idForm: RegExp;
   /** What the log says of the caller. */
   noted: (caller: Caller) => Partial<RequestFields>;
 }
 
 /** The scheme of an id and a secret in HTTP Basic. */
-export const basicAuthentication = <Caller>({
+export const basicAuthentication = <Caller extends object>({
   scheme,
   whose,
   error,
   find,
+  idField,
+  idForm,
   noted,
 }: BasicAuthentication<Caller>): Authentication<Caller> => ({
   scheme,
@@ -46,13 +55,15 @@ export const basicAuthentication = <Caller>({
   },
   identify: async ({ authorization }) => {
     const sent = basicCredentials(authorization);
-    if (!sent)
-      throw new Refusal(
-        error,
-        `Send the ${whose} id and the ${whose} secret with HTTP Basic authentication.`,
-      );
+    if (!sent) {
+      const message = `Send the ${whose} id and the ${whose} secret with HTTP Basic authentication.`;
+      throw new Refusal(error, message, { reason: 'credentials_missing' });
+    }
     const caller = await find(sent.user, sent.password);
-    if (!caller) throw new Refusal(error, mismatch(whose));
+    if (isWrong(caller)) {
+      if (idForm.test(sent.user)) note({ [idField]: sent.user });
+      throw new Refusal(error, mismatch(whose), { reason: caller });
+    }
     note(noted(caller));
     return caller;
   },

@@ -1,4 +1,4 @@
-import { authenticateClient } from '../login-apps/authenticate-client.ts';
+import { authenticateClient, clientIdForm } from '../login-apps/clients.ts';
 import { basicAuthentication } from './credentials.ts';
 
 /** Login App Client authentication: `client_id:client_secret` in HTTP Basic. @see RFC 6749 section 2.3.1 */
@@ -7,5 +7,7 @@ export const loginAppClient = basicAuthentication({
   whose: 'client',
   error: 'invalid_client',
   find: authenticateClient,
-  noted: ({ clientId, loginApp }) => ({ client_id: clientId, login_app_id: loginApp.login_app_id }),
+  idField: 'client_id',
+  idForm: clientIdForm,
+  noted: ({ clientId, loginAppId }) => ({ client_id: clientId, login_app_id: loginAppId }),
 });

@@ -1,15 +1,15 @@
-import { findLoginApp, type LoginApp } from '../login-apps/login-app.ts';
+import { isCurrentClient } from '../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import { Refusal } from '../refusal.ts';
 import { note } from '../request-fields.ts';
 import { verifyLoginAppToken } from '../tokens/verify-access-token.ts';
-import { type Authentication, bearerToken } from './credentials.ts';
+import { type Authentication, bearerToken, type WrongCredentials } from './credentials.ts';
 
 /**
  * Login App Token: a bearer token that stands for the app itself, in the `Authorization` header. One that was
  * issued to a client is valid while the Login App has that client, a long-lived one until it is revoked.
  */
-export const loginAppToken: Authentication<{ loginApp: LoginApp }> = {
+export const loginAppToken: Authentication<{ loginAppId: string }> = {
   scheme: 'login_app_token',
   error: {
     code: 'invalid_token',
@@ -18,19 +18,25 @@ export const loginAppToken: Authentication<{ loginApp: LoginApp }> = {
   },
   identify: async (headers) => {
     const token = bearerToken(headers.authorization);
-    if (!token) throw new Refusal('invalid_token', 'Send a Login App Token as Authorization: Bearer.');
-    const loginApp = await (isLongLived(token)
+    if (!token) throw missing();
+    const loginAppId = await (isLongLived(token)
       ? authenticateLoginAppToken(token)
       : loginAppOfClientsToken(token));
-    if (!loginApp) throw new Refusal('invalid_token', 'The Login App Token is no longer valid.');
-    note({ login_app_id: loginApp.login_app_id });
-    return { loginApp };
+    if (!loginAppId) throw noLongerValid(isLongLived(token) ? 'secret_wrong' : 'id_unknown');
+    note({ login_app_id: loginAppId });
+    return { loginAppId };
   },
 };
 
-async function loginAppOfClientsToken(token: string): Promise<LoginApp | undefined> {
+async function loginAppOfClientsToken(token: string): Promise<string | undefined> {
   const { aud, client_id } = await verifyLoginAppToken(token);
-  const isCurrent = (app: LoginApp) => app.clients.has(client_id);
-  const loginApp = await findLoginApp(aud, isCurrent);
-  return loginApp && isCurrent(loginApp) ? loginApp : undefined;
+  return (await isCurrentClient(client_id)) ? aud : undefined;
 }
+
+const missing = (): Refusal =>
+  new Refusal('invalid_token', 'Send a Login App Token as Authorization: Bearer.', {
+    reason: 'credentials_missing',
+  });
+
+const noLongerValid = (reason: WrongCredentials): Refusal =>
+  new Refusal('invalid_token', 'The Login App Token is no longer valid.', { reason });

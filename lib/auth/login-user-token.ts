@@ -1,3 +1,4 @@
+import { isCurrentClient } from '../login-apps/clients.ts';
 import { type AuthenticatedUser, readLoginUserWithSession } from '../login-users/login-user.ts';
 import { Refusal } from '../refusal.ts';
 import { note } from '../request-fields.ts';
@@ -20,8 +21,11 @@ export const loginUserToken: Authentication<AuthenticatedUser> = {
     const token = oneBearerToken([headers.authentication, headers.authorization]);
     const claims = await verifyLoginUserToken(token);
     note({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
-    const { user, session } = await readLoginUserWithSession(claims.sub, claims.sid);
-    if (!session || !isActive(session)) {
+    const [{ user, session }, hasClient] = await Promise.all([
+      readLoginUserWithSession(claims.sub, claims.sid),
+      isCurrentClient(claims.client_id),
+    ]);
+    if (!session || !isActive(session) || !hasClient || session.login_app_id !== claims.aud) {
       throw new Refusal('invalid_token', 'The session of this Login User Token has ended.');
     }
     return { loginAppId: claims.aud, loginUserId: claims.sub, sessionId: claims.sid, user };

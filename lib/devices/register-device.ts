@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
+import { epochSeconds, timestamp } from '../clock.ts';
 import { logEvent } from '../log.ts';
-import { findLoginApp, type LoginApp } from '../login-apps/login-app.ts';
+import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import { type Platform, platforms } from '../login-apps/platforms.ts';
 import { Refusal } from '../refusal.ts';
 import { updateItem } from '../storage/items.ts';
@@ -52,6 +52,9 @@ export const registrationRequest = v.object(
     input instanceof Object ? hashMessage : 'The body must be a JSON object with the field device.',
 );
 
+/** Seconds after its last registration until a device is deleted: 400 days. */
+const lifetimeSeconds = 400 * 86_400;
+
 /** The device as registration and relation return it. */
 export const registeredDevice = v.object({
   id: v.pipe(
@@ -66,10 +69,12 @@ export const registeredDevice = v.object({
  * @throws Refusal `not_found` when the Login App has no mobile application for the platform
  */
 export async function registerDevice(
-  { login_app_id }: LoginApp,
+  login_app_id: string,
   { platform, token }: { platform: Platform; token: string },
 ): Promise<{ id: string; outcome: 'created' | 'known' }> {
-  await requireMobileApplication(login_app_id, platform);
+  if (!(await hasMobileApplication(login_app_id, platform))) {
+    throw new Refusal('not_found', `The Login App has no mobile application for ${platform}.`);
+  }
   const id = `d_${hashOf(login_app_id, platform, token)}`;
   const now = timestamp();
   const update = await updateItem(deviceKey(id), {
@@ -79,6 +84,7 @@ export async function registerDevice(
       platform,
       token,
       last_seen_at: now,
+      expires_at: epochSeconds() + lifetimeSeconds,
       list_position: now,
       shard: shardOf(login_app_id, id),
       shard_position: now,
@@ -89,12 +95,4 @@ export async function registerDevice(
   const outcome = update.done && update.created ? 'created' : 'known';
   logEvent('device_registered', { platform, outcome });
   return { id, outcome };
-}
-
-async function requireMobileApplication(loginAppId: string, platform: Platform): Promise<void> {
-  const hasOne = (app: LoginApp) => app.mobileApplications.has(platform);
-  const loginApp = await findLoginApp(loginAppId, hasOne);
-  if (!loginApp || !hasOne(loginApp)) {
-    throw new Refusal('not_found', `The Login App has no mobile application for ${platform}.`);
-  }
 }

@@ -1,19 +1,21 @@
 import type * as v from 'valibot';
 import type { Authentication } from '../auth/credentials.ts';
 import type { ErrorRecord, RefusalCode } from '../refusal.ts';
+import type { ItemKind } from '../storage/keys.ts';
 import type { Body } from './body.ts';
 
-/** What a function may do with the one table; nothing else is granted to it. */
+/** An action of DynamoDB on items. */
 export type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem';
 
 /** The secrets of a deployment that a function may read. */
-export type SecretName = 'signing-keys' | 'service-secret';
+export type SecretName = 'signing-keys' | 'refresh-tokens' | 'provider-settings';
 
 /** What a function is for, and all that it may touch. */
 export interface Access {
   /** One line: the description of the function, and of the endpoint in every list. */
   summary: string;
-  tableActions: readonly TableAction[];
+  /** What it may do with the one table, and with items of which kinds; nothing else is granted to it. */
+  table: Partial<Record<TableAction, readonly ItemKind[]>>;
   secrets: readonly SecretName[];
 }
 

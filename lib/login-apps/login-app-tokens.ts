@@ -1,8 +1,18 @@
+import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
+import { note } from '../request-fields.ts';
 import { equalInConstantTime, newId, newSecret, sha256 } from '../secrets.ts';
-import { deleteItem, putNewItem } from '../storage/items.ts';
+import { deleteItem, putNewItem, readItem } from '../storage/items.ts';
 import { loginAppTokenKey } from '../storage/keys.ts';
-import { findLoginApp, type LoginApp } from './login-app.ts';
+import { recentlyRead } from '../storage/recently-read.ts';
+
+export const loginAppTokenItem = v.object({
+  token_id: v.string(),
+  name: v.string(),
+  sha256: v.string(),
+  created_at: v.string(),
+});
+export type StoredLoginAppToken = v.InferOutput<typeof loginAppTokenItem>;
 
 /**
  * Long-lived Login App Tokens, to ship inside a mobile app: a phone can't keep a client secret, and registers
@@ -32,11 +42,20 @@ export const revokeLoginAppToken = (loginAppId: string, tokenId: string): Promis
 export const isLongLived = (token: string): boolean =>
   /^la_[\w-]{22}\.t_[\w-]{22}\.las_[\w-]{43}$/.test(token);
 
-/** The Login App of a long-lived token; undefined when it is not one of its tokens. */
-export async function authenticateLoginAppToken(token: string): Promise<LoginApp | undefined> {
+const findToken = recentlyRead(
+  async ([loginAppId, tokenId]: readonly [string, string]) => {
+    const item = await readItem(loginAppTokenKey(loginAppId, tokenId));
+    return item && v.parse(loginAppTokenItem, item);
+  },
+  ([loginAppId, tokenId]) => `${loginAppId} ${tokenId}`,
+);
+
+/** The id of the Login App of a long-lived token; undefined when it is not one of its tokens. Notes the token's id. */
+export async function authenticateLoginAppToken(token: string): Promise<string | undefined> {
   const [loginAppId = '', tokenId = '', secret = ''] = token.split('.');
   const digest = sha256(secret);
-  const isToken = (app: LoginApp) => equalInConstantTime(digest, app.tokens.get(tokenId)?.sha256 ?? '');
-  const loginApp = await findLoginApp(loginAppId, isToken);
-  return loginApp && isToken(loginApp) ? loginApp : undefined;
+  const isToken = (stored: StoredLoginAppToken) => equalInConstantTime(digest, stored.sha256);
+  note({ token_id: tokenId });
+  const stored = await findToken([loginAppId, tokenId], isToken);
+  return stored && isToken(stored) ? loginAppId : undefined;
 }

@@ -1,34 +1,24 @@
 import * as v from 'valibot';
 import { providerIds } from '../providers/identifiers.ts';
-import { secretAttributes } from '../secrets.ts';
 import { loginAppPartition, loginAppSortKeys as sortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
-import { recentlyRead } from '../storage/recently-read.ts';
-import { type Platform, platforms } from './platforms.ts';
+import { clientItem, type LoginAppClient } from './clients.ts';
+import { loginAppTokenItem, type StoredLoginAppToken } from './login-app-tokens.ts';
+import { mobileApplicationItem } from './mobile-applications.ts';
+import type { Platform } from './platforms.ts';
 
 /** `la_` and 128 random bits. */
 export const loginAppId = v.pipe(v.string(), v.regex(/^la_[\w-]{22}$/));
 
-const clientItem = v.object({
-  client_id: v.string(),
-  ...secretAttributes,
-  created_at: v.string(),
+export const providerSettingsItem = v.object({
+  provider: v.picklist(providerIds),
+  settings: v.looseObject({}),
 });
-const loginAppTokenItem = v.object({
-  token_id: v.string(),
-  name: v.string(),
-  sha256: v.string(),
-  created_at: v.string(),
-});
-const providerSettingsItem = v.object({ provider: v.picklist(providerIds), settings: v.looseObject({}) });
-const mobileApplicationItem = v.object({ platform: v.picklist(platforms) });
 const loginAppItem = v.object({ login_app_id: v.string(), name: v.string(), created_at: v.string() });
 
-export type LoginAppClient = v.InferOutput<typeof clientItem>;
-type StoredLoginAppToken = v.InferOutput<typeof loginAppTokenItem>;
 type StoredProviderSettings = v.InferOutput<typeof providerSettingsItem>['settings'];
 
-/** An application whose people log in, with everything that belongs to it: its whole partition, in one read. */
+/** An application whose people log in, with everything that belongs to it: its whole partition, for the operator. */
 export interface LoginApp extends v.InferOutput<typeof loginAppItem> {
   clients: Map<string, LoginAppClient>;
   /** By provider identifier; secrets in it are encrypted. */
@@ -58,9 +48,3 @@ export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
     ),
   };
 }
-
-/**
- * The Login App, as read in the last 30 s if that grants what the caller needs, otherwise read again.
- * @param grants whether a record grants it; the caller applies it to the answer too
- */
-export const findLoginApp = recentlyRead(readLoginApp);

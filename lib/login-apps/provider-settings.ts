@@ -5,9 +5,10 @@ import { encryptSecrets, type StoredSettings } from '../providers/settings-encry
 import { newId } from '../secrets.ts';
 import { deleteItem, readItem, updateItem } from '../storage/items.ts';
 import { providerSettingsKey } from '../storage/keys.ts';
-import { findLoginApp, type LoginApp } from './login-app.ts';
+import { recentlyRead } from '../storage/recently-read.ts';
+import { type LoginApp, providerSettingsItem } from './login-app.ts';
 
-/** The settings of a provider in a Login App; undefined when it is not set up. */
+/** The settings of a provider in a Login App that was read whole; undefined when it is not set up. */
 export function providerSettingsOf(
   { login_app_id, providers }: LoginApp,
   provider: ProviderId,
@@ -16,15 +17,23 @@ export function providerSettingsOf(
   return settings && { settings, place: { loginAppId: login_app_id, provider } };
 }
 
-/** The same; a Login App that lacks the provider is read again, because it may be up to 30 s old. */
+/** A provider that a warm function does not know is read at once: it works as soon as it is set up. */
+const findStored = recentlyRead(
+  async ([loginAppId, provider]: readonly [string, ProviderId]) => {
+    const item = await readItem(providerSettingsKey(loginAppId, provider));
+    return item && v.parse(providerSettingsItem, item);
+  },
+  ([loginAppId, provider]) => `${loginAppId} ${provider}`,
+  0,
+);
+
+/** The settings of a provider in a Login App, up to 30 s old; undefined when it is not set up. */
 export async function findProviderSettings(
-  loginApp: LoginApp,
+  loginAppId: string,
   provider: ProviderId,
 ): Promise<StoredSettings | undefined> {
-  const known = providerSettingsOf(loginApp, provider);
-  if (known) return known;
-  const newest = await findLoginApp(loginApp.login_app_id, ({ providers }) => providers.has(provider));
-  return newest && providerSettingsOf(newest, provider);
+  const stored = await findStored([loginAppId, provider], () => true);
+  return stored && { settings: stored.settings, place: { loginAppId, provider } };
 }
 
 /** How often a change is tried while other operators change the same settings. */

@@ -1,5 +1,5 @@
 import { logEvent } from '../log.ts';
-import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
+import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
 import type { Identity } from '../providers/identity.ts';
 import { removeSession, type Session } from '../sessions/session.ts';
@@ -13,11 +13,10 @@ import { loginUserIdOf, recordLogin } from './login-user.ts';
  * @throws Refusal `invalid_grant` when the Login User is blocked
  */
 export async function logIn(
-  { clientId, loginApp }: AuthenticatedClient,
+  { clientId, loginAppId: login_app_id }: AuthenticatedClient,
   provider: ProviderId,
   identity: Identity,
 ): Promise<Session> {
-  const login_app_id = loginApp.login_app_id;
   const login_user_id = loginUserIdOf(login_app_id, identity);
   const session = newSession({ login_user_id, login_app_id, client_id: clientId });
   const [outcome] = await Promise.all([

@@ -1,5 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { serviceKey } from '../service-secret.ts';
+import { serviceKeyFor } from '../service-secret.ts';
+
+const serviceKey = serviceKeyFor('provider-settings', 'PROVIDER_SETTINGS_SECRET_ID');
 
 /** Whose settings these are. Secrets encrypted for one place cannot be decrypted for another. */
 interface SettingsPlace {
@@ -15,7 +17,7 @@ export interface StoredSettings {
 
 /** Settings with every secret (a field named `…_secret`) encrypted by AES-256-GCM. */
 export async function encryptSecrets(settings: object, place: SettingsPlace): Promise<object> {
-  const { id, key } = await serviceKey('provider-settings');
+  const { id, key } = await serviceKey();
   return mapSecrets(settings, (secret, path) => {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(additionalData(place, path));
@@ -26,7 +28,7 @@ export async function encryptSecrets(settings: object, place: SettingsPlace): Pr
 
 /** Settings as they were before they were encrypted. @throws Error when they are not ours, or from another place */
 export async function decryptSecrets(settings: object, place: SettingsPlace): Promise<object> {
-  const { id, key } = await serviceKey('provider-settings');
+  const { id, key } = await serviceKey();
   return mapSecrets(settings, (text, path) => {
     const [keyId, encoded = ''] = text.split('.');
     if (keyId !== id) throw new Error('The provider settings are encrypted with a key that is gone.');

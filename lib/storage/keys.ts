@@ -10,6 +10,24 @@ export interface Key {
   sk: string;
 }
 
+/**
+ * The kinds of items, each with the form of its partition keys, also of those in a global index. A role may be limited
+ * to some of them: `*` stands for any text.
+ * @see Amazon DynamoDB developer guide, "Using IAM policy conditions for fine-grained access control"
+ */
+export const leadingKeys = {
+  login_apps: ['LOGIN_APP#*'],
+  login_users: ['LOGIN_USER#*'],
+  /** The devices themselves, and the lists of those of a person or a Login App. */
+  devices: ['DEVICE#*', 'DEVICES_OF#*'],
+  accounts: ['ACCOUNT#*'],
+  /** Access requests with their events, and the list of all of them. */
+  access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS'],
+  signing_keys: ['SIGNING_KEYS'],
+  issuer_keys: ['ISSUER#*'],
+} as const satisfies Record<string, readonly string[]>;
+export type ItemKind = keyof typeof leadingKeys;
+
 /** Unambiguous over its parts: `["a","bc"]` and `["ab","c"]` give different hashes. 43 URL-safe characters. */
 export const hashOf = (...parts: string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
@@ -93,6 +111,11 @@ export const accessRequestPartition = (accessRequestId: number): string =>
 export const accessRequestKey = (accessRequestId: number): Key => ({
   pk: accessRequestPartition(accessRequestId),
   sk: 'ACCESS_REQUEST',
+});
+/** `ACCESS_REQUEST#42 / ACCOUNT#ac_7Yt…`: the access of an account. */
+export const accessKey = (accessRequestId: number, accountId: string): Key => ({
+  pk: accessRequestPartition(accessRequestId),
+  sk: `ACCOUNT#${encoded(accountId)}`,
 });
 /** `ACCESS_REQUEST#42 / EVENT#0000000000000007` */
 export const eventKey = (accessRequestId: number, eventId: number): Key => ({

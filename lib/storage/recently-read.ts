@@ -2,27 +2,50 @@ import { clock } from '../clock.ts';
 
 /** Milliseconds for which a warm function may use a record again without reading it. */
 export const freshForMilliseconds = 30_000;
+/** How many records are kept, of those that granted and of those that denied. */
 const mostRecords = 1_000;
+
+interface Cached<Record> {
+  record: Record | undefined;
+  /** Milliseconds since 1970. */
+  readAt: number;
+}
 
 /**
  * Caches records for 30 s in a warm function, so that a busy one does not read them for each request. A cached record
- * may grant access but never deny it: where `grants` is false of it, the record is read again.
+ * may grant access, but it denies only for the second after it was read and denied: guessing causes at most one read per
+ * record and second, and a new secret works at once unless somebody is guessing the secrets of that very record.
+ * @param nameOf tells the ids apart
+ * @param deniedFor milliseconds for which a record that denied is not read again
  */
-export function recentlyRead<Record>(read: (id: string) => Promise<Record | undefined>) {
-  const records = new Map<string, { record: Record; readAt: number }>();
-  return async (id: string, grants: (record: Record) => boolean): Promise<Record | undefined> => {
+export function recentlyRead<Id, Record>(
+  read: (id: Id) => Promise<Record | undefined>,
+  nameOf: (id: Id) => string,
+  deniedFor = 1_000,
+) {
+  const granted = new Map<string, Cached<Record>>();
+  // Apart from the others, so that made-up ids do not crowd out records that are in use.
+  const denied = new Map<string, Cached<Record>>();
+  /** @param grants whether a record grants what the caller needs; the caller applies it to the answer too */
+  return async (id: Id, grants: (record: Record) => boolean): Promise<Record | undefined> => {
+    const name = nameOf(id);
     const now = clock.now().getTime();
-    const cached = records.get(id);
-    if (cached && now - cached.readAt < freshForMilliseconds && grants(cached.record)) {
+    const cached = granted.get(name);
+    if (cached?.record && now - cached.readAt < freshForMilliseconds && grants(cached.record)) {
       return cached.record;
     }
+    const last = denied.get(name);
+    if (last && now - last.readAt < deniedFor) return last.record;
     const record = await read(id);
-    records.delete(id);
-    if (record !== undefined) {
-      const oldest = records.keys().next();
-      if (records.size >= mostRecords && !oldest.done) records.delete(oldest.value);
-      records.set(id, { record, readAt: now });
-    }
+    remember(record !== undefined && grants(record) ? granted : denied, name, { record, readAt: now });
+    if (record === undefined) granted.delete(name);
     return record;
   };
+}
+
+function remember<Record>(records: Map<string, Cached<Record>>, name: string, cached: Cached<Record>): void {
+  records.delete(name);
+  const oldest = records.keys().next();
+  if (records.size >= mostRecords && !oldest.done) records.delete(oldest.value);
+  records.set(name, cached);
 }

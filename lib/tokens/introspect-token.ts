@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
-import { findLoginApp, type LoginApp } from '../login-apps/login-app.ts';
+import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
 import { standing } from '../sessions/session.ts';
 import { countField } from '../wire.ts';
 import type { AccessTokenPayload } from './access-token.ts';
@@ -38,7 +37,7 @@ const inactive: Introspection = { active: false };
 
 /** Describes a token to a client of the Login App that it was issued for; to any other client it is not active. */
 export async function introspectToken(
-  { loginApp: { login_app_id } }: AuthenticatedClient,
+  { loginAppId }: AuthenticatedClient,
   token: string,
 ): Promise<Introspection> {
   const presented = await readToken(token);
@@ -46,11 +45,11 @@ export async function introspectToken(
     case undefined:
       return inactive;
     case 'login_app_token':
-      return presented.loginAppId === login_app_id ? longLivedToken(login_app_id) : inactive;
+      return presented.loginAppId === loginAppId ? longLivedToken(loginAppId) : inactive;
     case 'access_token':
-      return accessToken(login_app_id, presented.claims);
+      return accessToken(loginAppId, presented.claims);
     case 'refresh_token':
-      return refreshToken(login_app_id, presented.content);
+      return refreshToken(loginAppId, presented.content);
   }
 }
 
@@ -66,16 +65,9 @@ const longLivedToken = (loginAppId: string): Introspection => ({
 async function accessToken(loginAppId: string, claims: AccessTokenPayload): Promise<Introspection> {
   if (claims.aud !== loginAppId) return inactive;
   const isActive = await (claims.token_use === 'login_app'
-    ? hasClient(loginAppId, claims.client_id)
+    ? isCurrentClient(claims.client_id)
     : activeSessionOf(claims.sub, claims.sid));
   return isActive ? { active: true, token_type: 'bearer', ...claims } : inactive;
-}
-
-/** Whether a Login App has a client. The record in hand may be older than the client, so it alone denies nothing. */
-async function hasClient(loginAppId: string, clientId: string): Promise<boolean> {
-  const isItsClient = (app: LoginApp) => app.clients.has(clientId);
-  const loginApp = await findLoginApp(loginAppId, isItsClient);
-  return loginApp !== undefined && isItsClient(loginApp);
 }
 
 async function refreshToken(

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { logEvent } from '../log.ts';
-import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
+import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { providerIds } from '../providers/identifiers.ts';
 import { Refusal } from '../refusal.ts';
 import { note } from '../request-fields.ts';

@@ -1,4 +1,5 @@
 import { parameters, required } from '../form-parameters.ts';
+import { isCurrentClient } from '../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';
 import { isActive, type Session } from '../sessions/session.ts';
@@ -15,8 +16,8 @@ export type PresentedToken =
 /** Reads a token of any kind; undefined when it is not a valid token of ours. */
 export async function readToken(token: string): Promise<PresentedToken | undefined> {
   if (isLongLived(token)) {
-    const loginApp = await authenticateLoginAppToken(token);
-    return loginApp && { kind: 'login_app_token', loginAppId: loginApp.login_app_id };
+    const loginAppId = await authenticateLoginAppToken(token);
+    return loginAppId === undefined ? undefined : { kind: 'login_app_token', loginAppId };
   }
   const content = await readRefreshToken(token);
   if (content) return { kind: 'refresh_token', content };
@@ -24,10 +25,11 @@ export async function readToken(token: string): Promise<PresentedToken | undefin
   return claims && { kind: 'access_token', claims };
 }
 
-/** The session that a token belongs to, if it is active and its Login User is not blocked. */
+/** The session that a token belongs to, if it is active, its Login User not blocked and its client not revoked. */
 export async function activeSessionOf(loginUserId: string, sessionId: string): Promise<Session | undefined> {
   const { user, session } = await readLoginUserWithSession(loginUserId, sessionId);
-  return user && !user.blocked_at && session && isActive(session) ? session : undefined;
+  if (!user || user.blocked_at || !session || !isActive(session)) return undefined;
+  return (await isCurrentClient(session.client_id)) ? session : undefined;
 }
 
 /** The one parameter of revocation and introspection; `token_type_hint` is ignored. @see RFC 7009 section 2.1 */

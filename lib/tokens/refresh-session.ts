@@ -1,6 +1,6 @@
 import { logEvent } from '../log.ts';
 import type { LogReason } from '../log-reasons.ts';
-import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
+import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import { endSession } from '../login-users/end-session.ts';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';

@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { equalInConstantTime } from '../secrets.ts';
-import { serviceKey } from '../service-secret.ts';
+import { serviceKeyFor } from '../service-secret.ts';
+
+const serviceKey = serviceKeyFor('refresh-token', 'REFRESH_TOKENS_SECRET_ID');
 
 /** The content of a refresh token. The token is signed, so nothing secret has to be stored. */
 export interface RefreshTokenContent {
@@ -12,7 +14,7 @@ export interface RefreshTokenContent {
 
 /** `rt.lu_….s_….GENERATION.KEY_ID.MAC`, where MAC is HMAC-SHA-256 over everything before it. */
 export async function writeRefreshToken(content: RefreshTokenContent): Promise<string> {
-  const { id, key } = await serviceKey('refresh-token');
+  const { id, key } = await serviceKey();
   const text = ['rt', content.loginUserId, content.sessionId, content.generation, id].join('.');
   return `${text}.${mac(text, key)}`;
 }
@@ -24,7 +26,7 @@ export async function readRefreshToken(token: string): Promise<RefreshTokenConte
   );
   const [, text, loginUserId, sessionId, generation, keyId, presentedMac] = parts ?? [];
   if (!text || !loginUserId || !sessionId || !generation || !presentedMac) return undefined;
-  const { id, key } = await serviceKey('refresh-token');
+  const { id, key } = await serviceKey();
   if (keyId !== id || !equalInConstantTime(presentedMac, mac(text, key))) return undefined;
   return { loginUserId, sessionId, generation: Number(generation) };
 }

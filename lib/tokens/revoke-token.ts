@@ -1,7 +1,7 @@
-import type { AuthenticatedClient } from '../login-apps/authenticate-client.ts';
+import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
 import { endSession } from '../login-users/end-session.ts';
 import { Refusal } from '../refusal.ts';
-import { readSession } from '../sessions/session.ts';
+import { readSession, type Session } from '../sessions/session.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
 
 /**
@@ -15,19 +15,25 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   if (!presented) return;
   const { loginUserId, sessionId } = sessionOf(presented, client);
   const session = await readSession(loginUserId, sessionId);
-  if (session && session.client_id !== client.clientId) throw anotherClients();
+  if (session && !(await mayEnd(client, session))) throw anotherClients();
   await endSession(loginUserId, sessionId, 'client');
 }
 
-function sessionOf(presented: PresentedToken, { clientId, loginApp }: AuthenticatedClient) {
+/** A session is ended by the client that started it or, once that client is revoked, by any other of the Login App. */
+async function mayEnd({ clientId, loginAppId }: AuthenticatedClient, session: Session): Promise<boolean> {
+  if (session.client_id === clientId) return true;
+  return session.login_app_id === loginAppId && !(await isCurrentClient(session.client_id));
+}
+
+function sessionOf(presented: PresentedToken, { clientId, loginAppId }: AuthenticatedClient) {
   if (presented.kind === 'refresh_token') return presented.content;
   if (presented.kind === 'login_app_token') {
-    if (presented.loginAppId !== loginApp.login_app_id) throw anotherClients();
+    if (presented.loginAppId !== loginAppId) throw anotherClients();
     throw notRevocable('A long-lived Login App Token is revoked by the operator.');
   }
   const { claims } = presented;
-  if (claims.client_id !== clientId) throw anotherClients();
   if (claims.token_use === 'login_user') return { loginUserId: claims.sub, sessionId: claims.sid };
+  if (claims.client_id !== clientId) throw anotherClients();
   throw notRevocable('A Login App Token cannot be revoked; it expires, or ends with its client.');
 }
 

@@ -9,8 +9,8 @@ const domain = {
   ...(await import('../../lib/devices/relate-device.ts')),
   ...(await import('../../lib/devices/related-devices.ts')),
   ...(await import('../../lib/devices/sending.ts')),
-  ...(await import('../../lib/login-apps/login-app.ts')),
-  ...(await import('../../lib/login-apps/manage-login-app.ts')),
+  ...(await import('../../lib/login-apps/create-login-app.ts')),
+  ...(await import('../../lib/login-apps/mobile-applications.ts')),
   ...(await import('../../lib/login-users/login-user.ts')),
 };
 
@@ -20,9 +20,7 @@ const pass = stopClock();
 const newLoginApp = async () => {
   const { login_app_id } = await domain.createLoginApp('Test');
   await domain.setMobileApplication(login_app_id, 'android');
-  const loginApp = await domain.readLoginApp(login_app_id);
-  if (!loginApp) throw new Error('The Login App was not created.');
-  return loginApp;
+  return { login_app_id };
 };
 /** A Login User who has logged in. */
 const person = async (login_app_id: string, login_user_id: string, sessionId: string) => {
@@ -41,7 +39,7 @@ const idsOf = async (loginUserId: string) =>
 
 test('a device not seen for 270 days is stale: shown to its owner, not listed for sending', async () => {
   const loginApp = await newLoginApp();
-  const { id } = await domain.registerDevice(loginApp, { platform: 'android', token: 'old' });
+  const { id } = await domain.registerDevice(loginApp.login_app_id, { platform: 'android', token: 'old' });
   await domain.relateDevice(await person(loginApp.login_app_id, 'lu_dave', 's_dave'), id);
   const sendable = async () => {
     const pages = await Promise.all(
@@ -62,7 +60,7 @@ test('a device not seen for 270 days is stale: shown to its owner, not listed fo
   expect(await sendable()).toEqual({ one: [], everyone: [] });
   expect((await domain.listDevices('lu_dave')).devices).toMatchObject([{ id, active: false }]);
 
-  await domain.registerDevice(loginApp, { platform: 'android', token: 'old' });
+  await domain.registerDevice(loginApp.login_app_id, { platform: 'android', token: 'old' });
   expect(await sendable()).toMatchObject({ one: [recipient], everyone: [recipient] });
   expect((await domain.listDevices('lu_dave')).devices).toMatchObject([{ id, active: true }]);
 });
@@ -71,7 +69,7 @@ test('the devices of a Login App spread over its shards, each read alone, each d
   const loginApp = await newLoginApp();
   const registered = await Promise.all(
     Array.from({ length: 96 }, (_, number) =>
-      domain.registerDevice(loginApp, { platform: 'android', token: `spread ${number}` }),
+      domain.registerDevice(loginApp.login_app_id, { platform: 'android', token: `spread ${number}` }),
     ),
   );
   const readShard = (shard: number) =>
@@ -92,7 +90,10 @@ test('at the limit, five relations at once leave the 20 devices seen last', asyn
   const ids: string[] = [];
   for (let number = 0; number < 25; number += 1) {
     pass(1);
-    ids.push((await domain.registerDevice(loginApp, { platform: 'android', token: `limit ${number}` })).id);
+    ids.push(
+      (await domain.registerDevice(loginApp.login_app_id, { platform: 'android', token: `limit ${number}` }))
+        .id,
+    );
   }
   for (const id of ids.slice(0, 20)) await domain.relateDevice(alice, id);
   await Promise.all(ids.slice(20).map((id) => domain.relateDevice(alice, id)));

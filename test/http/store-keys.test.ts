@@ -15,6 +15,7 @@ const builders: [string, (a: string, b: string) => unknown][] = [
   ['deviceKey', keys.deviceKey],
   ['accountKey', keys.accountKey],
   ['newAccessRequestKey', keys.newAccessRequestKey],
+  ['accessKey', (id) => keys.accessKey(7, id)],
   ['actorTypeList', keys.actorTypeList],
   ['actorIdList', keys.actorIdList],
   ['actorList', keys.actorList],

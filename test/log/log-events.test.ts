@@ -154,17 +154,25 @@ describe('token_refused', () => {
     });
   });
 
-  test('nothing is logged about a client that is not authenticated', async () => {
-    const answer = await service.token(
-      { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'token' },
-      { ...service.demo.login_app, client_secret: 'wrong' },
-    );
+  test('a client whose secret is wrong is named, so that guessing can be seen', async () => {
+    const { client_id } = service.demo.login_app;
+    const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'token' };
+    const answer = await service.token(form, { ...service.demo.login_app, client_secret: 'wrong' });
     expect(await lineOf(answer, 'token_refused')).toEqual({
       event: 'token_refused',
       request_id: expect.any(String),
       route: 'POST /v2/marketing/oauth/token',
+      client_id,
       error: 'invalid_client',
+      reason: 'secret_wrong',
     });
+  });
+
+  test('what is sent in the place of an id is not written down when it is none', async () => {
+    const answer = await service.token({}, { ...service.demo.login_app, client_id: 'a-secret-by-mistake' });
+    const line = await lineOf(answer, 'token_refused');
+    expect(line).toMatchObject({ reason: 'id_unknown' });
+    expect(JSON.stringify(line)).not.toContain('a-secret-by-mistake');
   });
 
   test('a blocked person is named', async () => {

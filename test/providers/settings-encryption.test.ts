@@ -17,9 +17,9 @@ let encryption: Encryption;
 
 beforeAll(async () => {
   aws = await startLocalAws(new Map());
-  aws.secrets.create('service-secret', randomBytes(48).toString('base64url'));
+  aws.secrets.create('provider-settings', randomBytes(48).toString('base64url'));
   Object.assign(process.env, {
-    SERVICE_SECRET_ID: 'service-secret',
+    PROVIDER_SETTINGS_SECRET_ID: 'provider-settings',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: 'local',

@@ -52,7 +52,8 @@ runCheck(async (cleanUps) => {
       TABLE_NAME: service.demo.table_name,
       ISSUER: service.demo.base_url,
       SIGNING_KEYS_SECRET_ID: secretIds.signingKeys,
-      SERVICE_SECRET_ID: secretIds.service,
+      REFRESH_TOKENS_SECRET_ID: secretIds.refreshTokens,
+      PROVIDER_SETTINGS_SECRET_ID: secretIds.providerSettings,
     };
     return {
       ...environmentOf(functionOf(assembly, key), references),

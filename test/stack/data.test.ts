@@ -68,7 +68,7 @@ describe('the secrets', () => {
       DeletionPolicy: 'Retain',
       UpdateReplacePolicy: 'Retain',
     });
-    template.resourceCountIs('AWS::SecretsManager::Secret', 2);
+    template.resourceCountIs('AWS::SecretsManager::Secret', 3);
   });
 
   // CloudFormation puts a new value in the place of the old one whenever this changes.
@@ -76,7 +76,8 @@ describe('the secrets', () => {
     const secrets = resources('AWS::SecretsManager::Secret', v.object({ GenerateSecretString: v.unknown() }));
     expect(secrets.map(({ id, properties }) => [id, properties.GenerateSecretString])).toEqual([
       ['SecretsSigningKeys20695C0E', {}],
-      ['SecretsServiceSecret57A12CFA', { ExcludePunctuation: true, PasswordLength: 64 }],
+      [expect.stringMatching(/^SecretsRefreshTokens/), { ExcludePunctuation: true, PasswordLength: 64 }],
+      [expect.stringMatching(/^SecretsProviderSettings/), { ExcludePunctuation: true, PasswordLength: 64 }],
     ]);
   });
 

@@ -8,7 +8,8 @@ const root = join(import.meta.dirname, '../..');
 const variables = {
   TABLE_NAME: 'a-table',
   ISSUER: 'https://login.example.com',
-  SERVICE_SECRET_ID: 'a-secret',
+  REFRESH_TOKENS_SECRET_ID: 'a-secret',
+  PROVIDER_SETTINGS_SECRET_ID: 'one-more-secret',
   SIGNING_KEYS_SECRET_ID: 'another-secret',
   TOKEN_ALGORITHM: 'RS256',
   ACCESS_TOKEN_SECONDS: '3600',
@@ -26,15 +27,16 @@ const load = (key: string, environment: Record<string, string>) =>
 /** What each function needs to load. */
 const needed: Record<string, Variable[]> = {
   'issue-token': [
-    ...(['TABLE_NAME', 'ISSUER', 'SERVICE_SECRET_ID', 'SIGNING_KEYS_SECRET_ID'] as const),
+    ...(['TABLE_NAME', 'ISSUER', 'SIGNING_KEYS_SECRET_ID'] as const),
+    ...(['REFRESH_TOKENS_SECRET_ID', 'PROVIDER_SETTINGS_SECRET_ID'] as const),
     ...(['ACCESS_TOKEN_SECONDS', 'SESSION_IDLE_SECONDS', 'SESSION_ABSOLUTE_SECONDS'] as const),
   ],
-  'introspect-token': ['TABLE_NAME', 'ISSUER', 'SERVICE_SECRET_ID'],
+  'introspect-token': ['TABLE_NAME', 'ISSUER', 'REFRESH_TOKENS_SECRET_ID'],
   'describe-server': ['ISSUER'],
   'list-signing-keys': ['TABLE_NAME'],
   'relate-device': ['TABLE_NAME', 'ISSUER'],
   'search-events': ['TABLE_NAME'],
-  operator: ['TABLE_NAME', 'SERVICE_SECRET_ID'],
+  operator: ['TABLE_NAME', 'PROVIDER_SETTINGS_SECRET_ID'],
   'rotate-signing-keys': ['TABLE_NAME', 'TOKEN_ALGORITHM', 'ACCESS_TOKEN_SECONDS'],
 };
 

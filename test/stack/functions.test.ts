@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import * as v from 'valibot';
+import { tableRightsOf } from '../../infra/table-rights.ts';
 import type { SecretName } from '../../lib/http/endpoint.ts';
-import { table } from '../../lib/storage/table.ts';
+import { table as storage } from '../../lib/storage/table.ts';
 import {
   accesses,
   functions,
@@ -31,10 +32,11 @@ async function reachableCode(key: string): Promise<string> {
 const matches = (code: string, pattern: RegExp): string[] =>
   [...new Set([...code.matchAll(pattern)].map(([, found]) => found ?? ''))].sort();
 
-const indexNames = [...Object.keys(table.localIndexes), ...Object.keys(table.globalIndexes)];
+const indexNames = [...Object.keys(storage.localIndexes), ...Object.keys(storage.globalIndexes)];
 const secretIds: Record<SecretName, string> = {
   'signing-keys': 'SecretsSigningKeys',
-  'service-secret': 'SecretsServiceSecret',
+  'refresh-tokens': 'SecretsRefreshTokens',
+  'provider-settings': 'SecretsProviderSettings',
 };
 
 describe('functions', () => {
@@ -62,10 +64,11 @@ describe('functions', () => {
     const rotation = ['DescribeSecret', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
     expect(rightsOf(named(key).Role)).toEqual(
       [
-        ...access.tableActions.map((action) => `dynamodb:${action} Table`),
-        ...(access.tableActions.includes('Query')
-          ? indexNames.map((name) => `dynamodb:Query Table/index/${name}`)
-          : []),
+        ...tableRightsOf(access).flatMap(({ action, keys }) =>
+          ['Table', ...(action === 'Query' ? indexNames.map((name) => `Table/index/${name}`) : [])].map(
+            (on) => `dynamodb:${action} ${on} if ${keys}`,
+          ),
+        ),
         ...access.secrets.map((name) => `secretsmanager:GetSecretValue ${secretIds[name]}`),
         ...(key === 'rotate-signing-keys'
           ? rotation.map((action) => `secretsmanager:${action} ${secretIds['signing-keys']}`)
@@ -76,26 +79,35 @@ describe('functions', () => {
     );
   });
 
-  test.each(accesses)(
-    '%s may do with the table exactly what its code can do',
-    async (key, { tableActions }) => {
-      const commands = matches(
-        await reachableCode(key),
-        /new (Get|BatchGet|Query|Put|Update|Delete)Command\b/g,
-      );
-      const actions = commands.map((command) => (command === 'Query' ? command : `${command}Item`));
-      expect([...tableActions].sort()).toEqual(actions);
-    },
-  );
+  test.each(accesses)('%s may do with the table exactly what its code can do', async (key, { table }) => {
+    const commands = matches(
+      await reachableCode(key),
+      /new (Get|BatchGet|Query|Put|Update|Delete)Command\b/g,
+    );
+    const actions = commands.map((command) => (command === 'Query' ? command : `${command}Item`));
+    expect(Object.keys(table).sort()).toEqual(actions);
+  });
 
   test.each(accesses)('%s has every variable that its code reads', async (key) => {
-    const variables = matches(await reachableCode(key), /environment(?:Seconds)?\("(\w+)"\)/g);
+    const variables = matches(
+      await reachableCode(key),
+      /(?:environment(?:Seconds)?\(|serviceKeyFor\("[\w-]+", )"(\w+)"\)/g,
+    );
     expect(Object.keys(named(key).Environment.Variables)).toEqual(expect.arrayContaining(variables));
+  });
+
+  test('only the rotation writes the keys that tokens are verified with', () => {
+    const writers = functions.filter(({ properties }) =>
+      rightsOf(properties.Role).some((right) =>
+        /^dynamodb:(Put|Update|Delete)Item .* if .*SIGNING_KEYS/.test(right),
+      ),
+    );
+    expect(writers.map(({ id }) => id)).toEqual(['RotateSigningKeys']);
   });
 
   test('have no rights by other ways: no wildcards, no managed policies, no shared roles', () => {
     const rights = functions.flatMap(({ properties }) => rightsOf(properties.Role));
-    expect(rights.filter((right) => right.includes('*'))).toEqual([]);
+    expect(rights.filter((right) => right.split(' if ')[0]?.includes('*'))).toEqual([]);
     const all = resources('AWS::IAM::Role', v.record(v.string(), v.unknown()));
     const roles = all.filter(({ id }) => functions.some(({ properties }) => text(properties.Role) === id));
     for (const { properties } of roles) expect(Object.keys(properties)).toEqual(['AssumeRolePolicyDocument']);
@@ -105,7 +117,8 @@ describe('functions', () => {
 
   test.each([
     ['SecretsSigningKeys', ['IssueToken', 'RotateSigningKeys']],
-    ['SecretsServiceSecret', ['IntrospectToken', 'IssueToken', 'Operator', 'RevokeToken']],
+    ['SecretsRefreshTokens', ['IntrospectToken', 'IssueToken', 'RevokeToken']],
+    ['SecretsProviderSettings', ['IssueToken', 'Operator']],
   ])('%s is read by %j alone', (secret, readers) => {
     const mayRead = functions.filter(({ properties }) =>
       rightsOf(properties.Role).includes(`secretsmanager:GetSecretValue ${secret}`),
@@ -123,9 +136,9 @@ describe('functions', () => {
     'TOKEN_ALGORITHM',
   ];
   test.each([
-    ['issue-token', ['SERVICE_SECRET_ID', 'SIGNING_KEYS_SECRET_ID']],
+    ['issue-token', ['PROVIDER_SETTINGS_SECRET_ID', 'REFRESH_TOKENS_SECRET_ID', 'SIGNING_KEYS_SECRET_ID']],
     ['register-device', []],
-    ['operator', ['SERVICE_SECRET_ID']],
+    ['operator', ['PROVIDER_SETTINGS_SECRET_ID']],
     ['rotate-signing-keys', []],
   ])('%s has the settings, and also %j', (key, variables) => {
     const told = Object.keys(named(key).Environment.Variables);

@@ -48,6 +48,7 @@ test('a deployment makes these resources, under these logical ids', () => {
     'CloudWatch::Alarm AlarmsRotationFailure97943B11',
     'CloudWatch::Alarm AlarmsServerErrorsD0E4A1EF',
     'CloudWatch::Alarm AlarmsTableThrottlesE2AC0C12',
+    'CloudWatch::Alarm AlarmsWrongSecretsEF6C1882',
     'CloudWatch::Dashboard Dashboard9E4231ED',
     'CodeDeploy::Application LiveVersionsApplication00405B4D',
     'CodeDeploy::DeploymentGroup LiveVersions{function}',
@@ -65,7 +66,8 @@ test('a deployment makes these resources, under these logical ids', () => {
     'SNS::Topic AlarmsTopic3A2DFEBA',
     'SNS::TopicPolicy AlarmsTopicPolicyED3A875E',
     'SecretsManager::RotationSchedule SigningKeyRotationSchedule8E3BE7B6',
-    'SecretsManager::Secret SecretsServiceSecret57A12CFA Retain',
+    'SecretsManager::Secret SecretsProviderSettings4E6314D7 Retain',
+    'SecretsManager::Secret SecretsRefreshTokens4B65249A Retain',
     'SecretsManager::Secret SecretsSigningKeys20695C0E Retain',
   ]);
 });

@@ -30,6 +30,7 @@ describe('alarms', () => {
     ['TableThrottles', 'reads + writes', '2 of 5 minutes from 1'],
     ['ProviderFailures', 'a-stack ProviderFailures', '3 of 5 minutes from 5'],
     ['RefreshTokensReused', 'a-stack RefreshTokensReused', '1 of 1 minutes from 5'],
+    ['WrongSecrets', 'FILL(tokens, 0) + FILL(others, 0)', '3 of 5 minutes from 100'],
     ['RotationFailure', 'AWS/Lambda Errors', '1 of 1 minutes from 1'],
   ])('%s: %s, %s', (name, metric, limit) => {
     const alarm = alarms.find(({ properties }) =>
@@ -49,7 +50,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(7);
+    expect(alarms).toHaveLength(8);
     const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
     for (const { properties } of alarms) {
       expect(properties).toMatchObject({

@@ -9,6 +9,8 @@ export interface StoreCall {
   body: Record<string, unknown>;
   /** Capacity units that the store says it took; known when it has answered. */
   units: number;
+  /** Bytes of the store's answer, without what it says it consumed. */
+  bytes: number;
 }
 
 /**
@@ -49,7 +51,7 @@ export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const operation = String(request.headers['x-amz-target']).split('.')[1] ?? '';
     const body = JSON.parse((await readBody(request)).toString() || '{}');
-    const call = { operation, body, units: 0 };
+    const call = { operation, body, units: 0, bytes: 0 };
     calls.push(call);
     const outcome = await proxy.hook(call);
     if (outcome === 'fails before') return send(response, failure);
@@ -94,6 +96,8 @@ async function forward(
   });
   const body = JSON.parse((await response.text()) || '{}');
   const consumed: { CapacityUnits: number }[] = [body.ConsumedCapacity ?? []].flat();
+  const { ConsumedCapacity: _, ...content } = body;
+  call.bytes = Buffer.byteLength(JSON.stringify(content));
   call.units = consumed.reduce((sum, { CapacityUnits }) => sum + CapacityUnits, 0);
   return { status: response.status, body };
 }

@@ -68,6 +68,9 @@ export const policies = resources(
           Effect: v.literal('Allow'),
           Action: v.union([v.string(), v.array(v.string())]),
           Resource: v.unknown(),
+          Condition: v.optional(
+            v.object({ 'ForAllValues:StringLike': v.object({ 'dynamodb:LeadingKeys': v.unknown() }) }),
+          ),
         }),
       ),
     }),
@@ -91,14 +94,18 @@ export const readable = (value: unknown): string => text(value).replace(/[0-9A-F
 
 const listed = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
 
-/** All that a role may do, one line per action and resource: `dynamodb:Query Table/index/by_actor`. */
+/** All that a role may do, one line per action and resource: `dynamodb:Query Table/index/by_actor if DEVICE#*`. */
 export const rightsOf = (role: unknown): string[] =>
   policies
     .filter(({ properties }) => properties.Roles.map(text).includes(text(role)))
     .flatMap(({ properties }) => properties.PolicyDocument.Statement)
-    .flatMap(({ Action, Resource }) =>
-      listed(Action).flatMap((action) => listed(Resource).map((on) => `${action} ${readable(on)}`)),
-    )
+    .flatMap(({ Action, Resource, Condition }) => {
+      const keys = Condition?.['ForAllValues:StringLike']['dynamodb:LeadingKeys'];
+      const condition = keys === undefined ? '' : ` if ${listed(keys)}`;
+      return listed(Action).flatMap((action) =>
+        listed(Resource).map((on) => `${action} ${readable(on)}${condition}`),
+      );
+    })
     .sort();
 
 export const named = (key: string) => {

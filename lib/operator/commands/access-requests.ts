@@ -1,9 +1,5 @@
-import {
-  createAccessRequest,
-  grantAccess,
-  readAccessRequest,
-  revokeAccess,
-} from '../../access-requests/access-request.ts';
+import { grantAccess, revokeAccess } from '../../access-requests/access.ts';
+import { createAccessRequest, readAccessRequest } from '../../access-requests/access-request.ts';
 import { addEvent } from '../../access-requests/add-event.ts';
 import { importEvents } from '../../access-requests/import-events.ts';
 import { importLines } from '../../access-requests/import-lines.ts';
@@ -21,11 +17,13 @@ export const accessRequestCommands: CommandsOf<'access-requests'> = {
   },
   grant: async ({ 'access-request': id, account }) => {
     await requireAccount(account);
-    if (!(await grantAccess(id, account))) throw noSuchAccessRequest();
+    await requireAccessRequest(id);
+    await grantAccess(id, account);
     return { access_request_id: id, account_id: account, access: true };
   },
   revoke: async ({ 'access-request': id, account }) => {
-    if (!(await revokeAccess(id, account))) throw noSuchAccessRequest();
+    await requireAccessRequest(id);
+    await revokeAccess(id, account);
     return { access_request_id: id, account_id: account, access: false };
   },
 };
@@ -49,8 +47,11 @@ async function add(
 ): Promise<Record<string, unknown>> {
   const { 'access-request': id, 'actor-type': actor_type, 'actor-id': actor_id, ...rest } = flags;
   const event = validated(newEvent, { ...rest, actor_type, actor_id }, refuseAsUnprocessable);
-  if (!(await readAccessRequest(id))) throw noSuchAccessRequest();
+  await requireAccessRequest(id);
   return addEvent(id, event);
 }
 
-const noSuchAccessRequest = (): Refusal => new Refusal('not_found', 'There is no such access request.');
+/** @throws Refusal when there is no such access request */
+async function requireAccessRequest(id: number): Promise<void> {
+  if (!(await readAccessRequest(id))) throw new Refusal('not_found', 'There is no such access request.');
+}

@@ -1,14 +1,13 @@
-import { type LoginApp, readLoginApp } from '../../login-apps/login-app.ts';
-import { createLoginAppToken, revokeLoginAppToken } from '../../login-apps/login-app-tokens.ts';
 import {
   createClient,
-  createLoginApp,
-  removeMobileApplication,
   revokeClient,
   revokeClientSecret,
   rotateClientSecret,
-  setMobileApplication,
-} from '../../login-apps/manage-login-app.ts';
+} from '../../login-apps/clients.ts';
+import { createLoginApp } from '../../login-apps/create-login-app.ts';
+import { type LoginApp, readLoginApp } from '../../login-apps/login-app.ts';
+import { createLoginAppToken, revokeLoginAppToken } from '../../login-apps/login-app-tokens.ts';
+import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
 import { Refusal } from '../../refusal.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { revokedOrRefused, rotatedOrRefused } from './secrets.ts';

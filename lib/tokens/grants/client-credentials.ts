@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { parameters } from '../../form-parameters.ts';
-import type { AuthenticatedClient } from '../../login-apps/authenticate-client.ts';
+import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { loginAppTokenOf, type TokenResponse } from '../token-response.ts';
 
 /** @see RFC 6749 section 4.4 */
@@ -12,5 +12,5 @@ export const clientCredentials = v.pipe(
 /** Issues a Login App Token for the client itself. */
 export const issueForClientCredentials = ({
   clientId,
-  loginApp,
-}: AuthenticatedClient): Promise<TokenResponse> => loginAppTokenOf(loginApp.login_app_id, clientId);
+  loginAppId,
+}: AuthenticatedClient): Promise<TokenResponse> => loginAppTokenOf(loginAppId, clientId);

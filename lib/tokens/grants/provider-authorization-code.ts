@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { optional, parameters, required } from '../../form-parameters.ts';
-import type { AuthenticatedClient } from '../../login-apps/authenticate-client.ts';
+import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { findProviderSettings } from '../../login-apps/provider-settings.ts';
 import { logIn } from '../../login-users/log-in.ts';
 import { authorizationCodeProvider } from '../../providers/identifiers.ts';
@@ -50,7 +50,7 @@ export async function issueForAuthorizationCode(
   client: AuthenticatedClient,
   { provider, ...code }: v.InferOutput<typeof providerAuthorizationCode>,
 ): Promise<TokenResponse> {
-  const stored = await findProviderSettings(client.loginApp, provider);
+  const stored = await findProviderSettings(client.loginAppId, provider);
   const settings = stored && (await providers[provider].read(stored));
   const person = settings && (await verifyAuthorizationCode(settings, code));
   if (!person) throw notSetUp(provider);

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { AuthenticatedClient } from '../../login-apps/authenticate-client.ts';
+import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { findProviderSettings } from '../../login-apps/provider-settings.ts';
 import { logIn } from '../../login-users/log-in.ts';
 import { providerIds } from '../../providers/identifiers.ts';
@@ -18,7 +18,7 @@ export async function issueForProviderCredentials(
   client: AuthenticatedClient,
   { provider, verify }: v.InferOutput<typeof providerCredentials>,
 ): Promise<TokenResponse> {
-  const stored = await findProviderSettings(client.loginApp, provider);
+  const stored = await findProviderSettings(client.loginAppId, provider);
   if (!stored) throw notSetUp(provider);
   return loginUserTokenOf(await logIn(client, provider, await verify(stored)));
 }

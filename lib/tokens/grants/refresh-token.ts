@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { parameters, required } from '../../form-parameters.ts';
-import type { AuthenticatedClient } from '../../login-apps/authenticate-client.ts';
+import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { refreshSession } from '../refresh-session.ts';
 import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
 

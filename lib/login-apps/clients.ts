@@ -1,0 +1,85 @@
+import * as v from 'valibot';
+import { timestamp } from '../clock.ts';
+import { firstSecret, matchesAny, newId, newSecret, secretAttributes } from '../secrets.ts';
+import {
+  type RevokedSecret,
+  type RotatedSecrets,
+  revokeSecretOf,
+  rotateSecretOf,
+} from '../storage/item-secrets.ts';
+import { deleteItem, putNewItem, readItem } from '../storage/items.ts';
+import { clientKey } from '../storage/keys.ts';
+import { recentlyRead } from '../storage/recently-read.ts';
+
+/** `la_….c_…`: a client id begins with the id of its Login App. */
+export const clientIdForm = /^(la_[\w-]{22})\.c_[\w-]{22}$/;
+
+/** What the secrets of clients begin with. */
+const secretPrefix = 'lcs';
+
+export const clientItem = v.object({
+  client_id: v.string(),
+  ...secretAttributes,
+  created_at: v.string(),
+});
+export type LoginAppClient = v.InferOutput<typeof clientItem>;
+
+/** A Login App Client that has authenticated. */
+export interface AuthenticatedClient {
+  clientId: string;
+  loginAppId: string;
+}
+
+/** One small read; none for an id of another form. */
+async function readClient(id: string): Promise<LoginAppClient | undefined> {
+  const loginAppId = clientIdForm.exec(id)?.[1];
+  const item = loginAppId && (await readItem(clientKey(loginAppId, id)));
+  return item ? v.parse(clientItem, item) : undefined;
+}
+
+const findClient = recentlyRead(readClient, (id) => id);
+
+/** The client of a client id and secret, or what is wrong with them. */
+export async function authenticateClient(
+  clientId: string,
+  clientSecret: string,
+): Promise<AuthenticatedClient | 'id_unknown' | 'secret_wrong'> {
+  const isClient = ({ secrets }: LoginAppClient) => matchesAny(clientSecret, secrets);
+  const client = await findClient(clientId, isClient);
+  const loginAppId = clientIdForm.exec(clientId)?.[1];
+  if (!client || !loginAppId) return 'id_unknown';
+  return isClient(client) ? { clientId, loginAppId } : 'secret_wrong';
+}
+
+/** Whether a client has not been revoked. What was issued to it ends with it, within 30 seconds. */
+export const isCurrentClient = async (clientId: string): Promise<boolean> =>
+  (await findClient(clientId, () => true)) !== undefined;
+
+/** Creates a client of a Login App. The secret is in the answer and nowhere else. */
+export async function createClient(
+  loginAppId: string,
+): Promise<{ client_id: string; client_secret: string }> {
+  const client_id = `${loginAppId}.${newId('c')}`;
+  const client_secret = newSecret(secretPrefix);
+  await putNewItem({
+    ...clientKey(loginAppId, client_id),
+    client_id,
+    ...firstSecret(client_secret),
+    created_at: timestamp(),
+  });
+  return { client_id, client_secret };
+}
+
+/** Gives a client a new secret; the old one is valid until it is revoked. */
+export const rotateClientSecret = (loginAppId: string, client: LoginAppClient): Promise<RotatedSecrets> =>
+  rotateSecretOf(clientKey(loginAppId, client.client_id), client, secretPrefix);
+
+/** Takes one of the secrets of a client away. */
+export const revokeClientSecret = (
+  loginAppId: string,
+  client: LoginAppClient,
+  secretId: string,
+): Promise<RevokedSecret> => revokeSecretOf(clientKey(loginAppId, client.client_id), client, secretId);
+
+export const revokeClient = (loginAppId: string, clientId: string): Promise<void> =>
+  deleteItem(clientKey(loginAppId, clientId));

@@ -1,0 +1,26 @@
+import * as v from 'valibot';
+import { timestamp } from '../clock.ts';
+import { deleteItem, putItem, readItem } from '../storage/items.ts';
+import { mobileApplicationKey } from '../storage/keys.ts';
+import { recentlyRead } from '../storage/recently-read.ts';
+import { type Platform, platforms } from './platforms.ts';
+
+export const mobileApplicationItem = v.object({ platform: v.picklist(platforms) });
+
+/** What a warm function does not know is read at once: a mobile application works as soon as it is set. */
+const findMobileApplication = recentlyRead(
+  ([loginAppId, platform]: readonly [string, Platform]) =>
+    readItem(mobileApplicationKey(loginAppId, platform)),
+  ([loginAppId, platform]) => `${loginAppId} ${platform}`,
+  0,
+);
+
+/** Whether devices of a platform may register for a Login App. */
+export const hasMobileApplication = async (loginAppId: string, platform: Platform): Promise<boolean> =>
+  (await findMobileApplication([loginAppId, platform], () => true)) !== undefined;
+
+export const setMobileApplication = (loginAppId: string, platform: Platform): Promise<void> =>
+  putItem({ ...mobileApplicationKey(loginAppId, platform), platform, created_at: timestamp() });
+
+export const removeMobileApplication = (loginAppId: string, platform: Platform): Promise<void> =>
+  deleteItem(mobileApplicationKey(loginAppId, platform));

@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { createClient, createLoginApp } from '../support/login-app.ts';
+import { unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
+
+const { running, service, proxy } = await startServiceWithStore({}, { movableClock: true });
+const { demo } = service;
+
+const madeUp = (prefix: string, bytes: number): string =>
+  `${prefix}_${randomBytes(bytes).toString('base64url')}`;
+const device = { platform: 'android', token: unique('phone') };
+const clientCredentials = { grant_type: 'client_credentials' };
+
+/** Sends made-up credentials, one after the other, and returns what they made the store do. */
+async function attempts(count: number, send: () => Promise<{ status: number }>) {
+  proxy.forget();
+  for (let number = 0; number < count; number += 1) expect((await send()).status).toBe(401);
+  return proxy.calls();
+}
+
+/** The same for guesses at one record: at most one read in a second, however long they take here. */
+async function expectOneReadInASecond(guess: () => Promise<{ status: number }>): Promise<void> {
+  const startedAt = performance.now();
+  const calls = await attempts(20, guess);
+  const seconds = Math.ceil((performance.now() - startedAt) / 1000);
+  expect(calls.length).toBeLessThanOrEqual(1 + seconds);
+}
+
+describe('a made-up credential costs at most one small read', () => {
+  const { login_app_id } = demo.login_app;
+  const guesses: [string, () => Promise<{ status: number }>][] = [
+    [
+      'a Login App Token, with the id of a Login App that stands in every token',
+      () => service.register(device, `${login_app_id}.${madeUp('t', 16)}.${madeUp('las', 32)}`),
+    ],
+    [
+      'a client id of that Login App',
+      () =>
+        service.token(clientCredentials, {
+          ...demo.login_app,
+          client_id: `${login_app_id}.${madeUp('c', 16)}`,
+        }),
+    ],
+    [
+      'an account id',
+      () =>
+        service.search('', { account: { account_id: madeUp('ac', 16), account_secret: madeUp('acs', 32) } }),
+    ],
+  ];
+
+  test.each(guesses)('%s', async (_, send) => {
+    const calls = await attempts(20, send);
+    expect(calls.map(({ operation }) => operation)).toEqual(Array(20).fill('GetItem'));
+    for (const { units, bytes } of calls) expect([units, bytes < 100]).toEqual([1, true]);
+  });
+
+  test('secrets of one client: one read in a second', async () => {
+    await service.token(clientCredentials);
+    const guess = () =>
+      service.token(clientCredentials, { ...demo.login_app, client_secret: madeUp('lcs', 32) });
+    running.advance(2);
+    await expectOneReadInASecond(guess);
+    // The client itself is served from the cache meanwhile.
+    proxy.forget();
+    expect((await service.token(clientCredentials)).status).toBe(200);
+    expect(proxy.calls()).toEqual([]);
+    running.advance(1);
+    await expectOneReadInASecond(guess);
+  });
+
+  test('secrets of one account: one read in a second', async () => {
+    await service.search();
+    running.advance(2);
+    const guess = () =>
+      service.search('', { account: { ...demo.account, account_secret: madeUp('acs', 32) } });
+    await expectOneReadInASecond(guess);
+  });
+});
+
+describe('guesses do not keep out those who have a right', () => {
+  test('a client, an account and a Login App Token that were just created work at once', async () => {
+    const app = await createLoginApp(service, unique('app'));
+    await attempts(3, () => service.token(clientCredentials, { ...app, client_secret: madeUp('lcs', 32) }));
+    const client = await createClient(service, app.login_app_id);
+    expect((await service.token(clientCredentials, client)).status).toBe(200);
+    const { login_app_token } = await service.operate('login-apps', 'tokens create', {
+      'login-app': demo.login_app.login_app_id,
+      name: 'app',
+    });
+    expect((await service.register(device, String(login_app_token))).status).toBeLessThan(300);
+  });
+
+  test('a secret that was just rotated works at once, and during an attack within a second', async () => {
+    const app = await createLoginApp(service, unique('app'));
+    expect((await service.token(clientCredentials, app)).status).toBe(200);
+    const flags = { 'login-app': app.login_app_id, client: app.client_id };
+    const { client_secret } = await service.operate('clients', 'rotate', flags);
+    const renewed = { ...app, client_secret: String(client_secret) };
+    expect((await service.token(clientCredentials, renewed)).status).toBe(200);
+    await attempts(3, () => service.token(clientCredentials, { ...app, client_secret: madeUp('lcs', 32) }));
+    running.advance(1);
+    expect((await service.token(clientCredentials, renewed)).status).toBe(200);
+  });
+});
