@@ -6,7 +6,7 @@ import { created } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { refuseFields } from '../lib/validation.ts';
+import { invalidFields } from '../lib/validation.ts';
 
 export const endpoint = defineEndpoint({
   method: 'POST',
@@ -17,7 +17,7 @@ export const endpoint = defineEndpoint({
   tag: 'Access requests',
   authenticate: account,
   parameters: eventParameters,
-  body: json(reviewBody, refuseFields),
+  body: json(reviewBody, invalidFields),
   responses: {
     201: {
       description: 'The review, as a search returns it.',

@@ -6,7 +6,7 @@ import { serve } from '../lib/http/serve.ts';
 import { introspection, introspectToken } from '../lib/tokens/introspect-token.ts';
 import { introspectionPath } from '../lib/tokens/paths.ts';
 import { tokenParameter } from '../lib/tokens/presented-token.ts';
-import { refuseAsInvalidRequest } from '../lib/validation.ts';
+import { invalidRequest } from '../lib/validation.ts';
 
 export const endpoint = defineEndpoint({
   method: 'POST',
@@ -16,7 +16,7 @@ export const endpoint = defineEndpoint({
     'For servers that must know whether a session has ended: a JWT alone stays valid until it expires. Tokens of other Login Apps are not active.',
   tag: 'Tokens',
   authenticate: loginAppClient,
-  body: form(tokenParameter, refuseAsInvalidRequest),
+  body: form(tokenParameter, invalidRequest),
   responses: {
     200: {
       description: 'What the token says if it is active.',

@@ -3,7 +3,7 @@ import { ok } from '../lib/http/answers.ts';
 import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { issueToken, refuseTokenRequest, tokenRequest } from '../lib/tokens/issue-token.ts';
+import { invalidTokenRequest, issueToken, tokenRequest } from '../lib/tokens/issue-token.ts';
 import { tokenPath } from '../lib/tokens/paths.ts';
 import { tokenResponse } from '../lib/tokens/token-response.ts';
 
@@ -15,7 +15,7 @@ export const endpoint = defineEndpoint({
     'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session and uses the refresh token up; `client_credentials` issues a Login App Token, which has no refresh token. Call it from a server: a phone cannot keep a client secret.',
   tag: 'Tokens',
   authenticate: loginAppClient,
-  body: form(tokenRequest, refuseTokenRequest),
+  body: form(tokenRequest, invalidTokenRequest),
   responses: {
     200: {
       description: 'The tokens.',

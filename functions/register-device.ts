@@ -4,7 +4,7 @@ import { created, ok } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { refuseFieldsOf } from '../lib/validation.ts';
+import { invalidFieldsOf } from '../lib/validation.ts';
 
 const relateLink = {
   operationId: 'relate-device',
@@ -20,7 +20,7 @@ export const endpoint = defineEndpoint({
     'Call it at every start of the app: the same push token is the same device, and each registration says that the device was seen. A device that is not seen for 270 days gets no more messages.',
   tag: 'Devices',
   authenticate: loginAppToken,
-  body: json(registrationRequest, refuseFieldsOf('device')),
+  body: json(registrationRequest, invalidFieldsOf('device')),
   responses: {
     201: {
       description: 'The device was registered for the first time.',

@@ -5,7 +5,7 @@ import { ok } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { refuseAsUnprocessable } from '../lib/validation.ts';
+import { unprocessableEntity } from '../lib/validation.ts';
 
 export const endpoint = defineEndpoint({
   method: 'POST',
@@ -15,7 +15,7 @@ export const endpoint = defineEndpoint({
     'Messages for the person then go to this device. A device belongs to one person at a time: the last one to relate it wins. A person has at most 20 devices; one more ends the relation of the one not seen longest.',
   tag: 'Devices',
   authenticate: loginUserToken,
-  body: json(relationRequest, refuseAsUnprocessable),
+  body: json(relationRequest, unprocessableEntity),
   responses: {
     200: {
       description: 'The device now belongs to the person.',

@@ -7,7 +7,7 @@ import { serve } from '../lib/http/serve.ts';
 import { revocationPath } from '../lib/tokens/paths.ts';
 import { tokenParameter } from '../lib/tokens/presented-token.ts';
 import { revokeToken } from '../lib/tokens/revoke-token.ts';
-import { refuseAsInvalidRequest } from '../lib/validation.ts';
+import { invalidRequest } from '../lib/validation.ts';
 
 export const endpoint = defineEndpoint({
   method: 'POST',
@@ -17,7 +17,7 @@ export const endpoint = defineEndpoint({
     'Ends the session that the token belongs to, and that session alone, at once. Unknown and expired tokens are 200 as well (RFC 7009, section 2.2).',
   tag: 'Tokens',
   authenticate: loginAppClient,
-  body: form(tokenParameter, refuseAsInvalidRequest),
+  body: form(tokenParameter, invalidRequest),
   responses: {
     200: {
       description: 'The token is not valid, whether or not it was before.',

@@ -1,5 +1,5 @@
 import type { LogReason } from './log-reasons.ts';
-import type { RefusalCode } from './refusal.ts';
+import type { ErrorCode } from './service-error.ts';
 
 /** An error as `describeError` shows it. */
 type Failure = Record<string, unknown>;
@@ -10,8 +10,8 @@ type CommandFields = { command: string } & Record<string, unknown>;
 /** Every line that the service writes, with its own fields. Those of the request come on top: `RequestFields`. */
 export interface LogEvents {
   token_issued: Record<never, never>;
-  token_refused: { error: RefusalCode; reason?: LogReason };
-  request_refused: { error: RefusalCode; reason?: LogReason };
+  token_refused: { error: ErrorCode; reason?: LogReason };
+  request_refused: { error: ErrorCode; reason?: LogReason };
   request_failed: { failure: Failure };
   provider_failed: { failure: Failure };
   provider_called: { host: string; milliseconds: number };

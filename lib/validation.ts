@@ -1,29 +1,29 @@
 import * as v from 'valibot';
-import { type FieldError, Refusal } from './refusal.ts';
+import { type FieldError, ServiceError } from './service-error.ts';
 
 /** Turns what is wrong with an input into the error that is documented for it. The input is undefined when it was not parsed. */
-export type Refuse = (errors: FieldError[], input?: unknown) => Refusal;
+export type MakeError = (errors: FieldError[], input?: unknown) => ServiceError;
 
 /** `invalid_request`, naming the first parameter that is wrong. */
-export const refuseAsInvalidRequest: Refuse = ([first]) =>
-  new Refusal('invalid_request', first?.message ?? 'The request is malformed.');
+export const invalidRequest: MakeError = ([first]) =>
+  new ServiceError('invalid_request', first?.message ?? 'The request is malformed.');
 
 /** `unprocessable_entity`, naming each field that is wrong. */
-export const refuseAsUnprocessable: Refuse = (errors) =>
-  new Refusal('unprocessable_entity', errors.map(({ message }) => message).join(' '), {
+export const unprocessableEntity: MakeError = (errors) =>
+  new ServiceError('unprocessable_entity', errors.map(({ message }) => message).join(' '), {
     errors: errors.map(({ field, message }) => ({ field: field || 'body', message })),
   });
 
 /** `invalid_request` for a body that is not an object, else `unprocessable_entity` naming each field that is wrong. */
-export const refuseFields: Refuse = (errors) =>
-  errors.some(({ field }) => field === '') ? refuseAsInvalidRequest(errors) : refuseAsUnprocessable(errors);
+export const invalidFields: MakeError = (errors) =>
+  errors.some(({ field }) => field === '') ? invalidRequest(errors) : unprocessableEntity(errors);
 
 /** The same for an object within the body: anything wrong outside its fields is `invalid_request`. */
-export const refuseFieldsOf =
-  (object: string): Refuse =>
+export const invalidFieldsOf =
+  (object: string): MakeError =>
   (errors) => {
     const others = errors.filter(({ field }) => !field.startsWith(`${object}.`));
-    return others.length > 0 ? refuseAsInvalidRequest(others) : refuseAsUnprocessable(errors);
+    return others.length > 0 ? invalidRequest(others) : unprocessableEntity(errors);
   };
 
 /** The message of an object's schema for a key that it lacks. @param before what stands before the key's name */
@@ -36,14 +36,14 @@ export const keyRequired =
 export const jsonObject = (message: string) =>
   v.custom<object>((value) => value instanceof Object && !Array.isArray(value), message);
 
-/** What the schema makes of an input. @throws Refusal */
+/** What the schema makes of an input. @throws ServiceError */
 export function validated<Schema extends v.GenericSchema>(
   schema: Schema,
   input: unknown,
-  refuse: Refuse,
+  makeError: MakeError,
 ): v.InferOutput<Schema> {
   const result = v.safeParse(schema, input, { abortPipeEarly: true });
   if (result.success) return result.output;
   const errors = result.issues.map((issue) => ({ field: v.getDotPath(issue) ?? '', message: issue.message }));
-  throw refuse(errors, input);
+  throw makeError(errors, input);
 }

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '@valibot/to-json-schema';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { challenges, statuses } from '../../lib/http/errors.ts';
-import type { ErrorRecord } from '../../lib/refusal.ts';
+import type { ErrorRecord } from '../../lib/service-error.ts';
 import { pascal } from './alternatives.ts';
 import type { Components } from './json-schema.ts';
 

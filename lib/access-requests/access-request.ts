@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { Refusal } from '../refusal.ts';
+import { ServiceError } from '../service-error.ts';
 import { putNewItem, readItem } from '../storage/items.ts';
 import { accessRequestKey, accessRequestsList, ordinalIn, ordinalOf } from '../storage/keys.ts';
 import { readLastOfGlobalList } from '../storage/lists.ts';
@@ -27,7 +27,7 @@ const mostProbes = 8;
 /**
  * Creates an access request, then gives the account access: two writes. Ids are 1, 2, 3 … A crash between the two
  * leaves an access request that nobody has access to, and whose id was never returned.
- * @throws Refusal `temporarily_unavailable` after 8 s of others being faster
+ * @throws ServiceError `temporarily_unavailable` after 8 s of others being faster
  */
 export async function createAccessRequest(accountId: string): Promise<AccessRequest> {
   const created_at = timestamp();
@@ -50,7 +50,10 @@ export async function createAccessRequest(accountId: string): Promise<AccessRequ
     id += 1;
     await wait(Math.random() * longestPause);
   }
-  throw new Refusal('temporarily_unavailable', 'Too many access requests are created at once. Try again.');
+  throw new ServiceError(
+    'temporarily_unavailable',
+    'Too many access requests are created at once. Try again.',
+  );
 }
 
 async function lastKnownId(): Promise<number> {

@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts';
+import { ServiceError } from '../service-error.ts';
 import { requireAccess } from './access.ts';
 import { appendEvents } from './append-events.ts';
 import type { AccessRequestEvent } from './event.ts';
@@ -8,7 +8,7 @@ import type { NewEvent } from './new-event.ts';
 /**
  * Adds an event for an account. A request that is repeated with its `Idempotency-Key` within 24 hours gets the
  * event of the first one, even when both arrive at once.
- * @throws Refusal `forbidden` when the account has no access, or there is no such access request,
+ * @throws ServiceError `forbidden` when the account has no access, or there is no such access request,
  *   `unprocessable_entity` when the key came with another event
  */
 export async function addEventFor(
@@ -42,7 +42,9 @@ const hasContent = (event: AccessRequestEvent, body: NewEvent): boolean => {
   return Object.entries(body).every(([field, value]) => stored.get(field) === value);
 };
 
-function usedForAnother(): Refusal {
+function usedForAnother(): ServiceError {
   const message = 'The Idempotency-Key was used for another request within the last 24 hours.';
-  return new Refusal('unprocessable_entity', message, { errors: [{ field: 'Idempotency-Key', message }] });
+  return new ServiceError('unprocessable_entity', message, {
+    errors: [{ field: 'Idempotency-Key', message }],
+  });
 }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { Refusal } from '../refusal.ts';
+import { ServiceError } from '../service-error.ts';
 import { putNewItem } from '../storage/items.ts';
 import { eventKey, ordinalIn } from '../storage/keys.ts';
 import { sortKeyOf } from '../storage/lists.ts';
@@ -36,7 +36,7 @@ interface Appended {
 /**
  * Adds events to an access request, in the given order. Each is one conditional put under the next id. When another
  * writer has taken that id, the events written meanwhile are read, and the put is tried again.
- * @throws Refusal `temporarily_unavailable` when others are faster for 8 s; the events added so far stay
+ * @throws ServiceError `temporarily_unavailable` when others are faster for 8 s; the events added so far stay
  */
 export async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<Appended[]> {
   const appended: Appended[] = [];
@@ -93,8 +93,8 @@ async function append(accessRequestId: number, end: ListsEnd, draft: Draft): Pro
   return { event, outcome: 'added' };
 }
 
-const tooBusy = (): Refusal =>
-  new Refusal(
+const tooBusy = (): ServiceError =>
+  new ServiceError(
     'temporarily_unavailable',
     'Too many are writing to this access request at once; send the request again.',
   );

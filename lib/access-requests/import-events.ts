@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { Refusal } from '../refusal.ts';
+import { ServiceError } from '../service-error.ts';
 import { hashOf } from '../storage/keys.ts';
-import { keyRequired, refuseAsUnprocessable, validated } from '../validation.ts';
+import { keyRequired, unprocessableEntity, validated } from '../validation.ts';
 import { readAccessRequest } from './access-request.ts';
 import { appendEvents, type Draft } from './append-events.ts';
 import type { ImportLine, ImportResult } from './import-lines.ts';
@@ -33,7 +33,7 @@ const circumstances = v.object(
 /**
  * Adds events with their own times, within each access request in the order of the lines. A line that was imported
  * before adds nothing: its event carries the hash of the line's text.
- * @throws Refusal when it has to stop; the events added so far stay, and the same lines can be sent again
+ * @throws ServiceError when it has to stop; the events added so far stay, and the same lines can be sent again
  */
 export async function importEvents(lines: ImportLine[]): Promise<ImportResult> {
   const result: ImportResult = { added: 0, repeated: 0, refused: [] };
@@ -70,13 +70,13 @@ function readLine({
 }: ImportLine): { accessRequestId: number; draft: Draft } | { reason: string } {
   try {
     const content: unknown = JSON.parse(text);
-    const { access_request_id, ...times } = validated(circumstances, content, refuseAsUnprocessable);
-    const event = validated(newEvent, content, refuseAsUnprocessable);
+    const { access_request_id, ...times } = validated(circumstances, content, unprocessableEntity);
+    const event = validated(newEvent, content, unprocessableEntity);
     const idempotencyKey = hashOf('import', text, String(repetition));
     return { accessRequestId: access_request_id, draft: { event, idempotencyKey, ...times } };
   } catch (error) {
     if (error instanceof SyntaxError) return { reason: 'The line is not JSON.' };
-    if (error instanceof Refusal) return { reason: error.message };
+    if (error instanceof ServiceError) return { reason: error.message };
     throw error;
   }
 }

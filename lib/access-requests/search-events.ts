@@ -32,7 +32,7 @@ export type Search = SearchRequest & { type?: 'review' };
  * own items one read unit for the access and one for the last event of the list, whose ordinal is the total (its
  * comment is read along: up to ten units, if it is one of the longest). With `ids`: two requests, 100 items at most. Only reviews with an actor filter
  * have no list of their own: they cost what the reviews of that access request cost.
- * @throws Refusal `forbidden` when the account has no access, or there is no such access request
+ * @throws ServiceError `forbidden` when the account has no access, or there is no such access request
  */
 export async function searchEvents(accountId: string, search: Search): Promise<SearchResult> {
   await requireAccess(accountId, search.access_request_id);

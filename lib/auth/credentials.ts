@@ -1,6 +1,6 @@
 import type { RequestFields } from '../log-events.ts';
-import { type ErrorRecord, Refusal, type RefusalCode } from '../refusal.ts';
 import { note } from '../request-fields.ts';
+import { type ErrorCode, type ErrorRecord, ServiceError } from '../service-error.ts';
 
 /** The four schemes of the interface, and none. */
 export type SchemeName = 'login_app_client' | 'login_app_token' | 'login_user_token' | 'account' | 'none';
@@ -9,8 +9,8 @@ export type SchemeName = 'login_app_client' | 'login_app_token' | 'login_user_to
 export interface Authentication<Caller> {
   scheme: SchemeName;
   /** The error of a caller who is not authenticated; absent where anybody may call. */
-  error?: ErrorRecord & { code: RefusalCode };
-  /** @throws Refusal with that error */
+  error?: ErrorRecord & { code: ErrorCode };
+  /** @throws ServiceError with that error */
   identify: (headers: RequestHeaders) => Promise<Caller>;
 }
 
@@ -28,7 +28,7 @@ interface BasicAuthentication<Caller extends object> {
   scheme: SchemeName;
   /** Whose id and secret they are, for the messages. */
   whose: string;
-  error: RefusalCode;
+  error: ErrorCode;
   find: (id: string, secret: string) => Promise<Caller | WrongCredentials>;
   /** The field by which the log names an id. One of another form is not logged: it could be a secret. */
   idField: 'client_id' | 'account_id';
@@ -57,12 +57,12 @@ export const basicAuthentication = <Caller extends object>({
     const sent = basicCredentials(authorization);
     if (!sent) {
       const message = `Send the ${whose} id and the ${whose} secret with HTTP Basic authentication.`;
-      throw new Refusal(error, message, { reason: 'credentials_missing' });
+      throw new ServiceError(error, message, { reason: 'credentials_missing' });
     }
     const caller = await find(sent.user, sent.password);
     if (isWrong(caller)) {
       if (idForm.test(sent.user)) note({ [idField]: sent.user });
-      throw new Refusal(error, mismatch(whose), { reason: caller });
+      throw new ServiceError(error, mismatch(whose), { reason: caller });
     }
     note(noted(caller));
     return caller;

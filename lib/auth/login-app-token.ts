@@ -1,7 +1,7 @@
 import { isCurrentClient } from '../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
-import { Refusal } from '../refusal.ts';
 import { note } from '../request-fields.ts';
+import { ServiceError } from '../service-error.ts';
 import { verifyLoginAppToken } from '../tokens/verify-access-token.ts';
 import { type Authentication, bearerToken, type WrongCredentials } from './credentials.ts';
 
@@ -33,10 +33,10 @@ async function loginAppOfClientsToken(token: string): Promise<string | undefined
   return (await isCurrentClient(client_id)) ? aud : undefined;
 }
 
-const missing = (): Refusal =>
-  new Refusal('invalid_token', 'Send a Login App Token as Authorization: Bearer.', {
+const missing = (): ServiceError =>
+  new ServiceError('invalid_token', 'Send a Login App Token as Authorization: Bearer.', {
     reason: 'credentials_missing',
   });
 
-const noLongerValid = (reason: WrongCredentials): Refusal =>
-  new Refusal('invalid_token', 'The Login App Token is no longer valid.', { reason });
+const noLongerValid = (reason: WrongCredentials): ServiceError =>
+  new ServiceError('invalid_token', 'The Login App Token is no longer valid.', { reason });

@@ -1,7 +1,7 @@
 import { isCurrentClient } from '../login-apps/clients.ts';
 import { type AuthenticatedUser, readLoginUserWithSession } from '../login-users/login-user.ts';
-import { Refusal } from '../refusal.ts';
 import { note } from '../request-fields.ts';
+import { ServiceError } from '../service-error.ts';
 import { isActive } from '../sessions/session.ts';
 import { verifyLoginUserToken } from '../tokens/verify-access-token.ts';
 import { type Authentication, bearerToken } from './credentials.ts';
@@ -26,7 +26,7 @@ export const loginUserToken: Authentication<AuthenticatedUser> = {
       isCurrentClient(claims.client_id),
     ]);
     if (!session || !isActive(session) || !hasClient || session.login_app_id !== claims.aud) {
-      throw new Refusal('invalid_token', 'The session of this Login User Token has ended.');
+      throw new ServiceError('invalid_token', 'The session of this Login User Token has ended.');
     }
     return { loginAppId: claims.aud, loginUserId: claims.sub, sessionId: claims.sid, user };
   },
@@ -36,9 +36,9 @@ function oneBearerToken(headers: (string | undefined)[]): string {
   const sent = headers.filter((header) => header !== undefined);
   const tokens = new Set(sent.map(bearerToken));
   if (tokens.size > 1) {
-    throw new Refusal('invalid_token', 'The Authentication and the Authorization header do not agree.');
+    throw new ServiceError('invalid_token', 'The Authentication and the Authorization header do not agree.');
   }
   const [token] = tokens;
-  if (!token) throw new Refusal('invalid_token', 'Send a Login User Token as Authorization: Bearer.');
+  if (!token) throw new ServiceError('invalid_token', 'Send a Login User Token as Authorization: Bearer.');
   return token;
 }

@@ -1,15 +1,15 @@
-import { Refusal } from '../refusal.ts';
+import { ServiceError } from '../service-error.ts';
 import { isDeviceId } from './device.ts';
 import { confirmRelated, findRelated, mostDevices, readRelatedDevices } from './related-devices.ts';
 import { unrelate } from './relation.ts';
 
 /**
  * Ends the relation of a device to a Login User: one conditional write.
- * @throws Refusal `not_found` when the device is not theirs, or does not exist
+ * @throws ServiceError `not_found` when the device is not theirs, or does not exist
  */
 export async function endRelation(loginUserId: string, id: string): Promise<void> {
   if (!isDeviceId(id) || !(await unrelate(loginUserId, id))) {
-    throw new Refusal('not_found', 'The Login User has no such device.');
+    throw new ServiceError('not_found', 'The Login User has no such device.');
   }
 }
 

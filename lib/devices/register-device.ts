@@ -3,7 +3,7 @@ import { epochSeconds, timestamp } from '../clock.ts';
 import { logEvent } from '../log.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import { type Platform, platforms } from '../login-apps/platforms.ts';
-import { Refusal } from '../refusal.ts';
+import { ServiceError } from '../service-error.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
 import { jsonObject, keyRequired } from '../validation.ts';
@@ -66,14 +66,14 @@ export const registeredDevice = v.object({
 /**
  * Registers a device for push notifications. The same token is the same device, however often it is registered. One
  * write, so of several requests at once exactly one creates it.
- * @throws Refusal `not_found` when the Login App has no mobile application for the platform
+ * @throws ServiceError `not_found` when the Login App has no mobile application for the platform
  */
 export async function registerDevice(
   login_app_id: string,
   { platform, token }: { platform: Platform; token: string },
 ): Promise<{ id: string; outcome: 'created' | 'known' }> {
   if (!(await hasMobileApplication(login_app_id, platform))) {
-    throw new Refusal('not_found', `The Login App has no mobile application for ${platform}.`);
+    throw new ServiceError('not_found', `The Login App has no mobile application for ${platform}.`);
   }
   const id = `d_${hashOf(login_app_id, platform, token)}`;
   const now = timestamp();

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { type AuthenticatedUser, activeUser } from '../login-users/login-user.ts';
-import { Refusal } from '../refusal.ts';
+import { ServiceError } from '../service-error.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
 import { device, isDeviceId } from './device.ts';
@@ -16,7 +16,7 @@ export const relationRequest = v.object(
 /**
  * Relates a registered device to a Login User; the last one wins. One conditional write. When the device was not
  * theirs before, the relations beyond the most that a person may have then end.
- * @throws Refusal `not_found` for an unknown device or user, `forbidden` for a device of another Login App,
+ * @throws ServiceError `not_found` for an unknown device or user, `forbidden` for a device of another Login App,
  *   `unprocessable_entity` for a blocked user or a disabled device
  */
 export async function relateDevice(caller: AuthenticatedUser, id: string): Promise<void> {
@@ -39,13 +39,13 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
   }
   if (!update.found) throw noSuchDevice();
   if (v.parse(device, update.found).login_app_id !== loginAppId) {
-    throw new Refusal('forbidden', 'The device does not belong to the Login App of this token.');
+    throw new ServiceError('forbidden', 'The device does not belong to the Login App of this token.');
   }
-  throw new Refusal('unprocessable_entity', disabled, {
+  throw new ServiceError('unprocessable_entity', disabled, {
     errors: [{ field: 'device_id', message: disabled }],
   });
 }
 
 const disabled = 'The device is disabled; register it again first.';
 
-const noSuchDevice = (): Refusal => new Refusal('not_found', 'The device does not exist.');
+const noSuchDevice = (): ServiceError => new ServiceError('not_found', 'The device does not exist.');

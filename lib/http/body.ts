@@ -3,13 +3,13 @@ import httpJsonBodyParser from '@middy/http-json-body-parser';
 import httpUrlencodeBodyParser from '@middy/http-urlencode-body-parser';
 import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
 import type * as v from 'valibot';
-import { type Refuse, validated } from '../validation.ts';
+import { type MakeError, validated } from '../validation.ts';
 
 /** How an endpoint reads its body. */
 export interface Body<Content> {
   contentType: 'application/json' | 'application/x-www-form-urlencoded';
   schema: v.GenericSchema<unknown, Content>;
-  /** @throws Refusal when the body cannot be read, or is not what the schema says */
+  /** @throws ServiceError when the body cannot be read, or is not what the schema says */
   read: (event: ApiEvent, context: Context) => Content;
 }
 
@@ -53,26 +53,26 @@ const formFormat: Format = {
   },
 };
 
-/** @param refuse makes the error for a body that cannot be read, or is not what the schema says */
-export const json = <Schema extends v.GenericSchema>(schema: Schema, refuse: Refuse) =>
-  bodyOf(jsonFormat, schema, refuse);
+/** @param makeError makes the error for a body that cannot be read, or is not what the schema says */
+export const json = <Schema extends v.GenericSchema>(schema: Schema, makeError: MakeError) =>
+  bodyOf(jsonFormat, schema, makeError);
 
 /**
  * A form: each name with its value, or with its values when it is repeated.
- * @param refuse makes the error for a body that cannot be read, or is not what the schema says
+ * @param makeError makes the error for a body that cannot be read, or is not what the schema says
  */
-export const form = <Schema extends v.GenericSchema>(schema: Schema, refuse: Refuse) =>
-  bodyOf(formFormat, schema, refuse);
+export const form = <Schema extends v.GenericSchema>(schema: Schema, makeError: MakeError) =>
+  bodyOf(formFormat, schema, makeError);
 
 const bodyOf = <Schema extends v.GenericSchema>(
   { contentType, parser, malformed, problem }: Format,
   schema: Schema,
-  refuse: Refuse,
+  makeError: MakeError,
 ): Body<v.InferOutput<Schema>> => ({
   contentType,
   schema,
   read: (event, context) => {
-    const unreadable = (message: string) => refuse([{ field: '', message }]);
+    const unreadable = (message: string) => makeError([{ field: '', message }]);
     if ((event.body ?? '').length > mostBodyBytes) throw unreadable('The body is too large.');
     const message = problem?.(event);
     if (message !== undefined) throw unreadable(message);
@@ -91,7 +91,7 @@ const bodyOf = <Schema extends v.GenericSchema>(
         isOfOtherType(error) ? `The content type must be ${contentType}.` : malformed(event, error),
       );
     }
-    return validated(schema, request.event.body, refuse);
+    return validated(schema, request.event.body, makeError);
   },
 });
 

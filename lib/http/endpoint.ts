@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import type { Authentication } from '../auth/credentials.ts';
-import type { ErrorRecord, RefusalCode } from '../refusal.ts';
+import type { ErrorCode, ErrorRecord } from '../service-error.ts';
 import type { ItemKind } from '../storage/keys.ts';
 import type { Body } from './body.ts';
 
@@ -103,7 +103,7 @@ export interface Endpoint<
   body?: Body<Content>;
   responses: R;
   /** Every error of the endpoint's own; those of its authentication and 500 come on top. */
-  errors: Partial<Record<RefusalCode, ErrorRecord>>;
+  errors: Partial<Record<ErrorCode, ErrorRecord>>;
   /** The log event of an error response. @default 'request_refused' */
   errorEvent?: 'token_refused' | 'request_refused';
   /** A request that the docs and the event file show. Credentials are placeholders such as `CLIENT_ID`. */

@@ -2,13 +2,13 @@ import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2, APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import { logEvent, logFailure } from '../log.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
-import { Refusal, type RefusalCode } from '../refusal.ts';
 import { note } from '../request-fields.ts';
+import { type ErrorCode, ServiceError } from '../service-error.ts';
 import { jsonResponse } from './answers.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 
 /** The HTTP status of each error code. */
-export const statuses: Record<RefusalCode, number> = {
+export const statuses: Record<ErrorCode, number> = {
   invalid_request: 400,
   invalid_grant: 400,
   unsupported_grant_type: 400,
@@ -26,7 +26,7 @@ export const statuses: Record<RefusalCode, number> = {
  * The authentication scheme that would work, for the errors that ask for one.
  * @see RFC 6749 section 5.2, RFC 6750 section 3
  */
-export const challenges: Partial<Record<RefusalCode, string>> = {
+export const challenges: Partial<Record<ErrorCode, string>> = {
   invalid_client: 'Basic realm="login app client", charset="UTF-8"',
   unauthorized: 'Basic realm="account", charset="UTF-8"',
   invalid_token: 'Bearer realm="login service", error="invalid_token"',
@@ -39,7 +39,7 @@ export const renderErrors = ({
   onError: (request) => {
     const { requestId } = request.event.requestContext;
     const { error } = request;
-    if (error instanceof Refusal) {
+    if (error instanceof ServiceError) {
       const { code, reason } = error;
       const fields = { error: code, ...(reason !== undefined && { reason }) };
       logEvent(errorEvent, fields);
@@ -56,7 +56,7 @@ export const renderErrors = ({
   },
 });
 
-function responseTo({ code, message, errors }: Refusal) {
+function responseTo({ code, message, errors }: ServiceError) {
   const challenge = challenges[code];
   return {
     status: statuses[code],

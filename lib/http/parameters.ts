@@ -1,12 +1,12 @@
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import * as v from 'valibot';
-import { Refusal } from '../refusal.ts';
-import { refuseAsInvalidRequest, validated } from '../validation.ts';
+import { ServiceError } from '../service-error.ts';
+import { invalidRequest, validated } from '../validation.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 
 /**
  * Reads the path, query and header parameters of an endpoint's requests, as its schemas say.
- * @returns reads those of one request. @throws Refusal `invalid_request`, which names the first one that is malformed or,
+ * @returns reads those of one request. @throws ServiceError `invalid_request`, which names the first one that is malformed or,
  *   in the query, unknown
  */
 export function parameterReader({ parameters = {} }: Pick<AnyEndpoint, 'parameters'>) {
@@ -14,9 +14,9 @@ export function parameterReader({ parameters = {} }: Pick<AnyEndpoint, 'paramete
   const headers = v.object(parameters.headers ?? {});
   const query = parameters.query && v.object(parameters.query);
   return (event: ApiEvent) => ({
-    path: validated(path, event.pathParameters ?? {}, refuseAsInvalidRequest),
-    query: query ? validated(query, valuesIn(event, Object.keys(query.entries)), refuseAsInvalidRequest) : {},
-    headers: validated(headers, event.headers, refuseAsInvalidRequest),
+    path: validated(path, event.pathParameters ?? {}, invalidRequest),
+    query: query ? validated(query, valuesIn(event, Object.keys(query.entries)), invalidRequest) : {},
+    headers: validated(headers, event.headers, invalidRequest),
   });
 }
 
@@ -27,7 +27,7 @@ function valuesIn({ rawQueryString }: ApiEvent, known: string[]): Record<string,
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const named = /^[\w.[\]-]{1,64}$/.test(unknown) ? ` ${unknown}` : '';
-    throw new Refusal(
+    throw new ServiceError(
       'invalid_request',
       `The query parameter${named} is unknown; known are ${known.join(', ')}.`,
     );

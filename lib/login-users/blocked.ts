@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts';
+import { ServiceError } from '../service-error.ts';
 
 /** The codes for a blocked person: no token is issued (RFC 6749 section 5.2), no device shown, no device related. */
 export type BlockedCode = 'invalid_grant' | 'forbidden' | 'unprocessable_entity';
@@ -6,8 +6,8 @@ export type BlockedCode = 'invalid_grant' | 'forbidden' | 'unprocessable_entity'
 const message = 'The Login User is blocked.';
 
 /** The error for whatever a blocked person asks for: one sentence everywhere. */
-export const blockedError = (code: BlockedCode): Refusal =>
-  new Refusal(code, message, {
+export const blockedError = (code: BlockedCode): ServiceError =>
+  new ServiceError(code, message, {
     reason: 'login_user_blocked',
     ...(code === 'unprocessable_entity' && { errors: [{ field: 'device_id', message }] }),
   });

@@ -10,7 +10,7 @@ import { loginUserIdOf, recordLogin } from './login-user.ts';
 /**
  * Starts a session for a person that a provider has identified. User and session are written side by side; when the
  * user turns out to be blocked, the session is removed and no token of it is ever issued.
- * @throws Refusal `invalid_grant` when the Login User is blocked
+ * @throws ServiceError `invalid_grant` when the Login User is blocked
  */
 export async function logIn(
   { clientId, loginAppId: login_app_id }: AuthenticatedClient,

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import type { Identity } from '../providers/identity.ts';
-import { Refusal } from '../refusal.ts';
+import { ServiceError } from '../service-error.ts';
 import { type Session, session } from '../sessions/session.ts';
 import { deleteItem, readItem, readItems, updateItem } from '../storage/items.ts';
 import { hashOf, loginUserKey, sessionKey } from '../storage/keys.ts';
@@ -33,17 +33,17 @@ export interface AuthenticatedUser {
 /**
  * The person, if they exist and are not blocked.
  * @param blockedAs the code for a blocked person
- * @throws Refusal `not_found` when a session outlived its Login User, or `blockedAs`
+ * @throws ServiceError `not_found` when a session outlived its Login User, or `blockedAs`
  */
 export function activeUser({ user }: AuthenticatedUser, blockedAs: BlockedCode): LoginUser {
-  if (!user) throw new Refusal('not_found', 'The Login User does not exist.');
+  if (!user) throw new ServiceError('not_found', 'The Login User does not exist.');
   if (user.blocked_at) throw blockedError(blockedAs);
   return user;
 }
 
 /**
  * The id of a person who may see their devices and change them.
- * @throws Refusal `not_found` when a session outlived its Login User, `forbidden` when the Login User is blocked
+ * @throws ServiceError `not_found` when a session outlived its Login User, `forbidden` when the Login User is blocked
  */
 export const requireActiveUser = (caller: AuthenticatedUser): string =>
   activeUser(caller, 'forbidden').login_user_id;

@@ -1,5 +1,5 @@
 import { logEvent, logFailure } from '../log.ts';
-import { Refusal } from '../refusal.ts';
+import { ServiceError } from '../service-error.ts';
 import { type Command, commandTable } from './command-table.ts';
 import {
   accessRequestCommands,
@@ -54,7 +54,7 @@ export async function operate({ noun, verb, flags }: OperatorCall): Promise<Oper
     logEvent('operator_command', { ...logged, ...loggedResult(result) });
     return { result };
   } catch (error) {
-    if (error instanceof Refusal) {
+    if (error instanceof ServiceError) {
       logEvent('operator_command_refused', logged);
       return { error: error.message };
     }

@@ -70,7 +70,7 @@ export async function callProvider({
 /**
  * A call that presents a person's credential.
  * @throws ProviderFailure
- * @throws Refusal when the credential is too long for the provider
+ * @throws ServiceError when the credential is too long for the provider
  */
 export async function presentCredential(call: ProviderCall): Promise<ProviderAnswer> {
   const answer = await callProvider(call);

@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts';
+import { ServiceError } from '../service-error.ts';
 import { explainFailure } from './explain-failure.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
@@ -36,7 +36,7 @@ export const rejectsMadeUp = (
     try {
       await present();
     } catch (error) {
-      if (error instanceof Refusal) return { ok: true, detail: passed };
+      if (error instanceof ServiceError) return { ok: true, detail: passed };
       throw error;
     }
     return {

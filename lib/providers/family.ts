@@ -39,7 +39,7 @@ interface FamilyDefinition<
   parameters: Entries;
   /**
    * The person of a credential that was issued to one of our apps.
-   * @throws Refusal when the provider does not accept the credential
+   * @throws ServiceError when the provider does not accept the credential
    * @throws ProviderFailure when the provider gives no verdict
    */
   verify: (

@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { logEvent } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { providerIds } from '../providers/identifiers.ts';
-import { Refusal } from '../refusal.ts';
 import { note } from '../request-fields.ts';
-import { type Refuse, refuseAsInvalidRequest } from '../validation.ts';
+import { ServiceError } from '../service-error.ts';
+import { invalidRequest, type MakeError } from '../validation.ts';
 import { clientCredentials, issueForClientCredentials } from './grants/client-credentials.ts';
 import { grantTypes } from './grants/grant-types.ts';
 import {
@@ -28,14 +28,14 @@ export const tokenRequest = v.pipe(
 );
 
 /** `unsupported_grant_type`, or `invalid_request` that names the first parameter that is wrong. Notes the request for the log. */
-export const refuseTokenRequest: Refuse = (errors, form) => {
+export const invalidTokenRequest: MakeError = (errors, form) => {
   noteRequest(v.is(v.looseObject({}), form) ? form : {});
   return errors[0]?.message === unsupportedGrantType
-    ? new Refusal('unsupported_grant_type', unsupportedGrantType)
-    : refuseAsInvalidRequest(errors);
+    ? new ServiceError('unsupported_grant_type', unsupportedGrantType)
+    : invalidRequest(errors);
 };
 
-/** Issues a token by the grant that the request names. @throws Refusal, ProviderFailure */
+/** Issues a token by the grant that the request names. @throws ServiceError, ProviderFailure */
 export async function issueToken(
   client: AuthenticatedClient,
   request: v.InferOutput<typeof tokenRequest>,

@@ -4,7 +4,7 @@ import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import { endSession } from '../login-users/end-session.ts';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';
-import { Refusal } from '../refusal.ts';
+import { ServiceError } from '../service-error.ts';
 import { isActive, type Session, standing } from '../sessions/session.ts';
 import { moveOn } from '../sessions/session-lifetime.ts';
 import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
@@ -12,7 +12,7 @@ import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
 /**
  * Moves the session of a refresh token to its next generation. An outdated token ends its session: somebody else has
  * a copy.
- * @throws Refusal `invalid_grant`, whatever is wrong with the token, and for a blocked person
+ * @throws ServiceError `invalid_grant`, whatever is wrong with the token, and for a blocked person
  * @see RFC 9700 section 4.14.2
  */
 export async function refreshSession(client: AuthenticatedClient, refreshToken: string): Promise<Session> {
@@ -52,5 +52,5 @@ async function successorOf(session: Session, content: RefreshTokenContent): Prom
   }
 }
 
-const invalidToken = (reason: LogReason): Refusal =>
-  new Refusal('invalid_grant', 'The refresh token is not valid for this client.', { reason });
+const invalidToken = (reason: LogReason): ServiceError =>
+  new ServiceError('invalid_grant', 'The refresh token is not valid for this client.', { reason });

@@ -1,13 +1,13 @@
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
 import { endSession } from '../login-users/end-session.ts';
-import { Refusal } from '../refusal.ts';
+import { ServiceError } from '../service-error.ts';
 import { readSession, type Session } from '../sessions/session.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
 
 /**
  * Ends the session that a refresh token or an access token belongs to, and no other. An unknown token, or one whose
  * session has ended, is no error.
- * @throws Refusal when the token was issued to another client, or cannot be revoked
+ * @throws ServiceError when the token was issued to another client, or cannot be revoked
  * @see RFC 7009 section 2
  */
 export async function revokeToken(client: AuthenticatedClient, token: string): Promise<void> {
@@ -37,7 +37,8 @@ function sessionOf(presented: PresentedToken, { clientId, loginAppId }: Authenti
   throw notRevocable('A Login App Token cannot be revoked; it expires, or ends with its client.');
 }
 
-const anotherClients = (): Refusal =>
-  new Refusal('invalid_request', 'The token was issued to another client.');
+const anotherClients = (): ServiceError =>
+  new ServiceError('invalid_request', 'The token was issued to another client.');
 
-const notRevocable = (description: string): Refusal => new Refusal('unsupported_token_type', description);
+const notRevocable = (description: string): ServiceError =>
+  new ServiceError('unsupported_token_type', description);

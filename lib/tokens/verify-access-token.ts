@@ -1,7 +1,7 @@
 import { errors, type JWTHeaderParameters, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { clock } from '../clock.ts';
-import { Refusal } from '../refusal.ts';
+import { ServiceError } from '../service-error.ts';
 import { type AccessTokenClaims, type AccessTokenPayload, accessTokenPayload } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { publicKey } from './public-keys.ts';
@@ -23,18 +23,18 @@ export async function readAccessToken(token: string): Promise<AccessTokenPayload
   }
 }
 
-/** The claims of a Login User Token. @throws Refusal `invalid_token`, whatever is wrong with it */
+/** The claims of a Login User Token. @throws ServiceError `invalid_token`, whatever is wrong with it */
 export async function verifyLoginUserToken(token: string): Promise<AccessTokenClaims<'login_user'>> {
   const claims = await readAccessToken(token);
   if (claims?.token_use === 'login_user') return claims;
-  throw new Refusal('invalid_token', 'The token is not a valid Login User Token.');
+  throw new ServiceError('invalid_token', 'The token is not a valid Login User Token.');
 }
 
-/** The claims of a Login App Token. @throws Refusal `invalid_token`, whatever is wrong with it */
+/** The claims of a Login App Token. @throws ServiceError `invalid_token`, whatever is wrong with it */
 export async function verifyLoginAppToken(token: string): Promise<AccessTokenClaims<'login_app'>> {
   const claims = await readAccessToken(token);
   if (claims?.token_use === 'login_app') return claims;
-  throw new Refusal('invalid_token', 'The token is not a valid Login App Token.');
+  throw new ServiceError('invalid_token', 'The token is not a valid Login App Token.');
 }
 
 /** The key decides on the algorithm, never the token alone. @see RFC 8725 section 3.1 */

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { expectAnswer, expectRefusal } from '../support/expectations.ts';
+import { expectAnswer, expectError } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { sharedService, unique } from '../support/service.ts';
 import { hexToken, tamperedTokens } from '../support/tokens.ts';
@@ -119,11 +119,11 @@ describe('POST /v2/marketing/push_notifications/devices, 400 device missing or n
     ['a list of pairs', { device: [['platform', 'ios']] }],
     ['under another name', { Device: { platform: 'ios', token: 'a'.repeat(64) } }],
   ])('device is %s', async (_, body) => {
-    expectRefusal(await json(path, body, { authorization: `Bearer ${appToken}` }), badRequest);
+    expectError(await json(path, body, { authorization: `Bearer ${appToken}` }), badRequest);
   });
 
   test.each(['[]', '[{"device":{}}]', 'null', '"device"', '7', 'true'])('the body is %s', async (body) => {
-    expectRefusal(await json(path, body, { authorization: `Bearer ${appToken}` }), badRequest);
+    expectError(await json(path, body, { authorization: `Bearer ${appToken}` }), badRequest);
   });
 
   test.each([
@@ -137,7 +137,7 @@ describe('POST /v2/marketing/push_notifications/devices, 400 device missing or n
     '{"device": {"__proto__": {"platform": "ios"}}}',
   ])('the body %j is no JSON of ours', async (body) => {
     const answer = await json(path, body, { authorization: `Bearer ${appToken}` });
-    expectRefusal(answer, { ...badRequest, naming: /The body is (missing|not valid JSON)/ });
+    expectError(answer, { ...badRequest, naming: /The body is (missing|not valid JSON)/ });
   });
 
   test.each([undefined, 'text/plain', 'application/x-www-form-urlencoded', 'application/jsonx'])(
@@ -151,7 +151,7 @@ describe('POST /v2/marketing/push_notifications/devices, 400 device missing or n
         },
         body: new TextEncoder().encode(JSON.stringify({ device: android() })),
       });
-      expectRefusal(answer, { ...badRequest, naming: /application\/json/ });
+      expectError(answer, { ...badRequest, naming: /application\/json/ });
     },
   );
 
@@ -177,11 +177,11 @@ describe('POST /v2/marketing/push_notifications/devices, 422 validation error in
     ['a list', { platform: ['ios'], token }],
     ['constructor', { platform: 'constructor', token }],
   ])('device.platform is %s', async (_, body) => {
-    expectRefusal(await register(body, appToken), unprocessable('device.platform'));
+    expectError(await register(body, appToken), unprocessable('device.platform'));
   });
 
   test('both fields are wrong: each is named', async () => {
-    expectRefusal(await register({}, appToken), {
+    expectError(await register({}, appToken), {
       ...unprocessable('device.platform'),
       fields: ['device.platform', 'device.token'],
     });
@@ -209,7 +209,7 @@ describe('POST /v2/marketing/push_notifications/devices, 422 validation error in
     ['android', 'with a NUL', 'a\0'],
     ['android', 'not ASCII', 'жетон'],
   ])('%s: device.token is %s', async (platform, _, value) => {
-    expectRefusal(await register({ platform, token: value }, appToken), unprocessable('device.token'));
+    expectError(await register({ platform, token: value }, appToken), unprocessable('device.token'));
   });
 
   test('a missing token is called required', async () => {
@@ -222,17 +222,17 @@ describe('POST /v2/marketing/push_notifications/devices, 404 no mobile applicati
   test.each(['ios', 'android'])('%s', async (platform) => {
     const token = await loginAppToken(demo.login_app_without_mobile_application);
     const answer = await register({ platform, token: hexToken() }, token);
-    expectRefusal(answer, { status: 404, error: 'not_found', naming: new RegExp(platform) });
+    expectError(answer, { status: 404, error: 'not_found', naming: new RegExp(platform) });
   });
 
   test('the mobile application is per platform, and counts from the moment it is set', async () => {
     const app = await createLoginApp(service, unique('one-platform'));
     const token = await loginAppToken(app);
     const flags = { 'login-app': app.login_app_id, platform: 'ios' };
-    expectRefusal(await register(ios(), token), { status: 404, error: 'not_found', naming: /ios/ });
+    expectError(await register(ios(), token), { status: 404, error: 'not_found', naming: /ios/ });
     await operate('mobile-applications', 'set', flags);
     expectAnswer(await register(ios(), token), 201, device);
-    expectRefusal(await register(android(), token), { status: 404, error: 'not_found', naming: /android/ });
+    expectError(await register(android(), token), { status: 404, error: 'not_found', naming: /android/ });
   });
 });
 
@@ -247,24 +247,24 @@ describe('POST /v2/marketing/push_notifications/devices, 401 authentication wron
     ['8 kB of garbage', { authorization: `Bearer ${'a'.repeat(8_000)}` }],
     ['the token __proto__', { authorization: 'Bearer __proto__' }],
   ])('%s', async (_, headers) => {
-    expectRefusal(await json(path, { device: android() }, headers), invalidToken);
+    expectError(await json(path, { device: android() }, headers), invalidToken);
   });
 
   test('a Login App Token in the Authentication header alone', async () => {
     const answer = await json(path, { device: android() }, { authentication: `Bearer ${appToken}` });
-    expectRefusal(answer, invalidToken);
+    expectError(answer, invalidToken);
   });
 
   test('a Login User Token', async () => {
     const { access_token, refresh_token } = (await logIn(unique('alice'))).body;
-    expectRefusal(await register(android(), access_token), invalidToken);
-    expectRefusal(await register(android(), refresh_token), invalidToken);
+    expectError(await register(android(), access_token), invalidToken);
+    expectError(await register(android(), refresh_token), invalidToken);
   });
 
   test('the client id and client secret themselves', async () => {
     const { client_id, client_secret } = demo.login_app;
     const authorization = `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`;
-    expectRefusal(await json(path, { device: android() }, { authorization }), invalidToken);
+    expectError(await json(path, { device: android() }, { authorization }), invalidToken);
   });
 
   test('a token that was cut, changed, or made by somebody else', async () => {
@@ -272,7 +272,7 @@ describe('POST /v2/marketing/push_notifications/devices, 401 authentication wron
     for (const [what, token] of await tamperedTokens(appToken, published)) {
       const answer = await register(android(), token);
       expect({ what, status: answer.status }).toEqual({ what, status: 401 });
-      expectRefusal(answer, invalidToken);
+      expectError(answer, invalidToken);
     }
   });
 });
@@ -280,23 +280,23 @@ describe('POST /v2/marketing/push_notifications/devices, 401 authentication wron
 describe('POST /v2/marketing/push_notifications/devices, the order of checks', () => {
   test('the caller comes first: 401 before 400, 422 and 404', async () => {
     for (const body of ['{', {}, { device: [] }, { device: {} }, { device: android() }]) {
-      expectRefusal(await json(path, body, { authorization: 'Bearer abc' }), invalidToken);
+      expectError(await json(path, body, { authorization: 'Bearer abc' }), invalidToken);
     }
   });
 
   test('then the request, then the data: 400 and 422 before 404', async () => {
     const token = await loginAppToken(demo.login_app_without_mobile_application);
     const headers = { authorization: `Bearer ${token}` };
-    expectRefusal(await json(path, '{', headers), { ...badRequest, naming: /JSON/ });
-    expectRefusal(await json(path, { device: [] }, headers), badRequest);
-    expectRefusal(
+    expectError(await json(path, '{', headers), { ...badRequest, naming: /JSON/ });
+    expectError(await json(path, { device: [] }, headers), badRequest);
+    expectError(
       await json(path, { device: { platform: 'x', token: 'x' } }, headers),
       unprocessable('device.platform'),
     );
-    expectRefusal(
+    expectError(
       await json(path, { device: { platform: 'ios', token: 'x' } }, headers),
       unprocessable('device.token'),
     );
-    expectRefusal(await json(path, { device: ios() }, headers), { status: 404, error: 'not_found' });
+    expectError(await json(path, { device: ios() }, headers), { status: 404, error: 'not_found' });
   });
 });

@@ -2,7 +2,7 @@ import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, describe, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
-import { expectAnswer, expectRefusal } from '../support/expectations.ts';
+import { expectAnswer, expectError } from '../support/expectations.ts';
 import { ownService } from '../support/own-service.ts';
 import { sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
@@ -30,14 +30,14 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
     const { sub } = decodeJwt(token);
     await store.send(new DeleteItemCommand(key(`LOGIN_USER#${sub}`, 'LOGIN_USER')));
     const answer = await service.relate(id, token);
-    expectRefusal(answer, { status: 404, error: 'not_found', naming: /Login User/ });
+    expectError(answer, { status: 404, error: 'not_found', naming: /Login User/ });
   });
 
   test('404 device not found, when it is gone', async () => {
     const { id } = await newDevice();
     await store.send(new DeleteItemCommand(key(`DEVICE#${id}`, 'DEVICE')));
     const answer = await service.relate(id, await userToken());
-    expectRefusal(answer, { status: 404, error: 'not_found', naming: /device/ });
+    expectError(answer, { status: 404, error: 'not_found', naming: /device/ });
   });
 
   test('422 the device could not be related: it is disabled, until it is registered again', async () => {
@@ -49,7 +49,7 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
         ExpressionAttributeValues: { ':now': { S: new Date().toISOString() } },
       }),
     );
-    expectRefusal(await service.relate(id, await userToken()), {
+    expectError(await service.relate(id, await userToken()), {
       status: 422,
       error: 'unprocessable_entity',
       naming: /disabled/,
@@ -64,7 +64,7 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
     const { sub, sid } = decodeJwt<{ sid: string }>(token);
     await store.send(new DeleteItemCommand(key(`LOGIN_USER#${sub}`, `SESSION#${sid}`)));
     const answer = await service.relate(id, token);
-    expectRefusal(answer, { status: 401, error: 'invalid_token', naming: /session.*ended/ });
+    expectError(answer, { status: 401, error: 'invalid_token', naming: /session.*ended/ });
   });
 
   test('401 the session has expired, though the table has it still', async () => {
@@ -78,12 +78,12 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
       }),
     );
     const answer = await service.relate(id, token);
-    expectRefusal(answer, { status: 401, error: 'invalid_token', naming: /session.*ended/ });
+    expectError(answer, { status: 401, error: 'invalid_token', naming: /session.*ended/ });
   });
 
   test('401 the token of another deployment of this service', async () => {
     const { access_token } = (await sharedService().logIn(unique('alice'))).body;
     const { id } = await newDevice();
-    expectRefusal(await service.relate(id, access_token), { status: 401, error: 'invalid_token' });
+    expectError(await service.relate(id, access_token), { status: 401, error: 'invalid_token' });
   });
 });

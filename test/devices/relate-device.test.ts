@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { expectAnswer, expectRefusal } from '../support/expectations.ts';
+import { expectAnswer, expectError } from '../support/expectations.ts';
 import { sharedService, unique } from '../support/service.ts';
 import { hexToken, tamperedTokens } from '../support/tokens.ts';
 
@@ -86,17 +86,17 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
   test('403 the device does not belong to the Login App', async () => {
     const id = await newDevice(await loginAppToken(demo.other_login_app));
     const forbidden = { status: 403, error: 'forbidden', naming: /Login App/ };
-    expectRefusal(await relate(id, userToken), forbidden);
+    expectError(await relate(id, userToken), forbidden);
     const owner = await userTokenOf(unique('alice'), demo.other_login_app);
     expectAnswer(await relate(id, owner), 200, { id });
-    expectRefusal(await relate(id, userToken), forbidden);
+    expectError(await relate(id, userToken), forbidden);
   });
 
   test('404 device not found', async () => {
     const notFound = { status: 404, error: 'not_found', naming: /device/ };
-    expectRefusal(await relate(unknownDevice, userToken), notFound);
+    expectError(await relate(unknownDevice, userToken), notFound);
     const id = await newDevice();
-    expectRefusal(await relate(`d_${id.slice(2).toUpperCase()}`, userToken), notFound);
+    expectError(await relate(`d_${id.slice(2).toUpperCase()}`, userToken), notFound);
   });
 
   test.each([
@@ -109,7 +109,7 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
     ['__proto__', '__proto__'],
     ['constructor', 'constructor'],
   ])('404 device not found, whose id is %s', async (_, id) => {
-    expectRefusal(await relate(id, userToken), { status: 404, error: 'not_found', naming: /device/ });
+    expectError(await relate(id, userToken), { status: 404, error: 'not_found', naming: /device/ });
   });
 
   test('422 the device could not be related to this user, who is blocked', async () => {
@@ -118,8 +118,8 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
     const flags = { 'login-user': decodeJwt(token).sub };
     await operate('login-users', 'block', flags);
     const blocked = { status: 422, error: 'unprocessable_entity', naming: /blocked/, fields: ['device_id'] };
-    expectRefusal(await relate(id, token), blocked);
-    expectRefusal(await relate(unknownDevice, token), blocked);
+    expectError(await relate(id, token), blocked);
+    expectError(await relate(unknownDevice, token), blocked);
     await operate('login-users', 'unblock', flags);
     expectAnswer(await relate(id, token), 200, { id });
   });
@@ -134,7 +134,7 @@ describe('POST /v2/marketing/login/user/push_notifications/devices, 422 the requ
     ['an object', { device_id: {} }],
   ])('device_id is %s', async (_, body) => {
     const answer = await json(path, body, { authentication: `Bearer ${userToken}` });
-    expectRefusal(answer, { ...unprocessable, fields: ['device_id'] });
+    expectError(answer, { ...unprocessable, fields: ['device_id'] });
   });
 
   test.each([
@@ -146,14 +146,14 @@ describe('POST /v2/marketing/login/user/push_notifications/devices, 422 the requ
     ['[{"device_id":"x"}]', 'device_id'],
   ])('the body is %s', async (body, field) => {
     const answer = await json(path, body, { authentication: `Bearer ${userToken}` });
-    expectRefusal(answer, { ...unprocessable, fields: [field] });
+    expectError(answer, { ...unprocessable, fields: [field] });
   });
 
   test.each(['', '{', '{"device_id":}', '{"__proto__":{"device_id":"x"}}', 'device_id=x', '\0'])(
     'the body %j is no JSON of ours',
     async (body) => {
       const answer = await json(path, body, { authentication: `Bearer ${userToken}` });
-      expectRefusal(answer, {
+      expectError(answer, {
         ...unprocessable,
         naming: /The body is (missing|not valid JSON)/,
         fields: ['body'],
@@ -172,7 +172,7 @@ describe('POST /v2/marketing/login/user/push_notifications/devices, 422 the requ
         },
         body: new TextEncoder().encode(JSON.stringify({ device_id: unknownDevice })),
       });
-      expectRefusal(answer, { ...unprocessable, naming: /application\/json/, fields: ['body'] });
+      expectError(answer, { ...unprocessable, naming: /application\/json/, fields: ['body'] });
     },
   );
 });
@@ -189,7 +189,7 @@ describe('POST /v2/marketing/login/user/push_notifications/devices, 401 authenti
     ['two tokens', { authentication: 'Bearer a, Bearer b' }],
     ['the token __proto__', { authentication: 'Bearer __proto__' }],
   ])('%s', async (_, headers) => {
-    expectRefusal(await json(path, { device_id: unknownDevice }, headers), invalidToken);
+    expectError(await json(path, { device_id: unknownDevice }, headers), invalidToken);
   });
 
   test('the Authentication and the Authorization header do not agree', async () => {
@@ -205,21 +205,21 @@ describe('POST /v2/marketing/login/user/push_notifications/devices, 401 authenti
       'x',
     ]) {
       const one = await json(path, { device_id: id }, { authentication: mine, authorization: foreign });
-      expectRefusal(one, disagree);
+      expectError(one, disagree);
       const two = await json(path, { device_id: id }, { authentication: foreign, authorization: mine });
-      expectRefusal(two, disagree);
+      expectError(two, disagree);
     }
   });
 
   test('a Login App Token', async () => {
-    expectRefusal(await relate(await newDevice(), appToken), invalidToken);
+    expectError(await relate(await newDevice(), appToken), invalidToken);
   });
 
   test('a refresh token, and a token of a provider', async () => {
     const { refresh_token } = (await logIn(unique('alice'))).body;
-    expectRefusal(await relate(unknownDevice, refresh_token), invalidToken);
+    expectError(await relate(unknownDevice, refresh_token), invalidToken);
     const { id_token } = await credentials('provider_f', { subject: unique('alice') });
-    expectRefusal(await relate(unknownDevice, id_token ?? ''), invalidToken);
+    expectError(await relate(unknownDevice, id_token ?? ''), invalidToken);
   });
 
   test('a token that was cut, changed, or made by somebody else', async () => {
@@ -227,13 +227,13 @@ describe('POST /v2/marketing/login/user/push_notifications/devices, 401 authenti
     for (const [what, token] of await tamperedTokens(userToken, published)) {
       const answer = await relate(unknownDevice, token);
       expect({ what, status: answer.status }).toEqual({ what, status: 401 });
-      expectRefusal(answer, invalidToken);
+      expectError(answer, invalidToken);
     }
   });
 
   test('the caller comes first: 401 before 422, 403 and 404', async () => {
     for (const body of ['{', {}, { device_id: 7 }, { device_id: unknownDevice }]) {
-      expectRefusal(await json(path, body, { authentication: 'Bearer abc' }), invalidToken);
+      expectError(await json(path, body, { authentication: 'Bearer abc' }), invalidToken);
     }
   });
 });

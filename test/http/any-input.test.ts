@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { expectRefusal } from '../support/expectations.ts';
+import { expectError } from '../support/expectations.ts';
 import { type Answer, basic, sharedService, unique } from '../support/service.ts';
 
 /** Never a 401 (the caller is known), never a 500. The HTTP client holds all else against the API document. */
@@ -193,7 +193,7 @@ describe('whatever is sent, the answer is a documented one', () => {
     await fc.assert(
       fc.asyncProperty(headerText, async (token) => {
         const answer = await call(ofPerson, { headers: { authentication: `Bearer ${token}` } });
-        expectRefusal(answer, { status: 401, error: 'invalid_token' });
+        expectError(answer, { status: 401, error: 'invalid_token' });
       }),
       { numRuns: 100 },
     );

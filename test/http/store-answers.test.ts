@@ -1,6 +1,6 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import { expectAnswer, expectRefusal } from '../support/expectations.ts';
+import { expectAnswer, expectError } from '../support/expectations.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import type { StoreAnswer } from '../support/store-proxy.ts';
@@ -95,11 +95,11 @@ describe('relate: a failed condition that carries the item needs no further read
       () => item({ login_app_id: { S: service.demo.login_app.login_app_id }, disabled_at: { S: 'x' } }),
       { status: 422, error: 'unprocessable_entity', fields: ['device_id'] },
     ],
-  ])('%s', async (_, found, refusal) => {
+  ])('%s', async (_, found, error) => {
     const id = await newDevice();
     const { access_token } = (await service.logIn(unique('alice'))).body;
     answerOnce('UpdateItem', () => exception('ConditionalCheckFailedException', { Item: found() }));
-    expectRefusal(await service.relate(id, access_token), refusal);
+    expectError(await service.relate(id, access_token), error);
     expect(operations()).toEqual(['BatchGetItem', 'UpdateItem']);
   });
 });

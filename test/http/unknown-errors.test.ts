@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
+import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -11,7 +11,7 @@ const { service, proxy } = await startServiceWithStore();
 function expectUnknownError(answer: Answer): void {
   const requestId = answer.headers.get('x-request-id') ?? 'none';
   const naming = `Something failed on our side. Please quote the request id ${requestId}.`;
-  expectRefusal(answer, { status: 500, error: 'internal_server_error', naming });
+  expectError(answer, { status: 500, error: 'internal_server_error', naming });
 }
 
 /** The store fails an operation, or all of them. */

@@ -24,9 +24,9 @@ describe('what an operator does with providers', () => {
     const app = await createLoginApp(service, unique('app'));
     const ids = { login_app_id: app.login_app_id, provider: 'provider_f' };
     const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
-    const refused = { ...flags, settings: { issuers: [{ ...issuer, audiences: 'our-app' }] } };
-    await expect(service.operate('providers', 'set', refused)).rejects.toThrow(
-      'The settings of provider_f are refused: issuers.0.audiences: must be a list of app ids.',
+    const invalid = { ...flags, settings: { issuers: [{ ...issuer, audiences: 'our-app' }] } };
+    await expect(service.operate('providers', 'set', invalid)).rejects.toThrow(
+      'The settings of provider_f are invalid: issuers.0.audiences: must be a list of app ids.',
     );
     const line = await logLine(running, 'operator_command_refused', { command: 'providers set', ...ids });
     expect(JSON.stringify(line)).not.toContain('provider.example');

@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { parseCommandLine } from '../../infra/operator/parse-command-line.ts';
 import {
   accountOf,
+  failed,
   operator,
   operatorProcess,
   operatorProcessWith,
-  refused,
   succeeded,
   writeSettings,
 } from '../support/operator.ts';
@@ -40,7 +40,7 @@ describe('npm run operator: each command', () => {
     const revoke = ['clients', 'revoke', '--login-app', login_app_id, '--client', client_id];
     expect(await succeeded(...revoke)).toEqual({ login_app_id, client_id, revoked: true });
     expect((await service.token({ grant_type: 'client_credentials' }, client)).status).toBe(401);
-    expect(await refused(...revoke)).toBe('The Login App has no such client.');
+    expect(await failed(...revoke)).toBe('The Login App has no such client.');
   });
 
   test('accounts rotate and revoke: the error for a third secret names the two that exist', async () => {
@@ -48,7 +48,7 @@ describe('npm run operator: each command', () => {
     const account = ['--account', String(account_id)];
     const { old_secrets } = await succeeded('accounts', 'rotate', ...account);
     const [{ secret_id: oldest }] = Object(old_secrets);
-    const message = await refused('accounts', 'rotate', ...account);
+    const message = await failed('accounts', 'rotate', ...account);
     const named = message.match(
       /^There are two secrets already \((sec_\S+), (sec_\S+)\); revoke one first\.$/,
     );
@@ -68,7 +68,7 @@ describe('npm run operator: each command', () => {
       platform,
       removed: true,
     });
-    expect(await refused('mobile-applications', 'remove', ...flags)).toBe(
+    expect(await failed('mobile-applications', 'remove', ...flags)).toBe(
       'The Login App has no mobile application for this platform.',
     );
   });
@@ -145,9 +145,9 @@ describe('npm run operator: each command', () => {
     const flags = ['--login-app', login_app_id, '--provider', provider];
     const set = await succeeded('providers', 'set', ...flags, '--settings', file);
     expect(set).toEqual({ login_app_id, provider, settings: masked });
-    const refusedFile = writeSettings(JSON.stringify({ ...settings, consumer_key: '' }));
-    expect(await refused('providers', 'set', ...flags, '--settings', refusedFile)).toBe(
-      'The settings of provider_c are refused: consumer_key: must not be empty.',
+    const invalidFile = writeSettings(JSON.stringify({ ...settings, consumer_key: '' }));
+    expect(await failed('providers', 'set', ...flags, '--settings', invalidFile)).toBe(
+      'The settings of provider_c are invalid: consumer_key: must not be empty.',
     );
     const shown = { login_app_id, providers: { [provider]: masked } };
     expect(await succeeded('providers', 'show', ...flags)).toEqual(shown);

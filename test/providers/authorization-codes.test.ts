@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
-import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
+import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, sharedService, unique } from '../support/service.ts';
@@ -44,11 +44,11 @@ describe('code_verifier', () => {
     ['another one', { code_verifier: randomBytes(32).toString('base64url') }],
     ['the challenge itself', { code_verifier: code_challenge }],
   ])('%s: 400 invalid_grant', async (_, more) => {
-    expectRefusal(await send({ authorization_code: await code({ code_challenge }), ...more }), invalidGrant);
+    expectError(await send({ authorization_code: await code({ code_challenge }), ...more }), invalidGrant);
   });
 
   test('for a code without a challenge: 400 invalid_grant, by the provider', async () => {
-    expectRefusal(await send({ authorization_code: await code(), code_verifier }), invalidGrant);
+    expectError(await send({ authorization_code: await code(), code_verifier }), invalidGrant);
   });
 
   test.each([
@@ -58,7 +58,7 @@ describe('code_verifier', () => {
     ['a letter that is not ASCII', `${'x'.repeat(42)}é`],
   ])('%s: 400 naming it', async (_, malformed) => {
     const answer = await send({ authorization_code: await code(), code_verifier: malformed });
-    expectRefusal(answer, invalidRequest(/^The code_verifier must be 43 to 128/));
+    expectError(answer, invalidRequest(/^The code_verifier must be 43 to 128/));
   });
 
   // The pair that RFC 7636 shows in appendix B.
@@ -77,7 +77,7 @@ describe('code_verifier and redirect_uri beside provider credentials: 400 naming
       for (const name of ['code_verifier', 'redirect_uri']) {
         const form = { grant_type: 'provider_credentials', provider, ...sent, [name]: 'x'.repeat(43) };
         const naming = `The parameter ${name} must not be supplied with provider credentials.`;
-        expectRefusal(await token(form), invalidRequest(naming));
+        expectError(await token(form), invalidRequest(naming));
       }
     },
   );
@@ -138,10 +138,7 @@ describe('redirect_uri', () => {
       const scene = standIn.openScene();
       const app = await setUp(byAccessToken(scene, { redirect_uris }));
       const answer = await send({ authorization_code: 'a-code', redirect_uri }, app);
-      expectRefusal(
-        answer,
-        invalidRequest('The redirect_uri must be one of those in the provider settings.'),
-      );
+      expectError(answer, invalidRequest('The redirect_uri must be one of those in the provider settings.'));
       expect(scene.calls('token')).toBe(0);
     },
   );
@@ -150,7 +147,7 @@ describe('redirect_uri', () => {
 describe('nonce, where the settings use no id token', () => {
   test('400 naming it', async () => {
     const answer = await send({ authorization_code: await code(), nonce: 'x' });
-    expectRefusal(answer, invalidRequest(/^The parameter nonce must not be supplied/));
+    expectError(answer, invalidRequest(/^The parameter nonce must not be supplied/));
   });
 });
 
@@ -208,7 +205,7 @@ describe('a code that counts by its id token', () => {
   ])('the id token is %s: 400 invalid_grant', async (_, claims) => {
     const scene = standIn.openScene();
     exchangesAt(scene, async () => ({ id_token: await scene.idToken(claims) }));
-    expectRefusal(await send({ authorization_code: 'a-code' }, await setUp(byIdToken(scene))), invalidGrant);
+    expectError(await send({ authorization_code: 'a-code' }, await setUp(byIdToken(scene))), invalidGrant);
   });
 
   test('the answer has none: 500', async () => {
@@ -223,16 +220,16 @@ describe('a code that counts by its id token', () => {
     const forms = exchangesAt(scene, async () => ({ id_token: await scene.idToken({ nonce: 'n' }) }));
     const app = await setUp(byIdToken(scene, { nonce: 'required' }));
     const answer = await send({ authorization_code: 'a-code' }, app);
-    expectRefusal(answer, invalidRequest('The parameter nonce is required for this issuer.'));
+    expectError(answer, invalidRequest('The parameter nonce is required for this issuer.'));
     expect(forms).toEqual([]);
-    expectRefusal(await send({ authorization_code: 'a-code', nonce: 'x' }, app), invalidGrant);
+    expectError(await send({ authorization_code: 'a-code', nonce: 'x' }, app), invalidGrant);
     expectAnswer(await send({ authorization_code: 'a-code', nonce: 'n' }, app), 200, tokenResponse);
   });
 
   test('such settings take no access tokens: 400', async () => {
     const app = await setUp(byIdToken(standIn.openScene()));
     const form = { grant_type: 'provider_credentials', provider: 'provider_b', access_token: 'a-token' };
-    expectRefusal(await token(form, app), invalidRequest(/provider_b is not set up/));
+    expectError(await token(form, app), invalidRequest(/provider_b is not set up/));
   });
 
   test('a certified server that nobody here wrote: 200 with PKCE and nonce', async () => {

@@ -67,7 +67,7 @@ describe('the namespace of an OAuth provider', () => {
     await set(at(url));
     const [before, now] = [url, elsewhere.url].map((address) => new URL(address).host);
     await expect(set(at(elsewhere.url))).rejects.toThrow(
-      `The settings of provider_a are refused: namespace: must be set, since user_info.url has another host than before: ${before} keeps the Login Users, ${now} starts with new ones.`,
+      `The settings of provider_a are invalid: namespace: must be set, since user_info.url has another host than before: ${before} keeps the Login Users, ${now} starts with new ones.`,
     );
     expect(await namespaceShown()).toBe(before);
   });

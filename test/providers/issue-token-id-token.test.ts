@@ -12,7 +12,7 @@ import {
   type JWTPayload,
   SignJWT,
 } from 'jose';
-import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
+import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const { credentials, demo, logIn, token } = sharedService();
@@ -48,9 +48,9 @@ beforeAll(async () => {
 describe('provider_f, an id token that somebody else has made', () => {
   test.each(['none', 'None', 'NONE', 'nOnE', ''])('alg %j, unsigned: 400 invalid_grant', async (alg) => {
     const unsigned = `${encoded({ ...validHeader, alg })}.${encoded(validClaims)}.`;
-    expectRefusal(await send(unsigned), invalidGrant);
-    expectRefusal(await send(`${unsigned}${base64url.encode('signature')}`), invalidGrant);
-    expectRefusal(await send(unsigned.slice(0, -1)), invalidGrant);
+    expectError(await send(unsigned), invalidGrant);
+    expectError(await send(`${unsigned}${base64url.encode('signature')}`), invalidGrant);
+    expectError(await send(unsigned.slice(0, -1)), invalidGrant);
   });
 
   test.each(['HS256', 'HS384', 'HS512'])('%s signed with the public key: 400 invalid_grant', async (alg) => {
@@ -69,7 +69,7 @@ describe('provider_f, an id token that somebody else has made', () => {
       const forged = await new SignJWT(validClaims)
         .setProtectedHeader({ ...validHeader, alg })
         .sign(new TextEncoder().encode(secret));
-      expectRefusal(await send(forged), invalidGrant);
+      expectError(await send(forged), invalidGrant);
     }
   });
 
@@ -80,7 +80,7 @@ describe('provider_f, an id token that somebody else has made', () => {
       const forged = await new SignJWT(validClaims)
         .setProtectedHeader({ ...validHeader, alg })
         .sign(privateKey);
-      expectRefusal(await send(forged), invalidGrant);
+      expectError(await send(forged), invalidGrant);
     },
   );
 
@@ -88,7 +88,7 @@ describe('provider_f, an id token that somebody else has made', () => {
     const { privateKey } = await generateKeyPair('ES256');
     for (const header of [{ alg: 'ES256', kid: 'another' }, { alg: 'ES256' }]) {
       const forged = await new SignJWT(validClaims).setProtectedHeader(header).sign(privateKey);
-      expectRefusal(await send(forged), invalidGrant);
+      expectError(await send(forged), invalidGrant);
     }
   });
 
@@ -102,14 +102,14 @@ describe('provider_f, an id token that somebody else has made', () => {
       { alg: 'ES256', ...own },
     ]) {
       const forged = await new SignJWT(validClaims).setProtectedHeader(header).sign(privateKey);
-      expectRefusal(await send(forged), invalidGrant);
+      expectError(await send(forged), invalidGrant);
     }
   });
 
   test('a critical extension that nobody knows: 400 invalid_grant', async () => {
     const [, payload, signature] = (await idToken()).split('.');
     const header = encoded({ ...validHeader, crit: ['exp'], exp: now() + 60 });
-    expectRefusal(await send(`${header}.${payload}.${signature}`), invalidGrant);
+    expectError(await send(`${header}.${payload}.${signature}`), invalidGrant);
   });
 
   test('claims swapped under a valid signature: 400 invalid_grant', async () => {
@@ -117,11 +117,11 @@ describe('provider_f, an id token that somebody else has made', () => {
     const [header, payload, signature] = mine.split('.');
     const [, otherPayload, otherSignature] = other.split('.');
     const another = encoded({ ...decodeJwt(mine), sub: 'somebody-else' });
-    expectRefusal(await send(`${header}.${otherPayload}.${signature}`), invalidGrant);
-    expectRefusal(await send(`${header}.${payload}.${otherSignature}`), invalidGrant);
-    expectRefusal(await send(`${header}.${another}.${signature}`), invalidGrant);
-    expectRefusal(await send(`${header}.${payload}.`), invalidGrant);
-    expectRefusal(await send(`${header}.${payload}.${'A'.repeat(86)}`), invalidGrant);
+    expectError(await send(`${header}.${otherPayload}.${signature}`), invalidGrant);
+    expectError(await send(`${header}.${payload}.${otherSignature}`), invalidGrant);
+    expectError(await send(`${header}.${another}.${signature}`), invalidGrant);
+    expectError(await send(`${header}.${payload}.`), invalidGrant);
+    expectError(await send(`${header}.${payload}.${'A'.repeat(86)}`), invalidGrant);
   });
 
   test.each([
@@ -139,12 +139,12 @@ describe('provider_f, an id token that somebody else has made', () => {
     ],
     ['claims that are no JSON', () => `${encoded(validHeader)}.${base64url.encode('x')}.${'A'.repeat(86)}`],
   ])('%s: 400 invalid_grant', async (_, text) => {
-    expectRefusal(await send(text()), invalidGrant);
+    expectError(await send(text()), invalidGrant);
   });
 
   test("the service's own Login User Token: 400 invalid_grant", async () => {
     const { access_token } = (await logIn(unique('alice'))).body;
-    expectRefusal(await send(access_token), invalidGrant);
+    expectError(await send(access_token), invalidGrant);
   });
 });
 
@@ -177,7 +177,7 @@ describe('provider_f, the claims of an id token that the provider has signed', (
     ['an iat more than 60 s from now', () => ({ iat: now() + 90 })],
     ['an nbf more than 60 s from now', () => ({ nbf: now() + 90 })],
   ])('%s: 400 invalid_grant', async (_, claims) => {
-    expectRefusal(await send(await idToken(claims())), invalidGrant);
+    expectError(await send(await idToken(claims())), invalidGrant);
   });
 
   test.each<[string, () => Record<string, unknown>]>([
@@ -210,17 +210,17 @@ describe('provider_f, access_token beside id_token', () => {
 
   test('another one: 400 invalid_grant', async () => {
     const [mine, other] = await Promise.all([both(), both()]);
-    expectRefusal(await send(mine.id_token, { access_token: other.access_token }), invalidGrant);
+    expectError(await send(mine.id_token, { access_token: other.access_token }), invalidGrant);
   });
 
   test.each([7, '', 'x', [], {}, true])('at_hash %j: 400 invalid_grant', async (at_hash) => {
-    expectRefusal(await send(await idToken({ at_hash }), { access_token: 'abc' }), invalidGrant);
+    expectError(await send(await idToken({ at_hash }), { access_token: 'abc' }), invalidGrant);
   });
 
   test('the whole hash is not its left half: 400 invalid_grant', async () => {
     const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode('abc'));
     const whole = base64url.encode(new Uint8Array(digest));
-    expectRefusal(await send(await idToken({ at_hash: whole }), { access_token: 'abc' }), invalidGrant);
+    expectError(await send(await idToken({ at_hash: whole }), { access_token: 'abc' }), invalidGrant);
     const half = base64url.encode(new Uint8Array(digest.slice(0, 16)));
     expect((await send(await idToken({ at_hash: half }), { access_token: 'abc' })).status).toBe(200);
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { providerIds } from '../../lib/providers/identifiers.ts';
-import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
+import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createClient } from '../support/login-app.ts';
 import { type Answer, basic, sharedService, unique } from '../support/service.ts';
 
@@ -77,8 +77,8 @@ describe('the Login User of a token', () => {
     const subject = unique('mallory');
     const { sub } = claimsOf(await logIn(subject));
     await operate('login-users', 'block', { 'login-user': sub });
-    const refused = await Promise.all(Array.from({ length: 3 }, () => logIn(subject)));
-    for (const answer of refused) expectRefusal(answer, { status: 400, error: 'invalid_grant' });
+    const rejected = await Promise.all(Array.from({ length: 3 }, () => logIn(subject)));
+    for (const answer of rejected) expectError(answer, { status: 400, error: 'invalid_grant' });
     expect((await logIn(unique('bob'))).status).toBe(200);
     await operate('login-users', 'unblock', { 'login-user': sub });
     expect(claimsOf(await logIn(subject)).sub).toBe(sub);
@@ -185,8 +185,8 @@ describe('oauth4webapi, an independent client', () => {
   });
 
   test('understands the challenge of a 401', async () => {
-    const refused = request('client_credentials', {}, 'wrong');
-    await expect(refused).rejects.toMatchObject({
+    const rejected = request('client_credentials', {}, 'wrong');
+    await expect(rejected).rejects.toMatchObject({
       status: 401,
       cause: [{ scheme: 'basic', parameters: { realm: 'login app client', charset: 'UTF-8' } }],
     });

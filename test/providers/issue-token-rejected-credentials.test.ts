@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { parametersOf } from '../../infra/generate/provider-tables.ts';
 import { providerIds } from '../../lib/providers/identifiers.ts';
-import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
+import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const { credentials, token } = sharedService();
@@ -28,11 +28,11 @@ const grants = [
 
 describe.each(grants)('%s, grant_type %s', (provider, grant) => {
   test("another app's credential: 400 invalid_grant", async () => {
-    expectRefusal(await token(await formOf(provider, grant, { audience: 'another-app' })), invalidGrant);
+    expectError(await token(await formOf(provider, grant, { audience: 'another-app' })), invalidGrant);
   });
 
   test('an expired credential: 400 invalid_grant', async () => {
-    expectRefusal(await token(await formOf(provider, grant, { expired: 'true' })), invalidGrant);
+    expectError(await token(await formOf(provider, grant, { expired: 'true' })), invalidGrant);
   });
 
   test('a credential of another provider: 400 invalid_grant', async () => {
@@ -43,7 +43,7 @@ describe.each(grants)('%s, grant_type %s', (provider, grant) => {
       for (const name of ['access_token', 'id_token', 'authorization_code']) {
         if (name in form) form[name] = access_token;
       }
-      expectRefusal(await token(form), invalidGrant);
+      expectError(await token(form), invalidGrant);
     }
   });
 });
@@ -86,7 +86,7 @@ describe.each(credentialFields)('%s, %s', (provider, name, grant, query) => {
   ])('%s: 400 invalid_grant', async (_, value) => {
     const form: Record<string, string> = await formOf(provider, grant, query);
     expect(form[name]).toEqual(expect.any(String));
-    expectRefusal(await token({ ...form, [name]: value }), invalidGrant);
+    expectError(await token({ ...form, [name]: value }), invalidGrant);
   });
 
   test('a credential with one character changed: 400 invalid_grant', async () => {
@@ -94,8 +94,8 @@ describe.each(credentialFields)('%s, %s', (provider, name, grant, query) => {
     const value = form[name] ?? '';
     const middle = Math.floor(value.length / 2);
     const changed = value.slice(0, middle) + (value[middle] === 'a' ? 'b' : 'a') + value.slice(middle + 1);
-    expectRefusal(await token({ ...form, [name]: changed }), invalidGrant);
-    expectRefusal(await token({ ...form, [name]: value.slice(0, -1) }), invalidGrant);
+    expectError(await token({ ...form, [name]: changed }), invalidGrant);
+    expectError(await token({ ...form, [name]: value.slice(0, -1) }), invalidGrant);
     expectAnswer(await token(form), 200, tokenResponse);
   });
 });
@@ -104,7 +104,7 @@ describe('provider_b, authorization_code', () => {
   test('the second use of a code: 400 invalid_grant', async () => {
     const form = await formOf('provider_b', 'provider_authorization_code');
     expectAnswer(await token(form), 200, tokenResponse);
-    expectRefusal(await token(form), invalidGrant);
+    expectError(await token(form), invalidGrant);
   });
 
   test('of eight uses at once at most one gets a token', async () => {
@@ -112,7 +112,7 @@ describe('provider_b, authorization_code', () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => token(form)));
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(1);
-    for (const answer of answers) if (answer.status !== 200) expectRefusal(answer, invalidGrant);
+    for (const answer of answers) if (answer.status !== 200) expectError(answer, invalidGrant);
   });
 });
 
@@ -122,6 +122,6 @@ describe('provider_c', () => {
       formOf('provider_c', 'provider_credentials'),
       credentials('provider_c', { subject: unique('bob') }),
     ]);
-    expectRefusal(await token({ ...mine, access_secret: other.access_secret ?? '' }), invalidGrant);
+    expectError(await token({ ...mine, access_secret: other.access_secret ?? '' }), invalidGrant);
   });
 });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
+import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, sharedService, unique } from '../support/service.ts';
@@ -29,7 +29,7 @@ describe('provider_f with two issuers', () => {
   test("one issuer's key does not sign for the other: 400 invalid_grant", async () => {
     const { iss } = decodeJwt(await idToken({ subject: 'alice', issuer: 'second' }));
     const forged = await idToken({ subject: unique('alice'), claims: JSON.stringify({ iss }) });
-    expectRefusal(await send(forged), { status: 400, error: 'invalid_grant' });
+    expectError(await send(forged), { status: 400, error: 'invalid_grant' });
   });
 
   test("one issuer's audience does not count for the other: 400 invalid_grant", async () => {
@@ -42,7 +42,7 @@ describe('provider_f with two issuers', () => {
     const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
     await operate('providers', 'set', { ...flags, settings: { issuers } });
     expect((await send(await one.idToken(), app)).status).toBe(200);
-    expectRefusal(await send(await other.idToken(), app), { status: 400, error: 'invalid_grant' });
+    expectError(await send(await other.idToken(), app), { status: 400, error: 'invalid_grant' });
     expect((await send(await other.idToken({ aud: 'our-other-app' }), app)).status).toBe(200);
   });
 });
@@ -111,10 +111,10 @@ describe('the issuers of provider_f, as an operator sets them', () => {
   test('remove says what is wrong', async () => {
     await preset('google');
     await expect(remove('https://others.example')).rejects.toThrow(
-      'The settings of provider_f are refused: they do not have this issuer.',
+      'The settings of provider_f are invalid: they do not have this issuer.',
     );
     await expect(remove(google.issuer)).rejects.toThrow(
-      'The settings of provider_f are refused: this is their only issuer; leave out --issuer to remove them whole.',
+      'The settings of provider_f are invalid: this is their only issuer; leave out --issuer to remove them whole.',
     );
     expect(await shown()).toEqual({ issuers: [google] });
   });

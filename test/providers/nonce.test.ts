@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isNonce } from '../../lib/providers/oidc/nonce.ts';
-import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
+import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
@@ -85,7 +85,7 @@ describe('provider_f, the parameter nonce', () => {
     ['a number', { claims: '{"nonce":7}' }],
   ])('the id token has %s: 400 invalid_grant', async (_, query) => {
     const answer = await token({ ...form(await idToken(query)), nonce });
-    expectRefusal(answer, { status: 400, error: 'invalid_grant' });
+    expectError(answer, { status: 400, error: 'invalid_grant' });
   });
 
   test('left out, though the id token has one, as SDKs add one on their own: 200', async () => {
@@ -105,7 +105,7 @@ describe('provider_f, the parameter nonce', () => {
   ])('%s: 400', async (_, more, naming) => {
     const sent = Array.isArray(more) ? more : Object.entries(more);
     const entries = [...Object.entries(form(await idToken({ nonce }))), ...sent] as [string, string][];
-    expectRefusal(await token(entries), { status: 400, error: 'invalid_request', naming });
+    expectError(await token(entries), { status: 400, error: 'invalid_request', naming });
   });
 
   test.each(['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e'])(
@@ -113,7 +113,7 @@ describe('provider_f, the parameter nonce', () => {
     async (provider) => {
       const { authorization_code: _, ...sent } = await credentials(provider, { subject: unique('alice') });
       const answer = await token({ grant_type: 'provider_credentials', provider, ...sent, nonce });
-      expectRefusal(answer, {
+      expectError(answer, {
         status: 400,
         error: 'invalid_request',
         naming: /^The parameter nonce must not/,
@@ -131,14 +131,14 @@ describe('provider_f, the parameter nonce', () => {
         settings: { issuers: [{ issuer: scene.url, audiences: [ourApp], nonce: 'required' }] },
       });
       const id_token = await scene.idToken({ nonce });
-      expectRefusal(await token(form(id_token), app), {
+      expectError(await token(form(id_token), app), {
         status: 400,
         error: 'invalid_request',
         naming: 'The parameter nonce is required for this issuer.',
       });
       const invalidGrant = { status: 400, error: 'invalid_grant' };
-      expectRefusal(await token({ ...form(id_token), nonce: 'another' }, app), invalidGrant);
-      expectRefusal(await token({ ...form(await scene.idToken()), nonce }, app), invalidGrant);
+      expectError(await token({ ...form(id_token), nonce: 'another' }, app), invalidGrant);
+      expectError(await token({ ...form(await scene.idToken()), nonce }, app), invalidGrant);
       expectAnswer(await token({ ...form(id_token), nonce }, app), 200, tokenResponse);
     });
   });

@@ -259,7 +259,7 @@ describe('invalid provider settings, with the exact reason', () => {
   ])('%s', async (_, provider, settings, reason) => {
     const before = await show();
     await expect(set(provider, settings)).rejects.toThrow(
-      new Error(`The settings of ${provider} are refused: ${reason}.`),
+      new Error(`The settings of ${provider} are invalid: ${reason}.`),
     );
     expect(await show()).toEqual(before);
   });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { expectRefusal } from '../support/expectations.ts';
+import { expectError } from '../support/expectations.ts';
 import { newPerson, newPhone } from '../support/people.ts';
 import { sharedService } from '../support/service.ts';
 
@@ -13,15 +13,15 @@ test('a blocked person gets the same sentence everywhere, with one code for each
   const { token, refreshToken } = person;
 
   const noToken = { status: 400, error: 'invalid_grant', naming };
-  expectRefusal(await service.logIn(person.subject), noToken);
+  expectError(await service.logIn(person.subject), noToken);
   const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
-  expectRefusal(await service.token(form), noToken);
+  expectError(await service.token(form), noToken);
 
   const noDevices = { status: 403, error: 'forbidden', naming };
-  expectRefusal(await service.listDevices(token), noDevices);
-  expectRefusal(await service.endRelation(phone, token), noDevices);
+  expectError(await service.listDevices(token), noDevices);
+  expectError(await service.endRelation(phone, token), noDevices);
 
   const relation = await service.relate(phone, token);
-  expectRefusal(relation, { status: 422, error: 'unprocessable_entity', naming, fields: ['device_id'] });
+  expectError(relation, { status: 422, error: 'unprocessable_entity', naming, fields: ['device_id'] });
   expect(relation.body.errors).toEqual([{ field: 'device_id', message: naming }]);
 });

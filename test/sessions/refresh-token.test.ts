@@ -19,7 +19,7 @@ const registeredDevice = async (): Promise<string> => {
 const relates = async (access_token: string): Promise<number> =>
   (await service.relate(await registeredDevice(), access_token)).status;
 
-const refused = {
+const rejected = {
   status: 400,
   body: { error: 'invalid_grant', error_description: 'The refresh token is not valid for this client.' },
 };
@@ -66,8 +66,8 @@ describe('grant_type refresh_token', () => {
     const { refresh_token, access_token } = await logIn();
     const second = (await refresh(refresh_token)).body;
     const third = (await refresh(second.refresh_token)).body;
-    expect(await refresh(refresh_token)).toMatchObject(refused);
-    expect(await refresh(third.refresh_token)).toMatchObject(refused);
+    expect(await refresh(refresh_token)).toMatchObject(rejected);
+    expect(await refresh(third.refresh_token)).toMatchObject(rejected);
     expect(await relates(access_token)).toBe(401);
     expect(await relates(third.access_token)).toBe(401);
   });
@@ -80,7 +80,7 @@ describe('grant_type refresh_token', () => {
       service.demo.other_login_app,
       { login_app_id, client_id: String(sibling.client_id), client_secret: String(sibling.client_secret) },
     ];
-    for (const client of clients) expect(await refresh(refresh_token, client)).toMatchObject(refused);
+    for (const client of clients) expect(await refresh(refresh_token, client)).toMatchObject(rejected);
     expect((await refresh(refresh_token)).status).toBe(200);
   });
 
@@ -123,7 +123,7 @@ describe('grant_type refresh_token', () => {
 
   test('an access token is no refresh token: 400 invalid_grant', async () => {
     const { access_token } = await logIn();
-    expect(await refresh(access_token)).toMatchObject(refused);
+    expect(await refresh(access_token)).toMatchObject(rejected);
   });
 
   test('a required parameter was not supplied: 400 invalid_request naming it', async () => {

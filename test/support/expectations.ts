@@ -16,7 +16,7 @@ export function expectAnswer(answer: Answer, status: number, body: unknown): voi
 }
 
 /** The body of an error response, by its status. */
-interface Refusal {
+interface ExpectedError {
   status: number;
   error: string;
   /** What the description must say. */
@@ -33,7 +33,7 @@ const challenges = new Map([
 ]);
 
 /** An error response: exactly this body, and for 401 the scheme that would work. */
-export function expectRefusal(answer: Answer, { status, error, naming = /./, fields }: Refusal): void {
+export function expectError(answer: Answer, { status, error, naming = /./, fields }: ExpectedError): void {
   const error_description = naming instanceof RegExp ? expect.stringMatching(naming) : naming;
   const errors = fields?.map((field) => ({ field, message: expect.stringMatching(/./) }));
   expect({ status: answer.status, body: answer.body }).toEqual({

@@ -58,7 +58,7 @@ export async function succeeded(...words: string[]): Promise<Record<string, unkn
 }
 
 /** A command that fails: its one line on standard error. */
-export async function refused(...words: string[]): Promise<string> {
+export async function failed(...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await operator(...words, '--local');
   expect({ code, stdout, lines: stderr.split('\n').length }).toEqual({ code: 1, stdout: '', lines: 2 });
   return stderr.trimEnd();

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { expectRefusal } from '../support/expectations.ts';
+import { expectError } from '../support/expectations.ts';
 import { ownService } from '../support/own-service.ts';
 import { unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
@@ -15,18 +15,18 @@ async function expiryOf(token: string): Promise<void> {
 }
 
 describe('401 as soon as expires_in is over', () => {
-  const refused = { status: 401, error: 'invalid_token' };
+  const rejected = { status: 401, error: 'invalid_token' };
 
   test('a Login User Token', async () => {
     const { access_token, expires_in } = (await service.logIn(unique('alice'))).body;
     expect(expires_in).toBe(1);
     await expiryOf(access_token);
-    expectRefusal(await service.relate(`d_${'A'.repeat(43)}`, access_token), refused);
+    expectError(await service.relate(`d_${'A'.repeat(43)}`, access_token), rejected);
   });
 
   test('a Login App Token', async () => {
     const token = await service.loginAppToken();
     await expiryOf(token);
-    expectRefusal(await service.register({ platform: 'ios', token: hexToken() }, token), refused);
+    expectError(await service.register({ platform: 'ios', token: hexToken() }, token), rejected);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { expectAnswer, expectRefusal } from '../support/expectations.ts';
+import { expectAnswer, expectError } from '../support/expectations.ts';
 import { createClient, createLoginApp } from '../support/login-app.ts';
 import { basic, sharedService, unique } from '../support/service.ts';
 
@@ -53,7 +53,7 @@ describe('Login App Client authentication', () => {
     ['8 kB long', `Basic ${base64(`${client_id}:${'x'.repeat(6_000)}`)}`],
   ])('an Authorization header that is %s: 401', async (_, authorization) => {
     const answer = await withAuthorization(authorization && Buffer.from(authorization).toString('latin1'));
-    expectRefusal(answer, invalidClient);
+    expectError(answer, invalidClient);
   });
 
   test.each([
@@ -77,7 +77,7 @@ describe('Login App Client authentication', () => {
     ['a client id with a line break', `${client_id}\n`, client_secret],
     ['a client secret that is not ASCII', client_id, 'ключ'],
   ])('%s: 401', async (_, user, password) => {
-    expectRefusal(await withAuthorization(basic(user, password)), {
+    expectError(await withAuthorization(basic(user, password)), {
       ...invalidClient,
       naming: 'The client id and the client secret do not match.',
     });
@@ -85,17 +85,17 @@ describe('Login App Client authentication', () => {
 
   test('a client id and client secret in the form alone: 401', async () => {
     const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret });
-    expectRefusal(await withAuthorization(undefined, form.toString()), {
+    expectError(await withAuthorization(undefined, form.toString()), {
       ...invalidClient,
       naming: 'Send the client id and the client secret with HTTP Basic authentication.',
     });
   });
 
   test('the client comes first: a wrong client with a wrong request is a 401', async () => {
-    expectRefusal(await withAuthorization(basic(client_id, 'wrong'), 'grant_type=x'), invalidClient);
-    expectRefusal(await withAuthorization(undefined, ''), invalidClient);
+    expectError(await withAuthorization(basic(client_id, 'wrong'), 'grant_type=x'), invalidClient);
+    expectError(await withAuthorization(undefined, ''), invalidClient);
     const noForm = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
-    expectRefusal(await call('/v2/marketing/oauth/token', noForm), invalidClient);
+    expectError(await call('/v2/marketing/oauth/token', noForm), invalidClient);
   });
 
   test('a new client is known at once, beside the ones the Login App has', async () => {
@@ -109,7 +109,7 @@ describe('Login App Client authentication', () => {
   test('a revoked client that was never used: 401 at once', async () => {
     const app = await createLoginApp(service, unique('revoked'));
     await operate('clients', 'revoke', { 'login-app': app.login_app_id, client: app.client_id });
-    expectRefusal(await token({ grant_type: 'client_credentials' }, app), invalidClient);
+    expectError(await token({ grant_type: 'client_credentials' }, app), invalidClient);
   });
 
   test('every answer has a request id of its own', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { parametersOf } from '../../infra/generate/provider-tables.ts';
 import { providerIds } from '../../lib/providers/identifiers.ts';
-import { expectAnswer, expectRefusal, tokenResponse } from '../support/expectations.ts';
+import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
 import { basic, sharedService, unique } from '../support/service.ts';
 
@@ -42,26 +42,26 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
 
     test.each(['grant_type', 'provider', ...required])('%s is required: 400', async (name) => {
       const answer = await token(without(await workingForm(provider), name));
-      expectRefusal(answer, invalidRequest(`The parameter ${name} is required.`));
+      expectError(answer, invalidRequest(`The parameter ${name} is required.`));
     });
 
     test.each(required)('%s must not be empty: 400', async (name) => {
       const answer = await token({ ...(await workingForm(provider)), [name]: '' });
-      expectRefusal(answer, invalidRequest(`The parameter ${name} is empty.`));
+      expectError(answer, invalidRequest(`The parameter ${name} is empty.`));
     });
 
     test.each(['grant_type', 'provider', ...required])('%s must not be repeated: 400', async (name) => {
       const form = await workingForm(provider);
       const answer = await token([...Object.entries(form), [name, form[name] ?? '']]);
-      expectRefusal(answer, invalidRequest(`The parameter ${name} is repeated.`));
+      expectError(answer, invalidRequest(`The parameter ${name} is repeated.`));
     });
 
     test.each(forbidden)('%s must not be supplied: 400', async (name) => {
       const form = await workingForm(provider);
       const naming = new RegExp(`^The parameter ${name} must not be supplied for `);
-      expectRefusal(await token({ ...form, [name]: 'something' }), invalidRequest(naming));
-      expectRefusal(await token({ ...form, [name]: '' }), invalidRequest(naming));
-      expectRefusal(await token([...Object.entries(form), [name, 'a'], [name, 'b']]), invalidRequest(naming));
+      expectError(await token({ ...form, [name]: 'something' }), invalidRequest(naming));
+      expectError(await token({ ...form, [name]: '' }), invalidRequest(naming));
+      expectError(await token([...Object.entries(form), [name, 'a'], [name, 'b']]), invalidRequest(naming));
     });
   });
 
@@ -74,25 +74,25 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
       ...form,
       ...values.map((value): [string, string] => ['access_token', value]),
     ]);
-    expectRefusal(answer, invalidRequest(description));
+    expectError(answer, invalidRequest(description));
   });
 
   test.each(['provider_z', 'PROVIDER_A', 'provider_a ', 'provider_', '', '__proto__', 'constructor'])(
     'the provider %j is invalid: 400',
     async (provider) => {
       const answer = await token({ ...(await workingForm('provider_a')), provider });
-      expectRefusal(answer, invalidRequest(/\bprovider\b/));
+      expectError(answer, invalidRequest(/\bprovider\b/));
     },
   );
 
   test('the error for an invalid provider lists the allowed ones', async () => {
     const answer = await token({ ...(await workingForm('provider_a')), provider: 'provider_x' });
-    expectRefusal(answer, invalidRequest(`The provider must be one of ${providerIds.join(', ')}.`));
+    expectError(answer, invalidRequest(`The provider must be one of ${providerIds.join(', ')}.`));
   });
 
   test.each(providerIds)('%s, valid but not set up for this Login App: 400', async (provider) => {
     const app = await createLoginApp(service, unique('bare'));
-    expectRefusal(await token(await workingForm(provider), app), invalidRequest(new RegExp(provider)));
+    expectError(await token(await workingForm(provider), app), invalidRequest(new RegExp(provider)));
   });
 });
 
@@ -108,17 +108,17 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_authorization_code
 
   test.each(['provider', 'authorization_code'])('%s is required: 400', async (name) => {
     const form = await codeForm();
-    expectRefusal(await token(without(form, name)), invalidRequest(`The parameter ${name} is required.`));
-    expectRefusal(await token({ ...form, [name]: '' }), invalidRequest(`The parameter ${name} is empty.`));
+    expectError(await token(without(form, name)), invalidRequest(`The parameter ${name} is required.`));
+    expectError(await token({ ...form, [name]: '' }), invalidRequest(`The parameter ${name} is empty.`));
     const repeated = await token([...Object.entries(form), [name, form[name] ?? '']]);
-    expectRefusal(repeated, invalidRequest(`The parameter ${name} is repeated.`));
+    expectError(repeated, invalidRequest(`The parameter ${name} is repeated.`));
   });
 
   test.each([...providerIds.filter((provider) => provider !== 'provider_b'), 'x', '__proto__'])(
     'only provider_b is supported, not %s: 400',
     async (provider) => {
       const answer = await token({ ...(await codeForm()), provider });
-      expectRefusal(answer, invalidRequest('The provider must be provider_b for this grant.'));
+      expectError(answer, invalidRequest('The provider must be provider_b for this grant.'));
     },
   );
 
@@ -130,7 +130,7 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_authorization_code
       provider: 'provider_b',
       settings,
     });
-    expectRefusal(await token(await codeForm(), app), invalidRequest(/provider_b/));
+    expectError(await token(await codeForm(), app), invalidRequest(/provider_b/));
   });
 });
 
@@ -153,14 +153,14 @@ describe('POST /v2/marketing/oauth/token, the request', () => {
     'x'.repeat(20_000),
   ])('the grant_type %.30s is not supported: 400 unsupported_grant_type', async (grant_type) => {
     const answer = await token({ ...(await workingForm('provider_a')), grant_type });
-    expectRefusal(answer, { status: 400, error: 'unsupported_grant_type', naming: /provider_credentials/ });
+    expectError(answer, { status: 400, error: 'unsupported_grant_type', naming: /provider_credentials/ });
   });
 
   test.each([
     ['empty', [['grant_type', '']], 'The parameter grant_type is empty.'],
     ['missing', [], 'The parameter grant_type is required.'],
   ] as [string, [string, string][], string][])('grant_type %s: 400', async (_, form, description) => {
-    expectRefusal(await token(form), invalidRequest(description));
+    expectError(await token(form), invalidRequest(description));
   });
 
   test.each([undefined, 'application/json', 'text/plain', 'multipart/form-data; boundary=x'])(
@@ -174,7 +174,7 @@ describe('POST /v2/marketing/oauth/token, the request', () => {
         },
         body: new TextEncoder().encode('grant_type=client_credentials'),
       });
-      expectRefusal(answer, invalidRequest(/application\/x-www-form-urlencoded/));
+      expectError(answer, invalidRequest(/application\/x-www-form-urlencoded/));
     },
   );
 
@@ -182,9 +182,9 @@ describe('POST /v2/marketing/oauth/token, the request', () => {
     const authorization = basic(demo.login_app.client_id, demo.login_app.client_secret);
     const form = 'application/x-www-form-urlencoded';
     const bare = await call(path, { method: 'POST', headers: { authorization } });
-    expectRefusal(bare, invalidRequest(/application\/x-www-form-urlencoded/));
+    expectError(bare, invalidRequest(/application\/x-www-form-urlencoded/));
     const empty = await call(path, { method: 'POST', headers: { authorization, 'content-type': form } });
-    expectRefusal(empty, invalidRequest('The parameter grant_type is required.'));
+    expectError(empty, invalidRequest('The parameter grant_type is required.'));
   });
 
   test('the content type may name a charset', async () => {
@@ -208,7 +208,7 @@ describe('POST /v2/marketing/oauth/token, the request', () => {
       ['__proto__[grant_type]', 'client_credentials'],
       ['constructor', 'x'],
     ]);
-    expectRefusal(onlyOdd, invalidRequest('The parameter grant_type is required.'));
+    expectError(onlyOdd, invalidRequest('The parameter grant_type is required.'));
   });
 
   test('an answer never repeats what was sent', async () => {

@@ -4,8 +4,8 @@ import { addEvent } from '../../access-requests/add-event.ts';
 import { importEvents } from '../../access-requests/import-events.ts';
 import { importLines } from '../../access-requests/import-lines.ts';
 import { newEvent } from '../../access-requests/new-event.ts';
-import { Refusal } from '../../refusal.ts';
-import { refuseAsInvalidRequest, refuseAsUnprocessable, validated } from '../../validation.ts';
+import { ServiceError } from '../../service-error.ts';
+import { invalidRequest, unprocessableEntity, validated } from '../../validation.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { requireAccount } from './accounts.ts';
 
@@ -38,7 +38,7 @@ export const reviewCommands: CommandsOf<'reviews'> = {
 
 export const eventCommands: CommandsOf<'events'> = {
   import: async ({ events }) => ({
-    ...(await importEvents(validated(importLines, events, refuseAsInvalidRequest))),
+    ...(await importEvents(validated(importLines, events, invalidRequest))),
   }),
 };
 
@@ -46,12 +46,12 @@ async function add(
   flags: Record<string, unknown> & { 'access-request': number },
 ): Promise<Record<string, unknown>> {
   const { 'access-request': id, 'actor-type': actor_type, 'actor-id': actor_id, ...rest } = flags;
-  const event = validated(newEvent, { ...rest, actor_type, actor_id }, refuseAsUnprocessable);
+  const event = validated(newEvent, { ...rest, actor_type, actor_id }, unprocessableEntity);
   await requireAccessRequest(id);
   return addEvent(id, event);
 }
 
-/** @throws Refusal when there is no such access request */
+/** @throws ServiceError when there is no such access request */
 async function requireAccessRequest(id: number): Promise<void> {
-  if (!(await readAccessRequest(id))) throw new Refusal('not_found', 'There is no such access request.');
+  if (!(await readAccessRequest(id))) throw new ServiceError('not_found', 'There is no such access request.');
 }

@@ -6,7 +6,7 @@ import {
   recipientsOfLoginUser,
   shards,
 } from '../../devices/sending.ts';
-import { Refusal } from '../../refusal.ts';
+import { ServiceError } from '../../service-error.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { requireLoginApp } from './login-apps.ts';
 
@@ -26,10 +26,10 @@ export const deviceCommands: CommandsOf<'devices'> = {
       return { login_user_id: loginUser, devices: (await recipientsOfLoginUser(loginUser)).map(shown) };
     }
     if (loginApp !== undefined && loginUser === undefined) return listOfLoginApp(loginApp, after);
-    throw new Refusal('invalid_request', 'Name either a --login-user or a --login-app.');
+    throw new ServiceError('invalid_request', 'Name either a --login-user or a --login-app.');
   },
   disable: async ({ device }) => {
-    if (!(await disableDevice(device))) throw new Refusal('not_found', 'There is no such device.');
+    if (!(await disableDevice(device))) throw new ServiceError('not_found', 'There is no such device.');
     return { device_id: device, disabled: true };
   },
 };
@@ -61,7 +61,7 @@ function readPlace(text: string): Place {
   try {
     return v.parse(place, JSON.parse(Buffer.from(text, 'base64url').toString()));
   } catch {
-    throw new Refusal('invalid_request', '--after must be the next of a list before.');
+    throw new ServiceError('invalid_request', '--after must be the next of a list before.');
   }
 }
 

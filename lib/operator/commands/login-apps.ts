@@ -8,22 +8,22 @@ import { createLoginApp } from '../../login-apps/create-login-app.ts';
 import { type LoginApp, readLoginApp } from '../../login-apps/login-app.ts';
 import { createLoginAppToken, revokeLoginAppToken } from '../../login-apps/login-app-tokens.ts';
 import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
-import { Refusal } from '../../refusal.ts';
+import { ServiceError } from '../../service-error.ts';
 import type { CommandsOf } from '../commands-of.ts';
-import { revokedOrRefused, rotatedOrRefused } from './secrets.ts';
+import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
 
-/** The Login App of a command. @throws Refusal when there is none */
+/** The Login App of a command. @throws ServiceError when there is none */
 export async function requireLoginApp(id: string): Promise<LoginApp> {
   const loginApp = await readLoginApp(id);
-  if (!loginApp) throw new Refusal('not_found', 'There is no such Login App.');
+  if (!loginApp) throw new ServiceError('not_found', 'There is no such Login App.');
   return loginApp;
 }
 
-/** A client of a Login App. @throws Refusal when there is none */
+/** A client of a Login App. @throws ServiceError when there is none */
 async function requireClient(loginAppId: string, clientId: string) {
   const { login_app_id, clients } = await requireLoginApp(loginAppId);
   const client = clients.get(clientId);
-  if (!client) throw new Refusal('not_found', 'The Login App has no such client.');
+  if (!client) throw new ServiceError('not_found', 'The Login App has no such client.');
   return { login_app_id, ...client };
 }
 
@@ -44,7 +44,7 @@ export const loginAppCommands: CommandsOf<'login-apps'> = {
   },
   'tokens revoke': async ({ 'login-app': id, token }) => {
     const { login_app_id, tokens } = await requireLoginApp(id);
-    if (!tokens.has(token)) throw new Refusal('not_found', 'The Login App has no such token.');
+    if (!tokens.has(token)) throw new ServiceError('not_found', 'The Login App has no such token.');
     await revokeLoginAppToken(login_app_id, token);
     return { login_app_id, token_id: token, revoked: true };
   },
@@ -58,14 +58,14 @@ export const clientCommands: CommandsOf<'clients'> = {
   rotate: async ({ 'login-app': id, client }) => {
     const found = await requireClient(id, client);
     const { login_app_id, client_id } = found;
-    const { secret, old_secrets } = rotatedOrRefused(await rotateClientSecret(login_app_id, found), found);
+    const { secret, old_secrets } = rotatedOrThrow(await rotateClientSecret(login_app_id, found), found);
     return { login_app_id, client_id, client_secret: secret, old_secrets };
   },
   revoke: async ({ 'login-app': id, client, secret }) => {
     const found = await requireClient(id, client);
     const { login_app_id, client_id } = found;
     if (secret !== undefined) {
-      const left = revokedOrRefused(await revokeClientSecret(login_app_id, found, secret));
+      const left = revokedOrThrow(await revokeClientSecret(login_app_id, found, secret));
       return { login_app_id, client_id, ...left };
     }
     await revokeClient(login_app_id, client_id);
@@ -82,7 +82,7 @@ export const mobileApplicationCommands: CommandsOf<'mobile-applications'> = {
   remove: async ({ 'login-app': id, platform }) => {
     const { login_app_id, mobileApplications } = await requireLoginApp(id);
     if (!mobileApplications.has(platform)) {
-      throw new Refusal('not_found', 'The Login App has no mobile application for this platform.');
+      throw new ServiceError('not_found', 'The Login App has no mobile application for this platform.');
     }
     await removeMobileApplication(login_app_id, platform);
     return { login_app_id, platform, removed: true };

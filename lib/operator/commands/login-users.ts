@@ -1,7 +1,7 @@
 import { endAllRelations } from '../../devices/end-relation.ts';
 import { endSession } from '../../login-users/end-session.ts';
 import { deleteLoginUser, readLoginUser, setBlocked } from '../../login-users/login-user.ts';
-import { Refusal } from '../../refusal.ts';
+import { ServiceError } from '../../service-error.ts';
 import { isActive, readSessions, removeSession, type Session } from '../../sessions/session.ts';
 import type { CommandsOf } from '../commands-of.ts';
 
@@ -54,4 +54,4 @@ async function block(id: string, blocked: boolean): Promise<Record<string, unkno
   return { login_user_id: id, blocked };
 }
 
-const noSuchLoginUser = (): Refusal => new Refusal('not_found', 'There is no such Login User.');
+const noSuchLoginUser = (): ServiceError => new ServiceError('not_found', 'There is no such Login User.');

@@ -10,7 +10,7 @@ import type { ProviderId } from '../../providers/identifiers.ts';
 import { withoutIssuer } from '../../providers/oidc/settings.ts';
 import { providers } from '../../providers/providers.ts';
 import { maskSecrets } from '../../providers/settings-encryption.ts';
-import { Refusal } from '../../refusal.ts';
+import { ServiceError } from '../../service-error.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { requireLoginApp } from './login-apps.ts';
 
@@ -55,15 +55,15 @@ export const providerCommands: Commands = {
 async function requireProvider(id: string, provider: ProviderId) {
   const loginApp = await requireLoginApp(id);
   const stored = providerSettingsOf(loginApp, provider);
-  if (!stored) throw new Refusal('not_found', `${provider} is not set up for this Login App.`);
+  if (!stored) throw new ServiceError('not_found', `${provider} is not set up for this Login App.`);
   return { login_app_id: loginApp.login_app_id, stored };
 }
 
-/** The settings that the flags give, whole or by a preset. @throws Refusal */
+/** The settings that the flags give, whole or by a preset. @throws ServiceError */
 function settingsFrom(flags: Parameters<Commands['set']>[0]): GivenSettings {
   const { provider, settings, preset } = flags;
   if ((settings === undefined) === (preset === undefined)) {
-    throw new Refusal('invalid_request', 'Give either --settings or --preset.');
+    throw new ServiceError('invalid_request', 'Give either --settings or --preset.');
   }
   if (preset === undefined) return { settings, isPreset: false };
   const applied = applyPreset(preset, provider, {
@@ -80,11 +80,11 @@ function settingsFrom(flags: Parameters<Commands['set']>[0]): GivenSettings {
 
 const listOf = (text = ''): string[] => text.split(',').filter(Boolean);
 
-/** The settings, if there is nothing wrong with them. @throws Refusal */
+/** The settings, if there is nothing wrong with them. @throws ServiceError */
 function accepted(provider: ProviderId, result: { settings: object } | { problems: string[] }): object {
   if ('settings' in result) return result.settings;
-  throw new Refusal(
+  throw new ServiceError(
     'invalid_request',
-    `The settings of ${provider} are refused: ${result.problems.join('; ')}.`,
+    `The settings of ${provider} are invalid: ${result.problems.join('; ')}.`,
   );
 }

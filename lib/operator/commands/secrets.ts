@@ -1,24 +1,24 @@
-import { Refusal } from '../../refusal.ts';
 import type { WithSecrets } from '../../secrets.ts';
+import { ServiceError } from '../../service-error.ts';
 import type { RevokedSecret, RotatedSecrets } from '../../storage/item-secrets.ts';
 
 const changed = 'Somebody else changed the secrets meanwhile; nothing was changed. Run the command again.';
 
-/** A rotation that was done. @throws Refusal when it was not */
-export function rotatedOrRefused(
+/** A rotation that was done. @throws ServiceError when it was not */
+export function rotatedOrThrow(
   outcome: RotatedSecrets,
   { secrets }: WithSecrets,
 ): Exclude<RotatedSecrets, string> {
   if (typeof outcome === 'object') return outcome;
   const ids = secrets.map(({ secret_id }) => secret_id).join(', ');
   const tooMany = `There are two secrets already (${ids}); revoke one first.`;
-  throw new Refusal('invalid_request', outcome === 'too_many' ? tooMany : changed);
+  throw new ServiceError('invalid_request', outcome === 'too_many' ? tooMany : changed);
 }
 
-/** A revocation that was done. @throws Refusal when it was not */
-export function revokedOrRefused(outcome: RevokedSecret): Exclude<RevokedSecret, string> {
+/** A revocation that was done. @throws ServiceError when it was not */
+export function revokedOrThrow(outcome: RevokedSecret): Exclude<RevokedSecret, string> {
   if (typeof outcome === 'object') return outcome;
-  if (outcome === 'unknown') throw new Refusal('not_found', 'There is no such secret.');
+  if (outcome === 'unknown') throw new ServiceError('not_found', 'There is no such secret.');
   const only = 'This is the only secret; rotate first.';
-  throw new Refusal('invalid_request', outcome === 'only' ? only : changed);
+  throw new ServiceError('invalid_request', outcome === 'only' ? only : changed);
 }

@@ -18,7 +18,7 @@ export interface OAuth1Token {
 /**
  * The person of an OAuth 1.0 token. The call is signed with our consumer key and secret, so the provider itself
  * rejects a token that was issued to another app.
- * @throws Refusal, ProviderFailure
+ * @throws ServiceError, ProviderFailure
  * @see RFC 5849 section 3
  */
 export async function verifyOAuth1(

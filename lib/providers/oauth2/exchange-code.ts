@@ -1,4 +1,4 @@
-import { Refusal } from '../../refusal.ts';
+import { ServiceError } from '../../service-error.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { plausible, rejected } from '../rejected.ts';
@@ -23,7 +23,7 @@ interface ProviderTokens {
 
 /**
  * Exchanges an authorization code at the provider.
- * @throws Refusal, ProviderFailure
+ * @throws ServiceError, ProviderFailure
  * @see RFC 6749 section 4.1.3, RFC 7636 section 4.5
  */
 export async function exchangeCode(
@@ -63,11 +63,14 @@ export async function exchangeCode(
   };
 }
 
-/** The redirect URI to send: the one that the login names, if it is ours. @throws Refusal */
+/** The redirect URI to send: the one that the login names, if it is ours. @throws ServiceError */
 function redirectUriOf({ redirect_uris }: CodeExchange, named: string | undefined): string | undefined {
   if (named === undefined) return redirect_uris[0];
   if (redirect_uris.includes(named)) return named;
-  throw new Refusal('invalid_request', 'The redirect_uri must be one of those in the provider settings.');
+  throw new ServiceError(
+    'invalid_request',
+    'The redirect_uri must be one of those in the provider settings.',
+  );
 }
 
 const clientSecretOf = ({ client_id, client_secret, client_secret_jwt }: CodeExchange) =>

@@ -8,7 +8,7 @@ import type { AccessTokenSettings, Introspection, TokenInfo } from './settings.t
 /**
  * Makes sure that an access token was issued to one of our apps.
  * @returns the token's subject, where the answer has one that is comparable with the user info's
- * @throws Refusal, ProviderFailure
+ * @throws ServiceError, ProviderFailure
  * @see RFC 6749 section 10.16
  */
 export function validateAudience(

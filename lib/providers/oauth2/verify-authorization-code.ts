@@ -1,4 +1,4 @@
-import { Refusal } from '../../refusal.ts';
+import { ServiceError } from '../../service-error.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import type { Identity } from '../identity.ts';
 import { prepareIssuerKeys } from '../oidc/issuer-keys.ts';
@@ -13,7 +13,7 @@ type CodeCredential = AuthorizationCode & { nonce?: string | undefined };
 
 /**
  * The person of an authorization code, which is exchanged at the provider; undefined when the settings do not say how.
- * @throws Refusal, ProviderFailure
+ * @throws ServiceError, ProviderFailure
  */
 export async function verifyAuthorizationCode(
   settings: OAuth2Settings,
@@ -25,7 +25,7 @@ export async function verifyAuthorizationCode(
   if (!exchange || !forAccessTokens) return undefined;
   const { nonce, ...code } = credential;
   if (nonce !== undefined)
-    throw new Refusal(
+    throw new ServiceError(
       'invalid_request',
       'The parameter nonce must not be supplied, since the settings of this provider use no id token.',
     );

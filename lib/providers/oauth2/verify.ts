@@ -11,7 +11,7 @@ import { validateAudience } from './validate-audience.ts';
  *
  * Validates the audience and asks for the user info at the same time. A token of another app is rejected whatever the
  * user info answers, and so is one for which the two name different people.
- * @throws Refusal, ProviderFailure
+ * @throws ServiceError, ProviderFailure
  */
 export async function verifyAccessToken(
   settings: AccessTokenSettings,
@@ -33,7 +33,7 @@ export async function verifyAccessToken(
   throw errors.find((error) => !(error instanceof ProviderFailure)) ?? errors[0];
 }
 
-/** The subject that the user info endpoint returns. @throws Refusal, ProviderFailure */
+/** The subject that the user info endpoint returns. @throws ServiceError, ProviderFailure */
 export async function userInfo(
   { user_info }: { user_info: UserInfo },
   token: string,

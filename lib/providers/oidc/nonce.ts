@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
-import { Refusal } from '../../refusal.ts';
+import { ServiceError } from '../../service-error.ts';
 import { rejected } from '../rejected.ts';
 import type { TrustedIssuer } from './issuer.ts';
 
-/** @throws Refusal when the issuer's settings require a nonce, and the request has none */
+/** @throws ServiceError when the issuer's settings require a nonce, and the request has none */
 export function requireNonce({ nonce: rule }: Pick<TrustedIssuer, 'nonce'>, nonce: string | undefined): void {
   if (rule === 'required' && nonce === undefined)
-    throw new Refusal('invalid_request', 'The parameter nonce is required for this issuer.');
+    throw new ServiceError('invalid_request', 'The parameter nonce is required for this issuer.');
 }
 
 /**
  * Makes sure that an id token was made for this login. A token with a nonce counts for a request without one, because
  * some SDKs add a nonce on their own.
- * @throws Refusal
+ * @throws ServiceError
  * @see OpenID Connect Core 1.0, section 15.5.2
  */
 export function rejectOtherNonce(claim: unknown, nonce: string | undefined): void {

@@ -37,7 +37,7 @@ interface IdTokenCredential {
 /**
  * The person of an id token that one of the trusted issuers has issued to one of our apps, by itself or together with
  * an access token.
- * @throws Refusal, ProviderFailure
+ * @throws ServiceError, ProviderFailure
  * @see OpenID Connect Core 1.0, section 3.1.3.7
  */
 export async function verifyIdToken(

@@ -45,7 +45,7 @@ export const providerAuthorizationCode = v.pipe(
   v.title('AuthorizationCodeGrant'),
 );
 
-/** Issues a Login User Token for an authorization code of a provider. @throws Refusal, ProviderFailure */
+/** Issues a Login User Token for an authorization code of a provider. @throws ServiceError, ProviderFailure */
 export async function issueForAuthorizationCode(
   client: AuthenticatedClient,
   { provider, ...code }: v.InferOutput<typeof providerAuthorizationCode>,

@@ -13,7 +13,7 @@ export const providerCredentials = v.variant(
   providerIds.map((provider) => providers[provider].credentialOf(provider)),
 );
 
-/** Issues a Login User Token for a credential of a provider. @throws Refusal, ProviderFailure */
+/** Issues a Login User Token for a credential of a provider. @throws ServiceError, ProviderFailure */
 export async function issueForProviderCredentials(
   client: AuthenticatedClient,
   { provider, verify }: v.InferOutput<typeof providerCredentials>,

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { expectRefusal } from '../support/expectations.ts';
+import { expectError } from '../support/expectations.ts';
 import { basic, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -61,7 +61,7 @@ describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_reque
       ['actor_id=a&actor_id=b', 'actor_id'],
     ])('%.60s', async (query, name) => {
       const naming = new RegExp(`\\b${name}\\b`);
-      expectRefusal(await search(`?${query}`, path), { status: 400, error: 'invalid_request', naming });
+      expectError(await search(`?${query}`, path), { status: 400, error: 'invalid_request', naming });
     });
 
     test.each(['pagesize', 'ids[]', 'status', 'access_request_id', '__proto__', 'constructor'])(
@@ -69,7 +69,7 @@ describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_reque
       async (name) => {
         const naming = `The query parameter ${name} is unknown; known are actor_type, actor_id, ids, page, page_size.`;
         const answer = await search(`?page=1&${name}=1`, path);
-        expectRefusal(answer, { status: 400, error: 'invalid_request', naming });
+        expectError(answer, { status: 400, error: 'invalid_request', naming });
       },
     );
 
@@ -77,7 +77,7 @@ describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_reque
       'the access_request_id %.40s',
       async (accessRequestId) => {
         const answer = await service.search('', { id: accessRequestId, path });
-        expectRefusal(answer, { status: 400, error: 'invalid_request', naming: /access_request_id/ });
+        expectError(answer, { status: 400, error: 'invalid_request', naming: /access_request_id/ });
       },
     );
   });
@@ -89,7 +89,7 @@ describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_reque
 
     test('an account without access', async () => {
       const answer = await service.search('', { id, path, account: demo.other_account });
-      expectRefusal(answer, forbidden);
+      expectError(answer, forbidden);
     });
 
     test('an unknown access request: byte for byte the same, but for the request id', async () => {
@@ -106,7 +106,7 @@ describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_reque
         text,
         headers: [...headers].filter(([name]) => !differing.includes(name)),
       }));
-      for (const answer of answers) expectRefusal(answer, forbidden);
+      for (const answer of answers) expectError(answer, forbidden);
       for (const one of shown) expect(one).toEqual(shown[0]);
       const requestIds = answers.map(({ headers }) => headers.get('x-request-id'));
       expect(new Set(requestIds).size).toBe(answers.length);
@@ -119,11 +119,11 @@ describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_reque
         account_secret: String(created.account_secret),
       };
       const flags = { 'access-request': id, account: account.account_id };
-      expectRefusal(await service.search('', { id, path, account }), forbidden);
+      expectError(await service.search('', { id, path, account }), forbidden);
       await operate('access-requests', 'grant', flags);
       expect((await service.search('', { id, path, account })).status).toBe(200);
       await operate('access-requests', 'revoke', flags);
-      expectRefusal(await service.search('', { id, path, account }), forbidden);
+      expectError(await service.search('', { id, path, account }), forbidden);
     });
   });
 
@@ -144,10 +144,10 @@ describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_reque
     ])('%s', async (_, authorization) => {
       const init: RequestInit = authorization === undefined ? {} : { headers: { authorization } };
       const events = `/v1/rbac/access_requests/${id}/${path}`;
-      expectRefusal(await call(events, init), unauthorized);
+      expectError(await call(events, init), unauthorized);
       // The caller comes first.
-      expectRefusal(await call(`${events}?page=0`, init), unauthorized);
-      expectRefusal(await call(`/v1/rbac/access_requests/abc/${path}`, init), unauthorized);
+      expectError(await call(`${events}?page=0`, init), unauthorized);
+      expectError(await call(`/v1/rbac/access_requests/abc/${path}`, init), unauthorized);
     });
 
     test('an account id and secret that are form-encoded count', async () => {

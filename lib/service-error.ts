@@ -4,7 +4,7 @@ import type { LogReason } from './log-reasons.ts';
  * The codes of error responses. The first six are OAuth's
  * (RFC 6749 section 5.2, RFC 7009 section 2.2.1, RFC 6750 section 3.1).
  */
-export type RefusalCode =
+export type ErrorCode =
   | 'invalid_request'
   | 'invalid_client'
   | 'invalid_grant'
@@ -36,14 +36,14 @@ export interface FieldError {
  * An error that the caller may read. The description names what is wrong and what is allowed; it never contains a secret
  * or the value that was sent. `reason` is for the log only.
  */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
-  readonly code: RefusalCode;
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly code: ErrorCode;
   readonly errors: FieldError[] | undefined;
   readonly reason: LogReason | undefined;
 
   constructor(
-    code: RefusalCode,
+    code: ErrorCode,
     description: string,
     detail: { errors?: FieldError[]; reason?: LogReason } = {},
   ) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { refused, writeSettings } from '../support/operator.ts';
+import { failed, writeSettings } from '../support/operator.ts';
 import { sharedService } from '../support/service.ts';
 
 const service = sharedService();
@@ -15,7 +15,7 @@ const event = [
 const nobody = `la_${'A'.repeat(22)}`;
 const noAccount = `ac_${'A'.repeat(22)}`;
 
-const refusals: [string[], string][] = [
+const failures: [string[], string][] = [
   [['nouns', 'create'], "unknown command 'nouns'. See --help."],
   [['account', 'create'], "unknown command 'account' (Did you mean accounts?). See --help."],
   [['__proto__', 'create'], "unknown command '__proto__'. See --help."],
@@ -103,31 +103,31 @@ const refusals: [string[], string][] = [
 ];
 
 describe('an operator command that fails says why and changes nothing', () => {
-  test.each(refusals.map(([words, line]) => ({ name: words.join(' ').slice(0, 90), words, line })))(
+  test.each(failures.map(([words, line]) => ({ name: words.join(' ').slice(0, 90), words, line })))(
     '$name',
     async ({ words, line }) => {
       const before = (await service.search('?page_size=100')).text;
-      expect(await refused(...words)).toBe(line);
+      expect(await failed(...words)).toBe(line);
       expect((await service.search('?page_size=100')).text).toBe(before);
     },
   );
 
   test('a settings file that is missing, or no JSON', async () => {
     const set = ['providers', 'set', ...loginApp, '--provider', 'provider_f', '--settings'];
-    expect(await refused(...set, '/nowhere.json')).toBe('--settings: the file /nowhere.json cannot be read.');
+    expect(await failed(...set, '/nowhere.json')).toBe('--settings: the file /nowhere.json cannot be read.');
     const file = writeSettings('{"issuer": ');
-    expect(await refused(...set, file)).toBe(`--settings: the file ${file} is not JSON.`);
+    expect(await failed(...set, file)).toBe(`--settings: the file ${file} is not JSON.`);
   });
 
   test('a secret that is missing, empty, or on the command line', async () => {
     const set = ['providers', 'set', ...loginApp, '--provider', 'provider_a', '--preset', 'github'];
-    expect(await refused(...set, '--app-secret-file', '/nowhere')).toBe(
+    expect(await failed(...set, '--app-secret-file', '/nowhere')).toBe(
       '--app-secret-file: the file /nowhere cannot be read.',
     );
-    expect(await refused(...set, '--app-secret-file', writeSettings('\n'))).toBe(
+    expect(await failed(...set, '--app-secret-file', writeSettings('\n'))).toBe(
       'providers set: --app-secret-file must not be empty.',
     );
-    expect(await refused(...set, '--app-secret', 'our-secret')).toMatch(/^unknown option '--app-secret'/);
+    expect(await failed(...set, '--app-secret', 'our-secret')).toMatch(/^unknown option '--app-secret'/);
   });
 
   test('the operator function itself rejects what no command line sends', async () => {
