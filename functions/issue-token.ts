@@ -12,7 +12,7 @@ export const endpoint = defineEndpoint({
   path: tokenPath,
   summary: 'Issues tokens for a provider credential, a refresh token or client credentials',
   description:
-    'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session and uses the refresh token up; `client_credentials` issues a Login App Token, which has no refresh token. Call it from a server: a phone cannot keep a client secret.',
+    'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. Call it from a server: a phone cannot keep a client secret.',
   tag: 'Tokens',
   authenticate: loginAppClient,
   body: form(tokenRequest, invalidTokenRequest),
@@ -29,8 +29,7 @@ export const endpoint = defineEndpoint({
       links: {
         Refresh: {
           operationId: 'issue-token',
-          description:
-            'The refresh token gets the next tokens, and is used up. `client_credentials` has none.',
+          description: 'The refresh token gets the next tokens. `client_credentials` has none.',
           requestBody: { grant_type: 'refresh_token', refresh_token: '$response.body#/refresh_token' },
         },
         Revoke: {

@@ -102,10 +102,7 @@ describe('audience validation that does not say for which app the token is', () 
   ];
 
   test.each(apps)('introspection, %s: 500', async (_, client_id) => {
-    const listed = Array.isArray(client_id) ? [] : client_id;
-    expect(await logInWhen(introspection, { active: true, client_id: listed, sub: 'alice' })).toEqual(
-      unknownError,
-    );
+    expect(await logInWhen(introspection, { active: true, client_id, sub: 'alice' })).toEqual(unknownError);
   });
 
   test.each(apps)('token info, %s: 500', async (_, app) => {
@@ -123,6 +120,12 @@ describe('audience validation that does not say for which app the token is', () 
   });
 });
 
+test('a token for several apps counts if one of ours asked for it', async () => {
+  const audiences = { aud: [ourApp, 'another-app'], azp: ourApp };
+  expect(await logInWhen(introspection, { active: true, ...audiences, sub: 'alice' })).toEqual(letIn);
+  expect(await logInWhen(tokenInfo, { ...audiences, user_id: 'alice' })).toEqual(letIn);
+});
+
 describe('audience validation that rejects the token', () => {
   const yesterday = Math.floor(Date.now() / 1000) - 86_400;
 
@@ -134,6 +137,23 @@ describe('audience validation that rejects the token', () => {
     ['expired, by its token info', tokenInfo, { aud: ourApp, user_id: 'alice', exp: String(yesterday) }],
     ['expired some seconds ago', tokenInfo, { aud: ourApp, user_id: 'alice', expires_in: -5 }],
     ['not valid', debugToken, { data: { is_valid: false } }],
+    ['for several apps', introspection, { active: true, aud: [ourApp, 'another-app'], sub: 'alice' }],
+    [
+      'for us, asked for by another',
+      introspection,
+      { active: true, aud: ourApp, azp: 'another-app', sub: 'alice' },
+    ],
+    [
+      'ours, asked for by another',
+      introspection,
+      { active: true, client_id: ourApp, azp: 'another-app', sub: 'alice' },
+    ],
+    ['for several apps, by its token info', tokenInfo, { aud: [ourApp, 'another-app'], user_id: 'alice' }],
+    [
+      'asked for by another, by its token info',
+      tokenInfo,
+      { aud: ourApp, azp: 'another-app', user_id: 'alice' },
+    ],
   ])('%s: 400', async (_, target, body) => {
     expect(await logInWhen(target, body)).toEqual(rejected);
   });

@@ -1,4 +1,5 @@
 import { epochSeconds } from '../../clock.ts';
+import { rejectForeign } from '../audience.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { rejected } from '../rejected.ts';
@@ -40,7 +41,10 @@ async function introspect(
     throw new ProviderFailure('unexpected_answer', url, String(status));
   if (!active) throw rejected('token_inactive');
   // `client_id` says who got the token, `aud` where it may be used; the second counts only without the first.
-  rejectForeign(audiences, fieldAt(body, 'client_id') ?? fieldAt(body, 'aud'), url);
+  const clientId = fieldAt(body, 'client_id') ?? undefined;
+  if (clientId !== undefined && typeof clientId !== 'string')
+    throw new ProviderFailure('unexpected_answer', url, 'a client_id that is no text');
+  rejectOtherApps(body, clientId ?? fieldAt(body, 'aud'), audiences, url);
   rejectExpired(body, url);
   const sub = fieldAt(body, 'sub') ?? null;
   return isComparable && sub !== null ? requiredSubject(body, url, 'sub') : undefined;
@@ -63,7 +67,7 @@ async function askTokenInfo(
     throw new ProviderFailure('refused_our_credentials', url, String(status));
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
   if (valid_field) rejectInvalid(body, valid_field, url);
-  rejectForeign(settings.audiences, fieldAt(body, settings.audience_field), url);
+  rejectOtherApps(body, fieldAt(body, settings.audience_field), settings.audiences, url);
   rejectExpired(body, url);
   return subject_field ? requiredSubject(body, url, subject_field, subjectType) : undefined;
 }
@@ -88,11 +92,11 @@ function rejectInvalid(body: unknown, validField: string, url: string): void {
   if (!valid) throw rejected('token_invalid');
 }
 
-/** @param issuedTo the app that the answer names, or a list of them */
-function rejectForeign(audiences: string[], issuedTo: unknown, url: string): void {
-  const apps = [issuedTo].flat().filter((app) => typeof app === 'string' && app !== '');
-  if (apps.length === 0) throw new ProviderFailure('unexpected_answer', url, 'no app id');
-  if (!audiences.some((audience) => apps.includes(audience))) throw rejected('issued_to_another_app');
+/** @param issuedTo the app that the answer names, or a list of them; the answer may also have an `azp` */
+function rejectOtherApps(body: unknown, issuedTo: unknown, audiences: string[], url: string): void {
+  const aud = [issuedTo].flat().filter((app) => typeof app === 'string' && app !== '');
+  if (aud.length === 0) throw new ProviderFailure('unexpected_answer', url, 'no app id');
+  rejectForeign({ aud, azp: fieldAt(body, 'azp') ?? undefined }, audiences);
 }
 
 /** Checks when the token ends (`exp`, `expires_in`), where the answer says so. Some providers write numbers as text. */

@@ -3,6 +3,7 @@ import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../../clock.ts';
 import type { LogReason } from '../../log-reasons.ts';
 import { equalInConstantTime } from '../../secrets.ts';
+import { rejectForeign } from '../audience.ts';
 import type { Identity } from '../identity.ts';
 import { plausible, rejected } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
@@ -103,13 +104,6 @@ const reasonsByClaim: Record<string, LogReason> = {
 function reasonOf(error: errors.JOSEError): LogReason {
   if (error instanceof errors.JWTClaimValidationFailed) return reasonsByClaim[error.claim] ?? 'claim_invalid';
   return reasons[error.code] ?? 'not_an_id_token';
-}
-
-/** The authorized party of a token must be one of our apps; a token for several audiences must name one. */
-function rejectForeign({ aud, azp }: JWTPayload, audiences: string[]): void {
-  const isAmbiguous = azp === undefined && Array.isArray(aud) && aud.length > 1;
-  const isForeign = azp !== undefined && !(typeof azp === 'string' && audiences.includes(azp));
-  if (isAmbiguous || isForeign) throw rejected('issued_to_another_app');
 }
 
 /** An id token with `at_hash` must have the hash of the access token that was sent with it. @see OpenID Connect Core 1.0, section 3.1.3.8 */

@@ -10,7 +10,7 @@ export const refreshToken = v.pipe(
   v.title('RefreshTokenGrant'),
 );
 
-/** Issues a new Login User Token for a refresh token, which is used up. @throws ServiceError */
+/** Issues a new Login User Token for a refresh token. @throws ServiceError */
 export const issueForRefreshToken = async (
   client: AuthenticatedClient,
   { refresh_token }: v.InferOutput<typeof refreshToken>,
