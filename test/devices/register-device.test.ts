@@ -137,7 +137,10 @@ describe('POST /v2/marketing/push_notifications/devices, 400 device missing or n
     '{"device": {"__proto__": {"platform": "ios"}}}',
   ])('the body %j is no JSON of ours', async (body) => {
     const answer = await json(path, body, { authorization: `Bearer ${appToken}` });
-    expectError(answer, { ...badRequest, naming: /The body (is missing|is not valid JSON|has the key __proto__)/ });
+    expectError(answer, {
+      ...badRequest,
+      naming: /The body (is missing|is not valid JSON|has the key __proto__)/,
+    });
   });
 
   test.each([undefined, 'text/plain', 'application/x-www-form-urlencoded', 'application/jsonx'])(
