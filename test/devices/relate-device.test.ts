@@ -155,7 +155,7 @@ describe('POST /v2/marketing/login/user/push_notifications/devices, 422 the requ
       const answer = await json(path, body, { authentication: `Bearer ${userToken}` });
       expectError(answer, {
         ...unprocessable,
-        naming: /The body is (missing|not valid JSON)/,
+        naming: /The body (is missing|is not valid JSON|has the key __proto__)/,
         fields: ['body'],
       });
     },
