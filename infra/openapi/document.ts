@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import type { SchemeName } from '../../lib/auth/credentials.ts';
-import type { AnyEndpoint, ExampleRequest } from '../../lib/http/endpoint.ts';
+import type { AnyEndpoint, ExampleRequest, Link } from '../../lib/http/endpoint.ts';
 import { challenges } from '../../lib/http/errors.ts';
 import { withNamedAlternatives } from './alternatives.ts';
 import { commonHeaders, errorsOf } from './errors.ts';
@@ -206,6 +206,15 @@ function parametersOf({ parameters = {}, example }: AnyEndpoint, schemas: Compon
 /** As the standards write them; records name headers in lower case, as events do. */
 const headerNames: Record<string, string> = { 'idempotency-key': 'Idempotency-Key' };
 
+/** The values of a body stand in an extension: OpenAPI Generator rejects a link whose `requestBody` is an object. */
+const linksOf = (links: Record<string, Link>): Json =>
+  Object.fromEntries(
+    Object.entries(links).map(([name, { requestBody, ...link }]) => [
+      name,
+      { ...link, ...(requestBody && { 'x-request-body': requestBody }) },
+    ]),
+  );
+
 function successes({ responses }: AnyEndpoint, schemas: Components): Record<string, Json> {
   return Object.fromEntries(
     Object.entries(responses).map(([status, { description, body, example, links }]) => [
@@ -214,7 +223,7 @@ function successes({ responses }: AnyEndpoint, schemas: Components): Record<stri
         description,
         headers: commonHeaders,
         ...(body && { content: { 'application/json': { schema: jsonSchemaOf(body, schemas), example } } }),
-        ...(links && { links }),
+        ...(links && { links: linksOf(links) }),
       },
     ]),
   );
