@@ -45,12 +45,27 @@ def is_forbidden_key(failure, response):
     """A body with a key that could change an object's prototype is rejected, at any depth; no schema can say that."""
     return (
         isinstance(failure, RejectedPositiveData)
-        and response.status_code == 400
+        and response.status_code in (400, 422)
         and content_of(response).get("error_description") == "The body has the key __proto__, or constructor with prototype."
+    )
+
+
+SETTINGS_DECIDE = {
+    "The parameter nonce must not be supplied, since the settings of this provider use no id token.",
+    "The redirect_uri must be one of those in the provider settings.",
+}
+
+
+def is_against_settings(failure, response):
+    """The provider settings of the Login App decide about these parameters; no schema can tell."""
+    return (
+        isinstance(failure, RejectedPositiveData)
+        and response.status_code == 400
+        and content_of(response).get("error_description") in SETTINGS_DECIDE
     )
 
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    reasons = (is_gateways_404, is_unknown_credential, is_used_key, is_forbidden_key)
+    reasons = (is_gateways_404, is_unknown_credential, is_used_key, is_forbidden_key, is_against_settings)
     return not any(excluded(failure, response) for excluded in reasons)

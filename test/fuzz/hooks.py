@@ -87,10 +87,12 @@ class Credentials:
 
 
 def with_issued_credential(body):
-    """The same login with what the provider has just issued."""
+    """The same login with what the provider has just issued. A code was issued without the parameters that go with one."""
     issued = provider_credentials(body["provider"])
     code = issued.pop("authorization_code", None)
-    return {**body, **({"authorization_code": code} if body["grant_type"].endswith("code") else issued)}
+    if body["grant_type"] == "provider_authorization_code":
+        return {"grant_type": body["grant_type"], "provider": body["provider"], "authorization_code": code}
+    return {**body, **issued}
 
 
 @schemathesis.hook
