@@ -21,6 +21,8 @@ export const logReasons = {
   id_token_expired: 'The id token has expired',
   id_token_not_yet_valid: 'The id token is valid only later (`nbf`)',
   issued_in_the_future: 'The id token was issued in the future (`iat`)',
+  issued_too_long_ago: 'The id token was issued longer ago (`iat`) than the settings of its issuer allow',
+  valid_for_too_long: 'The id token is valid for more than a day after it was issued (`exp`)',
   issued_by_another_issuer: 'The id token names an issuer that the settings do not',
   claim_invalid: 'A claim of the id token is missing or of the wrong type',
   no_usable_subject: 'The subject of the id token is missing or cannot be stored',

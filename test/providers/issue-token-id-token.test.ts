@@ -18,6 +18,7 @@ import { sharedService, unique } from '../support/service.ts';
 const { credentials, demo, logIn, token } = sharedService();
 const issuer = `${demo.sandbox_url}/provider_f`;
 const invalidGrant = { status: 400, error: 'invalid_grant' };
+const day = 86_400;
 const now = () => Math.floor(Date.now() / 1000);
 
 const send = (id_token: string, more: Record<string, string> = {}) =>
@@ -176,6 +177,17 @@ describe('provider_f, the claims of an id token that the provider has signed', (
     ['an iat that is text', () => ({ iat: String(now()) })],
     ['an iat more than 60 s from now', () => ({ iat: now() + 90 })],
     ['an nbf more than 60 s from now', () => ({ nbf: now() + 90 })],
+    ['an iat more than a day ago', () => ({ iat: now() - day - 90, exp: now() })],
+    ['an exp more than a day after iat', () => ({ exp: now() + day + 90 })],
+    ['an exp that is no date', () => ({ exp: 1e300 })],
+    ['an iat that is no date', () => ({ iat: -1e300 })],
+    [
+      'the events of a logout token',
+      () => ({ events: { 'http://schemas.openid.net/event/backchannel-logout': {} } }),
+    ],
+    ['the type of an access token', () => ({ typ: 'Bearer' })],
+    ['a type that is no text', () => ({ typ: { toString: 'x' } })],
+    ['the use of an access token', () => ({ token_use: 'access' })],
   ])('%s: 400 invalid_grant', async (_, claims) => {
     expectError(await send(await idToken(claims())), invalidGrant);
   });
@@ -189,6 +201,9 @@ describe('provider_f, the claims of an id token that the provider has signed', (
     ['a sub of 255 characters', () => ({ sub: unique('').padEnd(255, 'x') })],
     ['the sub __proto__', () => ({ sub: '__proto__' })],
     ['a sub that is not ASCII', () => ({ sub: unique('алиса 🔑') })],
+    ['an iat almost a day ago', () => ({ iat: now() - day + 30, exp: now() + 30 })],
+    ['the type of an id token, as Keycloak writes it', () => ({ typ: 'ID' })],
+    ['the use of an id token, as Cognito writes it', () => ({ token_use: 'id' })],
     ['claims that nobody knows', () => ({ constructor: 'x', nested: { ['__proto__']: 1 } })],
   ])('%s: 200', async (_, claims) => {
     expectAnswer(await send(await idToken(claims())), 200, tokenResponse);

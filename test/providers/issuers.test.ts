@@ -45,6 +45,19 @@ describe('provider_f with two issuers', () => {
     expectError(await send(await other.idToken(), app), { status: 400, error: 'invalid_grant' });
     expect((await send(await other.idToken({ aud: 'our-other-app' }), app)).status).toBe(200);
   });
+
+  test('an id token counts for as long as the settings of its issuer say', async () => {
+    const scene = standIn.openScene();
+    const app = await createLoginApp(service, unique('app'));
+    await operate('providers', 'set', {
+      'login-app': app.login_app_id,
+      provider: 'provider_f',
+      settings: { issuers: [{ issuer: scene.url, audiences: [ourApp], max_age_seconds: 600 }] },
+    });
+    const issued = (secondsAgo: number) => scene.idToken({ iat: Math.floor(Date.now() / 1000) - secondsAgo });
+    expect((await send(await issued(600), app)).status).toBe(200);
+    expectError(await send(await issued(690), app), { status: 400, error: 'invalid_grant' });
+  });
 });
 
 describe('the issuers of provider_f, as an operator sets them', () => {

@@ -169,6 +169,12 @@ describe('invalid provider settings, with the exact reason', () => {
       'issuers.0.nonce: must be optional or required',
     ],
     [
+      'an age that no id token may have',
+      'provider_f',
+      { issuers: [{ ...trusted, max_age_seconds: 59 }] },
+      'issuers.0.max_age_seconds: must be an integer from 60 to 2592000',
+    ],
+    [
       'settings of another family',
       'provider_c',
       oidc,

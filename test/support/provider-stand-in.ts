@@ -100,10 +100,9 @@ export async function startProviderStandIn(): Promise<ProviderStandIn> {
         calls: (below) => called.get(`${path}/${below}`) ?? 0,
         idToken: async (claims) => {
           const { kid, privateKey } = await signingKey(path);
-          return new SignJWT({ sub: 'alice', iss: url, aud: ourApp, ...claims })
+          const { iat = Math.floor(Date.now() / 1000) } = claims ?? {};
+          return new SignJWT({ sub: 'alice', iss: url, aud: ourApp, iat, exp: iat + 86_400, ...claims })
             .setProtectedHeader({ alg: 'ES256', kid })
-            .setIssuedAt()
-            .setExpirationTime('365d')
             .sign(privateKey);
         },
         rotateKey: () => void signingKeys.delete(path),

@@ -13,6 +13,10 @@ export const spellingsOf = (issuer: string): string[] => [
   ...[...otherSpellings].filter(([, canonical]) => canonical === issuer).map(([spelling]) => spelling),
 ];
 
+/** Seconds for which an id token counts at most, unless the settings of its issuer say otherwise. */
+export const defaultMaxAge = 86_400;
+const maxAgeRule = 'must be an integer from 60 to 2592000';
+
 /** The settings that any trusted issuer has, besides its audiences. */
 export const issuerEntries = {
   issuer: v.pipe(
@@ -27,6 +31,17 @@ export const issuerEntries = {
     v.optional(v.picklist(['optional', 'required'], 'must be optional or required'), 'optional'),
     'whether a login must send the `nonce` of its id token',
   ),
+  max_age_seconds: described(
+    v.optional(
+      v.pipe(
+        v.number(maxAgeRule),
+        v.integer(maxAgeRule),
+        v.minValue(60, maxAgeRule),
+        v.maxValue(2_592_000, maxAgeRule),
+      ),
+    ),
+    `the seconds since its \`iat\` for which an id token counts, if it has not expired before; ${defaultMaxAge} when left out`,
+  ),
 };
 
 /** An issuer, and the apps whose id tokens count. */
@@ -34,4 +49,5 @@ export interface TrustedIssuer {
   issuer: string;
   audiences: string[];
   nonce: 'optional' | 'required';
+  max_age_seconds?: number | undefined;
 }

@@ -3,12 +3,10 @@ import type { Combined, GivenSettings } from '../given-settings.ts';
 import { audiences } from '../settings-fields.ts';
 import { canonicalIssuer, issuerEntries } from './issuer.ts';
 
-const { issuer, nonce } = issuerEntries;
-
 /** What an operator sets for an OpenID Connect provider. */
 export const oidcSettings = v.strictObject({
   issuers: v.pipe(
-    v.array(v.strictObject({ issuer, audiences, nonce }), 'must be a list of issuers'),
+    v.array(v.strictObject({ ...issuerEntries, audiences }), 'must be a list of issuers'),
     v.minLength(1, 'must name at least one issuer'),
     v.maxLength(20, 'must name at most 20 issuers'),
     v.check(
@@ -19,7 +17,7 @@ export const oidcSettings = v.strictObject({
 });
 export type OidcSettings = v.InferOutput<typeof oidcSettings>;
 
-/** Settings replace what was there. A preset adds its issuer, or replaces its audiences; whether a nonce is required stays. */
+/** Settings replace what was there. A preset adds its issuer, or replaces its audiences; its other settings stay. */
 export function combineIssuers(
   checked: OidcSettings,
   { isPreset }: GivenSettings,
@@ -29,7 +27,7 @@ export function combineIssuers(
   const issuers = new Map(issuersOf(current).map((known) => [known.issuer, known]));
   for (const added of checked.issuers) {
     const known = issuers.get(added.issuer);
-    issuers.set(added.issuer, { ...added, ...(known && { nonce: known.nonce }) });
+    issuers.set(added.issuer, { ...added, ...known, audiences: added.audiences });
   }
   return { settings: { issuers: [...issuers.values()] } };
 }

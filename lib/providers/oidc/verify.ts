@@ -7,7 +7,7 @@ import { rejectForeign } from '../audience.ts';
 import type { Identity } from '../identity.ts';
 import { plausible, rejected } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
-import { canonicalIssuer, spellingsOf, type TrustedIssuer } from './issuer.ts';
+import { canonicalIssuer, defaultMaxAge, spellingsOf, type TrustedIssuer } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
 import { rejectOtherNonce, requireNonce } from './nonce.ts';
 
@@ -50,7 +50,8 @@ export async function verifyIdToken(
     requireNonce(trusted, nonce);
     const { payload, alg } = await verifiedIdToken(trusted, id_token);
     rejectForeign(payload, trusted.audiences);
-    if ((payload.iat ?? Infinity) > epochSeconds() + leeway) throw rejected('issued_in_the_future');
+    rejectOtherKinds(payload);
+    rejectOutdated(payload, trusted);
     rejectOtherNonce(payload.nonce, nonce);
     if (access_token !== undefined) rejectOtherAccessToken(payload, plausible(access_token), alg);
     const subject = subjectAt(payload, 'sub');
@@ -104,6 +105,23 @@ const reasonsByClaim: Record<string, LogReason> = {
 function reasonOf(error: errors.JOSEError): LogReason {
   if (error instanceof errors.JWTClaimValidationFailed) return reasonsByClaim[error.claim] ?? 'claim_invalid';
   return reasons[error.code] ?? 'not_an_id_token';
+}
+
+/** Logout tokens and access tokens are signed by the same keys as id tokens. @see OpenID Connect Back-Channel Logout 1.0, section 2.4 */
+function rejectOtherKinds({ events, typ = 'ID', token_use = 'id' }: JWTPayload): void {
+  const isOfTypeId = typeof typ === 'string' && /^(id|jwt)$/i.test(typ);
+  const isIdToken = events === undefined && isOfTypeId && token_use === 'id';
+  if (!isIdToken) throw rejected('not_an_id_token');
+}
+
+/** Seconds for which an id token may be valid. Nobody needs one for longer than to log in with it. */
+const longestValidity = 86_400;
+
+function rejectOutdated({ iat = 0, exp = 0 }: JWTPayload, trusted: TrustedIssuer): void {
+  const age = epochSeconds() - iat;
+  if (age < -leeway) throw rejected('issued_in_the_future');
+  if (age > (trusted.max_age_seconds ?? defaultMaxAge) + leeway) throw rejected('issued_too_long_ago');
+  if (exp - iat > longestValidity) throw rejected('valid_for_too_long');
 }
 
 /** An id token with `at_hash` must have the hash of the access token that was sent with it. @see OpenID Connect Core 1.0, section 3.1.3.8 */
