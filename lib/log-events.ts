@@ -15,6 +15,7 @@ export interface LogEvents {
   request_failed: { failure: Failure };
   provider_failed: { failure: Failure };
   provider_called: { host: string; milliseconds: number };
+  refresh_token_repeated: { login_user_id: string; session_id: string; generation: number };
   refresh_token_reused: {
     login_user_id: string;
     session_id: string;
@@ -87,6 +88,14 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   provider_called: {
     when: 'A provider was called',
     fields: { host: 'the host of the address', milliseconds: 'until the answer was read' },
+  },
+  refresh_token_repeated: {
+    when: 'The predecessor of the current refresh token was presented, and got the current one: a response was lost, or somebody else has a copy',
+    fields: {
+      login_user_id: 'the person',
+      session_id: 'the session',
+      generation: 'how often the session has been refreshed',
+    },
   },
   refresh_token_reused: {
     when: 'An outdated refresh token was presented; its session ends',

@@ -15,6 +15,7 @@ export const metrics = {
   token_issued: { name: 'TokensIssued', by: ['grant_type', 'provider'] },
   token_refused: { name: 'TokensRefused', by: ['error', 'reason', 'provider'] },
   request_refused: { name: 'RequestsRefused', by: ['error', 'reason'] },
+  refresh_token_repeated: { name: 'RefreshTokensRepeated', by: [] },
   refresh_token_reused: { name: 'RefreshTokensReused', by: [] },
   provider_called: { name: 'ProviderLatency', value: 'milliseconds', by: ['provider'] },
   provider_failed: { name: 'ProviderFailures', by: ['provider'] },

@@ -25,7 +25,11 @@ export class ServiceDashboard extends Dashboard {
     this.addWidgets(
       graph('Tokens issued, by grant', of.by('TokensIssued', 'grant_type')),
       graph('Tokens issued, by provider', of.by('TokensIssued', 'provider')),
-      graph('Refresh tokens reused', of.total('RefreshTokensReused')),
+      graph(
+        'Refresh tokens repeated and reused',
+        of.total('RefreshTokensRepeated'),
+        of.total('RefreshTokensReused'),
+      ),
     );
     this.addWidgets(
       graph('Rejected token requests, by error', of.by('TokensRefused', 'error')),

@@ -39,6 +39,11 @@ async function successorOf(session: Session, content: RefreshTokenContent): Prom
       return successorOf(next, content);
     }
     case 'predecessor':
+      logEvent('refresh_token_repeated', {
+        login_user_id: session.login_user_id,
+        session_id: session.session_id,
+        generation: session.generation,
+      });
       return session;
     case 'outdated':
       logEvent('refresh_token_reused', {

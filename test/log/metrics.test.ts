@@ -47,6 +47,14 @@ test('a rejected login counts by its reason', async () => {
   ]);
 });
 
+test('a refresh token that is used again before its successor counts, and nobody is logged out', async () => {
+  const { refresh_token } = (await service.logIn(unique('carol'))).body;
+  const refresh = () => service.token({ grant_type: 'refresh_token', refresh_token });
+  const issued = ['a-stack/TokensIssued', 1, 'grant_type=refresh_token'];
+  expect(await metricsOf(refresh)).toEqual([issued]);
+  expect(await metricsOf(refresh)).toEqual([['a-stack/RefreshTokensRepeated', 1], issued]);
+});
+
 test('the reuse of a refresh token counts', async () => {
   const { refresh_token } = (await service.logIn(unique('bob'))).body;
   const refresh = (token: string) => service.token({ grant_type: 'refresh_token', refresh_token: token });
