@@ -16,7 +16,7 @@ export const endpoint = defineEndpoint({
   responses: {
     200: {
       description: 'The document.',
-      body: v.looseObject({ openapi: v.string() }),
+      body: v.objectWithRest({ openapi: v.string() }, v.unknown()),
       example: { openapi: '3.1.1' },
       cacheSeconds: 3600,
     },
