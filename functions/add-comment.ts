@@ -1,6 +1,6 @@
 import { addEventFor } from '../lib/access-requests/add-event.ts';
-import { event } from '../lib/access-requests/event.ts';
-import { commentBody, eventParameters } from '../lib/access-requests/event-request.ts';
+import { addEventRecord } from '../lib/access-requests/add-event-record.ts';
+import { commentBody } from '../lib/access-requests/event-request.ts';
 import { account } from '../lib/auth/account.ts';
 import { created } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
@@ -16,12 +16,12 @@ export const endpoint = defineEndpoint({
     'Adds a comment by an actor to an access request of the account. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
   tag: 'Access requests',
   authenticate: account,
-  parameters: eventParameters,
+  parameters: addEventRecord.parameters,
   body: json(commentBody, invalidFields),
   responses: {
     201: {
       description: 'The comment, as a search returns it.',
-      body: event,
+      body: addEventRecord.body,
       example: {
         id: 4,
         access_request_id: 1,
@@ -36,36 +36,20 @@ export const endpoint = defineEndpoint({
         Find: {
           operationId: 'search-events',
           description: 'A search for the id returns the comment.',
-          parameters: { access_request_id: '$response.body#/access_request_id', ids: '$response.body#/id' },
+          parameters: addEventRecord.find,
         },
       },
     },
   },
   errors: {
-    invalid_request: {
-      when: 'The id of the access request or the Idempotency-Key is malformed, or the body is not a JSON object.',
-      example: 'The body is not valid JSON.',
-    },
-    forbidden: {
-      when: 'The account has no access to the access request, or there is none.',
-      example: 'The account has no access to this access request.',
-    },
+    ...addEventRecord.errors,
     unprocessable_entity: {
-      when: 'Fields of the body are invalid, or the Idempotency-Key was used for another request.',
+      when: addEventRecord.unprocessable,
       example: 'comment is required.',
       errors: [{ field: 'comment', message: 'comment is required.' }],
     },
-    temporarily_unavailable: {
-      when: 'Too many are writing to this access request at once. Nothing was written: send the request again, with the same Idempotency-Key.',
-      example: 'Too many are writing to this access request at once; send the request again.',
-    },
   },
-  table: {
-    GetItem: ['accounts', 'access_requests'],
-    BatchGetItem: ['access_requests'],
-    Query: ['access_requests'],
-    PutItem: ['access_requests'],
-  },
+  table: addEventRecord.table,
   secrets: [],
   example: {
     path: { access_request_id: '1' },

@@ -2,6 +2,7 @@ import { anybody } from '../lib/auth/anybody.ts';
 import { ok } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
+import { issuer } from '../lib/tokens/issuer.ts';
 import { openIdConfiguration, openIdConfigurationSchema } from '../lib/tokens/server-metadata.ts';
 
 export const endpoint = defineEndpoint({
@@ -17,32 +18,14 @@ export const endpoint = defineEndpoint({
       description: 'The metadata.',
       body: openIdConfigurationSchema,
       cacheSeconds: 3600,
-      example: {
-        issuer: 'https://login.example.com',
-        token_endpoint: 'https://login.example.com/v2/marketing/oauth/token',
-        token_endpoint_auth_methods_supported: ['client_secret_basic'],
-        revocation_endpoint: 'https://login.example.com/v2/marketing/oauth/revoke',
-        revocation_endpoint_auth_methods_supported: ['client_secret_basic'],
-        introspection_endpoint: 'https://login.example.com/v2/marketing/oauth/introspect',
-        introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
-        jwks_uri: 'https://login.example.com/v2/marketing/oauth/jwks',
-        grant_types_supported: [
-          'provider_credentials',
-          'provider_authorization_code',
-          'refresh_token',
-          'client_credentials',
-        ],
-        response_types_supported: [],
-        subject_types_supported: ['pairwise'],
-        id_token_signing_alg_values_supported: ['RS256', 'ES256'],
-      },
+      example: openIdConfiguration('https://login.example.com'),
     },
   },
   errors: {},
   table: {},
   secrets: [],
   example: {},
-  handle: async () => ok(openIdConfiguration()),
+  handle: async () => ok(openIdConfiguration(issuer())),
 });
 
 export const handler = serve(endpoint);

@@ -18,11 +18,7 @@ export const endpoint = defineEndpoint({
     200: { description: 'One page of the events, in ascending order of their ids.', ...searchRecord.page },
   },
   errors: searchRecord.errors,
-  table: {
-    GetItem: ['accounts', 'access_requests'],
-    BatchGetItem: ['access_requests'],
-    Query: ['access_requests'],
-  },
+  table: searchRecord.table,
   secrets: [],
   example: { path: { access_request_id: '1' }, query: { page_size: '1', page: '2' } },
   handle: async ({ caller, path, query }) => ok(await searchEvents(caller.account_id, { ...path, ...query })),

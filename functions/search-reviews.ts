@@ -17,11 +17,7 @@ export const endpoint = defineEndpoint({
     200: { description: 'One page of the reviews, in ascending order of their ids.', ...searchRecord.page },
   },
   errors: searchRecord.errors,
-  table: {
-    GetItem: ['accounts', 'access_requests'],
-    BatchGetItem: ['access_requests'],
-    Query: ['access_requests'],
-  },
+  table: searchRecord.table,
   secrets: [],
   example: { path: { access_request_id: '1' }, query: { actor_type: 'custom' } },
   handle: async ({ caller, path, query }) =>

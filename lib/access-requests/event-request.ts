@@ -1,9 +1,7 @@
 import * as v from 'valibot';
 import { jsonObject } from '../validation.ts';
 import { wire } from '../wire.ts';
-import { idempotencyKey } from './idempotency.ts';
 import { newComment, newReview } from './new-event.ts';
-import { accessRequestId } from './search-request.ts';
 
 /** A JSON object; the type of the event follows from the path. */
 const bodyOfType = (type: 'comment' | 'review') =>
@@ -11,12 +9,6 @@ const bodyOfType = (type: 'comment' | 'review') =>
     jsonObject('The body must be a JSON object.'),
     v.transform((body) => ({ ...body, type })),
   );
-
-/** The parameters of a request that adds an event. */
-export const eventParameters = {
-  path: { access_request_id: accessRequestId },
-  headers: { 'idempotency-key': idempotencyKey },
-};
 
 /** `{"actor_type": …, "actor_id": …, "comment": …}`; other fields are ignored. */
 export const commentBody = v.pipe(

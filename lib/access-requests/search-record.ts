@@ -36,4 +36,9 @@ export const searchRecord = {
       example: 'The account has no access to this access request.',
     },
   },
+  table: {
+    GetItem: ['accounts', 'access_requests'],
+    BatchGetItem: ['access_requests'],
+    Query: ['access_requests'],
+  },
 } as const;

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { grantTypes } from './grants/grant-types.ts';
-import { issuer } from './issuer.ts';
 import { introspectionPath, keysPath, revocationPath, tokenPath } from './paths.ts';
 import { tokenAlgorithms } from './token-algorithm.ts';
 
@@ -32,8 +31,8 @@ export const openIdConfigurationSchema = v.object({
  * issues no id tokens, and people log in at their own provider. So the authorization endpoint, which the specification
  * requires, is left out rather than made up.
  */
-export const openIdConfiguration = (): v.InferOutput<typeof openIdConfigurationSchema> => ({
-  ...serverMetadata(),
+export const openIdConfiguration = (issuer: string): v.InferOutput<typeof openIdConfigurationSchema> => ({
+  ...serverMetadata(issuer),
   // A person's id differs from Login App to Login App.
   subject_types_supported: ['pairwise'],
   // From this field verifiers learn the algorithms of the issuer. Both, since a change leaves tokens of the other kind.
@@ -41,11 +40,11 @@ export const openIdConfiguration = (): v.InferOutput<typeof openIdConfigurationS
 });
 
 /** Where the OAuth endpoints are and what they support. */
-export function serverMetadata(): v.InferOutput<typeof serverMetadataSchema> {
-  const at = (path: string) => `${issuer()}${path}`;
+export function serverMetadata(issuer: string): v.InferOutput<typeof serverMetadataSchema> {
+  const at = (path: string) => `${issuer}${path}`;
   const authentication = ['client_secret_basic'];
   return {
-    issuer: issuer(),
+    issuer,
     token_endpoint: at(tokenPath),
     token_endpoint_auth_methods_supported: authentication,
     revocation_endpoint: at(revocationPath),

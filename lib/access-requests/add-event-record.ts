@@ -1,0 +1,36 @@
+import { event } from './event.ts';
+import { idempotencyKey } from './idempotency.ts';
+import { accessRequestId } from './search-request.ts';
+
+/** What the records of the endpoints that add an event have in common: a comment, and a review. */
+export const addEventRecord = {
+  parameters: {
+    path: { access_request_id: accessRequestId },
+    headers: { 'idempotency-key': idempotencyKey },
+  },
+  body: event,
+  /** The parameters of a search that finds the event. */
+  find: { access_request_id: '$response.body#/access_request_id', ids: '$response.body#/id' },
+  errors: {
+    invalid_request: {
+      when: 'The id of the access request or the Idempotency-Key is malformed, or the body is not a JSON object.',
+      example: 'The body is not valid JSON.',
+    },
+    forbidden: {
+      when: 'The account has no access to the access request, or there is none.',
+      example: 'The account has no access to this access request.',
+    },
+    temporarily_unavailable: {
+      when: 'Too many are writing to this access request at once. Nothing was written: send the request again, with the same Idempotency-Key.',
+      example: 'Too many are writing to this access request at once; send the request again.',
+    },
+  },
+  /** When fields are invalid; each endpoint has an example of its own. */
+  unprocessable: 'Fields of the body are invalid, or the Idempotency-Key was used for another request.',
+  table: {
+    GetItem: ['accounts', 'access_requests'],
+    BatchGetItem: ['access_requests'],
+    Query: ['access_requests'],
+    PutItem: ['access_requests'],
+  },
+} as const;
