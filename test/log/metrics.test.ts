@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { writtenDuring } from '../support/log-lines.ts';
 import { ownService } from '../support/own-service.ts';
 import { prepareLogin } from '../support/provider-login.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
@@ -10,10 +11,9 @@ const standIn = await startProviderStandIn();
 
 /** The metrics that an action writes: name, value, and the sets of dimensions with their values. */
 async function metricsOf(action: () => Promise<unknown>): Promise<unknown[]> {
-  const before = running.output().length;
-  await action();
-  const lines = running.output().slice(before).split('\n');
-  return lines
+  const written = await writtenDuring(running, action);
+  return written
+    .split('\n')
     .filter((line) => line.includes('"_aws"'))
     .map((line) => JSON.parse(line))
     .flatMap((line) =>

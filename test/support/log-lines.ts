@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { keysPath } from '../../lib/tokens/paths.ts';
 import type { RunningService } from './start-service.ts';
 
 /** A structured line of the log. */
@@ -26,4 +27,27 @@ export async function logLine(
     await wait(20);
   }
   throw new Error(`There is no line ${event} with ${JSON.stringify(fields)}.`);
+}
+
+/** What a service writes while an action runs. */
+export async function writtenDuring(
+  service: RunningService,
+  action: () => Promise<unknown>,
+): Promise<string> {
+  const before = await everythingSoFar(service);
+  await action();
+  return (await everythingSoFar(service)).slice(before.length);
+}
+
+/** All that a service has written. The line of one more request shows that everything before it has arrived. */
+async function everythingSoFar({ output, demo }: RunningService): Promise<string> {
+  const request = new RegExp(`^GET ${keysPath} .*$`, 'gm');
+  const seen = output().match(request)?.length ?? 0;
+  await fetch(`${demo.base_url}${keysPath}`);
+  for (let tries = 0; tries < 500; tries++) {
+    const written = output();
+    if ((written.match(request)?.length ?? 0) > seen) return written;
+    await wait(20);
+  }
+  throw new Error(`The line of GET ${keysPath} did not come.`);
 }
