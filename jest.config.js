@@ -4,7 +4,7 @@ export default {
   testMatch: ['**/*.test.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  testTimeout: 30_000,
+  testTimeout: 120_000,
   // One for each core; by itself, jest leaves one core to its own process, which has next to nothing to do.
   maxWorkers: '100%',
   extensionsToTreatAsEsm: ['.ts'],

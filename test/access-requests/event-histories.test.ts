@@ -91,7 +91,7 @@ test('after any history of events, any search finds what a naive model finds', a
     ),
     { numRuns: 25 },
   );
-}, 120_000);
+}, 300_000);
 
 test('the pages of every filter, joined, are what a naive model finds', async () => {
   await fc.assert(
@@ -115,4 +115,4 @@ test('the pages of every filter, joined, are what a naive model finds', async ()
     }),
     { numRuns: 8 },
   );
-}, 120_000);
+}, 300_000);

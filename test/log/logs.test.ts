@@ -154,7 +154,7 @@ beforeAll(async () => {
   await sendNonsense(client);
   await operateWithSecrets(app.login_app_id);
   await everyRequestReported();
-}, 60_000);
+});
 
 /** The lines that come after what is printed at the start. */
 const logLines = (): string[] => {

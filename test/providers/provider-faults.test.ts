@@ -109,7 +109,7 @@ beforeAll(async () => {
     for (const login of ended) logins.set(`${login.target.name} ${name}`, login);
   }
   people = await countLoginUserItems(service.demo);
-}, 120_000);
+}, 300_000);
 
 afterAll(() => untrusted?.close());
 
