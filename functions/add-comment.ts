@@ -1,7 +1,7 @@
 import { addEventFor } from '../lib/access-requests/add-event.ts';
 import { addEventRecord } from '../lib/access-requests/add-event-record.ts';
 import { commentBody } from '../lib/access-requests/event-request.ts';
-import { account } from '../lib/auth/account.ts';
+import { writingAccount } from '../lib/auth/account.ts';
 import { created } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
@@ -15,7 +15,7 @@ export const endpoint = defineEndpoint({
   description:
     'Adds a comment by an actor to an access request of the account. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
   tag: 'Access requests',
-  authenticate: account,
+  authenticate: writingAccount,
   parameters: addEventRecord.parameters,
   body: json(commentBody, invalidFields),
   responses: {

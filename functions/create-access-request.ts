@@ -1,6 +1,6 @@
 import { createAccessRequestFor, newAccessRequest } from '../lib/access-requests/create-access-request.ts';
 import { idempotencyKey } from '../lib/access-requests/idempotency.ts';
-import { account } from '../lib/auth/account.ts';
+import { writingAccount } from '../lib/auth/account.ts';
 import { created } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
@@ -12,7 +12,7 @@ export const endpoint = defineEndpoint({
   description:
     'Creates an empty access request. The account that creates it has access; the operator can give access to others. Send an `Idempotency-Key` of your own: if the response is lost, the same key returns the same access request for 24 hours instead of creating another.',
   tag: 'Access requests',
-  authenticate: account,
+  authenticate: writingAccount,
   parameters: { headers: { 'idempotency-key': idempotencyKey } },
   responses: {
     201: {
@@ -42,6 +42,10 @@ export const endpoint = defineEndpoint({
     invalid_request: {
       when: 'The Idempotency-Key is malformed.',
       example: 'The header Idempotency-Key must have 1 to 255 characters.',
+    },
+    forbidden: {
+      when: 'The account may only read.',
+      example: 'The account may only read.',
     },
     temporarily_unavailable: {
       when: 'Too many access requests are created at once. None was created: send the request again, with the same Idempotency-Key.',

@@ -13,7 +13,7 @@ export const endpoint = defineEndpoint({
   path: introspectionPath,
   summary: 'Says whether a token of the Login App is active (RFC 7662)',
   description:
-    'For servers that must know whether a session has ended: a JWT alone stays valid until it expires. Tokens of other Login Apps are not active.',
+    'For servers that must know whether a session has ended: a JWT alone stays valid until it expires. Tokens of other Login Apps are not active, and none is while the Login App is disabled.',
   tag: 'Tokens',
   authenticate: loginAppClient,
   body: form(tokenParameter, invalidRequest),

@@ -56,6 +56,10 @@ export const endpoint = defineEndpoint({
       example:
         'The grant_type must be one of provider_credentials, provider_authorization_code, refresh_token, client_credentials.',
     },
+    unauthorized_client: {
+      when: 'The client may not use this grant, or its Login App is disabled. Only the operator can change that.',
+      example: 'The client may not use the grant client_credentials.',
+    },
     invalid_grant: {
       when: 'The credential, the authorization code or the refresh token is not accepted, or the person is blocked. Let the person log in again.',
       example: 'The provider does not accept this credential for this Login App.',

@@ -30,6 +30,10 @@ export const endpoint = defineEndpoint({
       when: 'The token is missing, empty or repeated, or was issued to another client.',
       example: 'The parameter token is required.',
     },
+    unauthorized_client: {
+      when: 'The client may only introspect tokens.',
+      example: 'The client may only introspect tokens.',
+    },
     unsupported_token_type: {
       when: 'A Login App Token cannot be revoked here: it expires, or ends with its client.',
       example: 'A Login App Token cannot be revoked; it expires, or ends with its client.',

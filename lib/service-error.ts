@@ -1,13 +1,14 @@
 import type { LogReason } from './log-reasons.ts';
 
 /**
- * The codes of error responses. The first six are OAuth's
+ * The codes of error responses. The first seven are OAuth's
  * (RFC 6749 section 5.2, RFC 7009 section 2.2.1, RFC 6750 section 3.1).
  */
 export type ErrorCode =
   | 'invalid_request'
   | 'invalid_client'
   | 'invalid_grant'
+  | 'unauthorized_client'
   | 'unsupported_grant_type'
   | 'unsupported_token_type'
   | 'invalid_token'

@@ -87,9 +87,14 @@ function addFlags(command: Command, { flags }: CommandRow): string | undefined {
 function placeholder(flag: Flag): string {
   if (flag.kind === 'id') return flag.form;
   if (flag.kind === 'choice') return flag.of.join('|');
-  return { number: 'number', text: 'text', json: 'FILE.json', lines: 'FILE.ndjson', secret: 'FILE' }[
-    flag.kind
-  ];
+  return {
+    number: 'number',
+    text: 'text',
+    subset: 'list',
+    json: 'FILE.json',
+    lines: 'FILE.ndjson',
+    secret: 'FILE',
+  }[flag.kind];
 }
 
 function convert(name: string, { kind }: Flag, text: string): unknown {

@@ -17,7 +17,7 @@ export const addEventRecord = {
       example: 'The body is not valid JSON.',
     },
     forbidden: {
-      when: 'The account has no access to the access request, or there is none.',
+      when: 'The account has no access to the access request, or there is none. Or the account may only read.',
       example: 'The account has no access to this access request.',
     },
     temporarily_unavailable: {

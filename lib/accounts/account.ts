@@ -1,13 +1,14 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { firstSecret, matchesAny, newId, newSecret, secretAttributes } from '../secrets.ts';
+import type { Change } from '../storage/expressions.ts';
 import {
   type RevokedSecret,
   type RotatedSecrets,
   revokeSecretOf,
   rotateSecretOf,
 } from '../storage/item-secrets.ts';
-import { putNewItem, readItem } from '../storage/items.ts';
+import { putNewItem, readItem, updateItem } from '../storage/items.ts';
 import { accountKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 
@@ -21,6 +22,10 @@ const accountItem = v.object({
   account_id: v.string(),
   name: v.string(),
   ...secretAttributes,
+  /** While it is set, its secrets are not accepted. */
+  disabled_at: v.optional(v.string()),
+  /** It may search, but add nothing. */
+  read_only: v.optional(v.boolean()),
   created_at: v.string(),
 });
 
@@ -40,15 +45,20 @@ const findAccount = recentlyRead(readAccount, (id) => id);
 export async function authenticateAccount(
   id: string,
   secret: string,
-): Promise<Account | 'id_unknown' | 'secret_wrong'> {
+): Promise<Account | 'id_unknown' | 'secret_wrong' | 'account_disabled'> {
   const isAccount = (account: Account) => matchesAny(secret, account.secrets);
-  const account = await findAccount(id, isAccount);
+  const isEnabled = ({ disabled_at }: Account) => disabled_at === undefined;
+  const account = await findAccount(id, (found) => isAccount(found) && isEnabled(found));
   if (!account) return 'id_unknown';
-  return isAccount(account) ? account : 'secret_wrong';
+  if (!isAccount(account)) return 'secret_wrong';
+  return isEnabled(account) ? account : 'account_disabled';
 }
 
 /** Creates an account. The secret is in the answer and nowhere else. */
-export async function createAccount(name: string): Promise<{ account_id: string; account_secret: string }> {
+export async function createAccount(
+  name: string,
+  read_only: boolean,
+): Promise<{ account_id: string; account_secret: string }> {
   const account_id = newId('ac');
   const account_secret = newSecret(secretPrefix);
   const created_at = timestamp();
@@ -57,9 +67,23 @@ export async function createAccount(name: string): Promise<{ account_id: string;
     account_id,
     name,
     ...firstSecret(account_secret),
+    ...(read_only && { read_only }),
     created_at,
   });
   return { account_id, account_secret };
+}
+
+/** Disables or enables an account. False when there is none. */
+export const setAccountDisabled = (id: string, disabled: boolean): Promise<boolean> =>
+  changeAccount(id, disabled ? { setIfAbsent: { disabled_at: timestamp() } } : { remove: ['disabled_at'] });
+
+/** Sets whether an account may only read. False when there is none. */
+export const setReadOnly = (id: string, read_only: boolean): Promise<boolean> =>
+  changeAccount(id, read_only ? { set: { read_only } } : { remove: ['read_only'] });
+
+async function changeAccount(id: string, change: Change): Promise<boolean> {
+  const { done } = await updateItem(accountKey(id), { ...change, when: { pk: { exists: true } } });
+  return done;
 }
 
 /** Gives an account a new secret; the old one is valid until it is revoked. */

@@ -20,7 +20,7 @@ export type RequestHeaders = Record<string, string | undefined>;
 const mismatch = (whose: string) => `The ${whose} id and the ${whose} secret do not match.`;
 
 /** Why credentials are not those of a caller, for the log. */
-export type WrongCredentials = 'id_unknown' | 'secret_wrong';
+export type WrongCredentials = 'id_unknown' | 'secret_wrong' | 'account_disabled';
 
 const isWrong = (found: object | WrongCredentials): found is WrongCredentials => typeof found === 'string';
 
@@ -29,6 +29,8 @@ interface BasicAuthentication<Caller extends object> {
   /** Whose id and secret they are, for the messages. */
   whose: string;
   error: ErrorCode;
+  /** When it occurs. */
+  when: string;
   find: (id: string, secret: string) => Promise<Caller | WrongCredentials>;
   /** The field by which the log names an id. One of another form is not logged: it could be a secret. */
   idField: 'client_id' | 'account_id';
@@ -42,6 +44,7 @@ export const basicAuthentication = <Caller extends object>({
   scheme,
   whose,
   error,
+  when,
   find,
   idField,
   idForm,
@@ -50,7 +53,7 @@ export const basicAuthentication = <Caller extends object>({
   scheme,
   error: {
     code: error,
-    when: `The ${whose} id or the ${whose} secret is missing or wrong.`,
+    when,
     example: mismatch(whose),
   },
   identify: async ({ authorization }) => {
@@ -62,7 +65,8 @@ export const basicAuthentication = <Caller extends object>({
     const caller = await find(sent.user, sent.password);
     if (isWrong(caller)) {
       if (idForm.test(sent.user)) note({ [idField]: sent.user });
-      throw new ServiceError(error, mismatch(whose), { reason: caller });
+      const message = caller === 'account_disabled' ? 'The account is disabled.' : mismatch(whose);
+      throw new ServiceError(error, message, { reason: caller });
     }
     note(noted(caller));
     return caller;

@@ -6,6 +6,7 @@ export const loginAppClient = basicAuthentication({
   scheme: 'login_app_client',
   whose: 'client',
   error: 'invalid_client',
+  when: 'The client id or the client secret is missing or wrong.',
   find: authenticateClient,
   idField: 'client_id',
   idForm: clientIdForm,

@@ -1,19 +1,22 @@
+import type { LogReason } from '../log-reasons.ts';
 import { isCurrentClient } from '../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
+import { findSwitches } from '../login-apps/switches.ts';
 import { note } from '../request-fields.ts';
 import { ServiceError } from '../service-error.ts';
 import { verifyLoginAppToken } from '../tokens/verify-access-token.ts';
-import { type Authentication, bearerToken, type WrongCredentials } from './credentials.ts';
+import { type Authentication, bearerToken } from './credentials.ts';
 
 /**
  * Login App Token: a bearer token that stands for the app itself, in the `Authorization` header. One that was
- * issued to a client is valid while the Login App has that client, a long-lived one until it is revoked.
+ * issued to a client is valid while the Login App has that client, a long-lived one until it is revoked; neither is
+ * while the Login App is disabled.
  */
 export const loginAppToken: Authentication<{ loginAppId: string }> = {
   scheme: 'login_app_token',
   error: {
     code: 'invalid_token',
-    when: 'The Login App Token is missing, expired, revoked or of another kind.',
+    when: 'The Login App Token is missing, expired, revoked or of another kind, or its Login App is disabled.',
     example: 'The token is not a valid Login App Token.',
   },
   identify: async (headers) => {
@@ -24,6 +27,7 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
       : loginAppOfClientsToken(token));
     if (!loginAppId) throw noLongerValid(isLongLived(token) ? 'secret_wrong' : 'id_unknown');
     note({ login_app_id: loginAppId });
+    if (!(await findSwitches(loginAppId)).isEnabled) throw noLongerValid('login_app_disabled');
     return { loginAppId };
   },
 };
@@ -38,5 +42,5 @@ const missing = (): ServiceError =>
     reason: 'credentials_missing',
   });
 
-const noLongerValid = (reason: WrongCredentials): ServiceError =>
+const noLongerValid = (reason: LogReason): ServiceError =>
   new ServiceError('invalid_token', 'The Login App Token is no longer valid.', { reason });

@@ -1,4 +1,5 @@
 import { isCurrentClient } from '../login-apps/clients.ts';
+import { findSwitches } from '../login-apps/switches.ts';
 import { type AuthenticatedUser, readLoginUserWithSession } from '../login-users/login-user.ts';
 import { note } from '../request-fields.ts';
 import { ServiceError } from '../service-error.ts';
@@ -14,18 +15,24 @@ export const loginUserToken: Authentication<AuthenticatedUser> = {
   scheme: 'login_user_token',
   error: {
     code: 'invalid_token',
-    when: 'The Login User Token is missing, expired or of another kind, or its session has ended.',
+    when: 'The Login User Token is missing, expired or of another kind, its session has ended, or its Login App is disabled.',
     example: 'The session of this Login User Token has ended.',
   },
   identify: async (headers) => {
     const token = oneBearerToken([headers.authentication, headers.authorization]);
     const claims = await verifyLoginUserToken(token);
     note({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
-    const [{ user, session }, hasClient] = await Promise.all([
+    const [{ user, session }, hasClient, switches] = await Promise.all([
       readLoginUserWithSession(claims.sub, claims.sid),
       isCurrentClient(claims.client_id),
+      findSwitches(claims.aud),
     ]);
-    if (!session || !isActive(session) || !hasClient || session.login_app_id !== claims.aud) {
+    if (!switches.isEnabled) {
+      throw new ServiceError('invalid_token', 'The Login App of this Login User Token is disabled.', {
+        reason: 'login_app_disabled',
+      });
+    }
+    if (!session || !isActive(session, switches) || !hasClient || session.login_app_id !== claims.aud) {
       throw new ServiceError('invalid_token', 'The session of this Login User Token has ended.');
     }
     return { loginAppId: claims.aud, loginUserId: claims.sub, sessionId: claims.sid, user };

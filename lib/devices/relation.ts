@@ -1,3 +1,4 @@
+import { findSwitches } from '../login-apps/switches.ts';
 import { type Item, readItems, updateItem } from '../storage/items.ts';
 import { deviceKey, type Key, loginUserKey, sessionKey } from '../storage/keys.ts';
 import type { Device } from './device.ts';
@@ -21,13 +22,21 @@ export async function unrelate(loginUserId: string, deviceId: string, sessionId?
  * Ends the relations among some devices that are left over: the session that made one was logged out, or its Login
  * User was deleted, and the index did not show the device then. A Login User who was deleted and logs in again has the
  * same id, but another `created_at`. Returns all the devices; those whose relation ended here have no owner.
+ *
+ * A relation that ended with all sessions of its Login App is left in the table, since a logout can be undone.
  */
 export async function endLeftoverRelations(devices: Device[]): Promise<Device[]> {
   const keys = new Map(devices.flatMap(ownerKeys).map((key) => [nameOf(key), key]));
   const owners = [...keys.values()];
   const items = owners.length > 0 ? await readItems(owners) : [];
   const found = new Map(owners.map((key, place) => [nameOf(key), items[place]]));
-  return Promise.all(devices.map((device) => (stands(device, found) ? device : withoutRelation(device))));
+  return Promise.all(
+    devices.map(async (device) => {
+      if (stands(device, found)) return (await isLoggedOut(device, found)) ? nobodys(device) : device;
+      await unrelate(device.login_user_id ?? '', device.device_id, device.related_session_id);
+      return nobodys(device);
+    }),
+  );
 }
 
 /** The keys of the Login User and the session of a relation; none for a device without an owner. */
@@ -44,10 +53,18 @@ function stands(device: Device, found: Map<string, Item | undefined>): boolean {
   return user?.created_at === device.login_user_since && session?.ended_at === undefined;
 }
 
-async function withoutRelation(device: Device): Promise<Device> {
-  const { login_user_id = '', login_user_since, related_at, related_session_id, ...nobodys } = device;
-  await unrelate(login_user_id, device.device_id, related_session_id);
-  return nobodys;
+/** Whether the session of a relation ended with all sessions of its Login App; one not stored is as old as the relation. */
+async function isLoggedOut(device: Device, found: Map<string, Item | undefined>): Promise<boolean> {
+  const [, key] = ownerKeys(device);
+  if (!key) return false;
+  const { sessionsValidFrom } = await findSwitches(device.login_app_id);
+  const startedAt = found.get(nameOf(key))?.started_at ?? Date.parse(device.related_at ?? '') / 1000;
+  return Number(startedAt) < sessionsValidFrom;
+}
+
+function nobodys(device: Device): Device {
+  const { login_user_id, login_user_since, related_at, related_session_id, ...others } = device;
+  return others;
 }
 
 const nameOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`;

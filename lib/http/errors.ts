@@ -11,6 +11,7 @@ import type { AnyEndpoint } from './endpoint.ts';
 export const statuses: Record<ErrorCode, number> = {
   invalid_request: 400,
   invalid_grant: 400,
+  unauthorized_client: 400,
   unsupported_grant_type: 400,
   unsupported_token_type: 400,
   invalid_client: 401,

@@ -7,9 +7,10 @@ import {
   revokeSecretOf,
   rotateSecretOf,
 } from '../storage/item-secrets.ts';
-import { deleteItem, putNewItem, readItem } from '../storage/items.ts';
+import { deleteItem, putNewItem, readItem, updateItem } from '../storage/items.ts';
 import { clientKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
+import { type GrantType, grantTypes } from '../tokens/grants/grant-types.ts';
 
 /** `la_….c_…`: a client id begins with the id of its Login App. */
 export const clientIdForm = /^(la_[\w-]{22})\.c_[\w-]{22}$/;
@@ -20,6 +21,8 @@ const secretPrefix = 'lcs';
 export const clientItem = v.object({
   client_id: v.string(),
   ...secretAttributes,
+  /** The grants that it may use; without this, all of them. With none, it may only introspect. */
+  grant_types: v.optional(v.array(v.picklist(grantTypes))),
   created_at: v.string(),
 });
 export type LoginAppClient = v.InferOutput<typeof clientItem>;
@@ -28,6 +31,8 @@ export type LoginAppClient = v.InferOutput<typeof clientItem>;
 export interface AuthenticatedClient {
   clientId: string;
   loginAppId: string;
+  /** The grants that it may use; undefined for all of them. */
+  grantTypes: readonly GrantType[] | undefined;
 }
 
 /** One small read; none for an id of another form. */
@@ -48,16 +53,20 @@ export async function authenticateClient(
   const client = await findClient(clientId, isClient);
   const loginAppId = clientIdForm.exec(clientId)?.[1];
   if (!client || !loginAppId) return 'id_unknown';
-  return isClient(client) ? { clientId, loginAppId } : 'secret_wrong';
+  return isClient(client) ? { clientId, loginAppId, grantTypes: client.grant_types } : 'secret_wrong';
 }
 
 /** Whether a client has not been revoked. What was issued to it ends with it, within 30 seconds. */
 export const isCurrentClient = async (clientId: string): Promise<boolean> =>
   (await findClient(clientId, () => true)) !== undefined;
 
-/** Creates a client of a Login App. The secret is in the answer and nowhere else. */
+/**
+ * Creates a client of a Login App. The secret is in the answer and nowhere else.
+ * @param grant_types those that it may use; undefined for all of them
+ */
 export async function createClient(
   loginAppId: string,
+  grant_types?: GrantType[],
 ): Promise<{ client_id: string; client_secret: string }> {
   const client_id = `${loginAppId}.${newId('c')}`;
   const client_secret = newSecret(secretPrefix);
@@ -65,9 +74,23 @@ export async function createClient(
     ...clientKey(loginAppId, client_id),
     client_id,
     ...firstSecret(client_secret),
+    ...(grant_types && { grant_types }),
     created_at: timestamp(),
   });
   return { client_id, client_secret };
+}
+
+/** Sets the grants that a client may use, undefined for all of them. False when there is no such client. */
+export async function setGrantTypes(
+  loginAppId: string,
+  clientId: string,
+  grant_types: GrantType[] | undefined,
+): Promise<boolean> {
+  const { done } = await updateItem(clientKey(loginAppId, clientId), {
+    ...(grant_types ? { set: { grant_types } } : { remove: ['grant_types'] }),
+    when: { pk: { exists: true } },
+  });
+  return done;
 }
 
 /** Gives a client a new secret; the old one is valid until it is revoked. */

@@ -6,6 +6,7 @@ import { clientItem, type LoginAppClient } from './clients.ts';
 import { loginAppTokenItem, type StoredLoginAppToken } from './login-app-tokens.ts';
 import { mobileApplicationItem } from './mobile-applications.ts';
 import type { Platform } from './platforms.ts';
+import { switchAttributes } from './switches.ts';
 
 /** `la_` and 128 random bits. */
 export const loginAppId = v.pipe(v.string(), v.regex(/^la_[\w-]{22}$/));
@@ -14,7 +15,12 @@ export const providerSettingsItem = v.object({
   provider: v.picklist(providerIds),
   settings: v.looseObject({}),
 });
-const loginAppItem = v.object({ login_app_id: v.string(), name: v.string(), created_at: v.string() });
+const loginAppItem = v.object({
+  login_app_id: v.string(),
+  name: v.string(),
+  created_at: v.string(),
+  ...switchAttributes,
+});
 
 type StoredProviderSettings = v.InferOutput<typeof providerSettingsItem>['settings'];
 

@@ -2,16 +2,19 @@ import { actorTypes, reviewStatuses } from '../access-requests/event.ts';
 import { platforms } from '../login-apps/platforms.ts';
 import { providerIds } from '../providers/identifiers.ts';
 import { presetNames } from '../providers/presets.ts';
+import { grantTypes } from '../tokens/grants/grant-types.ts';
 import type { IdForm } from './id-forms.ts';
 
 /**
- * What one flag takes. Values of `id`, `number` and `choice` are logged, others never are. A `number` is an id too.
+ * What one flag takes. Values of `id`, `number`, `choice` and `subset` are logged, others never are. A `number` is an id too.
  * `lines` is a file that the command line sends line by line, in batches; its name is typed without a flag. A `secret`
  * is typed as the name of a file that holds it (`--app-secret-file`), so that it stays out of the shell's history.
  */
 export type Flag = { help: string; optional?: true } & (
   | { kind: 'id'; form: IdForm }
   | { kind: 'choice'; of: readonly string[] }
+  /** Some of them, separated by commas; or `all`, or `none`. */
+  | { kind: 'subset'; of: readonly string[] }
   | { kind: 'text'; mayBeEmpty?: true }
   | { kind: 'number' | 'json' | 'lines' | 'secret' }
 );
@@ -22,6 +25,8 @@ export interface Command {
   flags: Record<string, Flag>;
 }
 
+/** What an account may do on its access requests. */
+const accountAccess = ['read', 'read-write'] as const;
 const loginApp = { kind: 'id', form: 'la_…', help: 'The id of the Login App' } as const;
 const account = { kind: 'id', form: 'ac_…', help: 'The id of the account' } as const;
 const accessRequest = { kind: 'number', help: 'The id of the access request' } as const;
@@ -30,6 +35,16 @@ const provider = { kind: 'choice', of: providerIds, help: 'The provider' } as co
 const platform = { kind: 'choice', of: platforms, help: 'The platform' } as const;
 const client = { kind: 'id', form: 'la_….c_…', help: 'The client id' } as const;
 const secret = { kind: 'id', form: 'sec_…', help: 'The id of the secret' } as const;
+const access = {
+  kind: 'choice',
+  of: accountAccess,
+  help: 'Whether it may only search, or also write',
+} as const;
+const allowedGrants = {
+  kind: 'subset',
+  of: grantTypes,
+  help: `The grants that the client may use: all, none (it may only introspect tokens), or some of ${grantTypes.join(', ')}, separated by commas`,
+} as const;
 const name = { kind: 'text', help: 'A name for people to recognise it by' } as const;
 const event = {
   'access-request': accessRequest,
@@ -40,7 +55,16 @@ const event = {
 /** Every operator command: noun, verb, flags. Pure data, which the command line and the operator function both read. */
 export const commandTable = {
   accounts: {
-    create: { summary: 'Create an account; its secret is shown only once', flags: { name } },
+    create: {
+      summary: 'Create an account; its secret is shown only once',
+      flags: { name, access: { ...access, optional: true } },
+    },
+    update: { summary: 'Change what an account may do; takes up to 30 seconds', flags: { account, access } },
+    disable: {
+      summary: 'Reject the secrets of an account until it is enabled; takes up to 30 seconds',
+      flags: { account },
+    },
+    enable: { summary: 'Accept the secrets of a disabled account again', flags: { account } },
     rotate: {
       summary: 'Give an account a second secret; the old one stays valid until it is revoked',
       flags: { account },
@@ -49,6 +73,19 @@ export const commandTable = {
   },
   'login-apps': {
     create: { summary: 'Create a Login App', flags: { name } },
+    disable: {
+      summary: 'Stop logins and reject all tokens of a Login App until it is enabled; takes up to 30 seconds',
+      flags: { 'login-app': loginApp },
+    },
+    enable: { summary: 'Let people use a disabled Login App again', flags: { 'login-app': loginApp } },
+    logout: {
+      summary: 'End all sessions of a Login App; takes up to 30 seconds',
+      flags: { 'login-app': loginApp },
+    },
+    'undo-logout': {
+      summary: 'Take the latest logout of a Login App back: its sessions go on',
+      flags: { 'login-app': loginApp },
+    },
     'tokens create': {
       summary: 'Create a long-lived Login App Token to ship inside an app; it is shown only once',
       flags: { 'login-app': loginApp, name },
@@ -65,7 +102,11 @@ export const commandTable = {
   clients: {
     create: {
       summary: 'Create a client of a Login App; its secret is shown only once',
-      flags: { 'login-app': loginApp },
+      flags: { 'login-app': loginApp, 'grant-types': { ...allowedGrants, optional: true } },
+    },
+    update: {
+      summary: 'Change which grants a client may use; takes up to 30 seconds',
+      flags: { 'login-app': loginApp, client, 'grant-types': allowedGrants },
     },
     rotate: {
       summary: 'Give a client a second secret; the old one stays valid until it is revoked',

@@ -1,7 +1,7 @@
 import type { Command, Flag } from './command-table.ts';
 import { idForms } from './id-forms.ts';
 
-type ValueOf<F extends Flag> = F extends { of: readonly (infer Choice)[] }
+type ValueOf<F extends Flag> = F extends { kind: 'choice'; of: readonly (infer Choice)[] }
   ? Choice
   : {
       id: string;
@@ -9,6 +9,7 @@ type ValueOf<F extends Flag> = F extends { of: readonly (infer Choice)[] }
       secret: string;
       number: number;
       choice: string;
+      subset: string;
       json: unknown;
       lines: unknown;
     }[F['kind']];
@@ -32,12 +33,12 @@ export function flagProblems({ flags: known }: Command, given: Record<string, un
   return [...unknown, ...wrong];
 }
 
-/** The flags of a command that go into the log: ids and choices, and no text that an operator wrote or pasted. */
+/** The flags of a command that go into the log: ids, choices and subsets, and no text that an operator wrote or pasted. */
 export function loggedFlags({ flags }: Command, given: Record<string, unknown>): Record<string, unknown> {
   const logged = Object.entries(flags).flatMap(([name, { kind }]) => {
     const field = name.replaceAll('-', '_');
     if (kind === 'id' || kind === 'number') return [[`${field}_id`, given[name]]];
-    return kind === 'choice' ? [[field, given[name]]] : [];
+    return kind === 'choice' || kind === 'subset' ? [[field, given[name]]] : [];
   });
   return Object.fromEntries(logged);
 }
@@ -59,5 +60,17 @@ function problem(flagName: string, flag: Flag, value: unknown): string | undefin
   if ((kind === 'text' || kind === 'secret') && !mayBeEmpty && value.trim() === '')
     return `--${name} must not be empty`;
   if (kind === 'choice' && !flag.of.includes(value)) return `--${name} must be one of ${flag.of.join(', ')}`;
+  if (kind === 'subset' && !isSubset(value, flag.of))
+    return `--${name} must be all, none, or some of ${flag.of.join(', ')}, separated by commas`;
   return undefined;
+}
+
+const isSubset = (text: string, of: readonly string[]): boolean =>
+  text === 'all' || text === 'none' || text.split(',').every((member) => of.includes(member));
+
+/** The members that a flag of the kind `subset` names, in the order of the whole; undefined for all of them. */
+export function membersOf<Member extends string>(text: string, of: readonly Member[]): Member[] | undefined {
+  if (text === 'all') return undefined;
+  const named = text.split(',');
+  return of.filter((member) => named.includes(member));
 }

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
 import { optionalEnvironmentSeconds } from '../environment.ts';
+import type { LoginAppSwitches } from '../login-apps/switches.ts';
 import { deleteItem, readItem } from '../storage/items.ts';
 import { loginUserPartition, sessionKey, sessionPrefix } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
@@ -45,9 +46,13 @@ export async function readSessions(loginUserId: string): Promise<Session[]> {
 export const removeSession = (loginUserId: string, sessionId: string): Promise<void> =>
   deleteItem(sessionKey(loginUserId, sessionId));
 
-/** Whether a session is active. The table deletes expired ones late, so the time is checked too. */
-export const isActive = ({ ended_at, expires_at }: Session): boolean =>
+/** Whether a session is neither ended nor expired. The table deletes expired ones late, so the time is checked too. */
+export const isOpen = ({ ended_at, expires_at }: Session): boolean =>
   ended_at === undefined && expires_at > epochSeconds();
+
+/** Whether a session is active: open, and not ended with all sessions of its Login App. */
+export const isActive = (session: Session, { sessionsValidFrom }: LoginAppSwitches): boolean =>
+  isOpen(session) && session.started_at >= sessionsValidFrom;
 
 /**
  * How a refresh token of a generation relates to its session now. The predecessor of the current token is accepted as

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
+import { findSwitches } from '../login-apps/switches.ts';
 import { standing } from '../sessions/session.ts';
 import { countField } from '../wire.ts';
 import type { AccessTokenPayload } from './access-token.ts';
@@ -35,11 +36,15 @@ type Introspection = v.InferOutput<typeof introspection>;
 
 const inactive: Introspection = { active: false };
 
-/** Describes a token to a client of the Login App that it was issued for; to any other client it is not active. */
+/**
+ * Describes a token to a client of the Login App that it was issued for; to any other client it is not active, and while
+ * the Login App is disabled none is.
+ */
 export async function introspectToken(
   { loginAppId }: AuthenticatedClient,
   token: string,
 ): Promise<Introspection> {
+  if (!(await findSwitches(loginAppId)).isEnabled) return inactive;
   const presented = await readToken(token);
   switch (presented?.kind) {
     case undefined:

@@ -1,12 +1,13 @@
 import * as v from 'valibot';
 import { logEvent } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
+import { findSwitches } from '../login-apps/switches.ts';
 import { providerIds } from '../providers/identifiers.ts';
 import { note } from '../request-fields.ts';
 import { ServiceError } from '../service-error.ts';
 import { invalidRequest, type MakeError } from '../validation.ts';
 import { clientCredentials, issueForClientCredentials } from './grants/client-credentials.ts';
-import { grantTypes } from './grants/grant-types.ts';
+import { type GrantType, grantTypes } from './grants/grant-types.ts';
 import {
   issueForAuthorizationCode,
   providerAuthorizationCode,
@@ -41,9 +42,31 @@ export async function issueToken(
   request: v.InferOutput<typeof tokenRequest>,
 ): Promise<TokenResponse> {
   noteRequest(request);
+  await requireGrant(client, request.grant_type);
   const response = await issue(client, request);
   logEvent('token_issued', {});
   return response;
+}
+
+/**
+ * Checks that a client may use a grant now.
+ * @throws ServiceError `unauthorized_client`
+ * @see RFC 6749 section 5.2
+ */
+async function requireGrant(
+  { loginAppId, grantTypes: allowed }: AuthenticatedClient,
+  grantType: GrantType,
+): Promise<void> {
+  if (allowed && !allowed.includes(grantType)) {
+    throw new ServiceError('unauthorized_client', `The client may not use the grant ${grantType}.`, {
+      reason: 'grant_type_not_allowed',
+    });
+  }
+  if (!(await findSwitches(loginAppId)).isEnabled) {
+    throw new ServiceError('unauthorized_client', 'The Login App is disabled.', {
+      reason: 'login_app_disabled',
+    });
+  }
 }
 
 function issue(

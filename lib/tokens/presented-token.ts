@@ -1,6 +1,7 @@
 import { parameters, required } from '../form-parameters.ts';
 import { isCurrentClient } from '../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
+import { findSwitches } from '../login-apps/switches.ts';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';
 import { isActive, type Session } from '../sessions/session.ts';
 import type { AccessTokenPayload } from './access-token.ts';
@@ -28,7 +29,8 @@ export async function readToken(token: string): Promise<PresentedToken | undefin
 /** The session that a token belongs to, if it is active, its Login User not blocked and its client not revoked. */
 export async function activeSessionOf(loginUserId: string, sessionId: string): Promise<Session | undefined> {
   const { user, session } = await readLoginUserWithSession(loginUserId, sessionId);
-  if (!user || user.blocked_at || !session || !isActive(session)) return undefined;
+  if (!user || user.blocked_at || !session) return undefined;
+  if (!isActive(session, await findSwitches(session.login_app_id))) return undefined;
   return (await isCurrentClient(session.client_id)) ? session : undefined;
 }
 

@@ -1,6 +1,7 @@
 import { logEvent } from '../log.ts';
 import type { LogReason } from '../log-reasons.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
+import { findSwitches, type LoginAppSwitches } from '../login-apps/switches.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import { endSession } from '../login-users/end-session.ts';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';
@@ -18,25 +19,32 @@ import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
 export async function refreshSession(client: AuthenticatedClient, refreshToken: string): Promise<Session> {
   const content = await readRefreshToken(refreshToken);
   if (!content) throw invalidToken('refresh_token_malformed');
-  const { user, session } = await readLoginUserWithSession(content.loginUserId, content.sessionId);
-  if (!session || !isActive(session)) throw invalidToken('session_ended');
+  const [{ user, session }, switches] = await Promise.all([
+    readLoginUserWithSession(content.loginUserId, content.sessionId),
+    findSwitches(client.loginAppId),
+  ]);
+  if (!session || !isActive(session, switches)) throw invalidToken('session_ended');
   if (session.client_id !== client.clientId) throw invalidToken('issued_to_another_client');
   if (!user) throw invalidToken('session_ended');
   if (user.blocked_at) {
     logEvent('login_user_refused', { login_user_id: content.loginUserId });
     throw blockedError('invalid_grant');
   }
-  return successorOf(session, content);
+  return successorOf(session, content, switches);
 }
 
-async function successorOf(session: Session, content: RefreshTokenContent): Promise<Session> {
+async function successorOf(
+  session: Session,
+  content: RefreshTokenContent,
+  switches: LoginAppSwitches,
+): Promise<Session> {
   switch (standing(session, content.generation)) {
     case 'current': {
       const { moved, session: next } = await moveOn(session);
       if (moved && next) return next;
       // Another request was faster, or the session ended.
-      if (!next || !isActive(next)) throw invalidToken('session_ended');
-      return successorOf(next, content);
+      if (!next || !isActive(next, switches)) throw invalidToken('session_ended');
+      return successorOf(next, content, switches);
     }
     case 'predecessor':
       logEvent('refresh_token_repeated', {

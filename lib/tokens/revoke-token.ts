@@ -7,10 +7,12 @@ import { type PresentedToken, readToken } from './presented-token.ts';
 /**
  * Ends the session that a refresh token or an access token belongs to, and no other. An unknown token, or one whose
  * session has ended, is no error.
- * @throws ServiceError when the token was issued to another client, or cannot be revoked
+ * @throws ServiceError when the token was issued to another client, or cannot be revoked, and for a client that may use
+ *   no grant: it may only introspect
  * @see RFC 7009 section 2
  */
 export async function revokeToken(client: AuthenticatedClient, token: string): Promise<void> {
+  if (client.grantTypes?.length === 0) throw introspectsOnly();
   const presented = await readToken(token);
   if (!presented) return;
   const { loginUserId, sessionId } = sessionOf(presented, client);
@@ -36,6 +38,11 @@ function sessionOf(presented: PresentedToken, { clientId, loginAppId }: Authenti
   if (claims.client_id !== clientId) throw anotherClients();
   throw notRevocable('A Login App Token cannot be revoked; it expires, or ends with its client.');
 }
+
+const introspectsOnly = (): ServiceError =>
+  new ServiceError('unauthorized_client', 'The client may only introspect tokens.', {
+    reason: 'grant_type_not_allowed',
+  });
 
 const anotherClients = (): ServiceError =>
   new ServiceError('invalid_request', 'The token was issued to another client.');

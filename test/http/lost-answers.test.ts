@@ -212,6 +212,12 @@ const oldSecretOf = async (noun: string, flags: Flags) => {
   const { old_secrets } = await operate(noun, 'rotate', flags);
   return { ...flags, secret: (old_secrets as { secret_id: string }[])[0]?.secret_id };
 };
+/** The flags of a command that takes another one back, which has been carried out. */
+const after = async (name: string, flags: Flags): Promise<Flags> => {
+  const [noun = '', verb = ''] = name.split(' ');
+  await operate(noun, verb, flags);
+  return flags;
+};
 const ofClient = async () => {
   const { login_app_id, client_id } = await newApp();
   return { 'login-app': login_app_id, client: client_id };
@@ -221,8 +227,15 @@ const ofClient = async () => {
 const commandScenarios: Record<string, Scenario> = Object.fromEntries(
   Object.entries<() => Promise<Flags>>({
     'accounts create': async () => ({ name: 'Test' }),
+    'accounts update': async () => ({ ...(await ofAccount()), access: 'read' }),
+    'accounts disable': ofAccount,
+    'accounts enable': async () => after('accounts disable', await ofAccount()),
     'accounts revoke': async () => oldSecretOf('accounts', await ofAccount()),
     'login-apps create': async () => ({ name: 'Test' }),
+    'login-apps disable': ofApp,
+    'login-apps enable': async () => after('login-apps disable', await ofApp()),
+    'login-apps logout': ofApp,
+    'login-apps undo-logout': async () => after('login-apps logout', await ofApp()),
     'login-apps tokens create': async () => ({ ...(await ofApp()), name: 'Test' }),
     'login-apps tokens list': ofApp,
     'login-apps tokens revoke': async () => {
@@ -231,6 +244,7 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       return { ...app, token: token_id };
     },
     'clients create': ofApp,
+    'clients update': async () => ({ ...(await ofClient()), 'grant-types': 'none' }),
     'clients revoke': ofClient,
     'mobile-applications set': async () => ({ ...(await ofApp()), platform: 'ios' }),
     'mobile-applications remove': async () => ({ ...(await ofApp()), platform: 'android' }),
@@ -300,7 +314,7 @@ function withoutRandomness(value: unknown): unknown {
     .replaceAll(/"rt\.[\w.-]+"/g, '"REFRESH_TOKEN"')
     .replaceAll(/\b([a-z]{1,3})_[\w-]{43}(?![\w-])/g, '$1_…')
     .replaceAll(/\b([a-z]{1,3})_[\w-]{22}(?![\w-])/g, '$1_…')
-    .replaceAll(/"(access_request_id|started_at|expires_at)":\d+/g, '"$1":0')
+    .replaceAll(/"(access_request_id|started_at|expires_at|sessions_valid_from)":\d+/g, '"$1":0')
     .replaceAll(/"id":\d+,"created_at"/g, '"id":0,"created_at"');
   return JSON.parse(text);
 }

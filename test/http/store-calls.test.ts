@@ -53,9 +53,10 @@ const idTokenForm = async (): Promise<Record<string, string>> => ({
 });
 
 describe('token, provider_f', () => {
-  test('2 small reads (the client, the provider settings), then 2 writes side by side', async () => {
+  test('3 small reads (the client, the Login App, the provider settings), then 2 writes side by side', async () => {
     const [app, form] = [await unreadLoginApp(), await idTokenForm()];
     await expectRounds(() => service.token(form, app), 200, [
+      ['GetItem'],
       ['GetItem'],
       ['GetItem'],
       ['PutItem', 'UpdateItem'],

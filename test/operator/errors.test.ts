@@ -46,6 +46,18 @@ const failures: [string[], string][] = [
     'The Login App has no such client.',
   ],
   [
+    ['clients', 'update', ...loginApp, '--client', `${nobody}.c_${'A'.repeat(22)}`, '--grant-types', 'none'],
+    'The Login App has no such client.',
+  ],
+  [
+    ['clients', 'create', ...loginApp, '--grant-types', 'password'],
+    'clients create: --grant-types must be all, none, or some of provider_credentials, provider_authorization_code, refresh_token, client_credentials, separated by commas.',
+  ],
+  [
+    ['accounts', 'create', '--name', 'a', '--access', 'write'],
+    'accounts create: --access must be one of read, read-write.',
+  ],
+  [
     ['mobile-applications', 'set', ...loginApp, '--platform', 'windows'],
     'mobile-applications set: --platform must be one of ios, android.',
   ],

@@ -3,32 +3,65 @@ import {
   revokeClient,
   revokeClientSecret,
   rotateClientSecret,
+  setGrantTypes,
 } from '../../login-apps/clients.ts';
 import { createLoginApp } from '../../login-apps/create-login-app.ts';
 import { type LoginApp, readLoginApp } from '../../login-apps/login-app.ts';
 import { createLoginAppToken, revokeLoginAppToken } from '../../login-apps/login-app-tokens.ts';
 import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
+import { endAllSessions, setLoginAppDisabled, undoLogout } from '../../login-apps/switches.ts';
 import { ServiceError } from '../../service-error.ts';
+import { grantTypes } from '../../tokens/grants/grant-types.ts';
 import type { CommandsOf } from '../commands-of.ts';
+import { membersOf } from '../flags.ts';
 import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
 
 /** The Login App of a command. @throws ServiceError when there is none */
 export async function requireLoginApp(id: string): Promise<LoginApp> {
   const loginApp = await readLoginApp(id);
-  if (!loginApp) throw new ServiceError('not_found', 'There is no such Login App.');
+  if (!loginApp) throw noSuchLoginApp();
   return loginApp;
 }
+
+const noSuchLoginApp = (): ServiceError => new ServiceError('not_found', 'There is no such Login App.');
 
 /** A client of a Login App. @throws ServiceError when there is none */
 async function requireClient(loginAppId: string, clientId: string) {
   const { login_app_id, clients } = await requireLoginApp(loginAppId);
   const client = clients.get(clientId);
-  if (!client) throw new ServiceError('not_found', 'The Login App has no such client.');
+  if (!client) throw noSuchClient();
   return { login_app_id, ...client };
+}
+
+const noSuchClient = (): ServiceError => new ServiceError('not_found', 'The Login App has no such client.');
+
+async function disable(login_app_id: string, disabled: boolean): Promise<Record<string, unknown>> {
+  if (!(await setLoginAppDisabled(login_app_id, disabled))) throw noSuchLoginApp();
+  return { login_app_id, disabled };
+}
+
+/** From when sessions are valid after a logout or its undoing. @throws ServiceError when nothing was changed */
+function validFromOrThrow(outcome: Awaited<ReturnType<typeof undoLogout>>): number {
+  if (typeof outcome === 'number') return outcome;
+  if (outcome === 'unknown') throw noSuchLoginApp();
+  const changed =
+    'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.';
+  const none = 'The Login App has no logout that can be undone.';
+  throw new ServiceError('invalid_request', outcome === 'none' ? none : changed);
 }
 
 export const loginAppCommands: CommandsOf<'login-apps'> = {
   create: async ({ name }) => createLoginApp(name),
+  disable: ({ 'login-app': id }) => disable(id, true),
+  enable: ({ 'login-app': id }) => disable(id, false),
+  logout: async ({ 'login-app': login_app_id }) => ({
+    login_app_id,
+    sessions_valid_from: validFromOrThrow(await endAllSessions(login_app_id)),
+  }),
+  'undo-logout': async ({ 'login-app': login_app_id }) => ({
+    login_app_id,
+    sessions_valid_from: validFromOrThrow(await undoLogout(login_app_id)),
+  }),
   'tokens create': async ({ 'login-app': id, name }) => {
     const { login_app_id } = await requireLoginApp(id);
     return { login_app_id, ...(await createLoginAppToken(login_app_id, name)) };
@@ -51,9 +84,16 @@ export const loginAppCommands: CommandsOf<'login-apps'> = {
 };
 
 export const clientCommands: CommandsOf<'clients'> = {
-  create: async ({ 'login-app': id }) => {
+  create: async ({ 'login-app': id, 'grant-types': given = 'all' }) => {
     const { login_app_id } = await requireLoginApp(id);
-    return { login_app_id, ...(await createClient(login_app_id)) };
+    const allowed = membersOf(given, grantTypes);
+    return { login_app_id, ...(await createClient(login_app_id, allowed)) };
+  },
+  update: async ({ 'login-app': id, client, 'grant-types': given }) => {
+    const { login_app_id, client_id } = await requireClient(id, client);
+    const allowed = membersOf(given, grantTypes);
+    if (!(await setGrantTypes(login_app_id, client_id, allowed))) throw noSuchClient();
+    return { login_app_id, client_id, grant_types: allowed ?? grantTypes };
   },
   rotate: async ({ 'login-app': id, client }) => {
     const found = await requireClient(id, client);

@@ -1,0 +1,99 @@
+import * as v from 'valibot';
+import { epochSeconds, timestamp } from '../clock.ts';
+import { readItem, updateItem } from '../storage/items.ts';
+import { loginAppKey } from '../storage/keys.ts';
+import { recentlyRead } from '../storage/recently-read.ts';
+
+/** The attributes of a Login App that an operator switches. */
+export const switchAttributes = {
+  /** While it is set, nobody logs in, and no token of the Login App is accepted. */
+  disabled_at: v.optional(v.string()),
+  /** Epoch seconds. Sessions that began before have ended. */
+  sessions_valid_from: v.optional(v.number()),
+  /** The same before the latest logout, 0 for none. Absent when there is no logout to undo. */
+  sessions_valid_from_before: v.optional(v.number()),
+};
+const switchesItem = v.object(switchAttributes);
+
+/** What holds for every client, session and token of a Login App. */
+export interface LoginAppSwitches {
+  isEnabled: boolean;
+  /** Epoch seconds. Sessions that began before have ended. */
+  sessionsValidFrom: number;
+}
+
+const readStored = async (loginAppId: string) => {
+  const item = await readItem(loginAppKey(loginAppId));
+  return item && v.parse(switchesItem, item);
+};
+type Stored = Awaited<ReturnType<typeof readStored>>;
+
+const switchesOf = (stored: Stored): LoginAppSwitches => ({
+  isEnabled: stored !== undefined && stored.disabled_at === undefined,
+  sessionsValidFrom: stored?.sessions_valid_from ?? 0,
+});
+
+const findStored = recentlyRead(readStored, (id) => id);
+
+/**
+ * The switches of a Login App, up to 30 s old, whether they grant or deny: a disabled Login App costs no more reads than
+ * another. Ask only for the Login App of an authenticated client or of a token of ours, so that nobody can make up ids.
+ */
+export const findSwitches = async (loginAppId: string): Promise<LoginAppSwitches> =>
+  switchesOf(await findStored(loginAppId, () => true));
+
+/** The switches of a Login App as they are stored now. */
+export const readSwitches = async (loginAppId: string): Promise<LoginAppSwitches> =>
+  switchesOf(await readStored(loginAppId));
+
+/** Disables or enables a Login App. False when there is none. */
+export async function setLoginAppDisabled(loginAppId: string, disabled: boolean): Promise<boolean> {
+  const { done } = await updateItem(loginAppKey(loginAppId), {
+    ...(disabled ? { setIfAbsent: { disabled_at: timestamp() } } : { remove: ['disabled_at'] }),
+    when: { pk: { exists: true } },
+  });
+  return done;
+}
+
+/** Seconds by which the clock of an instance may be fast when it stamps a session. */
+const clockTolerance = 1;
+
+/**
+ * Ends every session of a Login App that began before now, with one write. Sessions know the second in which they began,
+ * and the clocks of instances differ a little, so those that begin within the next two seconds end as well.
+ * @returns from when sessions are valid, in epoch seconds; or why nothing was changed: there is no such Login App, or
+ *   somebody else changed it meanwhile
+ */
+export async function endAllSessions(loginAppId: string): Promise<number | 'unknown' | 'changed'> {
+  const stored = await readStored(loginAppId);
+  if (!stored) return 'unknown';
+  const sessions_valid_from = epochSeconds() + 1 + clockTolerance;
+  const { done } = await updateItem(loginAppKey(loginAppId), {
+    set: { sessions_valid_from, sessions_valid_from_before: stored.sessions_valid_from ?? 0 },
+    when: unchanged(stored),
+  });
+  return done ? sessions_valid_from : 'changed';
+}
+
+/**
+ * Takes the latest logout back: sessions that it ended go on, unless they have expired or were ended otherwise. Those
+ * that an earlier logout ended stay ended.
+ * @returns from when sessions are valid now, in epoch seconds, 0 for no limit; or why nothing was changed
+ */
+export async function undoLogout(loginAppId: string): Promise<number | 'unknown' | 'changed' | 'none'> {
+  const stored = await readStored(loginAppId);
+  if (!stored) return 'unknown';
+  const { sessions_valid_from_before: before } = stored;
+  if (before === undefined) return 'none';
+  const { done } = await updateItem(loginAppKey(loginAppId), {
+    set: { sessions_valid_from: before },
+    remove: ['sessions_valid_from_before'],
+    when: unchanged(stored),
+  });
+  return done ? before : 'changed';
+}
+
+const unchanged = ({ sessions_valid_from: is }: NonNullable<Stored>) => ({
+  pk: { exists: true },
+  sessions_valid_from: is === undefined ? { exists: false } : { is },
+});

@@ -1,0 +1,201 @@
+import { describe, expect, test } from '@jest/globals';
+import { expectError } from '../support/expectations.ts';
+import type { LoginApp } from '../support/login-app.ts';
+import { accountOf } from '../support/operator.ts';
+import { newPerson } from '../support/people.ts';
+import { type Answer, basic, type Service, unique } from '../support/service.ts';
+import { twice, twoInstances } from '../support/two-instances.ts';
+
+/** What an operator takes away from single clients and accounts, and gives back. */
+const { service, both, advance } = await twoInstances();
+const { operate } = service;
+
+const outcome = ({ status, body }: Answer): unknown => (status < 400 ? status : [status, body.error]);
+const unauthorizedClient = [400, 'unauthorized_client'];
+
+/** @see RFC 6749 section 5.2, RFC 9700 section 2.3 (as few privileges as needed) */
+describe('the grants of a client', () => {
+  async function newClient(grantTypes?: string): Promise<LoginApp> {
+    const { login_app_id } = service.demo.login_app;
+    const created = await operate('clients', 'create', {
+      'login-app': login_app_id,
+      ...(grantTypes && { 'grant-types': grantTypes }),
+    });
+    return {
+      login_app_id,
+      client_id: String(created.client_id),
+      client_secret: String(created.client_secret),
+    };
+  }
+  const update = ({ login_app_id, client_id }: LoginApp, grantTypes: string) =>
+    operate('clients', 'update', { 'login-app': login_app_id, client: client_id, 'grant-types': grantTypes });
+  const logIn = async (instance: Service, client: LoginApp) =>
+    outcome(await instance.logIn(unique('alice'), 'provider_f', client));
+  const byCode = async (instance: Service, client: LoginApp) => {
+    const provider = 'provider_b';
+    const { authorization_code = '' } = await instance.credentials(provider, { subject: unique('alice') });
+    const form = { grant_type: 'provider_authorization_code', provider, authorization_code };
+    return outcome(await instance.token(form, client));
+  };
+  const refresh = async (instance: Service, client: LoginApp, refresh_token = 'rt.made-up') =>
+    outcome(await instance.token({ grant_type: 'refresh_token', refresh_token }, client));
+  const itself = async (instance: Service, client: LoginApp) =>
+    outcome(await instance.token({ grant_type: 'client_credentials' }, client));
+  const ask = (action: string, client: LoginApp, token: string) =>
+    service.call(`/v2/marketing/oauth/${action}`, {
+      method: 'POST',
+      headers: { authorization: basic(client.client_id, client.client_secret) },
+      body: new URLSearchParams({ token }),
+    });
+
+  test.each([
+    ['provider_credentials', [200, unauthorizedClient, unauthorizedClient, unauthorizedClient]],
+    ['provider_authorization_code', [unauthorizedClient, 200, unauthorizedClient, unauthorizedClient]],
+    ['refresh_token', [unauthorizedClient, unauthorizedClient, [400, 'invalid_grant'], unauthorizedClient]],
+    ['client_credentials', [unauthorizedClient, unauthorizedClient, unauthorizedClient, 200]],
+    ['provider_credentials,client_credentials', [200, unauthorizedClient, unauthorizedClient, 200]],
+    ['all', [200, 200, [400, 'invalid_grant'], 200]],
+  ])('%s: the client may use no others', async (grantTypes, expected) => {
+    const client = await newClient(grantTypes);
+    expect([
+      await logIn(service, client),
+      await byCode(service, client),
+      await refresh(service, client),
+      await itself(service, client),
+    ]).toEqual(expected);
+  });
+
+  test('the error names the grant, and no provider is asked', async () => {
+    const client = await newClient('client_credentials');
+    const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'made-up' };
+    expectError(await service.token(form, client), {
+      status: 400,
+      error: 'unauthorized_client',
+      naming: 'The client may not use the grant provider_credentials.',
+    });
+  });
+
+  test('a change is noticed within 30 seconds, and can be undone', async () => {
+    const client = await newClient();
+    const { refreshToken } = await newPerson(service, unique('alice'), client);
+    const uses = (instance: Service) =>
+      Promise.all([
+        logIn(instance, client),
+        refresh(instance, client, refreshToken),
+        itself(instance, client),
+      ]);
+    expect(await both(uses)).toEqual(twice([200, 200, 200]));
+    expect(await update(client, 'client_credentials')).toMatchObject({ grant_types: ['client_credentials'] });
+    advance(30);
+    expect(await both(uses)).toEqual(twice([unauthorizedClient, unauthorizedClient, 200]));
+    await update(client, 'all');
+    advance(30);
+    expect(await both(uses)).toEqual(twice([200, 200, 200]));
+  });
+
+  test('a client with none may introspect and nothing else', async () => {
+    const client = await newClient('none');
+    expect([await logIn(service, client), await itself(service, client)]).toEqual([
+      unauthorizedClient,
+      unauthorizedClient,
+    ]);
+    // The session of a revoked client is ended by any other of the Login App, but not by this one.
+    const former = await newClient();
+    const { token, refreshToken } = await newPerson(service, unique('alice'), former);
+    expect((await ask('introspect', client, token)).body).toMatchObject({ active: true });
+    const flags = { 'login-app': former.login_app_id, client: former.client_id };
+    await operate('clients', 'revoke', flags);
+    advance(30);
+    expect(outcome(await ask('revoke', client, refreshToken))).toEqual(unauthorizedClient);
+    expect(outcome(await ask('revoke', service.demo.login_app, refreshToken))).toBe(200);
+  });
+
+  test('grants that do not exist are an error, and nothing is created', async () => {
+    for (const grants of ['', 'password', 'all,refresh_token', 'refresh_token,']) {
+      const flags = { 'login-app': service.demo.login_app.login_app_id, 'grant-types': grants };
+      await expect(operate('clients', 'create', flags)).rejects.toThrow(
+        /--grant-types must be all, none, or some of provider_credentials, .*, separated by commas\.$/,
+      );
+    }
+  });
+});
+
+describe('an account', () => {
+  /** An account with an access request of its own. */
+  async function newAccount(flags: object = {}) {
+    const account = accountOf(await operate('accounts', 'create', { name: unique('account'), ...flags }));
+    const of = { account: account.account_id };
+    const id = Number((await operate('access-requests', 'create', of)).access_request_id);
+    const search = async (instance: Service) => outcome(await instance.search('', { account, id }));
+    const write = async (instance: Service) => [
+      outcome(await instance.addEvent('comments', comment, { account, id })),
+      outcome(await instance.addEvent('reviews', { ...comment, status: 'approved' }, { account, id })),
+      outcome(await instance.createAccessRequest({ account })),
+    ];
+    return { account, of, id, search, write };
+  }
+  const comment = { actor_type: 'custom', actor_id: '7', comment: 'x' };
+  const forbidden = [403, 'forbidden'];
+
+  test('that is disabled: 401 with the right secret, until it is enabled', async () => {
+    const { account, of, id, search } = await newAccount();
+    expect(await both(search)).toEqual(twice(200));
+    expect(await operate('accounts', 'disable', of)).toEqual({ account_id: of.account, disabled: true });
+    advance(30);
+    expect(await both(search)).toEqual(twice([401, 'unauthorized']));
+    expectError(await service.search('', { account, id }), {
+      status: 401,
+      error: 'unauthorized',
+      naming: 'The account is disabled.',
+    });
+    const { account_secret } = await operate('accounts', 'rotate', of);
+    const renewed = { ...account, account_secret: String(account_secret) };
+    expect((await service.search('', { account: renewed, id })).status).toBe(401);
+
+    await operate('accounts', 'enable', of);
+    advance(30);
+    expect(await both(search)).toEqual(twice(200));
+  });
+
+  test('that is disabled tells nobody without its secret', async () => {
+    const { account, of } = await newAccount();
+    await operate('accounts', 'disable', of);
+    const guess = { ...account, account_secret: 'acs_made-up' };
+    const stranger = { ...guess, account_id: `ac_${'A'.repeat(22)}` };
+    const [known, unknown] = [
+      await service.search('', { account: guess }),
+      await service.search('', { account: stranger }),
+    ];
+    expect(known.body).toEqual(unknown.body);
+  });
+
+  test('that may only read searches; whatever it writes is a 403, even if it is malformed', async () => {
+    const { account, id, search, write } = await newAccount({ access: 'read' });
+    expect(await both(search)).toEqual(twice(200));
+    expect(await both(write)).toEqual(twice([forbidden, forbidden, forbidden]));
+    expectError(await service.addEvent('comments', 'no JSON', { account, id }), {
+      status: 403,
+      error: 'forbidden',
+      naming: 'The account may only read.',
+    });
+    expect((await service.search('', { account, id })).body.total).toBe(0);
+  });
+
+  test('accounts update takes the right to write away, and gives it back', async () => {
+    const { of, search, write } = await newAccount();
+    const update = (access: string) => operate('accounts', 'update', { ...of, access });
+    expect(await both(write)).toEqual(twice([201, 201, 201]));
+    expect(await update('read')).toEqual({ account_id: of.account, access: 'read' });
+    advance(30);
+    expect(await both(write)).toEqual(twice([forbidden, forbidden, forbidden]));
+    expect(await both(search)).toEqual(twice(200));
+    await update('read-write');
+    advance(30);
+    expect(await both(write)).toEqual(twice([201, 201, 201]));
+  });
+
+  test.each(['disable', 'enable', 'update'])('accounts %s of none: an error', async (verb) => {
+    const unknown = { account: `ac_${'A'.repeat(22)}`, ...(verb === 'update' && { access: 'read' }) };
+    await expect(operate('accounts', verb, unknown)).rejects.toThrow('There is no such account.');
+  });
+});

@@ -1,0 +1,206 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { createLoginApp, demoSettings, type LoginApp } from '../support/login-app.ts';
+import { newPerson, newPhone, type Person } from '../support/people.ts';
+import { type Answer, basic, type Service, unique } from '../support/service.ts';
+import { twice, twoInstances } from '../support/two-instances.ts';
+
+/** The switches of a whole Login App. A warm instance takes up to 30 seconds to notice one; here, two instances do. */
+const { service, second, proxy, both, advance } = await twoInstances();
+const { operate } = service;
+
+let app: LoginApp;
+let flags: { 'login-app': string };
+let person: Person;
+let appToken: string;
+let longLivedToken: string;
+beforeEach(async () => {
+  app = await createLoginApp(service, unique('app'));
+  flags = { 'login-app': app.login_app_id };
+  const settings = await demoSettings(service, 'provider_f');
+  await operate('providers', 'set', { ...flags, provider: 'provider_f', settings });
+  await operate('mobile-applications', 'set', { ...flags, platform: 'android' });
+  person = await newPerson(service, unique('alice'), app);
+  appToken = await service.loginAppToken(app);
+  const created = await operate('login-apps', 'tokens create', { ...flags, name: 'iOS app' });
+  longLivedToken = String(created.login_app_token);
+});
+
+const outcome = ({ status, body }: Answer): unknown => (status < 400 ? status : [status, body.error]);
+const logIn = async (instance: Service) => outcome(await instance.logIn(unique('bob'), 'provider_f', app));
+const refresh = async (instance: Service) =>
+  outcome(await instance.token({ grant_type: 'refresh_token', refresh_token: person.refreshToken }, app));
+const useAppToken = async (instance: Service, token = appToken) =>
+  outcome(await instance.register({ platform: 'android', token: unique('phone') }, token));
+const useUserToken = async (instance: Service) => outcome(await instance.listDevices(person.token));
+const isActive = async (instance: Service, token: string, client = app): Promise<boolean> => {
+  const { body } = await instance.call('/v2/marketing/oauth/introspect', {
+    method: 'POST',
+    headers: { authorization: basic(client.client_id, client.client_secret) },
+    body: new URLSearchParams({ token }),
+  });
+  return body.active;
+};
+
+describe('login-apps disable', () => {
+  const everything = async (instance: Service) => ({
+    logIn: await logIn(instance),
+    refresh: await refresh(instance),
+    clientCredentials: outcome(await instance.token({ grant_type: 'client_credentials' }, app)),
+    appToken: await useAppToken(instance),
+    longLivedToken: await useAppToken(instance, longLivedToken),
+    userToken: await useUserToken(instance),
+    active: [
+      await isActive(instance, person.token),
+      await isActive(instance, person.refreshToken),
+      await isActive(instance, appToken),
+      await isActive(instance, longLivedToken),
+    ],
+  });
+  const works = {
+    ...{ logIn: 200, refresh: 200, clientCredentials: 200 },
+    ...{ appToken: 201, longLivedToken: 201, userToken: 200 },
+    active: [true, true, true, true],
+  };
+  const noToken = [400, 'unauthorized_client'];
+  const rejected = [401, 'invalid_token'];
+
+  test('nobody logs in or refreshes, and no token is accepted; once enabled, all goes on', async () => {
+    expect(await both(everything)).toEqual(twice(works));
+    expect(await operate('login-apps', 'disable', flags)).toEqual({
+      login_app_id: app.login_app_id,
+      disabled: true,
+    });
+    advance(30);
+    expect(await both(everything)).toEqual(
+      twice({
+        ...{ logIn: noToken, refresh: noToken, clientCredentials: noToken },
+        ...{ appToken: rejected, longLivedToken: rejected, userToken: rejected },
+        active: [false, false, false, false],
+      }),
+    );
+    expect((await service.logIn(unique('carol'))).status).toBe(200);
+
+    await operate('login-apps', 'enable', flags);
+    advance(30);
+    expect(await both(everything)).toEqual(twice(works));
+  });
+
+  test('costs no more store calls than a Login App that is enabled', async () => {
+    const callsOf = async () => {
+      advance(31);
+      proxy.forget();
+      for (let request = 0; request < 3; request += 1) {
+        await service.token({ grant_type: 'client_credentials' }, app);
+      }
+      return proxy.calls().map(({ operation }) => operation);
+    };
+    expect(await callsOf()).toEqual(['GetItem', 'GetItem']);
+    await operate('login-apps', 'disable', flags);
+    expect(await callsOf()).toEqual(['GetItem', 'GetItem']);
+  });
+});
+
+describe('login-apps logout', () => {
+  const sessionEnds = { refresh: [400, 'invalid_grant'], userToken: [401, 'invalid_token'], active: false };
+  const sessionGoesOn = { refresh: 200, userToken: 200, active: true };
+  const session = async (instance: Service) => ({
+    refresh: await refresh(instance),
+    userToken: await useUserToken(instance),
+    active: await isActive(instance, person.token),
+  });
+
+  test('ends every session that began before, also one that was refreshed meanwhile; a new login works', async () => {
+    const stranger = await newPerson(service);
+    expect(await both(session)).toEqual(twice(sessionGoesOn));
+    await operate('login-apps', 'logout', flags);
+    await service.token({ grant_type: 'refresh_token', refresh_token: person.refreshToken }, app);
+    advance(30);
+    expect(await both(session)).toEqual(twice(sessionEnds));
+    const whose = { 'login-user': person.loginUserId };
+    expect(await operate('login-users', 'sessions', whose)).toMatchObject({ sessions: [] });
+    expect((await service.listDevices(stranger.token)).status).toBe(200);
+
+    person = await newPerson(service, person.subject, app);
+    expect(await both(session)).toEqual(twice(sessionGoesOn));
+  });
+
+  test('ends a session that began a moment ago on an instance whose clock is a second fast', async () => {
+    second.running.advance(1);
+    person = await newPerson(second.service, unique('bob'), app);
+    await operate('login-apps', 'logout', flags);
+    advance(30);
+    expect(await both(session)).toEqual(twice(sessionEnds));
+  });
+
+  test('writes once, however many sessions there are', async () => {
+    await newPerson(service, unique('bob'), app);
+    proxy.forget();
+    await operate('login-apps', 'logout', flags);
+    const writes = proxy.calls().filter(({ operation }) => /Put|Update|Delete|Write/.test(operation));
+    expect(writes.map(({ operation }) => operation)).toEqual(['UpdateItem']);
+  });
+
+  test('messages for the people no longer go to their devices', async () => {
+    const phone = await newPhone(service, appToken);
+    await service.relate(phone, person.token);
+    const ofPerson = { 'login-user': person.loginUserId };
+    const ofApp = () => operate('devices', 'list', flags);
+    await expect(operate('devices', 'list', ofPerson)).resolves.toMatchObject({ devices: [{}] });
+    await operate('login-apps', 'logout', flags);
+    advance(30);
+    await expect(operate('devices', 'list', ofPerson)).resolves.toMatchObject({ devices: [] });
+    expect((await ofApp()).devices).toEqual([
+      expect.not.objectContaining({ login_user_id: expect.anything() }),
+    ]);
+
+    await operate('login-apps', 'undo-logout', flags);
+    advance(30);
+    await expect(operate('devices', 'list', ofPerson)).resolves.toMatchObject({ devices: [{}] });
+  });
+
+  test('can be undone: what has not ended otherwise goes on', async () => {
+    await operate('login-apps', 'logout', flags);
+    advance(30);
+    expect(await both(session)).toEqual(twice(sessionEnds));
+    await operate('login-apps', 'undo-logout', flags);
+    advance(30);
+    expect(await both(session)).toEqual(twice(sessionGoesOn));
+
+    await operate('login-apps', 'logout', flags);
+    await operate('login-users', 'logout', { 'login-user': person.loginUserId });
+    await operate('login-apps', 'undo-logout', flags);
+    advance(30);
+    expect(await both(session)).toEqual(twice(sessionEnds));
+  });
+
+  test('undone, it leaves what an earlier logout ended', async () => {
+    await operate('login-apps', 'logout', flags);
+    advance(30);
+    await operate('login-apps', 'logout', flags);
+    await operate('login-apps', 'undo-logout', flags);
+    advance(30);
+    expect(await both(session)).toEqual(twice(sessionEnds));
+    await expect(operate('login-apps', 'undo-logout', flags)).rejects.toThrow(
+      'The Login App has no logout that can be undone.',
+    );
+  });
+});
+
+describe('providers remove', () => {
+  test('stops logins through the provider; sessions go on, and set again, it works again', async () => {
+    const provider = { ...flags, provider: 'provider_f' };
+    const settings = await demoSettings(service, 'provider_f');
+    expect(await both(logIn)).toEqual(twice(200));
+    await operate('providers', 'remove', provider);
+    advance(30);
+    expect(await both(logIn)).toEqual(twice([400, 'invalid_request']));
+    expect(await both(refresh)).toEqual(twice(200));
+    await operate('providers', 'set', { ...provider, settings });
+    expect(await both(logIn)).toEqual(twice(200));
+  });
+});
+
+test.each(['disable', 'enable', 'logout', 'undo-logout'])('login-apps %s of none: an error', async (verb) => {
+  const unknown = { 'login-app': `la_${'A'.repeat(22)}` };
+  await expect(operate('login-apps', verb, unknown)).rejects.toThrow('There is no such Login App.');
+});
