@@ -140,6 +140,21 @@ describe('login-apps logout', () => {
     expect(writes.map(({ operation }) => operation)).toEqual(['UpdateItem']);
   });
 
+  test('by two operators at once: the slower one learns that nothing was changed', async () => {
+    let faster: Promise<unknown> | undefined;
+    proxy.hook = async ({ operation }) => {
+      if (operation !== 'UpdateItem' || faster) return undefined;
+      faster = operate('login-apps', 'logout', flags);
+      await faster;
+      return undefined;
+    };
+    await expect(operate('login-apps', 'logout', flags)).rejects.toThrow(
+      'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.',
+    );
+    advance(30);
+    expect(await both(session)).toEqual(twice(sessionEnds));
+  });
+
   test('messages for the people no longer go to their devices', async () => {
     const phone = await newPhone(service, appToken);
     await service.relate(phone, person.token);
