@@ -52,6 +52,12 @@ const settings = v.object({
   tableName: v.optional(text(/^[\w.-]{3,255}$/, 'must be the name of a table')),
   tokenConcurrency: v.optional(whole(0, 1000), 0),
   canary: v.optional(truth),
+  originSecretHashes: v.optional(
+    text(
+      /^[0-9a-f]{64}(,[0-9a-f]{64})?$/,
+      'must be one or two SHA-256 hashes in lower-case hex, separated by a comma',
+    ),
+  ),
   loopbackProviders: v.optional(truth, false),
 });
 

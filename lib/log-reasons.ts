@@ -1,5 +1,7 @@
 /** Why a request was rejected, for the log alone: the caller learns no more than the error. */
 export const logReasons = {
+  origin_secret_wrong:
+    'The request has no origin secret or a wrong one, so it did not come through CloudFront',
   credentials_missing: 'No credentials were sent, or of another scheme',
   id_unknown: 'There is no client, account or Login App Token of this id',
   secret_wrong: 'The secret is not one of this client, account or Login App Token',

@@ -1,6 +1,7 @@
 import type { JsonSchema } from '@valibot/to-json-schema';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { challenges, statuses } from '../../lib/http/errors.ts';
+import { originError } from '../../lib/http/origin-secret.ts';
 import type { ErrorRecord } from '../../lib/service-error.ts';
 import { pascal } from './alternatives.ts';
 import type { Components } from './json-schema.ts';
@@ -18,6 +19,7 @@ export function errorsOf({ errors, authenticate }: AnyEndpoint, received: Compon
   const all: Record<string, ErrorRecord> = {
     ...errors,
     ...(authenticate.error && { [authenticate.error.code]: authenticate.error }),
+    forbidden: withOriginError(errors.forbidden),
     internal_server_error: unknownErrorRecord,
   };
   const byStatus = Map.groupBy(Object.entries(all), ([code]) => statusOf(code));
@@ -27,6 +29,10 @@ export function errorsOf({ errors, authenticate }: AnyEndpoint, received: Compon
       .map(([status, codes]) => [status, errorResponse(status, codes, received)]),
   );
 }
+
+/** Any endpoint may answer 403 to a request that does not come through CloudFront; some have a 403 of their own. */
+const withOriginError = (own: ErrorRecord | undefined): ErrorRecord =>
+  own ? { ...own, when: `${own.when} ${originError.when}` } : originError;
 
 const statusOf = (code: string): number => new Map<string, number>(Object.entries(statuses)).get(code) ?? 500;
 

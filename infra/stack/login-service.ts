@@ -66,5 +66,6 @@ const environmentOf = (settings: Settings, issuer: string): Record<string, strin
   ISSUER: issuer,
   METRICS_NAMESPACE: settings.stack,
   ...tokenVariables(settings),
+  ...(settings.originSecretHashes !== undefined && { ORIGIN_SECRET_HASHES: settings.originSecretHashes }),
   ...(settings.loopbackProviders && { LOOPBACK_PROVIDERS: 'allowed' }),
 });

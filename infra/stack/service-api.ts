@@ -49,7 +49,7 @@ export class ServiceApi extends Construct {
     this.api = new HttpApi(this, 'Http', {
       apiName: settings.stack,
       createDefaultStage: false,
-      // With your own domain, nobody can bypass a firewall in front of it.
+      // With your own domain, this address would be one more way past a firewall.
       disableExecuteApiEndpoint: domainName !== undefined,
     });
     Validations.of(this.api).acknowledge({

@@ -9,6 +9,7 @@ import { withLogFields } from '../request-fields.ts';
 import { jsonResponse } from './answers.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 import { renderErrors } from './errors.ts';
+import { requireOriginSecret } from './origin-secret.ts';
 import { parameterReader } from './parameters.ts';
 
 /** An endpoint, with a handler for the request that its own schemas make. */
@@ -24,6 +25,7 @@ export function serve(endpoint: Served) {
   const chain = middy<ApiEvent, APIGatewayProxyStructuredResultV2>()
     .use(renderErrors(endpoint))
     .handler(async (event, context) => {
+      requireOriginSecret(event.headers);
       const caller = await endpoint.authenticate.identify(event.headers);
       const parameters = readParameters(event);
       const body = endpoint.body?.read(event, context);

@@ -127,7 +127,13 @@ describe('the API', () => {
 });
 
 describe('a deployment for development', () => {
-  const development = templateWith({ stage: 'development', loopbackProviders: true, accessTokenSeconds: 60 });
+  const originSecretHashes = 'a'.repeat(64);
+  const development = templateWith({
+    stage: 'development',
+    loopbackProviders: true,
+    accessTokenSeconds: 60,
+    originSecretHashes,
+  });
 
   test('leaves nothing behind', () => {
     for (const type of ['AWS::DynamoDB::Table', 'AWS::SecretsManager::Secret', 'AWS::Logs::LogGroup']) {
@@ -138,7 +144,13 @@ describe('a deployment for development', () => {
 
   test('passes the settings to the functions', () => {
     development.allResourcesProperties('AWS::Lambda::Function', {
-      Environment: { Variables: { LOOPBACK_PROVIDERS: 'allowed', ACCESS_TOKEN_SECONDS: '60' } },
+      Environment: {
+        Variables: {
+          LOOPBACK_PROVIDERS: 'allowed',
+          ACCESS_TOKEN_SECONDS: '60',
+          ORIGIN_SECRET_HASHES: originSecretHashes,
+        },
+      },
     });
   });
 });

@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import type { RequestHeaders } from '../auth/credentials.ts';
+import { optionalEnvironment } from '../environment.ts';
+import { equalInConstantTime } from '../secrets.ts';
+import { type ErrorRecord, ServiceError } from '../service-error.ts';
+
+/** The header in which a content delivery network proves that a request came through it. */
+export const originSecretHeader = 'x-origin-secret';
+
+/** What the caller of any endpoint gets for a request that did not. */
+export const originError: ErrorRecord = {
+  when: 'The request did not come through the public address of the service, and this deployment demands it.',
+  example: 'Send requests to the public address of the service.',
+};
+
+/**
+ * Rejects a request without the origin secret, if the deployment has set one. `ORIGIN_SECRET_HASHES` holds the SHA-256
+ * of one secret, or during a rotation of two, in hex and separated by a comma. The secrets themselves are known only to
+ * whoever adds the header, so nothing secret is in the environment and nothing has to be read for a request.
+ * @throws ServiceError `forbidden`
+ */
+export function requireOriginSecret(headers: RequestHeaders): void {
+  const hashes = optionalEnvironment('ORIGIN_SECRET_HASHES')?.split(',');
+  if (hashes === undefined) return;
+  const secret = headers[originSecretHeader];
+  const sent = secret ? createHash('sha256').update(secret).digest('hex') : '';
+  const matches = hashes.map((hash) => equalInConstantTime(sent, hash));
+  if (!secret || !matches.includes(true))
+    throw new ServiceError('forbidden', originError.example, { reason: 'origin_secret_wrong' });
+}
