@@ -3,7 +3,7 @@ import { findSwitches } from '../login-apps/switches.ts';
 import { type AuthenticatedUser, readLoginUserWithSession } from '../login-users/login-user.ts';
 import { note } from '../request-fields.ts';
 import { ServiceError } from '../service-error.ts';
-import { isActive } from '../sessions/session.ts';
+import { hasIssued, isActive } from '../sessions/session.ts';
 import { verifyLoginUserToken } from '../tokens/verify-access-token.ts';
 import { type Authentication, bearerToken } from './credentials.ts';
 
@@ -32,7 +32,7 @@ export const loginUserToken: Authentication<AuthenticatedUser> = {
         reason: 'login_app_disabled',
       });
     }
-    if (!session || !isActive(session, switches) || !hasClient || session.login_app_id !== claims.aud) {
+    if (!session || !isActive(session, switches) || !hasClient || !hasIssued(session, claims)) {
       throw new ServiceError('invalid_token', 'The session of this Login User Token has ended.');
     }
     return { loginAppId: claims.aud, loginUserId: claims.sub, sessionId: claims.sid, user };

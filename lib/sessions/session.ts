@@ -54,6 +54,12 @@ export const isOpen = ({ ended_at, expires_at }: Session): boolean =>
 export const isActive = (session: Session, { sessionsValidFrom }: LoginAppSwitches): boolean =>
   isOpen(session) && session.started_at >= sessionsValidFrom;
 
+/** Whether an access token is one of this session: for its Login App, and issued to its client. */
+export const hasIssued = (
+  { login_app_id, client_id }: Session,
+  claims: { aud: string; client_id: string },
+): boolean => claims.aud === login_app_id && claims.client_id === client_id;
+
 /**
  * How a refresh token of a generation relates to its session now. The predecessor of the current token is accepted as
  * long as the current one has not been used, so that a lost response, or two requests at once, ends no login. A copied

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 
+const epochSeconds = v.pipe(v.number(), v.safeInteger());
+
 const sharedClaims = {
   iss: v.string(),
   /** The Login App that the token is for. */
@@ -7,8 +9,8 @@ const sharedClaims = {
   client_id: v.string(),
   jti: v.string(),
   /** Epoch seconds. */
-  iat: v.number(),
-  exp: v.number(),
+  iat: epochSeconds,
+  exp: epochSeconds,
 };
 
 const loginUserClaims = v.object({
@@ -29,8 +31,11 @@ const loginAppClaims = v.object({
   sub: v.string(),
 });
 
-/** The payload of an access token. @see RFC 9068 section 2.2 */
-export const accessTokenPayload = v.variant('token_use', [loginUserClaims, loginAppClaims]);
+/** The payload of an access token; its client is one of the Login App that it is for. @see RFC 9068 section 2.2 */
+export const accessTokenPayload = v.pipe(
+  v.variant('token_use', [loginUserClaims, loginAppClaims]),
+  v.check(({ aud, client_id }) => client_id.startsWith(`${aud}.`)),
+);
 export type AccessTokenPayload = v.InferOutput<typeof accessTokenPayload>;
 export type TokenUse = AccessTokenPayload['token_use'];
 /** The claims of a token of one use. */

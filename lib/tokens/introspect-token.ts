@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
 import { findSwitches } from '../login-apps/switches.ts';
-import { standing } from '../sessions/session.ts';
+import { hasIssued, standing } from '../sessions/session.ts';
 import { countField } from '../wire.ts';
 import type { AccessTokenPayload } from './access-token.ts';
 import { issuer } from './issuer.ts';
@@ -69,10 +69,13 @@ const longLivedToken = (loginAppId: string): Introspection => ({
 
 async function accessToken(loginAppId: string, claims: AccessTokenPayload): Promise<Introspection> {
   if (claims.aud !== loginAppId) return inactive;
-  const isActive = await (claims.token_use === 'login_app'
-    ? isCurrentClient(claims.client_id)
-    : activeSessionOf(claims.sub, claims.sid));
-  return isActive ? { active: true, token_type: 'bearer', ...claims } : inactive;
+  return (await isActive(claims)) ? { active: true, token_type: 'bearer', ...claims } : inactive;
+}
+
+async function isActive(claims: AccessTokenPayload): Promise<boolean> {
+  if (claims.token_use === 'login_app') return isCurrentClient(claims.client_id);
+  const session = await activeSessionOf(claims.sub, claims.sid);
+  return session !== undefined && hasIssued(session, claims);
 }
 
 async function refreshToken(

@@ -1,7 +1,7 @@
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
 import { endSession } from '../login-users/end-session.ts';
 import { ServiceError } from '../service-error.ts';
-import { readSession, type Session } from '../sessions/session.ts';
+import { hasIssued, readSession, type Session } from '../sessions/session.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
 
 /**
@@ -17,6 +17,7 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   if (!presented) return;
   const { loginUserId, sessionId } = sessionOf(presented, client);
   const session = await readSession(loginUserId, sessionId);
+  if (session && presented.kind === 'access_token' && !hasIssued(session, presented.claims)) return;
   if (session && !(await mayEnd(client, session))) throw anotherClients();
   await endSession(loginUserId, sessionId, 'client');
 }

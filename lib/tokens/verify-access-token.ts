@@ -16,7 +16,8 @@ export async function readAccessToken(token: string): Promise<AccessTokenPayload
       issuer: issuer(),
       currentDate: clock.now(),
     });
-    return v.parse(accessTokenPayload, payload);
+    const result = v.safeParse(accessTokenPayload, payload);
+    return result.success ? result.output : undefined;
   } catch (error) {
     if (error instanceof errors.JOSEError) return undefined;
     throw error;

@@ -4,7 +4,7 @@ import { decodeJwt } from 'jose';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { ownService } from '../support/own-service.ts';
-import { sharedService, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 /** What no client and no operator command brings about: items that are gone, or that another part has changed. */
@@ -79,11 +79,5 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
     );
     const answer = await service.relate(id, token);
     expectError(answer, { status: 401, error: 'invalid_token', naming: /session.*ended/ });
-  });
-
-  test('401 the token of another deployment of this service', async () => {
-    const { access_token } = (await sharedService().logIn(unique('alice'))).body;
-    const { id } = await newDevice();
-    expectError(await service.relate(id, access_token), { status: 401, error: 'invalid_token' });
   });
 });
