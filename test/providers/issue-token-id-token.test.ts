@@ -1,21 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  base64url,
-  decodeJwt,
-  decodeProtectedHeader,
-  exportJWK,
-  exportSPKI,
-  generateKeyPair,
-  importJWK,
-  type JWK,
-  type JWTHeaderParameters,
-  type JWTPayload,
-  SignJWT,
-} from 'jose';
+import { base64url, decodeJwt, type JWTPayload } from 'jose';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { sharedService, unique } from '../support/service.ts';
 
-const { credentials, demo, logIn, token } = sharedService();
+const { credentials, demo, token } = sharedService();
 const issuer = `${demo.sandbox_url}/provider_f`;
 const invalidGrant = { status: 400, error: 'invalid_grant' };
 const day = 86_400;
@@ -30,123 +18,12 @@ async function idToken(claims: Record<string, unknown> = {}): Promise<string> {
   return (await credentials('provider_f', query)).id_token ?? '';
 }
 
-const encoded = (value: unknown): string => base64url.encode(JSON.stringify(value));
-
-let publicJwk: JWK;
-let validHeader: JWTHeaderParameters;
 let validClaims: JWTPayload;
 
 beforeAll(async () => {
-  const discovery = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
-  const { keys } = (await (await fetch(Object(discovery).jwks_uri)).json()) as { keys: JWK[] };
   const valid = await idToken();
-  validHeader = { alg: 'ES256', ...decodeProtectedHeader(valid) };
   validClaims = decodeJwt(valid);
-  publicJwk = keys.find(({ kid }) => kid === validHeader.kid) ?? {};
   expectAnswer(await send(valid), 200, tokenResponse);
-});
-
-describe('provider_f, an id token that somebody else has made', () => {
-  test.each(['none', 'None', 'NONE', 'nOnE', ''])('alg %j, unsigned: 400 invalid_grant', async (alg) => {
-    const unsigned = `${encoded({ ...validHeader, alg })}.${encoded(validClaims)}.`;
-    expectError(await send(unsigned), invalidGrant);
-    expectError(await send(`${unsigned}${base64url.encode('signature')}`), invalidGrant);
-    expectError(await send(unsigned.slice(0, -1)), invalidGrant);
-  });
-
-  test.each(['HS256', 'HS384', 'HS512'])('%s signed with the public key: 400 invalid_grant', async (alg) => {
-    const key = await importJWK(publicJwk, 'ES256', { extractable: true });
-    if (key instanceof Uint8Array) throw new Error('The provider publishes no asymmetric key.');
-    const spki = await exportSPKI(key);
-    const secrets = [
-      spki,
-      `${spki}\n`,
-      spki.trim(),
-      spki.replace(/-----.*-----|\s/g, ''),
-      JSON.stringify(publicJwk),
-      publicJwk.x ?? '',
-    ];
-    for (const secret of secrets) {
-      const forged = await new SignJWT(validClaims)
-        .setProtectedHeader({ ...validHeader, alg })
-        .sign(new TextEncoder().encode(secret));
-      expectError(await send(forged), invalidGrant);
-    }
-  });
-
-  test.each(['ES256', 'RS256', 'PS256', 'EdDSA', 'ES384'])(
-    'a foreign %s key under the same kid: 400 invalid_grant',
-    async (alg) => {
-      const { privateKey } = await generateKeyPair(alg);
-      const forged = await new SignJWT(validClaims)
-        .setProtectedHeader({ ...validHeader, alg })
-        .sign(privateKey);
-      expectError(await send(forged), invalidGrant);
-    },
-  );
-
-  test('a foreign key under an unknown kid, or none: 400 invalid_grant', async () => {
-    const { privateKey } = await generateKeyPair('ES256');
-    for (const header of [{ alg: 'ES256', kid: 'another' }, { alg: 'ES256' }]) {
-      const forged = await new SignJWT(validClaims).setProtectedHeader(header).sign(privateKey);
-      expectError(await send(forged), invalidGrant);
-    }
-  });
-
-  test.each(['jwk', 'jku', 'x5u', 'x5c'])('its key in the header (%s): 400 invalid_grant', async (name) => {
-    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
-    const jwk = { ...(await exportJWK(publicKey)), kid: validHeader.kid, alg: 'ES256', use: 'sig' };
-    const values = { jwk, jku: `${issuer}/jwks`, x5u: `${issuer}/jwks`, x5c: ['MIIB'] };
-    const own = { [name]: Reflect.get(values, name) };
-    for (const header of [
-      { ...validHeader, ...own },
-      { alg: 'ES256', ...own },
-    ]) {
-      const forged = await new SignJWT(validClaims).setProtectedHeader(header).sign(privateKey);
-      expectError(await send(forged), invalidGrant);
-    }
-  });
-
-  test('a critical extension that nobody knows: 400 invalid_grant', async () => {
-    const [, payload, signature] = (await idToken()).split('.');
-    const header = encoded({ ...validHeader, crit: ['exp'], exp: now() + 60 });
-    expectError(await send(`${header}.${payload}.${signature}`), invalidGrant);
-  });
-
-  test('claims swapped under a valid signature: 400 invalid_grant', async () => {
-    const [mine = '', other = ''] = await Promise.all([idToken(), idToken()]);
-    const [header, payload, signature] = mine.split('.');
-    const [, otherPayload, otherSignature] = other.split('.');
-    const another = encoded({ ...decodeJwt(mine), sub: 'somebody-else' });
-    expectError(await send(`${header}.${otherPayload}.${signature}`), invalidGrant);
-    expectError(await send(`${header}.${payload}.${otherSignature}`), invalidGrant);
-    expectError(await send(`${header}.${another}.${signature}`), invalidGrant);
-    expectError(await send(`${header}.${payload}.`), invalidGrant);
-    expectError(await send(`${header}.${payload}.${'A'.repeat(86)}`), invalidGrant);
-  });
-
-  test.each([
-    ['no dots', () => 'abc'],
-    ['two dots alone', () => '..'],
-    ['five parts', () => 'a.b.c.d.e'],
-    ['a header that is no JSON', () => `${base64url.encode('{')}.${encoded({})}.AAAA`],
-    ['a header that is null', () => `${encoded(null)}.${encoded({})}.AAAA`],
-    ['a header that is a list', () => `${encoded([])}.${encoded({})}.AAAA`],
-    ['a kid that is no text', () => `${encoded({ alg: 'ES256', kid: 7 })}.${encoded(validClaims)}.AAAA`],
-    ['an alg that is no text', () => `${encoded({ alg: ['ES256'] })}.${encoded(validClaims)}.AAAA`],
-    [
-      'the kid __proto__',
-      () => `${encoded({ alg: 'ES256', kid: '__proto__' })}.${encoded(validClaims)}.${'A'.repeat(86)}`,
-    ],
-    ['claims that are no JSON', () => `${encoded(validHeader)}.${base64url.encode('x')}.${'A'.repeat(86)}`],
-  ])('%s: 400 invalid_grant', async (_, text) => {
-    expectError(await send(text()), invalidGrant);
-  });
-
-  test("the service's own Login User Token: 400 invalid_grant", async () => {
-    const { access_token } = (await logIn(unique('alice'))).body;
-    expectError(await send(access_token), invalidGrant);
-  });
 });
 
 describe('provider_f, the claims of an id token that the provider has signed', () => {
@@ -164,6 +41,9 @@ describe('provider_f, the claims of an id token that the provider has signed', (
     ['an azp that is no text', () => ({ azp: [ours()] })],
     ['several audiences, a foreign azp', () => ({ aud: [ours(), 'x'], azp: 'x' })],
     ['several audiences without azp', () => ({ aud: [ours(), 'x'], azp: null })],
+    ['an audience that is an object', () => ({ aud: { toString: ours() } })],
+    ['a list of audiences that are no text', () => ({ aud: [7, {}, [ours()]] })],
+    ['an issuer that is a list', () => ({ iss: [issuer] })],
     ['no sub', () => ({ sub: null })],
     ['an empty sub', () => ({ sub: '' })],
     ['a sub that is a number', () => ({ sub: 7 })],

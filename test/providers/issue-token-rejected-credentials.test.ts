@@ -21,33 +21,6 @@ async function formOf(provider: string, grant: string, query: Record<string, str
   return { grant_type: grant, provider, ...(isCode ? { authorization_code } : fields) };
 }
 
-const grants = [
-  ...providerIds.map((provider): [string, string] => [provider, 'provider_credentials']),
-  ['provider_b', 'provider_authorization_code'] satisfies [string, string],
-];
-
-describe.each(grants)('%s, grant_type %s', (provider, grant) => {
-  test("another app's credential: 400 invalid_grant", async () => {
-    expectError(await token(await formOf(provider, grant, { audience: 'another-app' })), invalidGrant);
-  });
-
-  test('an expired credential: 400 invalid_grant', async () => {
-    expectError(await token(await formOf(provider, grant, { expired: 'true' })), invalidGrant);
-  });
-
-  test('a credential of another provider: 400 invalid_grant', async () => {
-    for (const foreign of ['provider_a', 'provider_d', 'provider_e']) {
-      if (foreign === provider) continue;
-      const { access_token = '' } = await credentials(foreign, { subject: unique('mallory') });
-      const form: Record<string, string> = await formOf(provider, grant);
-      for (const name of ['access_token', 'id_token', 'authorization_code']) {
-        if (name in form) form[name] = access_token;
-      }
-      expectError(await token(form), invalidGrant);
-    }
-  });
-});
-
 const credentialFields: [string, string, string, Record<string, string>][] = [
   ...providerIds.flatMap((provider) =>
     parametersOf(provider).required.map((name): [string, string, string, Record<string, string>] => [
@@ -97,31 +70,5 @@ describe.each(credentialFields)('%s, %s', (provider, name, grant, query) => {
     expectError(await token({ ...form, [name]: changed }), invalidGrant);
     expectError(await token({ ...form, [name]: value.slice(0, -1) }), invalidGrant);
     expectAnswer(await token(form), 200, tokenResponse);
-  });
-});
-
-describe('provider_b, authorization_code', () => {
-  test('the second use of a code: 400 invalid_grant', async () => {
-    const form = await formOf('provider_b', 'provider_authorization_code');
-    expectAnswer(await token(form), 200, tokenResponse);
-    expectError(await token(form), invalidGrant);
-  });
-
-  test('of eight uses at once at most one gets a token', async () => {
-    const form = await formOf('provider_b', 'provider_authorization_code');
-    const answers = await Promise.all(Array.from({ length: 8 }, () => token(form)));
-    const statuses = answers.map(({ status }) => status);
-    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(1);
-    for (const answer of answers) if (answer.status !== 200) expectError(answer, invalidGrant);
-  });
-});
-
-describe('provider_c', () => {
-  test("another token's secret: 400 invalid_grant", async () => {
-    const [mine, other] = await Promise.all([
-      formOf('provider_c', 'provider_credentials'),
-      credentials('provider_c', { subject: unique('bob') }),
-    ]);
-    expectError(await token({ ...mine, access_secret: other.access_secret ?? '' }), invalidGrant);
   });
 });

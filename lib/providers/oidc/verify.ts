@@ -83,8 +83,9 @@ async function verifiedIdToken(
     requiredClaims: ['exp', 'iat', 'sub'],
     currentDate: clock.now(),
   });
-  if (!/^(jwt)?$/i.test(protectedHeader.typ ?? '')) throw rejected('not_an_id_token');
-  return { payload, alg: protectedHeader.alg };
+  const { alg, typ = 'JWT' } = protectedHeader;
+  if (typeof typ !== 'string' || !/^(jwt)?$/i.test(typ)) throw rejected('not_an_id_token');
+  return { payload, alg };
 }
 
 /** The reasons for jose's errors; all others mean that the token is malformed. */

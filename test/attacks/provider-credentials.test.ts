@@ -1,0 +1,408 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  base64url,
+  CompactSign,
+  decodeJwt,
+  decodeProtectedHeader,
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  importJWK,
+  type JWK,
+  type JWTHeaderParameters,
+  type JWTPayload,
+  SignJWT,
+} from 'jose';
+import { providerIds } from '../../lib/providers/identifiers.ts';
+import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
+import { createLoginApp } from '../support/login-app.ts';
+import { logIn as logInAt, prepareLogin } from '../support/provider-login.ts';
+import { ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { targets } from '../support/provider-targets.ts';
+import { sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const { credentials, demo, logIn, operate, token } = service;
+const standIn = await startProviderStandIn();
+const issuer = `${demo.sandbox_url}/provider_f`;
+const invalidGrant = { status: 400, error: 'invalid_grant' };
+const now = () => Math.floor(Date.now() / 1000);
+
+const send = (id_token: string, more: Record<string, string> = {}) =>
+  token({ grant_type: 'provider_credentials', provider: 'provider_f', id_token, ...more });
+
+/** An id token of the provider for our app. */
+const idToken = async (): Promise<string> =>
+  (await credentials('provider_f', { subject: unique('alice') })).id_token ?? '';
+
+const encoded = (value: unknown): string => base64url.encode(JSON.stringify(value));
+
+/** The request for a credential of a provider: all that it gives, or its authorization code alone. */
+async function formOf(provider: string, grant: string, query: Record<string, string> = {}) {
+  const { authorization_code = '', ...fields } = await credentials(provider, {
+    subject: unique('mallory'),
+    ...query,
+  });
+  const isCode = grant === 'provider_authorization_code';
+  return { grant_type: grant, provider, ...(isCode ? { authorization_code } : fields) };
+}
+
+const grants = [
+  ...providerIds.map((provider): [string, string] => [provider, 'provider_credentials']),
+  ['provider_b', 'provider_authorization_code'] satisfies [string, string],
+];
+
+let publicJwk: JWK;
+let validHeader: JWTHeaderParameters;
+let validClaims: JWTPayload;
+
+beforeAll(async () => {
+  const discovery = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
+  const { keys } = (await (await fetch(Object(discovery).jwks_uri)).json()) as { keys: JWK[] };
+  const valid = await idToken();
+  validHeader = { alg: 'ES256', ...decodeProtectedHeader(valid) };
+  validClaims = decodeJwt(valid);
+  publicJwk = keys.find(({ kid }) => kid === validHeader.kid) ?? {};
+  expectAnswer(await send(valid), 200, tokenResponse);
+});
+
+describe('provider_f, an id token that somebody else has made', () => {
+  test.each(['none', 'None', 'NONE', 'nOnE', ''])(
+    '[CVE-2015-9235] alg %j, unsigned: 400 invalid_grant',
+    async (alg) => {
+      const unsigned = `${encoded({ ...validHeader, alg })}.${encoded(validClaims)}.`;
+      expectError(await send(unsigned), invalidGrant);
+      expectError(await send(`${unsigned}${base64url.encode('signature')}`), invalidGrant);
+      expectError(await send(unsigned.slice(0, -1)), invalidGrant);
+    },
+  );
+
+  test.each(['HS256', 'HS384', 'HS512'])(
+    '[CVE-2016-10555] %s signed with the public key: 400 invalid_grant',
+    async (alg) => {
+      const key = await importJWK(publicJwk, 'ES256', { extractable: true });
+      if (key instanceof Uint8Array) throw new Error('The provider publishes no asymmetric key.');
+      const spki = await exportSPKI(key);
+      const secrets = [
+        spki,
+        `${spki}\n`,
+        spki.trim(),
+        spki.replace(/-----.*-----|\s/g, ''),
+        JSON.stringify(publicJwk),
+        publicJwk.x ?? '',
+      ];
+      for (const secret of secrets) {
+        const forged = await new SignJWT(validClaims)
+          .setProtectedHeader({ ...validHeader, alg })
+          .sign(new TextEncoder().encode(secret));
+        expectError(await send(forged), invalidGrant);
+      }
+    },
+  );
+
+  test.each(['ES256', 'RS256', 'PS256', 'EdDSA', 'ES384'])(
+    '[RFC 8725 2.1] a foreign %s key under the same kid: 400 invalid_grant',
+    async (alg) => {
+      const { privateKey } = await generateKeyPair(alg);
+      const forged = await new SignJWT(validClaims)
+        .setProtectedHeader({ ...validHeader, alg })
+        .sign(privateKey);
+      expectError(await send(forged), invalidGrant);
+    },
+  );
+
+  test('[RFC 8725 2.1] a foreign key under an unknown kid, or none: 400 invalid_grant', async () => {
+    const { privateKey } = await generateKeyPair('ES256');
+    for (const header of [{ alg: 'ES256', kid: 'another' }, { alg: 'ES256' }]) {
+      const forged = await new SignJWT(validClaims).setProtectedHeader(header).sign(privateKey);
+      expectError(await send(forged), invalidGrant);
+    }
+  });
+
+  test.each(['jwk', 'jku', 'x5u', 'x5c'])(
+    '[CVE-2018-0114] its key in the header (%s): 400 invalid_grant',
+    async (name) => {
+      const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+      const jwk = { ...(await exportJWK(publicKey)), kid: validHeader.kid, alg: 'ES256', use: 'sig' };
+      const values = { jwk, jku: `${issuer}/jwks`, x5u: `${issuer}/jwks`, x5c: ['MIIB'] };
+      const own = { [name]: Reflect.get(values, name) };
+      for (const header of [
+        { ...validHeader, ...own },
+        { alg: 'ES256', ...own },
+      ]) {
+        const forged = await new SignJWT(validClaims).setProtectedHeader(header).sign(privateKey);
+        expectError(await send(forged), invalidGrant);
+      }
+    },
+  );
+
+  test('[RFC 7515 4.1.11] a critical extension that nobody knows: 400 invalid_grant', async () => {
+    const [, payload, signature] = (await idToken()).split('.');
+    const header = encoded({ ...validHeader, crit: ['exp'], exp: now() + 60 });
+    expectError(await send(`${header}.${payload}.${signature}`), invalidGrant);
+  });
+
+  test('[CVE-2022-21449] claims swapped under a valid signature, or r = s = 0: 400 invalid_grant', async () => {
+    const [mine = '', other = ''] = await Promise.all([idToken(), idToken()]);
+    const [header, payload, signature] = mine.split('.');
+    const [, otherPayload, otherSignature] = other.split('.');
+    const another = encoded({ ...decodeJwt(mine), sub: 'somebody-else' });
+    expectError(await send(`${header}.${otherPayload}.${signature}`), invalidGrant);
+    expectError(await send(`${header}.${payload}.${otherSignature}`), invalidGrant);
+    expectError(await send(`${header}.${another}.${signature}`), invalidGrant);
+    expectError(await send(`${header}.${payload}.`), invalidGrant);
+    expectError(await send(`${header}.${payload}.${'A'.repeat(86)}`), invalidGrant);
+  });
+
+  test.each([
+    ['no dots', () => 'abc'],
+    ['two dots alone', () => '..'],
+    ['five parts', () => 'a.b.c.d.e'],
+    ['a header that is no JSON', () => `${base64url.encode('{')}.${encoded({})}.AAAA`],
+    ['a header that is null', () => `${encoded(null)}.${encoded({})}.AAAA`],
+    ['a header that is a list', () => `${encoded([])}.${encoded({})}.AAAA`],
+    ['a kid that is no text', () => `${encoded({ alg: 'ES256', kid: 7 })}.${encoded(validClaims)}.AAAA`],
+    ['an alg that is no text', () => `${encoded({ alg: ['ES256'] })}.${encoded(validClaims)}.AAAA`],
+    [
+      'the kid __proto__',
+      () => `${encoded({ alg: 'ES256', kid: '__proto__' })}.${encoded(validClaims)}.${'A'.repeat(86)}`,
+    ],
+    ['claims that are no JSON', () => `${encoded(validHeader)}.${base64url.encode('x')}.${'A'.repeat(86)}`],
+  ])('[RFC 8725 2.7] %s: 400 invalid_grant', async (_, text) => {
+    expectError(await send(text()), invalidGrant);
+  });
+
+  test("[RFC 8725 2.8] the service's own Login User Token: 400 invalid_grant", async () => {
+    const { access_token } = (await logIn(unique('alice'))).body;
+    expectError(await send(access_token), invalidGrant);
+  });
+});
+
+describe('a credential that was not issued to this app counts at no provider, by no grant', () => {
+  test.each<[string, string, Record<string, string>]>([
+    ['CVE-2013-4593', "another app's credential", { audience: 'another-app' }],
+    ['RFC 9700 4.5', 'an expired credential', { expired: 'true' }],
+  ])('[%s] %s', async (_source, _what, query) => {
+    for (const [provider, grant] of grants)
+      expectError(await token(await formOf(provider, grant, query)), invalidGrant);
+  });
+
+  test.each(['provider_a', 'provider_d', 'provider_e'])(
+    '[RFC 9700 4.4] a credential of %s elsewhere',
+    async (from) => {
+      for (const [provider, grant] of grants.filter(([id]) => id !== from)) {
+        const { access_token = '' } = await credentials(from, { subject: unique('mallory') });
+        const form: Record<string, string> = await formOf(provider, grant);
+        for (const name of ['access_token', 'id_token', 'authorization_code']) {
+          if (name in form) form[name] = access_token;
+        }
+        expectError(await token(form), invalidGrant);
+      }
+    },
+  );
+});
+
+describe('provider_b, authorization_code', () => {
+  test('[RFC 9700 4.5] the second use of a code: 400 invalid_grant', async () => {
+    const form = await formOf('provider_b', 'provider_authorization_code');
+    expectAnswer(await token(form), 200, tokenResponse);
+    expectError(await token(form), invalidGrant);
+  });
+
+  test('[RFC 6749 10.5] of eight uses at once at most one gets a token', async () => {
+    const form = await formOf('provider_b', 'provider_authorization_code');
+    const answers = await Promise.all(Array.from({ length: 8 }, () => token(form)));
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(1);
+    for (const answer of answers) if (answer.status !== 200) expectError(answer, invalidGrant);
+  });
+});
+
+describe('provider_c', () => {
+  test("[RFC 5849 4.1] another token's secret: 400 invalid_grant", async () => {
+    const [mine, other] = await Promise.all([
+      formOf('provider_c', 'provider_credentials'),
+      credentials('provider_c', { subject: unique('bob') }),
+    ]);
+    expectError(await token({ ...mine, access_secret: other.access_secret ?? '' }), invalidGrant);
+  });
+});
+
+describe('a code that was made for another login', () => {
+  const code_verifier = randomBytes(32).toString('base64url');
+  const code_challenge = createHash('sha256').update(code_verifier).digest('base64url');
+  const withCode = async (query: Record<string, string>, more: Record<string, string> = {}) =>
+    token({ ...(await formOf('provider_b', 'provider_authorization_code', query)), ...more });
+
+  test('[RFC 9700 4.5] injected without the verifier of its challenge', async () => {
+    expectError(await withCode({ code_challenge }), invalidGrant);
+  });
+
+  test('[RFC 9700 4.5] injected with the verifier of another login', async () => {
+    const other = randomBytes(32).toString('base64url');
+    expectError(await withCode({ code_challenge }, { code_verifier: other }), invalidGrant);
+  });
+
+  test('[RFC 9700 4.8] downgraded to PKCE plain', async () => {
+    expectError(await withCode({ code_challenge }, { code_verifier: code_challenge }), invalidGrant);
+  });
+
+  test('[RFC 9700 4.8] a verifier though the code has no challenge', async () => {
+    expectError(await withCode({}, { code_verifier }), invalidGrant);
+  });
+
+  test.each(['https://evil.example', 'https://app.example.evil.example/callback', '//evil.example'])(
+    '[RFC 9700 4.1] sent to the redirect URI %s',
+    async (redirect_uri) => {
+      expectError(await withCode({}, { redirect_uri }), { status: 400, error: 'invalid_request' });
+    },
+  );
+
+  test('[RFC 9700 4.4] of one provider, as that of another', async () => {
+    for (const provider of providerIds.filter((id) => id !== 'provider_b')) {
+      const form = await formOf('provider_b', 'provider_authorization_code');
+      expectError(await token({ ...form, provider }), { status: 400, error: 'invalid_request' });
+    }
+  });
+});
+
+describe('an issuer that has turned hostile', () => {
+  interface Hostile {
+    /** What it publishes in the place of its own key. */
+    keys?: (own: JWK) => object[];
+    header?: object;
+    /** The claims as text. */
+    payload?: (claims: JWTPayload) => string;
+  }
+
+  /** Logs in at a trusted issuer with a token that its own key has signed. */
+  async function logInWith({ keys = (own) => [own], header, payload = JSON.stringify }: Hostile) {
+    const scene = standIn.openScene();
+    const { privateKey, publicKey } = await generateKeyPair('ES256');
+    const own = { ...(await exportJWK(publicKey)), kid: 'own', alg: 'ES256' };
+    scene.answer('jwks', { status: 200, body: { keys: keys(own) } });
+    const claims = { sub: 'alice', iss: scene.url, aud: ourApp, iat: now(), exp: now() + 60 };
+    const id_token = await new CompactSign(new TextEncoder().encode(payload(claims)))
+      .setProtectedHeader({ alg: 'ES256', kid: 'own', ...header })
+      .sign(privateKey);
+    const target = { ...targets.keys, login: () => ({ grant_type: 'provider_credentials', id_token }) };
+    return logInAt(service, await prepareLogin(service, scene, target));
+  }
+
+  test('a token that it signs as it should is accepted', async () => {
+    expect((await logInWith({})).status).toBe(200);
+  });
+
+  test.each<[string, string, Hostile]>([
+    ['finding', 'a type that is a list', { header: { typ: ['JWT'] } }],
+    ['finding', 'a type that is null', { header: { typ: null } }],
+    ['finding', 'claims that are null', { payload: () => 'null' }],
+    ['finding', 'claims that are a list', { payload: () => '[]' }],
+    ['finding', 'claims that are no JSON', { payload: () => '{' }],
+    ['finding', 'an exp beyond all numbers', { payload: (claims) => beyond(claims, 'exp') }],
+    ['finding', 'an iat beyond all numbers', { payload: (claims) => beyond(claims, 'iat') }],
+    ['finding', 'lists in lists', { payload: (claims) => nested(claims) }],
+    [
+      'CVE-2019-10744',
+      'claims below __proto__ alone',
+      { payload: (claims) => `{"__proto__":${JSON.stringify(claims)}}` },
+    ],
+    ['RFC 8725 3.11', 'the type of an access token', { header: { typ: 'at+jwt' } }],
+    ['RFC 8725 3.11', 'the type of a logout token', { header: { typ: 'logout+jwt' } }],
+  ])('[%s] signs %s: 400', async (_source, _what, hostile) => {
+    expect(await logInWith(hostile)).toMatchObject({ status: 400, error: 'invalid_grant' });
+  });
+
+  const beyond = (claims: JWTPayload, name: string) =>
+    JSON.stringify(claims).replace(new RegExp(`"${name}":\\d+`), `"${name}":1e999`);
+  const nested = (claims: JWTPayload) =>
+    JSON.stringify({ ...claims, sub: 0 }).replace(
+      '"sub":0',
+      `"sub":${'['.repeat(5_000)}${']'.repeat(5_000)}`,
+    );
+
+  const thousand = (own: JWK) => Array.from({ length: 1000 }, () => own);
+
+  test.each<[string, string, (own: JWK) => object[], number[]]>([
+    ['RFC 8725 3.10', 'a thousand keys, all of this id', thousand, [400, 500]],
+    ['RFC 8725 3.10', 'two keys of this id', (own) => [own, { ...own, use: 'sig' }], [400]],
+    ['CVE-2016-10555', 'a secret key of this id', () => [{ kty: 'oct', kid: 'own', k: 'AAAA' }], [400]],
+    ['RFC 8725 3.1', 'its key for another algorithm', (own) => [{ ...own, alg: 'ES384' }], [400]],
+    ['RFC 8725 3.1', 'its key for encryption', (own) => [{ ...own, use: 'enc' }], [400]],
+    ['CVE-2020-0601', 'a key on a curve of its own', (own) => [{ ...own, crv: 'P-0' }], [400, 500]],
+    ['RFC 8725 3.5', 'a key that is half missing', ({ y: _, ...own }) => [own], [400, 500]],
+    [
+      'CVE-2019-10744',
+      'a key set with __proto__',
+      (own) => [JSON.parse('{"__proto__":{"kty":"EC"}}'), own],
+      [400, 500],
+    ],
+    ['RFC 7517 5', 'no keys', () => [], [500]],
+  ])('[%s] publishes %s: nobody is logged in', async (_source, _what, keys, statuses) => {
+    expect(statuses).toContain((await logInWith({ keys })).status);
+  });
+
+  test.each([
+    'http://169.254.169.254/latest/meta-data/',
+    'http://10.0.0.1/keys',
+    'http://127.0.0.1.evil.example/keys',
+    'http://127.0.0.1@10.0.0.1/keys',
+    'file:///etc/passwd',
+    'gopher://127.0.0.1/',
+    'data:application/json,{"keys":[]}',
+    '//127.0.0.1/keys',
+  ])('[OWASP API7 2023] its discovery document leads to %s: 500', async (jwks_uri) => {
+    const scene = standIn.openScene();
+    scene.answer('.well-known/openid-configuration', { status: 200, body: { issuer: scene.url, jwks_uri } });
+    const { status } = await logInAt(service, await prepareLogin(service, scene, targets.discovery));
+    expect(status).toBe(500);
+  });
+
+  test('[RFC 9700 4.4] names another issuer in its discovery document', async () => {
+    const scene = standIn.openScene();
+    const body = { issuer, jwks_uri: `${scene.url}/jwks` };
+    scene.answer('.well-known/openid-configuration', { status: 200, body });
+    expect((await logInAt(service, await prepareLogin(service, scene, targets.discovery))).status).toBe(500);
+  });
+
+  test('[CVE-2013-4593] says that a token of another app is one of ours in a field that is not asked for', async () => {
+    const scene: Scene = standIn.openScene();
+    const body = {
+      active: true,
+      client_id: 'another-app',
+      data: { app_id: ourApp },
+      audience: ourApp,
+      sub: 'alice',
+    };
+    scene.answer('introspection', { status: 200, body });
+    const { status } = await logInAt(service, await prepareLogin(service, scene, targets.introspection));
+    expect(status).toBe(400);
+  });
+
+  test('[CVE-2019-10744] answers with __proto__ instead of a subject', async () => {
+    const scene = standIn.openScene();
+    scene.answer('user_info', { status: 200, body: '{"__proto__":{"sub":"alice"}}' });
+    const { status } = await logInAt(service, await prepareLogin(service, scene, targets.userInfo));
+    expect(status).toBe(500);
+  });
+});
+
+describe('provider settings that would make the service call something else', () => {
+  test.each([
+    'http://169.254.169.254/latest/meta-data/',
+    'http://provider.example/me',
+    'https://user:password@provider.example/me',
+    'file:///etc/passwd',
+    'ftp://provider.example/me',
+    'http://127.0.0.1.evil.example/me',
+    'http://[::ffff:169.254.169.254]/me',
+    'javascript:alert(1)',
+    '/me',
+  ])('[OWASP API7 2023] %s', async (url) => {
+    const { login_app_id } = await createLoginApp(service, unique('app'));
+    const settings = { verify_url: url, consumer_key: 'us', consumer_secret: 'our-secret' };
+    const flags = { 'login-app': login_app_id, provider: 'provider_c', settings };
+    await expect(operate('providers', 'set', flags)).rejects.toThrow('must be an https address');
+  });
+});
