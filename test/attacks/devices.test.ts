@@ -1,15 +1,16 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
-import { expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { deviceKey } from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
-import { unique } from '../support/service.ts';
+import { deviceIdsOf, eventually, newPerson, newPhone, type Person } from '../support/people.ts';
+import { sharedService, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
 const { running, service, dynamoDb, tableName } = await startServiceWithStore({}, { movableClock: true });
 const day = 86_400;
 
 /** Push tokens of phones that nobody uses any more must not be kept for ever. */
-test('a device expires 400 days after its last registration; each one moves the end', async () => {
+test('[finding] a device expires 400 days after its last registration; each one moves the end', async () => {
   const device = { platform: 'android', token: unique('phone') };
   const register = async () => (await service.register(device, await service.loginAppToken())).body.id;
   const expiryOf = async (id: string) => {
@@ -29,4 +30,85 @@ test('a device expires 400 days after its last registration; each one moves the 
   running.advance(30 * day);
   expect(await register()).toBe(id);
   expect((await expiryOf(id)) - first).toBeGreaterThanOrEqual(30 * day);
+});
+
+describe('a device of somebody else', () => {
+  /** Its clock agrees with that of the provider. */
+  const service = sharedService();
+  let appToken: string;
+  let otherAppToken: string;
+  let owner: Person;
+  let stranger: Person;
+  let id: string;
+
+  beforeAll(async () => {
+    appToken = await service.loginAppToken();
+    otherAppToken = await service.loginAppToken(service.demo.other_login_app);
+    [owner, stranger] = await Promise.all([newPerson(service), newPerson(service)]);
+    id = await newPhone(service, appToken);
+    await service.relate(id, owner.token);
+  });
+
+  /** The index behind the list lags a moment behind. */
+  const expectOwned = async () => {
+    const ids = await eventually(
+      () => deviceIdsOf(service, owner),
+      (found) => found.length === 1,
+    );
+    expect(ids).toEqual([id]);
+    expect(await deviceIdsOf(service, stranger)).toEqual([]);
+  };
+
+  test('[OWASP API1 2023] is not taken from its owner, byte for byte as if there were none', async () => {
+    const answers = await Promise.all(
+      [id, `d_${'A'.repeat(43)}`, 'x'].map((device) => service.endRelation(device, stranger.token)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    await expectOwned();
+  });
+
+  test('[OWASP API1 2023] is not related from another Login App', async () => {
+    const theirs = await newPhone(service, otherAppToken);
+    expect((await service.relate(theirs, stranger.token)).status).toBe(403);
+    await expectOwned();
+  });
+
+  test('[OWASP API1 2023] is another device when its push token is registered for another Login App', async () => {
+    const device = { platform: 'android', token: unique('phone') };
+    const [mine, theirs] = await Promise.all([
+      service.register(device, appToken),
+      service.register(device, otherAppToken),
+    ]);
+    expect(mine.body.id).not.toBe(theirs.body.id);
+  });
+
+  test.each(['..%2f..%2fdevices', '%2e%2e', '%00', '*', 'd_%23LOGIN_USER', '__proto__'])(
+    '[OWASP API1 2023] is not reached by the path %s',
+    async (path) => {
+      expect((await service.endRelation(path, stranger.token)).status).toBe(404);
+      await expectOwned();
+    },
+  );
+
+  test('[OWASP API3 2023] does not come by fields that belong to the service', async () => {
+    const token = unique('phone');
+    const more = { id, login_user_id: stranger.loginUserId, login_app_id: 'la_x', pk: 'x', disabled_at: 'x' };
+    const { status, body } = await service.register({ platform: 'android', token, ...more }, appToken);
+    expect([status, Object.keys(body)]).toEqual([201, ['id']]);
+    expect(body.id).not.toBe(id);
+    await expectOwned();
+  });
+
+  test('[OWASP API3 2023] its push token stands in no list', async () => {
+    const token = unique('phone');
+    const registered = await service.register({ platform: 'android', token }, appToken);
+    const person = await newPerson(service);
+    await service.relate(registered.body.id, person.token);
+    await eventually(
+      () => deviceIdsOf(service, person),
+      (found) => found.length === 1,
+    );
+    expect((await service.listDevices(person.token)).text).not.toContain(token);
+  });
 });

@@ -1,7 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { request } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
 import { createClient, createLoginApp } from '../support/login-app.ts';
-import { unique } from '../support/service.ts';
+import { basic, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
 const { running, service, proxy } = await startServiceWithStore({}, { movableClock: true });
@@ -29,12 +31,14 @@ async function expectOneReadInASecond(guess: () => Promise<{ status: number }>):
 
 describe('a made-up credential costs at most one small read', () => {
   const { login_app_id } = demo.login_app;
-  const guesses: [string, () => Promise<{ status: number }>][] = [
+  const guesses: [string, string, () => Promise<{ status: number }>][] = [
     [
+      'finding',
       'a Login App Token, with the id of a Login App that stands in every token',
       () => service.register(device, `${login_app_id}.${madeUp('t', 16)}.${madeUp('las', 32)}`),
     ],
     [
+      'finding',
       'a client id of that Login App',
       () =>
         service.token(clientCredentials, {
@@ -43,19 +47,20 @@ describe('a made-up credential costs at most one small read', () => {
         }),
     ],
     [
+      'finding',
       'an account id',
       () =>
         service.search('', { account: { account_id: madeUp('ac', 16), account_secret: madeUp('acs', 32) } }),
     ],
   ];
 
-  test.each(guesses)('%s', async (_, send) => {
+  test.each(guesses)('[%s] %s', async (_source, _what, send) => {
     const calls = await attempts(20, send);
     expect(calls.map(({ operation }) => operation)).toEqual(Array(20).fill('GetItem'));
     for (const { units, bytes } of calls) expect([units, bytes < 100]).toEqual([1, true]);
   });
 
-  test('secrets of one client: one read in a second', async () => {
+  test('[finding] secrets of one client: one read in a second', async () => {
     await service.token(clientCredentials);
     const guess = () =>
       service.token(clientCredentials, { ...demo.login_app, client_secret: madeUp('lcs', 32) });
@@ -69,7 +74,7 @@ describe('a made-up credential costs at most one small read', () => {
     await expectOneReadInASecond(guess);
   });
 
-  test('secrets of one account: one read in a second', async () => {
+  test('[finding] secrets of one account: one read in a second', async () => {
     await service.search();
     running.advance(2);
     const guess = () =>
@@ -79,7 +84,7 @@ describe('a made-up credential costs at most one small read', () => {
 });
 
 describe('guesses do not keep out those who have a right', () => {
-  test('a client, an account and a Login App Token that were just created work at once', async () => {
+  test('[finding] a client, an account and a Login App Token that were just created work at once', async () => {
     const app = await createLoginApp(service, unique('app'));
     await attempts(3, () => service.token(clientCredentials, { ...app, client_secret: madeUp('lcs', 32) }));
     const client = await createClient(service, app.login_app_id);
@@ -91,7 +96,7 @@ describe('guesses do not keep out those who have a right', () => {
     expect((await service.register(device, String(login_app_token))).status).toBeLessThan(300);
   });
 
-  test('a secret that was just rotated works at once, and during an attack within a second', async () => {
+  test('[finding] a secret that was just rotated works at once, and during an attack within a second', async () => {
     const app = await createLoginApp(service, unique('app'));
     expect((await service.token(clientCredentials, app)).status).toBe(200);
     const flags = { 'login-app': app.login_app_id, client: app.client_id };
@@ -101,5 +106,81 @@ describe('guesses do not keep out those who have a right', () => {
     await attempts(3, () => service.token(clientCredentials, { ...app, client_secret: madeUp('lcs', 32) }));
     running.advance(1);
     expect((await service.token(clientCredentials, renewed)).status).toBe(200);
+  });
+});
+
+describe('credentials of another kind or in another place are none', () => {
+  const { client_id, client_secret } = demo.login_app;
+  const form = new URLSearchParams(clientCredentials);
+  const issue = (authorization: string, body = form) =>
+    service.call('/v2/marketing/oauth/token', { method: 'POST', headers: { authorization }, body });
+
+  test('[RFC 6749 2.3] a client in the form beside another in the header: the header alone counts', async () => {
+    const { other_login_app } = demo;
+    const body = new URLSearchParams({ ...clientCredentials, ...other_login_app });
+    const answer = await issue(basic(client_id, client_secret), body);
+    expect(decodeJwt(answer.body.access_token)).toMatchObject({
+      client_id,
+      aud: demo.login_app.login_app_id,
+    });
+    const wrong = await issue(basic(client_id, 'wrong'), body);
+    expect(wrong.status).toBe(401);
+  });
+
+  test('[RFC 6749 2.3.1] a client in the query', async () => {
+    const query = new URLSearchParams({ client_id, client_secret });
+    const { status } = await service.call(`/v2/marketing/oauth/token?${query}`, {
+      method: 'POST',
+      body: form,
+    });
+    expect(status).toBe(401);
+  });
+
+  test('[RFC 9110 5.3] two Authorization headers, a right one and a wrong one', async () => {
+    const right = basic(client_id, client_secret);
+    for (const pair of [
+      [right, basic(client_id, 'x')],
+      [basic(client_id, 'x'), right],
+      [right, right],
+    ]) {
+      expect(await statusOfRaw(pair)).toBe(401);
+    }
+    expect(await statusOfRaw([right])).toBe(200);
+  });
+
+  /** Sends each header on a line of its own, which `fetch` would join. */
+  const statusOfRaw = (authorization: string[]) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const { host } = new URL(demo.base_url);
+      const headers = ['host', host, 'content-type', 'application/x-www-form-urlencoded'];
+      for (const one of authorization) headers.push('authorization', one);
+      headers.push('content-length', String(form.toString().length));
+      request(`${demo.base_url}/v2/marketing/oauth/token`, { method: 'POST', headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .on('error', reject)
+        .end(form.toString());
+    });
+
+  test('[finding] an account is no client, and a client no account', async () => {
+    const { account_id, account_secret } = demo.account;
+    expect((await issue(basic(account_id, account_secret))).status).toBe(401);
+    const account = { account_id: client_id, account_secret: client_secret };
+    expect((await service.search('', { account })).status).toBe(401);
+  });
+
+  test('[finding] a stored hash is no secret', async () => {
+    const hash = createHash('sha256').update(client_secret).digest('base64url');
+    for (const password of [hash, `lcs_${hash}`])
+      expect((await issue(basic(client_id, password))).status).toBe(401);
+  });
+
+  test('[CWE-204] an unknown client and a wrong secret are answered alike', async () => {
+    const unknown = await issue(
+      basic(`${demo.login_app.login_app_id}.${madeUp('c', 16)}`, madeUp('lcs', 32)),
+    );
+    const wrong = await issue(basic(client_id, madeUp('lcs', 32)));
+    expect([unknown.status, unknown.text]).toEqual([wrong.status, wrong.text]);
   });
 });

@@ -72,18 +72,6 @@ describe('grant_type refresh_token', () => {
     expect(await relates(third.access_token)).toBe(401);
   });
 
-  test("another client's token: 400 invalid_grant, and the session goes on", async () => {
-    const { refresh_token } = await logIn();
-    const { login_app_id } = service.demo.login_app;
-    const sibling = await service.operate('clients', 'create', { 'login-app': login_app_id });
-    const clients = [
-      service.demo.other_login_app,
-      { login_app_id, client_id: String(sibling.client_id), client_secret: String(sibling.client_secret) },
-    ];
-    for (const client of clients) expect(await refresh(refresh_token, client)).toMatchObject(rejected);
-    expect((await refresh(refresh_token)).status).toBe(200);
-  });
-
   test('a blocked user: 400 invalid_grant, until they are unblocked', async () => {
     const { refresh_token, access_token } = await logIn();
     const flags = { 'login-user': decodeJwt(access_token).sub };
@@ -96,22 +84,6 @@ describe('grant_type refresh_token', () => {
     expect((await refresh(refresh_token)).status).toBe(200);
   });
 
-  test('a token with any bit changed: 400 invalid_grant', async () => {
-    const { refresh_token } = await logIn();
-    const bytes = Buffer.from(refresh_token);
-    const changed = Array.from({ length: bytes.length * 8 }, (_, bit) => {
-      const copy = Buffer.from(bytes);
-      const index = Math.floor(bit / 8);
-      copy.writeUInt8(copy.readUInt8(index) ^ (1 << (bit % 8)), index);
-      return copy.toString('latin1');
-    });
-    // Every 13th bit, and all of the last character: base64 has spare bits there.
-    const chosen = changed.filter((_, bit) => bit % 13 === 0 || bit >= changed.length - 8);
-    const statuses = await Promise.all(chosen.map(async (token) => (await refresh(token)).body.error));
-    expect(new Set(statuses)).toEqual(new Set(['invalid_grant']));
-    expect((await refresh(refresh_token)).status).toBe(200);
-  });
-
   test.each(['', 'x', 'rt.', 'a'.repeat(20_000), '__proto__'])(
     'no refresh token at all: 400',
     async (token) => {
@@ -120,11 +92,6 @@ describe('grant_type refresh_token', () => {
       expect(body.error).toBe(token === '' ? 'invalid_request' : 'invalid_grant');
     },
   );
-
-  test('an access token is no refresh token: 400 invalid_grant', async () => {
-    const { access_token } = await logIn();
-    expect(await refresh(access_token)).toMatchObject(rejected);
-  });
 
   test('a required parameter was not supplied: 400 invalid_request naming it', async () => {
     const { status, body } = await service.token({ grant_type: 'refresh_token' });

@@ -65,17 +65,6 @@ describe('POST /v2/marketing/oauth/revoke', () => {
     expect(await session.relate()).toBe(401);
   });
 
-  test("another client's token: 400, and its session goes on", async () => {
-    const session = await logIn();
-    for (const token of [session.refresh_token, session.access_token]) {
-      expect(await revoke(token, other_login_app)).toMatchObject({
-        status: 400,
-        body: { error: 'invalid_request', error_description: 'The token was issued to another client.' },
-      });
-    }
-    expect(await session.relate()).toBe(200);
-  });
-
   test('a Login App Token cannot be revoked here: 400 unsupported_token_type', async () => {
     const { status, body } = await revoke(await service.loginAppToken());
     expect([status, body.error]).toEqual([400, 'unsupported_token_type']);
