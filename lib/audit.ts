@@ -1,0 +1,73 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { SchemeName } from './auth/credentials.ts';
+import { logAudit } from './log.ts';
+import { idForms } from './operator/id-forms.ts';
+import { requestFields } from './request-fields.ts';
+
+const isId = (form: RegExp) => (value: unknown) => typeof value === 'string' && form.test(value);
+const isNumber = (value: unknown) => Number.isSafeInteger(value);
+
+/**
+ * The ids that an audit line names, and what they look like: a value of another form could be anything, even a secret,
+ * and is left out. Those of the caller come from what is noted for every line.
+ */
+const audited = {
+  access_request_id: isNumber,
+  event_id: isNumber,
+  account_id: isId(idForms['ac_…']),
+  client_id: isId(idForms['la_….c_…']),
+  device_id: isId(idForms['d_…']),
+  login_app_id: isId(idForms['la_…']),
+  login_user_id: isId(idForms['lu_…']),
+  session_id: isId(/^s_[\w-]{22}$/),
+  token_id: isId(idForms['t_…']),
+};
+
+/** A kind of thing that an audit line can name. */
+export type AuditedId = keyof typeof audited;
+export type AuditedIds = { [Name in AuditedId]?: unknown };
+
+/** What is known so far about a request that is audited. */
+interface Trail {
+  caller: SchemeName | 'unauthenticated';
+  ids: AuditedIds;
+}
+
+const trails = new AsyncLocalStorage<Trail>();
+
+/** Serves a request that is audited, and then writes its line, whatever the outcome. */
+export function withAuditLine(
+  serve: () => Promise<APIGatewayProxyStructuredResultV2>,
+): Promise<APIGatewayProxyStructuredResultV2> {
+  const trail: Trail = { caller: 'unauthenticated', ids: {} };
+  return trails.run(trail, async () => {
+    const response = await serve();
+    const { statusCode: status = 500 } = response;
+    const result = status < 400 ? 'done' : status < 500 ? 'rejected' : 'failed';
+    // What is known of the caller counts more than what a request names.
+    logAudit({ ...trail.ids, ...requestFields(), caller: trail.caller, result, status });
+    return response;
+  });
+}
+
+/** Notes that the caller of this request is authenticated. */
+export function auditCaller(scheme: SchemeName): void {
+  const trail = trails.getStore();
+  if (trail) trail.caller = scheme;
+}
+
+/** Notes the ids among these values: of a path, a body or a response. */
+export function auditIds(values: unknown): void {
+  Object.assign(trails.getStore()?.ids ?? {}, idsAmong(values));
+}
+
+/** The ids among the fields of an object. */
+export function idsAmong(values: unknown): AuditedIds {
+  const fields = new Map(Object.entries(Object(values)));
+  return Object.fromEntries(
+    Object.entries(audited).flatMap(([name, isOne]) =>
+      isOne(fields.get(name)) ? [[name, fields.get(name)]] : [],
+    ),
+  );
+}
