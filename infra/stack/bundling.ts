@@ -10,7 +10,7 @@ export const bundling: BundlingOptions = {
   /** Bundles the SDK's ES modules, of which only the used parts remain, instead of loading all of the runtime's SDK. */
   mainFields: ['module', 'main'],
   minify: true,
-  /** No operation here uses event streams. If one did, the client would load the runtime's module. */
+  /** Most clients use no event streams. For one that does, see `usesEventStreams`. */
   externalModules: ['@smithy/core/event-streams'],
   esbuildArgs: {
     '--alias:@aws-sdk/credential-provider-node': join(import.meta.dirname, 'environment-credentials.ts'),

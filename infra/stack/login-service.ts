@@ -1,7 +1,9 @@
 import { type App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { isAudited } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Functions } from '../endpoints.ts';
 import { type Settings, tokenVariables } from '../settings.ts';
+import { AuditTrail } from './audit-trail.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
 import { ServiceAlarms } from './service-alarms.ts';
@@ -24,12 +26,22 @@ export class LoginService extends Stack {
     const api = new ServiceApi(this, 'Api', settings);
     const shared = { table, secrets, environment: environmentOf(settings, api.url) };
 
-    const withoutRoute = (key: string, functionName?: string): ServiceFunction => {
+    const withoutRoute = (
+      key: string,
+      more: { functionName?: string; usesEventStreams?: boolean } = {},
+    ): ServiceFunction => {
       const access = others.get(key);
       if (!access) throw new Error(`There is no functions/${key}.ts.`);
-      return new ServiceFunction(this, key, { ...shared, access, ...(functionName && { functionName }) });
+      return new ServiceFunction(this, key, { ...shared, access, ...more });
     };
-    const operator = withoutRoute('operator', `${settings.stack}-operator`);
+    const operator = withoutRoute('operator', { functionName: `${settings.stack}-operator` });
+    const forwarder = withoutRoute('forward-audit', { usesEventStreams: true });
+    const audit = new AuditTrail(this, 'Audit', {
+      forwarder,
+      retentionDays: settings.auditRetentionDays,
+      removalPolicy,
+    });
+    audit.of(operator);
     const rotation = withoutRoute('rotate-signing-keys');
     new SigningKeyRotation(this, 'SigningKeyRotation', {
       signingKeys: secrets['signing-keys'],
@@ -41,6 +53,8 @@ export class LoginService extends Stack {
     const { serverErrors, all, topic } = new ServiceAlarms(this, 'Alarms', {
       measurements,
       rotation: rotation.lambda,
+      forwarder: forwarder.lambda,
+      undeliveredAudit: audit.undelivered,
       email: settings.alarmEmail,
     });
     new ServiceDashboard(this, 'Dashboard', measurements, all);
@@ -48,6 +62,7 @@ export class LoginService extends Stack {
     const live = new LiveVersions(this, 'LiveVersions', settings.canary ? serverErrors : undefined);
     for (const [key, endpoint] of endpoints) {
       const served = new ServiceFunction(this, key, { ...shared, access: endpoint });
+      if (isAudited(endpoint)) audit.of(served);
       const issuesTokens = endpoint.path === tokenPath;
       const target = live.of(served, issuesTokens ? settings.tokenConcurrency : 0);
       const route = api.addRoute(key, endpoint, target);
@@ -57,6 +72,8 @@ export class LoginService extends Stack {
     new CfnOutput(this, 'ApiUrl', { value: api.url });
     new CfnOutput(this, 'TableName', { value: table.tableName });
     new CfnOutput(this, 'AlarmTopic', { value: topic.topicArn });
+    new CfnOutput(this, 'AuditLogGroup', { value: audit.logGroup.logGroupName });
+    new CfnOutput(this, 'UndeliveredAudit', { value: audit.undelivered.queueUrl });
     new CfnOutput(this, 'OperatorFunctionName', { value: operator.lambda.functionName });
   }
 }

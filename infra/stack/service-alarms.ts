@@ -5,6 +5,7 @@ import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { Measurements } from './measurements.ts';
 
@@ -19,6 +20,9 @@ interface Limit {
 interface ServiceAlarmsProps {
   measurements: Measurements;
   rotation: IFunction;
+  forwarder: IFunction;
+  /** The queue of audit lines that were not forwarded. */
+  undeliveredAudit: IQueue;
   /** Who gets an e-mail. */
   email?: string | undefined;
 }
@@ -30,7 +34,11 @@ export class ServiceAlarms extends Construct {
   /** The alarm that rolls a new version back. */
   readonly serverErrors: Alarm;
 
-  constructor(scope: Construct, id: string, { measurements, rotation, email }: ServiceAlarmsProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { measurements, rotation, forwarder, undeliveredAudit, email }: ServiceAlarmsProps,
+  ) {
     super(scope, id);
     this.topic = new Topic(this, 'Topic', { enforceSSL: true });
     // This policy replaces the topic's default one, which would let alarms publish.
@@ -69,6 +77,12 @@ export class ServiceAlarms extends Construct {
       }),
       this.#alarm('WrongSecrets', { metric: measurements.wrongSecrets(), from: 100, minutes: 3, of: 5 }),
       this.#alarm('RotationFailure', { metric: measurements.errorsOf(rotation), from: 1, minutes: 1, of: 1 }),
+      this.#alarm('AuditFailure', {
+        metric: measurements.auditFailures(forwarder, undeliveredAudit),
+        from: 1,
+        minutes: 1,
+        of: 1,
+      }),
     ];
   }
 

@@ -21,6 +21,8 @@ interface ServiceFunctionProps {
   /** Environment variables in addition to those of the table and the secrets. */
   environment?: Record<string, string>;
   functionName?: string;
+  /** Whether a client of the SDK that it has can read event streams, even if it doesn't: that code is then bundled too. */
+  usesEventStreams?: boolean;
 }
 
 const functionsFolder = join(import.meta.dirname, '../../functions');
@@ -39,15 +41,16 @@ const secretVariables: Record<SecretName, string> = {
 export class ServiceFunction extends Construct {
   readonly key: string;
   readonly lambda: NodejsFunction;
+  readonly log: LogGroup;
 
   constructor(
     scope: Construct,
     key: string,
-    { access, table, secrets, environment, ...name }: ServiceFunctionProps,
+    { access, table, secrets, environment, usesEventStreams, ...name }: ServiceFunctionProps,
   ) {
     super(scope, key);
     this.key = key;
-    const logGroup = new LogGroup(this, 'Log', {
+    this.log = new LogGroup(this, 'Log', {
       logGroupName: `/${Stack.of(this).stackName}/${key}`,
       retention: logRetention,
       // Its name is fixed: if it were retained, the stack could not be deployed again under the same name.
@@ -55,7 +58,7 @@ export class ServiceFunction extends Construct {
     });
     // The CDK's default role may write to every log group of the account.
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
-    logGroup.grantWrite(role);
+    this.log.grantWrite(role);
 
     this.lambda = new NodejsFunction(this, 'Function', {
       description: access.summary,
@@ -67,8 +70,8 @@ export class ServiceFunction extends Construct {
       // Up to 3 s for a provider, a cold start, and retries of the store.
       timeout: Duration.seconds(10),
       role,
-      logGroup,
-      bundling,
+      logGroup: this.log,
+      bundling: { ...bundling, ...(usesEventStreams && { externalModules: [] }) },
       ...name,
       environment: {
         TABLE_NAME: table.tableName,

@@ -53,7 +53,7 @@ describe('functions', () => {
   test.each(accesses)('%s has a log of its own, kept for 90 days', (key) => {
     const logGroups = resources(
       'AWS::Logs::LogGroup',
-      v.object({ LogGroupName: v.string(), RetentionInDays: v.number() }),
+      v.object({ LogGroupName: v.optional(v.string()), RetentionInDays: v.number() }),
     );
     const own = logGroups.find(({ id }) => id === text(named(key).LoggingConfig.LogGroup));
     expect(own?.properties).toEqual({ LogGroupName: `/a-stack/${key}`, RetentionInDays: 90 });
@@ -61,6 +61,10 @@ describe('functions', () => {
 
   test.each(accesses)('%s may only write its log and do what its access says', (key, access) => {
     const log = `${key.replaceAll('-', '')}Log`;
+    const forwarding = [
+      'logs:PutLogEvents AuditLog',
+      ...['GetQueueAttributes', 'GetQueueUrl', 'SendMessage'].map((name) => `sqs:${name} AuditUndelivered`),
+    ];
     const rotation = ['DescribeSecret', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
     expect(rightsOf(named(key).Role)).toEqual(
       [
@@ -73,6 +77,7 @@ describe('functions', () => {
         ...(key === 'rotate-signing-keys'
           ? rotation.map((action) => `secretsmanager:${action} ${secretIds['signing-keys']}`)
           : []),
+        ...(key === 'forward-audit' ? forwarding : []),
         `logs:CreateLogStream ${log}`,
         `logs:PutLogEvents ${log}`,
       ].sort(),
