@@ -27,10 +27,10 @@ export function serve(endpoint: Served) {
     .use(renderErrors(endpoint))
     .handler(async (event, context) => {
       requireOriginSecret(event.headers);
+      auditIds(event.pathParameters);
       const caller = await endpoint.authenticate.identify(event.headers);
       auditCaller(endpoint.authenticate.scheme);
       const parameters = readParameters(event);
-      auditIds(parameters.path);
       const body = endpoint.body?.read(event, context);
       auditIds(body);
       const answer = await endpoint.handle({ caller, ...parameters, body });

@@ -176,6 +176,23 @@ describe('what is rejected after authentication has a line as well', () => {
     });
   });
 
+  test('403: an account that may only read', async () => {
+    const account = await service.operate('accounts', 'create', { name: 'Reader', access: 'read' });
+    const reader = {
+      account_id: String(account.account_id),
+      account_secret: String(account.account_secret),
+    };
+    const request = { account: reader, id: access_request_id };
+    expect(await lineOf(() => service.addEvent('comments', comment, request))).toMatchObject({
+      caller: 'account',
+      account_id: reader.account_id,
+      access_request_id,
+      result: 'rejected',
+      status: 403,
+      reason: 'account_read_only',
+    });
+  });
+
   test('404: a device that does not exist', async () => {
     const device_id = `d_${'x'.repeat(43)}`;
     expect(await lineOf(() => service.relate(device_id, person.token))).toMatchObject({
