@@ -273,6 +273,7 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       const event = { access_request_id, type: 'comment', actor_type: 'custom', actor_id: '7', comment: 'x' };
       return { events: [1, 2].map((line) => ({ line, text: JSON.stringify(event), repetition: line })) };
     },
+    'events export': async () => ({ 'access-request': (await newAccessRequest()).id }),
     'devices list': ofPerson,
     'devices disable': async () => ({ device: (await newOwner()).phone }),
     'login-users block': ofPerson,
