@@ -42,6 +42,9 @@ export interface LogEvents {
   provider_keys_stale: { issuer: string; age_seconds: number; failure: Failure };
   signing_keys_rotated: { kid: string };
   audit: AuditFields;
+  events_published: { count: number };
+  events_delayed: { failure: Failure };
+  event_undeliverable: { record_id: string; failure: Failure };
   operator_command_failed: CommandFields & { failure: Failure };
 }
 
@@ -144,6 +147,15 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   signing_keys_rotated: {
     when: 'The signing keys were rotated',
     fields: { kid: 'the key that signs from now on' },
+  },
+  events_published: { when: 'Events were put on the event bus', fields: { count: 'how many' } },
+  events_delayed: {
+    when: 'Events could not be put on the event bus, or a dead letter into its queue; Lambda tries again',
+    fields: { failure },
+  },
+  event_undeliverable: {
+    when: 'A change of the table, or an event about it, can never be published; it is in the dead-letter queue',
+    fields: { record_id: 'the record of the stream, as in the dead letter', failure },
   },
   audit: {
     when: 'A request that may write was answered, or an operator command carried out or rejected; see [audit.md](audit.md)',

@@ -4,6 +4,7 @@ import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Functions } from '../endpoints.ts';
 import { type Settings, tokenVariables } from '../settings.ts';
 import { AuditTrail } from './audit-trail.ts';
+import { EventPublishing } from './event-publishing.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
 import { ServiceAlarms } from './service-alarms.ts';
@@ -20,19 +21,17 @@ export class LoginService extends Stack {
     super(app, settings.stack, { description: 'A login and access-request service' });
     const removalPolicy = settings.removalPolicy === 'retain' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
     const table = settings.tableName
-      ? existingTable(this, settings.tableName)
+      ? existingTable(this, settings.tableName, settings.tableStreamArn)
       : new ServiceTable(this, 'Table', removalPolicy);
     const secrets = new ServiceSecrets(this, 'Secrets', removalPolicy).named;
     const api = new ServiceApi(this, 'Api', settings);
     const shared = { table, secrets, environment: environmentOf(settings, api.url) };
 
-    const withoutRoute = (
-      key: string,
-      more: { functionName?: string; usesEventStreams?: boolean } = {},
-    ): ServiceFunction => {
+    const withoutRoute = (key: string, props: WithoutRouteProps = {}): ServiceFunction => {
       const access = others.get(key);
       if (!access) throw new Error(`There is no functions/${key}.ts.`);
-      return new ServiceFunction(this, key, { ...shared, access, ...more });
+      const environment = { ...shared.environment, ...props.environment };
+      return new ServiceFunction(this, key, { ...shared, ...props, access, environment });
     };
     const operator = withoutRoute('operator', { functionName: `${settings.stack}-operator` });
     const forwarder = withoutRoute('forward-audit', { usesEventStreams: true });
@@ -49,12 +48,21 @@ export class LoginService extends Stack {
       tokenAlgorithm: settings.tokenAlgorithm,
     });
 
+    const publishing = settings.publishEvents
+      ? new EventPublishing(this, 'EventPublishing', {
+          busName: settings.stack,
+          table,
+          publisher: (environment) => withoutRoute('publish-events', { environment }),
+        })
+      : undefined;
+
     const measurements = new Measurements(settings.stack, api.api, table);
     const { serverErrors, all, topic } = new ServiceAlarms(this, 'Alarms', {
       measurements,
       rotation: rotation.lambda,
       forwarder: forwarder.lambda,
       undeliveredAudit: audit.undelivered,
+      publishing,
       email: settings.alarmEmail,
     });
     new ServiceDashboard(this, 'Dashboard', measurements, all);
@@ -74,8 +82,19 @@ export class LoginService extends Stack {
     new CfnOutput(this, 'AlarmTopic', { value: topic.topicArn });
     new CfnOutput(this, 'AuditLogGroup', { value: audit.logGroup.logGroupName });
     new CfnOutput(this, 'UndeliveredAudit', { value: audit.undelivered.queueUrl });
+    if (publishing) {
+      new CfnOutput(this, 'EventBusName', { value: publishing.bus.eventBusName });
+      new CfnOutput(this, 'DeadLetterQueueUrl', { value: publishing.deadLetters.queueUrl });
+    }
     new CfnOutput(this, 'OperatorFunctionName', { value: operator.lambda.functionName });
   }
+}
+
+/** What a function without a route may have besides what every function has. */
+interface WithoutRouteProps {
+  functionName?: string;
+  usesEventStreams?: boolean;
+  environment?: Record<string, string>;
 }
 
 /** The environment variables of every function. */

@@ -1,4 +1,4 @@
-import { Stack } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -7,6 +7,7 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import type { EventPublishing } from './event-publishing.ts';
 import type { Measurements } from './measurements.ts';
 
 /** When an alarm goes off: in `minutes` of the last `of` minutes the metric was at least `from`. */
@@ -23,6 +24,8 @@ interface ServiceAlarmsProps {
   forwarder: IFunction;
   /** The queue of audit lines that were not forwarded. */
   undeliveredAudit: IQueue;
+  /** Absent when nothing is published. */
+  publishing: Pick<EventPublishing, 'publisher' | 'deadLetters'> | undefined;
   /** Who gets an e-mail. */
   email?: string | undefined;
 }
@@ -37,7 +40,7 @@ export class ServiceAlarms extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    { measurements, rotation, forwarder, undeliveredAudit, email }: ServiceAlarmsProps,
+    { measurements, rotation, forwarder, undeliveredAudit, publishing, email }: ServiceAlarmsProps,
   ) {
     super(scope, id);
     this.topic = new Topic(this, 'Topic', { enforceSSL: true });
@@ -83,6 +86,17 @@ export class ServiceAlarms extends Construct {
         minutes: 1,
         of: 1,
       }),
+      ...(publishing ? this.#publishingAlarms(publishing) : []),
+    ];
+  }
+
+  #publishingAlarms({ publisher, deadLetters }: Pick<EventPublishing, 'publisher' | 'deadLetters'>): Alarm[] {
+    const most = { statistic: Stats.MAXIMUM, period: Duration.minutes(1) };
+    const age = publisher.metric('IteratorAge', most);
+    const letters = deadLetters.metricApproximateNumberOfMessagesVisible(most);
+    return [
+      this.#alarm('EventsDelayed', { metric: age, from: 15 * 60_000, minutes: 3, of: 5 }),
+      this.#alarm('EventsUndeliverable', { metric: letters, from: 1, minutes: 1, of: 1 }),
     ];
   }
 

@@ -10,6 +10,7 @@ describe('the table', () => {
       SSESpecification: { SSEEnabled: true },
       PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
       DeletionProtectionEnabled: true,
+      StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
       TimeToLiveSpecification: { AttributeName: 'expires_at', Enabled: true },
     });
     template.allResources('AWS::DynamoDB::Table', {
@@ -48,7 +49,9 @@ describe('the table', () => {
 });
 
 describe('a table that was restored', () => {
-  const restored = templateWith({ tableName: 'a-stack-restored' });
+  const tableStreamArn =
+    'arn:aws:dynamodb:eu-central-1:123456789012:table/a-stack-restored/stream/2026-01-31T08:00:00.000';
+  const restored = templateWith({ tableName: 'a-stack-restored', tableStreamArn });
 
   test('replaces the own one, for all functions and with the same permissions', () => {
     restored.resourceCountIs('AWS::DynamoDB::Table', 0);
@@ -56,9 +59,10 @@ describe('a table that was restored', () => {
       Environment: { Variables: { TABLE_NAME: 'a-stack-restored' } },
     });
     const rights = (of: typeof template) =>
-      JSON.stringify(of.findResources('AWS::IAM::Policy')).match(/dynamodb:\w+/g);
+      JSON.stringify(of.findResources('AWS::IAM::Policy')).match(/"dynamodb:\w+"/g);
     expect(rights(restored)).toEqual(rights(template));
     restored.hasOutput('TableName', { Value: 'a-stack-restored' });
+    restored.hasResourceProperties('AWS::Lambda::EventSourceMapping', { EventSourceArn: tableStreamArn });
   });
 });
 
@@ -115,11 +119,13 @@ describe('the secrets', () => {
   });
 });
 
-test('a deployment outputs its address, its table and its operator function', () => {
+test('a deployment outputs its address, its table, its event bus and its operator function', () => {
   expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
     'AlarmTopic',
     'ApiUrl',
     'AuditLogGroup',
+    'DeadLetterQueueUrl',
+    'EventBusName',
     'OperatorFunctionName',
     'TableName',
     'UndeliveredAudit',

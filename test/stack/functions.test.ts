@@ -65,6 +65,7 @@ describe('functions', () => {
       'logs:PutLogEvents AuditLog',
       ...['GetQueueAttributes', 'GetQueueUrl', 'SendMessage'].map((name) => `sqs:${name} AuditUndelivered`),
     ];
+    const stream = ['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'];
     const rotation = ['DescribeSecret', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
     expect(rightsOf(named(key).Role)).toEqual(
       [
@@ -78,6 +79,13 @@ describe('functions', () => {
           ? rotation.map((action) => `secretsmanager:${action} ${secretIds['signing-keys']}`)
           : []),
         ...(key === 'forward-audit' ? forwarding : []),
+        ...(key === 'publish-events'
+          ? [
+              ...stream.map((action) => `dynamodb:${action} Table`),
+              'events:PutEvents EventPublishingBus',
+              'sqs:SendMessage EventPublishingDeadLetters',
+            ]
+          : []),
         `logs:CreateLogStream ${log}`,
         `logs:PutLogEvents ${log}`,
       ].sort(),
@@ -144,6 +152,7 @@ describe('functions', () => {
     ['issue-token', ['PROVIDER_SETTINGS_SECRET_ID', 'REFRESH_TOKENS_SECRET_ID', 'SIGNING_KEYS_SECRET_ID']],
     ['register-device', []],
     ['operator', ['PROVIDER_SETTINGS_SECRET_ID']],
+    ['publish-events', ['DEAD_LETTER_QUEUE_URL', 'EVENT_BUS_NAME']],
     ['rotate-signing-keys', []],
   ])('%s has the settings, and also %j', (key, variables) => {
     const told = Object.keys(named(key).Environment.Variables);
