@@ -26,6 +26,7 @@ import {
 import { type Front, startFront } from './front.ts';
 import { findData, leaveData } from './lasting-data.ts';
 import { installMiniStack, startMiniStack } from './ministack.ts';
+import { findApproval } from './published-events.ts';
 
 const stack = 'login-service-test';
 
@@ -96,6 +97,9 @@ runCheck(async (cleanUps) => {
   );
 
   const service = serviceOf(demo, serviceDirectory);
+  await step("Find an approval in a queue, through the table's stream and a rule of the event bus", () =>
+    findApproval(service, cloud.endpoint, stack),
+  );
   const left = await step('Log in, register a device, and note what there is', () => leaveData(service));
   await step('Deploy a changed stack over it', () => deployWith({ accessTokenSeconds: '1800' }));
   await step('It issues tokens as changed, and what there was is there', () => findData(service, left, 1800));
