@@ -42,6 +42,8 @@ export interface LogEvents {
   provider_keys_stale: { issuer: string; age_seconds: number; failure: Failure };
   signing_keys_rotated: { kid: string };
   audit: AuditFields;
+  signing_key_revoked: { kid: string; signing_kid: string };
+  service_secret_rotated: { secret: 'refresh-tokens' | 'provider-settings' };
   operator_command_failed: CommandFields & { failure: Failure };
 }
 
@@ -144,6 +146,14 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   signing_keys_rotated: {
     when: 'The signing keys were rotated',
     fields: { kid: 'the key that signs from now on' },
+  },
+  signing_key_revoked: {
+    when: 'An operator revoked a signing key',
+    fields: { kid: 'the revoked key', signing_kid: 'the key that signs from now on' },
+  },
+  service_secret_rotated: {
+    when: 'A service secret was rotated',
+    fields: { secret: '`refresh-tokens` or `provider-settings`' },
   },
   audit: {
     when: 'A request that may write was answered, or an operator command carried out or rejected; see [audit.md](audit.md)',

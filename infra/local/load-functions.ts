@@ -31,6 +31,7 @@ export function setEnvironment(surroundings: FunctionSurroundings): void {
     SIGNING_KEYS_SECRET_ID: secretIds.signingKeys,
     REFRESH_TOKENS_SECRET_ID: secretIds.refreshTokens,
     PROVIDER_SETTINGS_SECRET_ID: secretIds.providerSettings,
+    SIGNING_KEY_ROTATION_FUNCTION: 'rotate-signing-keys',
     LOOPBACK_PROVIDERS: 'allowed',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',
@@ -38,6 +39,7 @@ export function setEnvironment(surroundings: FunctionSurroundings): void {
     AWS_ENDPOINT_URL_DYNAMODB: surroundings.dynamoDbEndpoint,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: surroundings.awsEndpoint,
     AWS_ENDPOINT_URL_STS: surroundings.awsEndpoint,
+    AWS_ENDPOINT_URL_LAMBDA: surroundings.awsEndpoint,
   });
 }
 

@@ -1,4 +1,5 @@
 import { type App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { isAudited } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Functions } from '../endpoints.ts';
@@ -6,13 +7,13 @@ import { type Settings, tokenVariables } from '../settings.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
+import { SecretRotation, signingKeyWindows } from './secret-rotation.ts';
 import { ServiceAlarms } from './service-alarms.ts';
 import { ServiceApi } from './service-api.ts';
 import { ServiceDashboard } from './service-dashboard.ts';
 import { ServiceFunction } from './service-function.ts';
 import { ServiceSecrets } from './service-secrets.ts';
 import { existingTable, ServiceTable } from './service-table.ts';
-import { SigningKeyRotation } from './signing-key-rotation.ts';
 
 /** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
 export class LoginService extends Stack {
@@ -34,7 +35,10 @@ export class LoginService extends Stack {
       if (!access) throw new Error(`There is no functions/${key}.ts.`);
       return new ServiceFunction(this, key, { ...shared, access, ...more });
     };
-    const operator = withoutRoute('operator', { functionName: `${settings.stack}-operator` });
+    const operator = withoutRoute('operator', {
+      functionName: `${settings.stack}-operator`,
+      usesEventStreams: true,
+    });
     const forwarder = withoutRoute('forward-audit', { usesEventStreams: true });
     const audit = new AuditTrail(this, 'Audit', {
       forwarder,
@@ -42,17 +46,37 @@ export class LoginService extends Stack {
       removalPolicy,
     });
     audit.of(operator);
-    const rotation = withoutRoute('rotate-signing-keys');
-    new SigningKeyRotation(this, 'SigningKeyRotation', {
-      signingKeys: secrets['signing-keys'],
-      rotation: rotation.lambda,
-      tokenAlgorithm: settings.tokenAlgorithm,
+    const keyRotation = withoutRoute('rotate-signing-keys').lambda;
+    keyRotation.addEnvironment('SIGNING_KEYS_SECRET_ID', secrets['signing-keys'].secretArn);
+    new SecretRotation(this, 'SigningKeyRotation', {
+      secret: secrets['signing-keys'],
+      rotation: keyRotation,
+      every: 'rate(30 days)',
+      window: signingKeyWindows[settings.tokenAlgorithm],
     });
+    // The operator has a key revoked, but writes none.
+    operator.lambda.addEnvironment('SIGNING_KEY_ROTATION_FUNCTION', keyRotation.functionArn);
+    operator.lambda.addToRolePolicy(
+      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [keyRotation.functionArn] }),
+    );
+    const secretRotation = withoutRoute('rotate-service-secrets').lambda;
+    secretRotation.addEnvironment('PROVIDER_SETTINGS_SECRET_ID', secrets['provider-settings'].secretArn);
+    for (const [id, name] of [
+      ['RefreshTokensRotation', 'refresh-tokens'],
+      ['ProviderSettingsRotation', 'provider-settings'],
+    ] as const) {
+      new SecretRotation(this, id, {
+        secret: secrets[name],
+        rotation: secretRotation,
+        every: 'rate(90 days)',
+        window: '4h',
+      });
+    }
 
     const measurements = new Measurements(settings.stack, api.api, table);
     const { serverErrors, all, topic } = new ServiceAlarms(this, 'Alarms', {
       measurements,
-      rotation: rotation.lambda,
+      rotations: [keyRotation, secretRotation],
       forwarder: forwarder.lambda,
       undeliveredAudit: audit.undelivered,
       email: settings.alarmEmail,

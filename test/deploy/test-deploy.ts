@@ -7,7 +7,7 @@ import { execa } from 'execa';
 import { seedDemo } from '../../infra/local/demo.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
-import { rotateSigningKeys } from '../../infra/local/stack.ts';
+import { rotateSecret } from '../../infra/local/stack.ts';
 import { runJest } from '../support/commands.ts';
 import { localDirectory } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
@@ -73,10 +73,7 @@ runCheck(async (cleanUps) => {
   leadToApi(front, cloud, physicalId('ApiHttp17514DA7'));
 
   await step("Rotate the signing keys through the deployed function, in Secrets Manager's place", () =>
-    rotateSigningKeys(cloud.endpoint, {
-      rotation: physicalId('RotateSigningKeys'),
-      signingKeys: physicalId('SecretsSigningKeys20695C0E'),
-    }),
+    rotateSecret(cloud.endpoint, physicalId('RotateSigningKeys'), physicalId('SecretsSigningKeys20695C0E')),
   );
 
   const operator = { name: `${stack}-operator`, endpoint: cloud.endpoint };

@@ -56,6 +56,7 @@ runCheck(async (cleanUps) => {
       REFRESH_TOKENS_SECRET_ID: secretIds.refreshTokens,
       PROVIDER_SETTINGS_SECRET_ID: secretIds.providerSettings,
       AUDIT_LOG_GROUP: 'audit',
+      SIGNING_KEY_ROTATION_FUNCTION: 'rotate-signing-keys',
     };
     return {
       ...environmentOf(functionOf(assembly, key), references),
@@ -63,6 +64,7 @@ runCheck(async (cleanUps) => {
       AWS_ENDPOINT_URL_DYNAMODB: service.demo.dynamodb_endpoint,
       AWS_ENDPOINT_URL_SECRETS_MANAGER: awsEndpoint,
       AWS_ENDPOINT_URL_STS: awsEndpoint,
+      AWS_ENDPOINT_URL_LAMBDA: awsEndpoint,
     };
   };
   const startRuntime: StartRuntime = (key) =>

@@ -11,6 +11,7 @@ const variables = {
   REFRESH_TOKENS_SECRET_ID: 'a-secret',
   PROVIDER_SETTINGS_SECRET_ID: 'one-more-secret',
   SIGNING_KEYS_SECRET_ID: 'another-secret',
+  SIGNING_KEY_ROTATION_FUNCTION: 'a-function',
   TOKEN_ALGORITHM: 'RS256',
   ACCESS_TOKEN_SECONDS: '3600',
   SESSION_IDLE_SECONDS: '2592000',
@@ -36,8 +37,9 @@ const needed: Record<string, Variable[]> = {
   'list-signing-keys': ['TABLE_NAME'],
   'relate-device': ['TABLE_NAME', 'ISSUER'],
   'search-events': ['TABLE_NAME'],
-  operator: ['TABLE_NAME', 'PROVIDER_SETTINGS_SECRET_ID'],
-  'rotate-signing-keys': ['TABLE_NAME', 'TOKEN_ALGORITHM', 'ACCESS_TOKEN_SECONDS'],
+  operator: ['TABLE_NAME', 'PROVIDER_SETTINGS_SECRET_ID', 'SIGNING_KEY_ROTATION_FUNCTION'],
+  'rotate-signing-keys': ['TABLE_NAME', 'SIGNING_KEYS_SECRET_ID', 'TOKEN_ALGORITHM', 'ACCESS_TOKEN_SECONDS'],
+  'rotate-service-secrets': ['TABLE_NAME', 'PROVIDER_SETTINGS_SECRET_ID', 'SESSION_IDLE_SECONDS'],
 };
 
 const environmentOf = (names: Variable[]): Record<string, string> =>

@@ -39,6 +39,12 @@ const secretIds: Record<SecretName, string> = {
   'provider-settings': 'SecretsProviderSettings',
 };
 
+/** The secrets that a function rotates. */
+const rotatedBy: Record<string, SecretName[]> = {
+  'rotate-signing-keys': ['signing-keys'],
+  'rotate-service-secrets': ['refresh-tokens', 'provider-settings'],
+};
+
 describe('functions', () => {
   test.each(accesses)('%s runs on Node 24 on arm64 for at most 10 seconds', (key) => {
     expect(named(key)).toMatchObject({
@@ -74,9 +80,10 @@ describe('functions', () => {
           ),
         ),
         ...access.secrets.map((name) => `secretsmanager:GetSecretValue ${secretIds[name]}`),
-        ...(key === 'rotate-signing-keys'
-          ? rotation.map((action) => `secretsmanager:${action} ${secretIds['signing-keys']}`)
-          : []),
+        ...(rotatedBy[key] ?? []).flatMap((name) =>
+          rotation.map((action) => `secretsmanager:${action} ${secretIds[name]}`),
+        ),
+        ...(key === 'operator' ? ['lambda:InvokeFunction RotateSigningKeys'] : []),
         ...(key === 'forward-audit' ? forwarding : []),
         `logs:CreateLogStream ${log}`,
         `logs:PutLogEvents ${log}`,
@@ -96,7 +103,7 @@ describe('functions', () => {
   test.each(accesses)('%s has every variable that its code reads', async (key) => {
     const variables = matches(
       await reachableCode(key),
-      /(?:environment(?:Seconds)?\(|serviceKeyFor\("[\w-]+", )"(\w+)"\)/g,
+      /(?:environment(?:Seconds)?\(|serviceKeysFor\([^,]+, )"(\w+)"\)/g,
     );
     expect(Object.keys(named(key).Environment.Variables)).toEqual(expect.arrayContaining(variables));
   });
@@ -122,8 +129,8 @@ describe('functions', () => {
 
   test.each([
     ['SecretsSigningKeys', ['IssueToken', 'RotateSigningKeys']],
-    ['SecretsRefreshTokens', ['IntrospectToken', 'IssueToken', 'RevokeToken']],
-    ['SecretsProviderSettings', ['IssueToken', 'Operator']],
+    ['SecretsRefreshTokens', ['IntrospectToken', 'IssueToken', 'RevokeToken', 'RotateServiceSecrets']],
+    ['SecretsProviderSettings', ['IssueToken', 'Operator', 'RotateServiceSecrets']],
   ])('%s is read by %j alone', (secret, readers) => {
     const mayRead = functions.filter(({ properties }) =>
       rightsOf(properties.Role).includes(`secretsmanager:GetSecretValue ${secret}`),
@@ -143,8 +150,9 @@ describe('functions', () => {
   test.each([
     ['issue-token', ['PROVIDER_SETTINGS_SECRET_ID', 'REFRESH_TOKENS_SECRET_ID', 'SIGNING_KEYS_SECRET_ID']],
     ['register-device', []],
-    ['operator', ['PROVIDER_SETTINGS_SECRET_ID']],
-    ['rotate-signing-keys', []],
+    ['operator', ['PROVIDER_SETTINGS_SECRET_ID', 'SIGNING_KEY_ROTATION_FUNCTION']],
+    ['rotate-signing-keys', ['SIGNING_KEYS_SECRET_ID']],
+    ['rotate-service-secrets', ['PROVIDER_SETTINGS_SECRET_ID']],
   ])('%s has the settings, and also %j', (key, variables) => {
     const told = Object.keys(named(key).Environment.Variables);
     expect(told.sort()).toEqual([...always, ...variables].sort());
