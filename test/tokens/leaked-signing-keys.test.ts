@@ -117,6 +117,21 @@ describe.each(services)('$algorithm', ({ algorithm, running, service }) => {
     expect(await publishedKids()).not.toContain(next.kid);
   });
 
+  test('a key can be revoked although as many are published as may be', async () => {
+    const rotateUntilFull = async (): Promise<void> => {
+      while (true) await rotateSigningKeys(awsEndpointOf(running));
+    };
+    await expect(rotateUntilFull()).rejects.toThrow('At most 10 keys can be published.');
+    const { current } = await stolenSigningKeys(running);
+    await revoke(current.kid);
+    running.advance(5 * minutes);
+    expect(await publishedKids()).toHaveLength(10);
+    expect(await publishedKids()).not.toContain(current.kid);
+    expect(await registerWith(await service.loginAppToken())).toBe(201);
+    // Makes room again for whatever test comes next.
+    running.advance(65 * minutes);
+  });
+
   test('a key id that never was is an error', async () => {
     const kid = `k_${'A'.repeat(22)}`;
     await expect(revoke(kid)).rejects.toThrow('There is no such signing key.');
