@@ -27,19 +27,13 @@ export class LoginService extends Stack {
     const api = new ServiceApi(this, 'Api', settings);
     const shared = { table, secrets, environment: environmentOf(settings, api.url) };
 
-    const withoutRoute = (
-      key: string,
-      more: { functionName?: string; usesEventStreams?: boolean } = {},
-    ): ServiceFunction => {
+    const withoutRoute = (key: string, functionName?: string): ServiceFunction => {
       const access = others.get(key);
       if (!access) throw new Error(`There is no functions/${key}.ts.`);
-      return new ServiceFunction(this, key, { ...shared, access, ...more });
+      return new ServiceFunction(this, key, { ...shared, access, ...(functionName && { functionName }) });
     };
-    const operator = withoutRoute('operator', {
-      functionName: `${settings.stack}-operator`,
-      usesEventStreams: true,
-    });
-    const forwarder = withoutRoute('forward-audit', { usesEventStreams: true });
+    const operator = withoutRoute('operator', `${settings.stack}-operator`);
+    const forwarder = withoutRoute('forward-audit');
     const audit = new AuditTrail(this, 'Audit', {
       forwarder,
       retentionDays: settings.auditRetentionDays,

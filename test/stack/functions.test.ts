@@ -1,7 +1,9 @@
+import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import * as v from 'valibot';
+import { bundlingFor, withEventStreams } from '../../infra/stack/bundling.ts';
 import { tableRightsOf } from '../../infra/table-rights.ts';
 import type { SecretName } from '../../lib/http/endpoint.ts';
 import { table as storage } from '../../lib/storage/table.ts';
@@ -106,6 +108,27 @@ describe('functions', () => {
       /(?:environment(?:Seconds)?\(|serviceKeysFor\([^,]+, )"(\w+)"\)/g,
     );
     expect(Object.keys(named(key).Environment.Variables)).toEqual(expect.arrayContaining(variables));
+  });
+
+  test.each([
+    ['one with event streams', withEventStreams],
+    ['any other', accesses.map(([key]) => key).filter((key) => !withEventStreams.includes(key))],
+  ])('%s needs no package at its start that its bundle does not have', async (_, keys) => {
+    const { mainFields = [], externalModules = [] } = bundlingFor(keys[0] ?? '');
+    const { metafile } = await build({
+      entryPoints: keys.map((key) => join(root, `functions/${key}.ts`)),
+      bundle: true,
+      mainFields,
+      external: externalModules,
+      format: 'esm',
+      platform: 'node',
+      metafile: true,
+      write: false,
+      outdir: 'bundle',
+    });
+    const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
+    const packages = imports.filter(({ kind, path }) => kind === 'import-statement' && !isBuiltin(path));
+    expect(packages.map(({ path }) => path)).toEqual([]);
   });
 
   test('only the rotation writes the keys that tokens are verified with', () => {
