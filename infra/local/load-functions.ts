@@ -33,6 +33,7 @@ export function setEnvironment(surroundings: FunctionSurroundings): void {
     PROVIDER_SETTINGS_SECRET_ID: secretIds.providerSettings,
     EVENT_BUS_NAME: 'login-service',
     DEAD_LETTER_QUEUE_URL: `${surroundings.awsEndpoint}/dead-letters`,
+    SIGNING_KEY_ROTATION_FUNCTION: 'rotate-signing-keys',
     LOOPBACK_PROVIDERS: 'allowed',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',
@@ -42,6 +43,7 @@ export function setEnvironment(surroundings: FunctionSurroundings): void {
     AWS_ENDPOINT_URL_STS: surroundings.awsEndpoint,
     AWS_ENDPOINT_URL_EVENTBRIDGE: surroundings.awsEndpoint,
     AWS_ENDPOINT_URL_SQS: surroundings.awsEndpoint,
+    AWS_ENDPOINT_URL_LAMBDA: surroundings.awsEndpoint,
   });
 }
 

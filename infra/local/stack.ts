@@ -63,7 +63,7 @@ export async function startStack({ port, dynamoDbEndpoint, report, bus }: StackO
   setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.url });
   await loadOtherFunctions(functions);
   // RSA keys take a while; they are made on other threads, while this one loads the routes.
-  await Promise.all([rotateSigningKeys(aws.url), loadRoutes(routes)]);
+  await Promise.all([rotateSigningKeys(aws.url), rotateServiceSecrets(aws.url), loadRoutes(routes)]);
 
   const call = async (event: unknown) =>
     functions.get('publish-events')?.(event, { awsRequestId: randomUUID() });
@@ -89,17 +89,22 @@ export async function startStack({ port, dynamoDbEndpoint, report, bus }: StackO
 export const rotationSteps = ['createSecret', 'setSecret', 'testSecret', 'finishSecret'] as const;
 
 /**
- * Does what Secrets Manager does at the first deployment and then every month.
- * @param names of the function and the secret, which differ in a deployment
+ * Does what Secrets Manager does at the first deployment and then regularly.
+ * @param rotation the name of the rotation function
  */
-export async function rotateSigningKeys(
-  endpoint: string,
-  names: { rotation: string; signingKeys: string } = { ...secretIds, rotation: 'rotate-signing-keys' },
-): Promise<void> {
+export async function rotateSecret(endpoint: string, rotation: string, SecretId: string): Promise<void> {
   const ClientRequestToken = randomUUID();
   for (const Step of rotationSteps) {
-    const event = { SecretId: names.signingKeys, ClientRequestToken, Step };
-    await invokeFunction({ name: names.rotation, endpoint }, event);
+    await invokeFunction({ name: rotation, endpoint }, { SecretId, ClientRequestToken, Step });
+  }
+}
+
+export const rotateSigningKeys = (endpoint: string): Promise<void> =>
+  rotateSecret(endpoint, 'rotate-signing-keys', secretIds.signingKeys);
+
+export async function rotateServiceSecrets(endpoint: string): Promise<void> {
+  for (const id of [secretIds.refreshTokens, secretIds.providerSettings]) {
+    await rotateSecret(endpoint, 'rotate-service-secrets', id);
   }
 }
 

@@ -1,4 +1,5 @@
 import { type App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { isAudited } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Functions } from '../endpoints.ts';
@@ -7,13 +8,13 @@ import { AuditTrail } from './audit-trail.ts';
 import { EventPublishing } from './event-publishing.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
+import { SecretRotation, signingKeyWindows } from './secret-rotation.ts';
 import { ServiceAlarms } from './service-alarms.ts';
 import { ServiceApi } from './service-api.ts';
 import { ServiceDashboard } from './service-dashboard.ts';
 import { ServiceFunction } from './service-function.ts';
 import { ServiceSecrets } from './service-secrets.ts';
 import { existingTable, ServiceTable } from './service-table.ts';
-import { SigningKeyRotation } from './signing-key-rotation.ts';
 
 /** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
 export class LoginService extends Stack {
@@ -34,19 +35,39 @@ export class LoginService extends Stack {
       return new ServiceFunction(this, key, { ...shared, ...props, access, environment });
     };
     const operator = withoutRoute('operator', { functionName: `${settings.stack}-operator` });
-    const forwarder = withoutRoute('forward-audit', { usesEventStreams: true });
+    const forwarder = withoutRoute('forward-audit');
     const audit = new AuditTrail(this, 'Audit', {
       forwarder,
       retentionDays: settings.auditRetentionDays,
       removalPolicy,
     });
     audit.of(operator);
-    const rotation = withoutRoute('rotate-signing-keys');
-    new SigningKeyRotation(this, 'SigningKeyRotation', {
-      signingKeys: secrets['signing-keys'],
-      rotation: rotation.lambda,
-      tokenAlgorithm: settings.tokenAlgorithm,
+    const keyRotation = withoutRoute('rotate-signing-keys').lambda;
+    keyRotation.addEnvironment('SIGNING_KEYS_SECRET_ID', secrets['signing-keys'].secretArn);
+    new SecretRotation(this, 'SigningKeyRotation', {
+      secret: secrets['signing-keys'],
+      rotation: keyRotation,
+      every: 'rate(30 days)',
+      window: signingKeyWindows[settings.tokenAlgorithm],
     });
+    // The operator has a key revoked, but writes none.
+    operator.lambda.addEnvironment('SIGNING_KEY_ROTATION_FUNCTION', keyRotation.functionArn);
+    operator.lambda.addToRolePolicy(
+      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [keyRotation.functionArn] }),
+    );
+    const secretRotation = withoutRoute('rotate-service-secrets').lambda;
+    secretRotation.addEnvironment('PROVIDER_SETTINGS_SECRET_ID', secrets['provider-settings'].secretArn);
+    for (const [id, name] of [
+      ['RefreshTokensRotation', 'refresh-tokens'],
+      ['ProviderSettingsRotation', 'provider-settings'],
+    ] as const) {
+      new SecretRotation(this, id, {
+        secret: secrets[name],
+        rotation: secretRotation,
+        every: 'rate(90 days)',
+        window: '4h',
+      });
+    }
 
     const publishing = settings.publishEvents
       ? new EventPublishing(this, 'EventPublishing', {
@@ -59,7 +80,7 @@ export class LoginService extends Stack {
     const measurements = new Measurements(settings.stack, api.api, table);
     const { serverErrors, all, topic } = new ServiceAlarms(this, 'Alarms', {
       measurements,
-      rotation: rotation.lambda,
+      rotations: [keyRotation, secretRotation],
       forwarder: forwarder.lambda,
       undeliveredAudit: audit.undelivered,
       publishing,
@@ -93,7 +114,6 @@ export class LoginService extends Stack {
 /** What a function without a route may have besides what every function has. */
 interface WithoutRouteProps {
   functionName?: string;
-  usesEventStreams?: boolean;
   environment?: Record<string, string>;
 }
 

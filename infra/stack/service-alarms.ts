@@ -20,7 +20,7 @@ interface Limit {
 
 interface ServiceAlarmsProps {
   measurements: Measurements;
-  rotation: IFunction;
+  rotations: IFunction[];
   forwarder: IFunction;
   /** The queue of audit lines that were not forwarded. */
   undeliveredAudit: IQueue;
@@ -40,7 +40,7 @@ export class ServiceAlarms extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    { measurements, rotation, forwarder, undeliveredAudit, publishing, email }: ServiceAlarmsProps,
+    { measurements, rotations, forwarder, undeliveredAudit, publishing, email }: ServiceAlarmsProps,
   ) {
     super(scope, id);
     this.topic = new Topic(this, 'Topic', { enforceSSL: true });
@@ -79,7 +79,12 @@ export class ServiceAlarms extends Construct {
         of: 1,
       }),
       this.#alarm('WrongSecrets', { metric: measurements.wrongSecrets(), from: 100, minutes: 3, of: 5 }),
-      this.#alarm('RotationFailure', { metric: measurements.errorsOf(rotation), from: 1, minutes: 1, of: 1 }),
+      this.#alarm('RotationFailure', {
+        metric: measurements.errorsOf(rotations),
+        from: 1,
+        minutes: 1,
+        of: 1,
+      }),
       this.#alarm('AuditFailure', {
         metric: measurements.auditFailures(forwarder, undeliveredAudit),
         from: 1,

@@ -9,7 +9,7 @@ import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Access, SecretName } from '../../lib/http/endpoint.ts';
 import { tableRightsOf } from '../table-rights.ts';
-import { bundling } from './bundling.ts';
+import { bundlingFor } from './bundling.ts';
 import { logRetention } from './log-retention.ts';
 import { resourceOf } from './resource-of.ts';
 import { indexArnsOf } from './service-table.ts';
@@ -21,8 +21,6 @@ interface ServiceFunctionProps {
   /** Environment variables in addition to those of the table and the secrets. */
   environment?: Record<string, string>;
   functionName?: string;
-  /** Whether a client of the SDK that it has can read event streams, even if it doesn't: that code is then bundled too. */
-  usesEventStreams?: boolean;
 }
 
 const functionsFolder = join(import.meta.dirname, '../../functions');
@@ -46,7 +44,7 @@ export class ServiceFunction extends Construct {
   constructor(
     scope: Construct,
     key: string,
-    { access, table, secrets, environment, usesEventStreams, ...name }: ServiceFunctionProps,
+    { access, table, secrets, environment, ...name }: ServiceFunctionProps,
   ) {
     super(scope, key);
     this.key = key;
@@ -71,7 +69,7 @@ export class ServiceFunction extends Construct {
       timeout: Duration.seconds(10),
       role,
       logGroup: this.log,
-      bundling: { ...bundling, ...(usesEventStreams && { externalModules: [] }) },
+      bundling: bundlingFor(key),
       ...name,
       environment: {
         TABLE_NAME: table.tableName,

@@ -246,6 +246,13 @@ export const commandTable = {
       flags: { device: { kind: 'id', form: 'd_…', help: 'The id of the device' } },
     },
   },
+  'signing-keys': {
+    revoke: {
+      summary:
+        'Revoke a signing key that has leaked; another one signs, and its tokens stop within 5 minutes',
+      flags: { kid: { kind: 'id', form: 'k_…', help: 'The id of the key: the kid of its tokens' } },
+    },
+  },
   'login-users': {
     block: { summary: 'Block a Login User from logging in', flags: { 'login-user': loginUser } },
     unblock: { summary: 'Let a blocked Login User log in again', flags: { 'login-user': loginUser } },

@@ -58,6 +58,7 @@ runCheck(async (cleanUps) => {
       AUDIT_LOG_GROUP: 'audit',
       EVENT_BUS_NAME: 'login-service',
       DEAD_LETTER_QUEUE_URL: `${awsEndpoint}/dead-letters`,
+      SIGNING_KEY_ROTATION_FUNCTION: 'rotate-signing-keys',
     };
     return {
       ...environmentOf(functionOf(assembly, key), references),
@@ -67,6 +68,7 @@ runCheck(async (cleanUps) => {
       AWS_ENDPOINT_URL_STS: awsEndpoint,
       AWS_ENDPOINT_URL_EVENTBRIDGE: awsEndpoint,
       AWS_ENDPOINT_URL_SQS: awsEndpoint,
+      AWS_ENDPOINT_URL_LAMBDA: awsEndpoint,
     };
   };
   const startRuntime: StartRuntime = (key) =>

@@ -85,7 +85,7 @@ describe('the secrets', () => {
     ]);
   });
 
-  test('the signing keys are made at the first deployment and rotated every 30 days', () => {
+  test('are rotated at the first deployment, then the signing keys every 30 days, the others every 90', () => {
     const schedules = resources('AWS::SecretsManager::RotationSchedule', v.record(v.string(), v.unknown()));
     expect(schedules.map(({ properties }) => properties)).toEqual([
       {
@@ -94,13 +94,21 @@ describe('the secrets', () => {
         RotationRules: { ScheduleExpression: 'rate(30 days)', Duration: '4h' },
         RotateImmediatelyOnUpdate: true,
       },
+      ...['SecretsRefreshTokens4B65249A', 'SecretsProviderSettings4E6314D7'].map((secret) => ({
+        SecretId: { Ref: secret },
+        RotationLambdaARN: { 'Fn::GetAtt': ['RotateServiceSecrets', 'Arn'] },
+        RotationRules: { ScheduleExpression: 'rate(90 days)', Duration: '4h' },
+        RotateImmediatelyOnUpdate: true,
+      })),
     ]);
   });
 
   test('a change of the algorithm is an update of the schedule, which rotates at once', () => {
     const rulesFor = (tokenAlgorithm: string): unknown =>
       Object.values(
-        templateWith({ tokenAlgorithm }).findResources('AWS::SecretsManager::RotationSchedule'),
+        templateWith({ tokenAlgorithm }).findResources('AWS::SecretsManager::RotationSchedule', {
+          Properties: { SecretId: { Ref: 'SecretsSigningKeys20695C0E' } },
+        }),
       ).map(({ Properties, DependsOn }) => {
         expect(Properties.RotateImmediatelyOnUpdate).toBe(true);
         expect(DependsOn).toContain('RotateSigningKeys');
@@ -109,12 +117,16 @@ describe('the secrets', () => {
     expect(rulesFor('ES256')).not.toEqual(rulesFor('RS256'));
   });
 
-  test('Secrets Manager invokes the rotation for the signing keys of this account alone', () => {
+  test.each([
+    ['RotateSigningKeys', 'SecretsSigningKeys20695C0E'],
+    ['RotateServiceSecrets', 'SecretsRefreshTokens4B65249A'],
+    ['RotateServiceSecrets', 'SecretsProviderSettings4E6314D7'],
+  ])('Secrets Manager invokes %s for %s of this account alone', (rotation, secret) => {
     template.hasResourceProperties('AWS::Lambda::Permission', {
-      FunctionName: { 'Fn::GetAtt': ['RotateSigningKeys', 'Arn'] },
+      FunctionName: { 'Fn::GetAtt': [rotation, 'Arn'] },
       Principal: 'secretsmanager.amazonaws.com',
       SourceAccount: { Ref: 'AWS::AccountId' },
-      SourceArn: { Ref: 'SecretsSigningKeys20695C0E' },
+      SourceArn: { Ref: secret },
     });
   });
 });

@@ -1,7 +1,9 @@
+import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import * as v from 'valibot';
+import { bundlingFor, withEventStreams } from '../../infra/stack/bundling.ts';
 import { tableRightsOf } from '../../infra/table-rights.ts';
 import type { SecretName } from '../../lib/http/endpoint.ts';
 import { table as storage } from '../../lib/storage/table.ts';
@@ -37,6 +39,12 @@ const secretIds: Record<SecretName, string> = {
   'signing-keys': 'SecretsSigningKeys',
   'refresh-tokens': 'SecretsRefreshTokens',
   'provider-settings': 'SecretsProviderSettings',
+};
+
+/** The secrets that a function rotates. */
+const rotatedBy: Record<string, SecretName[]> = {
+  'rotate-signing-keys': ['signing-keys'],
+  'rotate-service-secrets': ['refresh-tokens', 'provider-settings'],
 };
 
 describe('functions', () => {
@@ -75,9 +83,10 @@ describe('functions', () => {
           ),
         ),
         ...access.secrets.map((name) => `secretsmanager:GetSecretValue ${secretIds[name]}`),
-        ...(key === 'rotate-signing-keys'
-          ? rotation.map((action) => `secretsmanager:${action} ${secretIds['signing-keys']}`)
-          : []),
+        ...(rotatedBy[key] ?? []).flatMap((name) =>
+          rotation.map((action) => `secretsmanager:${action} ${secretIds[name]}`),
+        ),
+        ...(key === 'operator' ? ['lambda:InvokeFunction RotateSigningKeys'] : []),
         ...(key === 'forward-audit' ? forwarding : []),
         ...(key === 'publish-events'
           ? [
@@ -104,9 +113,30 @@ describe('functions', () => {
   test.each(accesses)('%s has every variable that its code reads', async (key) => {
     const variables = matches(
       await reachableCode(key),
-      /(?:environment(?:Seconds)?\(|serviceKeyFor\("[\w-]+", )"(\w+)"\)/g,
+      /(?:environment(?:Seconds)?\(|serviceKeysFor\([^,]+, )"(\w+)"\)/g,
     );
     expect(Object.keys(named(key).Environment.Variables)).toEqual(expect.arrayContaining(variables));
+  });
+
+  test.each([
+    ['one with event streams', withEventStreams],
+    ['any other', accesses.map(([key]) => key).filter((key) => !withEventStreams.includes(key))],
+  ])('%s needs no package at its start that its bundle does not have', async (_, keys) => {
+    const { mainFields = [], externalModules = [] } = bundlingFor(keys[0] ?? '');
+    const { metafile } = await build({
+      entryPoints: keys.map((key) => join(root, `functions/${key}.ts`)),
+      bundle: true,
+      mainFields,
+      external: externalModules,
+      format: 'esm',
+      platform: 'node',
+      metafile: true,
+      write: false,
+      outdir: 'bundle',
+    });
+    const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
+    const packages = imports.filter(({ kind, path }) => kind === 'import-statement' && !isBuiltin(path));
+    expect(packages.map(({ path }) => path)).toEqual([]);
   });
 
   test('only the rotation writes the keys that tokens are verified with', () => {
@@ -130,8 +160,8 @@ describe('functions', () => {
 
   test.each([
     ['SecretsSigningKeys', ['IssueToken', 'RotateSigningKeys']],
-    ['SecretsRefreshTokens', ['IntrospectToken', 'IssueToken', 'RevokeToken']],
-    ['SecretsProviderSettings', ['IssueToken', 'Operator']],
+    ['SecretsRefreshTokens', ['IntrospectToken', 'IssueToken', 'RevokeToken', 'RotateServiceSecrets']],
+    ['SecretsProviderSettings', ['IssueToken', 'Operator', 'RotateServiceSecrets']],
   ])('%s is read by %j alone', (secret, readers) => {
     const mayRead = functions.filter(({ properties }) =>
       rightsOf(properties.Role).includes(`secretsmanager:GetSecretValue ${secret}`),
@@ -151,9 +181,10 @@ describe('functions', () => {
   test.each([
     ['issue-token', ['PROVIDER_SETTINGS_SECRET_ID', 'REFRESH_TOKENS_SECRET_ID', 'SIGNING_KEYS_SECRET_ID']],
     ['register-device', []],
-    ['operator', ['PROVIDER_SETTINGS_SECRET_ID']],
+    ['operator', ['PROVIDER_SETTINGS_SECRET_ID', 'SIGNING_KEY_ROTATION_FUNCTION']],
     ['publish-events', ['DEAD_LETTER_QUEUE_URL', 'EVENT_BUS_NAME']],
-    ['rotate-signing-keys', []],
+    ['rotate-signing-keys', ['SIGNING_KEYS_SECRET_ID']],
+    ['rotate-service-secrets', ['PROVIDER_SETTINGS_SECRET_ID']],
   ])('%s has the settings, and also %j', (key, variables) => {
     const told = Object.keys(named(key).Environment.Variables);
     expect(told.sort()).toEqual([...always, ...variables].sort());
