@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readFunctions } from '../../infra/endpoints.ts';
 import type { Demo } from '../../infra/local/demo.ts';
+import { shardOf } from '../../lib/devices/shards.ts';
 import { commandTable } from '../../lib/operator/command-table.ts';
 import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
@@ -62,6 +63,10 @@ const revoke = (token: string, app: Demo['login_app']): Promise<Answer> =>
     method: 'POST',
     headers: { authorization: basic(app.client_id, app.client_secret) },
     body: new URLSearchParams({ token }),
+  });
+const listRecipients = (query: string, app: Demo['login_app']): Promise<Answer> =>
+  service.call(`/v2/marketing/push_notifications/recipients?${query}`, {
+    headers: { authorization: basic(app.client_id, app.client_secret) },
   });
 const write =
   (path: 'comments' | 'reviews', more: object, headers = () => ({})): Scenario =>
@@ -145,6 +150,29 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
       const device = { platform: 'android', token: hexToken() };
       await service.register(device, token);
       return async () => shown(await service.register(device, token));
+    },
+    'another token of an installation': async () => {
+      const { app, person } = await newOwner();
+      const token = await service.loginAppToken(app);
+      const installation_id = unique('installation');
+      const device = () => ({ platform: 'android', token: unique('phone'), installation_id });
+      await service.relate((await service.register(device(), token)).body.id, person.token);
+      return async () => {
+        const { status, body } = shown(await service.register(device(), token));
+        const { devices } = (await service.listDevices(person.token)).body;
+        return { status, isTheirs: devices.some(({ id }: { id: string }) => id === body.id) };
+      };
+    },
+  },
+  'list-recipients': {
+    'a person': async () => {
+      const { app, person } = await newOwner();
+      return async () => shown(await listRecipients(`login_user_id=${person.loginUserId}`, app));
+    },
+    'a shard': async () => {
+      const { app, phone } = await newOwner();
+      const shard = Number(shardOf(app.login_app_id, phone).slice(-2));
+      return async () => shown(await listRecipients(`shard=${shard}&limit=10`, app));
     },
   },
   'relate-device': {
@@ -315,6 +343,7 @@ function withoutRandomness(value: unknown): unknown {
   const text = JSON.stringify(value)
     .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"TIME"')
     .replaceAll(/"ey[\w-]+\.[\w-]+\.[\w-]+"/g, '"JWT"')
+    .replaceAll(/"phone-[\d-]+"/g, '"PUSH_TOKEN"')
     .replaceAll(/"rt\.[\w.-]+"/g, '"REFRESH_TOKEN"')
     .replaceAll(/\b([a-z]{1,3})_[\w-]{43}(?![\w-])/g, '$1_…')
     .replaceAll(/\b([a-z]{1,3})_[\w-]{22}(?![\w-])/g, '$1_…')

@@ -38,6 +38,7 @@ const needed: Record<string, Variable[]> = {
   'describe-server': ['ISSUER'],
   'list-signing-keys': ['TABLE_NAME'],
   'relate-device': ['TABLE_NAME', 'ISSUER'],
+  'list-recipients': ['TABLE_NAME', 'REFRESH_TOKENS_SECRET_ID'],
   'search-events': ['TABLE_NAME'],
   operator: ['TABLE_NAME', 'PROVIDER_SETTINGS_SECRET_ID', 'SIGNING_KEY_ROTATION_FUNCTION'],
   'publish-events': ['EVENT_BUS_NAME', 'DEAD_LETTER_QUEUE_URL'],

@@ -160,7 +160,10 @@ describe('functions', () => {
 
   test.each([
     ['SecretsSigningKeys', ['IssueToken', 'RotateSigningKeys']],
-    ['SecretsRefreshTokens', ['IntrospectToken', 'IssueToken', 'RevokeToken', 'RotateServiceSecrets']],
+    [
+      'SecretsRefreshTokens',
+      ['IntrospectToken', 'IssueToken', 'ListRecipients', 'RevokeToken', 'RotateServiceSecrets'],
+    ],
     ['SecretsProviderSettings', ['IssueToken', 'Operator', 'RotateServiceSecrets']],
   ])('%s is read by %j alone', (secret, readers) => {
     const mayRead = functions.filter(({ properties }) =>

@@ -1,10 +1,13 @@
 import * as v from 'valibot';
+import type { Device } from '../../devices/device.ts';
 import {
   disableDevice,
-  type Recipient,
+  type Place,
+  place,
   recipientsOfLoginApp,
   recipientsOfLoginUser,
   shards,
+  toRecipient,
 } from '../../devices/sending.ts';
 import { ServiceError } from '../../service-error.ts';
 import type { CommandsOf } from '../commands-of.ts';
@@ -14,11 +17,11 @@ import { requireLoginApp } from './login-apps.ts';
 const mostListed = 100;
 
 /** Where the next page of a list begins: a shard, and the place in it where the store left off. */
-const place = v.object({
+const listPlace = v.object({
   shard: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(shards.length - 1)),
-  start: v.optional(v.record(v.string(), v.string())),
+  after: v.optional(place),
 });
-type Place = v.InferOutput<typeof place>;
+type ListPlace = v.InferOutput<typeof listPlace>;
 
 export const deviceCommands: CommandsOf<'devices'> = {
   list: async ({ 'login-user': loginUser, 'login-app': loginApp, after }) => {
@@ -37,12 +40,12 @@ export const deviceCommands: CommandsOf<'devices'> = {
 /** Up to 100 devices, from as many shards as needed. */
 async function listOfLoginApp(id: string, after: string | undefined): Promise<Record<string, unknown>> {
   const { login_app_id } = await requireLoginApp(id);
-  const devices: Recipient[] = [];
-  let next: Place | undefined = after === undefined ? { shard: 0 } : readPlace(after);
+  const devices: Device[] = [];
+  let next: ListPlace | undefined = after === undefined ? { shard: 0 } : readPlace(after);
   while (next && devices.length < mostListed) {
     const page = await recipientsOfLoginApp(login_app_id, next.shard, {
       limit: mostListed - devices.length,
-      start: next.start,
+      after: next.after,
     });
     devices.push(...page.recipients);
     next = following(next.shard, page.next);
@@ -50,20 +53,23 @@ async function listOfLoginApp(id: string, after: string | undefined): Promise<Re
   return { login_app_id, devices: devices.map(shown), ...(next && { next: writePlace(next) }) };
 }
 
-function following(shard: number, start: Record<string, unknown> | undefined): Place | undefined {
-  if (start) return v.parse(place, { shard, start });
+function following(shard: number, after: Place | undefined): ListPlace | undefined {
+  if (after) return { shard, after };
   return shard + 1 < shards.length ? { shard: shard + 1 } : undefined;
 }
 
-const writePlace = (next: Place): string => Buffer.from(JSON.stringify(next)).toString('base64url');
+const writePlace = (next: ListPlace): string => Buffer.from(JSON.stringify(next)).toString('base64url');
 
-function readPlace(text: string): Place {
+function readPlace(text: string): ListPlace {
   try {
-    return v.parse(place, JSON.parse(Buffer.from(text, 'base64url').toString()));
+    return v.parse(listPlace, JSON.parse(Buffer.from(text, 'base64url').toString()));
   } catch {
     throw new ServiceError('invalid_request', '--after must be the next of a list before.');
   }
 }
 
 /** A recipient without its push token, with which anybody could send to the device. */
-const shown = ({ token: _, ...device }: Recipient) => device;
+function shown(found: Device): Record<string, unknown> {
+  const { token: _, ...device } = toRecipient(found);
+  return device;
+}
