@@ -81,6 +81,22 @@ function takenOver(id: string, owned: Item = {}): TakenOver {
   return { took_over: id, ...output, list: devicesOfLoginUserList(output.login_user_id) };
 }
 
+/**
+ * Makes an imported device the one of its installation, unless that has one already. False when it has another.
+ */
+export async function claimInstallation(
+  loginAppId: string,
+  installationId: string,
+  deviceId: string,
+): Promise<boolean> {
+  const update = await updateItem(installationKey(loginAppId, installationId), {
+    set: { expires_at: epochSeconds() + deviceLifetimeSeconds },
+    setIfAbsent: { device_id: deviceId },
+  });
+  const { device_id = deviceId } = (update.done && (update.before ?? update.after)) || {};
+  return device_id === deviceId;
+}
+
 /** Those of some devices that no other device of their installation has replaced. */
 export async function notReplaced(devices: Device[]): Promise<Device[]> {
   const places = devices.map(({ login_app_id, installation_id }) =>

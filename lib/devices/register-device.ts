@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { epochSeconds, timestamp } from '../clock.ts';
+import { timestamp } from '../clock.ts';
 import { logEvent } from '../log.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import type { Platform } from '../login-apps/platforms.ts';
@@ -20,7 +20,7 @@ export const registeredDevice = v.object({
 });
 
 /** The id of the device that has a token on a platform. */
-export const deviceIdOf = (loginAppId: string, { platform, token }: NewDevice): string =>
+const deviceIdOf = (loginAppId: string, { platform, token }: NewDevice): string =>
   `d_${hashOf(loginAppId, platform, token)}`;
 
 /**
@@ -33,33 +33,23 @@ export async function registerDevice(
   login_app_id: string,
   newDevice: NewDevice,
 ): Promise<{ id: string; outcome: 'created' | 'known' }> {
-  const { platform, token, installation_id } = newDevice;
-  await requireMobileApplication(login_app_id, platform);
+  const { platform, installation_id } = newDevice;
+  if (!(await hasMobileApplication(login_app_id, platform))) {
+    throw new ServiceError('not_found', noMobileApplication(platform));
+  }
   const id = deviceIdOf(login_app_id, newDevice);
   const takenOver =
     installation_id === undefined ? {} : await takeInstallation(login_app_id, installation_id, id);
   const now = timestamp();
-  const details = Object.entries(detailsOf(newDevice));
+  const details = detailsOf(newDevice);
   const update = await updateItem(deviceKey(id), {
-    set: {
-      device_id: id,
-      login_app_id,
-      platform,
-      token,
-      last_seen_at: now,
-      expires_at: epochSeconds() + deviceLifetimeSeconds,
-      list_position: now,
-      shard: shardOf(login_app_id, id),
-      shard_position: now,
-      ...Object.fromEntries(details.filter(([, value]) => value !== undefined)),
-      ...takenOver,
-    },
+    set: { ...attributesOf(login_app_id, newDevice, now), ...takenOver },
     setIfAbsent: { created_at: now },
     remove: [
       'disabled_at',
       'replaced_by',
       ...formerAttributes,
-      ...details.flatMap(([name, value]) => (value === undefined ? [name] : [])),
+      ...Object.entries(details).flatMap(([name, value]) => (value === undefined ? [name] : [])),
     ],
   });
   const outcome = update.done && update.created ? 'created' : 'known';
@@ -67,16 +57,32 @@ export async function registerDevice(
   return { id, outcome };
 }
 
+export const noMobileApplication = (platform: Platform): string =>
+  `The Login App has no mobile application for ${platform}.`;
+
 /** What a registration may leave out, under the names of the item's attributes. */
-export const detailsOf = ({ environment, locale, app_version, installation_id }: NewDevice) => ({
+const detailsOf = ({ environment, locale, app_version, installation_id }: NewDevice) => ({
   environment,
   locale,
   app_version,
   installation_id,
 });
 
-/** @throws ServiceError `not_found` when the Login App has no mobile application for the platform */
-export async function requireMobileApplication(loginAppId: string, platform: Platform): Promise<void> {
-  if (await hasMobileApplication(loginAppId, platform)) return;
-  throw new ServiceError('not_found', `The Login App has no mobile application for ${platform}.`);
+/** What the item of a device holds that was last seen at a time, apart from when it was created and whose it is. */
+export function attributesOf(login_app_id: string, newDevice: NewDevice, last_seen_at: string) {
+  const { platform, token } = newDevice;
+  const id = deviceIdOf(login_app_id, newDevice);
+  const known = Object.entries(detailsOf(newDevice)).filter(([, value]) => value !== undefined);
+  return {
+    device_id: id,
+    login_app_id,
+    platform,
+    token,
+    ...Object.fromEntries(known),
+    last_seen_at,
+    expires_at: Math.floor(Date.parse(last_seen_at) / 1000) + deviceLifetimeSeconds,
+    list_position: last_seen_at,
+    shard: shardOf(login_app_id, id),
+    shard_position: last_seen_at,
+  };
 }

@@ -46,7 +46,14 @@ def issue_token(form):
 login = {"grant_type": "provider_credentials", "provider": "provider_f"}
 LOGIN_USER_TOKEN = issue_token({**login, "id_token": provider_credentials("provider_f")["id_token"]})
 LOGIN_APP_TOKEN = issue_token({"grant_type": "client_credentials"})
-DEVICE = call(REGISTER, LOGIN_APP_TOKEN, json={"device": {"platform": "android", "token": "fuzzer"}})["id"]
+
+
+def register_device():
+    return call(REGISTER, LOGIN_APP_TOKEN, json={"device": {"platform": "android", "token": "fuzzer"}})["id"]
+
+
+DEVICE = register_device()
+
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
@@ -122,4 +129,6 @@ def begin_anew(case):
     if case.operation.label == REGISTER:
         case.body = {"device": {"platform": "android", "token": f"scenario-{next(number)}"}}
     if case.operation.label == LIST:
+        # Another scenario may have disabled it.
+        register_device()
         call(RELATE, LOGIN_USER_TOKEN, json={"device_id": DEVICE})

@@ -305,6 +305,11 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     'events export': async () => ({ 'access-request': (await newAccessRequest()).id }),
     'signing-keys revoke': async () => ({ kid: (await stolenSigningKeys(running)).next.kid }),
     'devices list': ofPerson,
+    'devices import': async () => {
+      const device = { platform: 'android', token: unique('phone'), installation_id: unique('installation') };
+      return { ...(await ofApp()), devices: [{ line: 1, text: JSON.stringify(device), repetition: 0 }] };
+    },
+    'devices export': async () => ({ 'login-app': (await newOwner()).app.login_app_id }),
     'devices disable': async () => ({ device: (await newOwner()).phone }),
     'login-users block': ofPerson,
     'login-users unblock': async () => {

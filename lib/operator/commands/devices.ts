@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Device } from '../../devices/device.ts';
+import { importDevices } from '../../devices/import-devices.ts';
 import {
   disableDevice,
   type Place,
@@ -9,11 +10,13 @@ import {
   shards,
   toRecipient,
 } from '../../devices/sending.ts';
+import { importLines } from '../../import-lines.ts';
 import { ServiceError } from '../../service-error.ts';
+import { invalidRequest, validated } from '../../validation.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { requireLoginApp } from './login-apps.ts';
 
-/** How many devices of a Login App one call lists. */
+/** How many devices of a Login App one call lists or exports. */
 const mostListed = 100;
 
 /** Where the next page of a list begins: a shard, and the place in it where the store left off. */
@@ -28,17 +31,28 @@ export const deviceCommands: CommandsOf<'devices'> = {
     if (loginUser !== undefined && loginApp === undefined && after === undefined) {
       return { login_user_id: loginUser, devices: (await recipientsOfLoginUser(loginUser)).map(shown) };
     }
-    if (loginApp !== undefined && loginUser === undefined) return listOfLoginApp(loginApp, after);
+    if (loginApp !== undefined && loginUser === undefined) {
+      return { login_app_id: loginApp, ...(await pageOfLoginApp(loginApp, after, shown)) };
+    }
     throw new ServiceError('invalid_request', 'Name either a --login-user or a --login-app.');
   },
   disable: async ({ device }) => {
     if (!(await disableDevice(device))) throw new ServiceError('not_found', 'There is no such device.');
     return { device_id: device, disabled: true };
   },
+  import: async ({ 'login-app': loginApp, devices }) => {
+    await requireLoginApp(loginApp);
+    return { ...(await importDevices(loginApp, validated(importLines, devices, invalidRequest))) };
+  },
+  export: ({ 'login-app': loginApp, after }) => pageOfLoginApp(loginApp, after, toLine),
 };
 
 /** Up to 100 devices, from as many shards as needed. */
-async function listOfLoginApp(id: string, after: string | undefined): Promise<Record<string, unknown>> {
+async function pageOfLoginApp(
+  id: string,
+  after: string | undefined,
+  toShown: (found: Device) => Record<string, unknown>,
+): Promise<Record<string, unknown>> {
   const { login_app_id } = await requireLoginApp(id);
   const devices: Device[] = [];
   let next: ListPlace | undefined = after === undefined ? { shard: 0 } : readPlace(after);
@@ -50,7 +64,7 @@ async function listOfLoginApp(id: string, after: string | undefined): Promise<Re
     devices.push(...page.recipients);
     next = following(next.shard, page.next);
   }
-  return { login_app_id, devices: devices.map(shown), ...(next && { next: writePlace(next) }) };
+  return { devices: devices.map(toShown), ...(next && { next: writePlace(next) }) };
 }
 
 function following(shard: number, after: Place | undefined): ListPlace | undefined {
@@ -64,7 +78,7 @@ function readPlace(text: string): ListPlace {
   try {
     return v.parse(listPlace, JSON.parse(Buffer.from(text, 'base64url').toString()));
   } catch {
-    throw new ServiceError('invalid_request', '--after must be the next of a list before.');
+    throw new ServiceError('invalid_request', '--after must be the next of a list or an export before.');
   }
 }
 
@@ -73,3 +87,17 @@ function shown(found: Device): Record<string, unknown> {
   const { token: _, ...device } = toRecipient(found);
   return device;
 }
+
+/** A device as `import` reads it. The token is a part of it. */
+const toLine = ({ platform, token, environment, locale, app_version, installation_id, ...more }: Device) => ({
+  platform,
+  token,
+  environment,
+  locale,
+  app_version,
+  installation_id,
+  created_at: more.created_at,
+  last_seen_at: more.last_seen_at,
+  login_user_id: more.login_user_id,
+  related_at: more.related_at,
+});
