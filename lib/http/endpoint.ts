@@ -56,7 +56,12 @@ type BodyOf<Response> = Response extends { body: infer Schema extends v.GenericS
 
 /** What a handler returns: one of the documented statuses with its body. */
 export type Answer<R extends Responses = Responses> = {
-  [Status in keyof R & number]: { status: Status; body: BodyOf<R[Status]> };
+  [Status in keyof R & number]: {
+    status: Status;
+    body: BodyOf<R[Status]>;
+    /** False where this one answer must not be cached. @default what the record says */
+    mayBeCached?: boolean;
+  };
 }[keyof R & number];
 
 /** What a handler gets of a request: who calls, and each part as its schema has read it. */

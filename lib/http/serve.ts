@@ -15,7 +15,7 @@ import { parameterReader } from './parameters.ts';
 /** An endpoint, with a handler for the request that its own schemas make. */
 type Served = AnyEndpoint & {
   /** A method, so that the compiler takes handlers of any request; `defineEndpoint` has checked this one. */
-  handle(request: object): Promise<{ status: number; body?: unknown }>;
+  handle(request: object): Promise<{ status: number; body?: unknown; mayBeCached?: boolean }>;
 };
 
 /** The Lambda handler of an endpoint. A request passes these steps in order; each hands its result to the next. */
@@ -29,8 +29,8 @@ export function serve(endpoint: Served) {
       const caller = await endpoint.authenticate.identify(event.headers);
       const parameters = readParameters(event);
       const body = endpoint.body?.read(event, context);
-      const answer = await endpoint.handle({ caller, ...parameters, body });
-      const { cacheSeconds } = endpoint.responses[answer.status] ?? {};
+      const { mayBeCached = true, ...answer } = await endpoint.handle({ caller, ...parameters, body });
+      const { cacheSeconds } = mayBeCached ? (endpoint.responses[answer.status] ?? {}) : {};
       return jsonResponse({ ...answer, cacheSeconds }, event.requestContext.requestId);
     });
 

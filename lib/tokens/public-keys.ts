@@ -59,7 +59,10 @@ const importKey = async (jwk: PublicJwk): Promise<ImportedKey> => ({
 async function keysReadWithin(milliseconds: number): Promise<PublicJwk[]> {
   const now = clock.now().getTime();
   if (!remembered || now - remembered.readAt >= milliseconds) {
-    remembered = { keys: await readPublishedKeys(), readAt: now };
+    const keys = await readPublishedKeys();
+    // Until the first rotation there are none, which is about to change.
+    if (keys.length === 0) return [];
+    remembered = { keys, readAt: now };
     imported = new Map();
   }
   return remembered.keys
