@@ -11,10 +11,18 @@ import { logicalIdOf, type ServiceFunction } from './service-function.ts';
 const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';
 
 /**
+ * Deployments that CodeDeploy carries out at once. It calls Lambda for all of them through one role; when their calls
+ * together exceed Lambda's request limit, a deployment fails.
+ * @see AWS CodeDeploy API reference, "ErrorInformation": THROTTLED
+ */
+const mostAtOnce = 5;
+
+/**
  * How new code goes live. The API calls each function by its alias `live`. With a canary, CodeDeploy moves the alias to
  * the new version for a tenth of the requests, for all of them after five minutes, and back when the alarm goes off.
  */
 export class LiveVersions extends Construct {
+  readonly #aliases: CfnAlias[] = [];
   readonly #canary: { application: LambdaApplication; role: Role; alarm: IAlarm } | undefined;
 
   /** @param alarm rolls a new version back; without one, a new version is live at once */
@@ -32,12 +40,12 @@ export class LiveVersions extends Construct {
     this.#canary = { application: new LambdaApplication(this, 'Application'), role, alarm };
   }
 
-  /** The live version of a function. @param provisioned instances that are kept warm */
-  of({ key, lambda }: ServiceFunction, provisioned = 0): IFunction {
-    const alias = lambda.addAlias('live', {
-      ...(provisioned > 0 && { provisionedConcurrentExecutions: provisioned }),
-    });
-    resourceOf(alias, CfnAlias).overrideLogicalId(`${logicalIdOf(key)}Live`);
+  /** The live version of a function. The last one asked for goes live last. */
+  of({ key, lambda }: ServiceFunction): IFunction {
+    const alias = lambda.addAlias('live');
+    const resource = resourceOf(alias, CfnAlias);
+    resource.overrideLogicalId(`${logicalIdOf(key)}Live`);
+    this.#goLiveAfterEarlierGroup(resource);
     if (this.#canary) {
       const { application, role, alarm } = this.#canary;
       new LambdaDeploymentGroup(this, key, {
@@ -53,5 +61,14 @@ export class LiveVersions extends Construct {
       functionArn: alias.functionArn,
       sameEnvironment: true,
     });
+  }
+
+  /** Each alias of a group waits for the group before. */
+  #goLiveAfterEarlierGroup(alias: CfnAlias): void {
+    const group = Math.floor(this.#aliases.length / mostAtOnce);
+    for (const earlier of this.#aliases.slice(Math.max(0, group - 1) * mostAtOnce, group * mostAtOnce)) {
+      alias.addResourceDependency(earlier);
+    }
+    this.#aliases.push(alias);
   }
 }

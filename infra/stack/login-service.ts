@@ -1,4 +1,5 @@
 import { type App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Functions } from '../endpoints.ts';
 import { type Settings, tokenVariables } from '../settings.ts';
@@ -34,6 +35,7 @@ export class LoginService extends Stack {
     new SigningKeyRotation(this, 'SigningKeyRotation', {
       signingKeys: secrets['signing-keys'],
       rotation: rotation.lambda,
+      awaiting: withoutRoute('await-signing-keys').lambda,
       tokenAlgorithm: settings.tokenAlgorithm,
     });
 
@@ -46,12 +48,14 @@ export class LoginService extends Stack {
     new ServiceDashboard(this, 'Dashboard', measurements, all);
 
     const live = new LiveVersions(this, 'LiveVersions', settings.canary ? serverErrors : undefined);
-    for (const [key, endpoint] of endpoints) {
-      const served = new ServiceFunction(this, key, { ...shared, access: endpoint });
-      const issuesTokens = endpoint.path === tokenPath;
-      const target = live.of(served, issuesTokens ? settings.tokenConcurrency : 0);
-      const route = api.addRoute(key, endpoint, target);
-      if (issuesTokens) api.throttleTokens(endpoint, route);
+    // Last, the function whose failure is noticed most: what others check tokens with is live before it.
+    const issuesTokens = ({ path }: AnyEndpoint): boolean => path === tokenPath;
+    const inOrder = [...endpoints].sort(([, a], [, b]) => Number(issuesTokens(a)) - Number(issuesTokens(b)));
+    for (const [key, endpoint] of inOrder) {
+      const warm = issuesTokens(endpoint) ? settings.tokenConcurrency : 0;
+      const served = new ServiceFunction(this, key, { ...shared, access: endpoint, warm });
+      const route = api.addRoute(key, endpoint, live.of(served));
+      if (issuesTokens(endpoint)) api.throttleTokens(endpoint, route);
     }
 
     new CfnOutput(this, 'ApiUrl', { value: api.url });

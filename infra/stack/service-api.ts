@@ -96,7 +96,9 @@ export class ServiceApi extends Construct {
 
   #accessLogGroup(): LogGroup {
     return new LogGroup(this, 'AccessLog', {
-      logGroupName: `/${Stack.of(this).stackName}/access`,
+      // API Gateway names every other group one by one in a policy of the account that takes 5,120 characters.
+      // @see AWS Step Functions developer guide, "Avoiding Amazon CloudWatch Logs resource policy size restrictions"
+      logGroupName: `/aws/vendedlogs/${Stack.of(this).stackName}/access`,
       retention: logRetention,
       removalPolicy: RemovalPolicy.DESTROY,
     });

@@ -21,6 +21,8 @@ interface ServiceFunctionProps {
   /** Environment variables in addition to those of the table and the secrets. */
   environment?: Record<string, string>;
   functionName?: string;
+  /** Provisioned concurrency: instances of the live version that are kept warm. @default 0 */
+  warm?: number;
 }
 
 const functionsFolder = join(import.meta.dirname, '../../functions');
@@ -43,7 +45,7 @@ export class ServiceFunction extends Construct {
   constructor(
     scope: Construct,
     key: string,
-    { access, table, secrets, environment, ...name }: ServiceFunctionProps,
+    { access, table, secrets, environment, warm = 0, ...name }: ServiceFunctionProps,
   ) {
     super(scope, key);
     this.key = key;
@@ -64,8 +66,7 @@ export class ServiceFunction extends Construct {
       architecture: Architecture.ARM_64,
       // CPU grows with memory (1,769 MB is one vCPU): 1,024 MB shortens the cold start; the data needs less.
       memorySize: 1024,
-      // Up to 3 s for a provider, a cold start, and retries of the store.
-      timeout: Duration.seconds(10),
+      timeout: Duration.seconds(access.seconds ?? 10),
       role,
       logGroup,
       bundling,
@@ -74,7 +75,13 @@ export class ServiceFunction extends Construct {
         TABLE_NAME: table.tableName,
         ...Object.fromEntries(access.secrets.map((name) => [secretVariables[name], secrets[name].secretArn])),
         ...environment,
+        // Another number needs another version, and Lambda publishes one only if the function has changed.
+        // @see AWS::Lambda::Version ProvisionedConcurrencyConfiguration, "Update requires: Replacement"
+        ...(warm > 0 && { PROVISIONED_CONCURRENCY: String(warm) }),
       },
+      // Of the version, not of its alias: an alias that is shifting weights can have none.
+      // @see AWS Lambda developer guide, "Implement Lambda canary deployments using a weighted alias"
+      ...(warm > 0 && { currentVersionOptions: { provisionedConcurrentExecutions: warm } }),
     });
     resourceOf(this.lambda, CfnFunction).overrideLogicalId(logicalIdOf(key));
 

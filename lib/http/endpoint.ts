@@ -17,6 +17,8 @@ export interface Access {
   /** What it may do with the one table, and with items of which kinds; nothing else is granted to it. */
   table: Partial<Record<TableAction, readonly ItemKind[]>>;
   secrets: readonly SecretName[];
+  /** After how many seconds it is stopped. @default 10: up to 3 s for a provider, a cold start, and retries of the store */
+  seconds?: number;
 }
 
 /** The groups of the API document. */

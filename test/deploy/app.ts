@@ -8,6 +8,8 @@ import { LoginService } from '../../infra/stack/login-service.ts';
 /** Resources that MiniStack cannot create. */
 const unsupported = new Set([
   'AWS::SecretsManager::RotationSchedule',
+  // Waits for that schedule.
+  'Custom::FirstRotation',
   'AWS::SecretsManager::ResourcePolicy',
   'AWS::CodeDeploy::Application',
   'AWS::CodeDeploy::DeploymentGroup',

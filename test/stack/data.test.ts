@@ -93,6 +93,17 @@ describe('the secrets', () => {
     ]);
   });
 
+  test('a deployment ends only when they have been rotated once, within six minutes', () => {
+    template.hasResource('Custom::FirstRotation', {
+      Properties: {
+        ServiceToken: { 'Fn::GetAtt': ['AwaitSigningKeys', 'Arn'] },
+        ServiceTimeout: '360',
+        SecretId: { Ref: 'SecretsSigningKeys20695C0E' },
+      },
+      DependsOn: Object.keys(template.findResources('AWS::SecretsManager::RotationSchedule')),
+    });
+  });
+
   test('a change of the algorithm is an update of the schedule, which rotates at once', () => {
     const rulesFor = (tokenAlgorithm: string): unknown =>
       Object.values(

@@ -7,6 +7,7 @@ import type { SecretName } from '../../lib/http/endpoint.ts';
 import { table as storage } from '../../lib/storage/table.ts';
 import {
   accesses,
+  endpoints,
   functions,
   named,
   policies,
@@ -15,6 +16,26 @@ import {
   root,
   text,
 } from '../support/template.ts';
+
+const secretIds: Record<SecretName, string> = {
+  'signing-keys': 'SecretsSigningKeys',
+  'refresh-tokens': 'SecretsRefreshTokens',
+  'provider-settings': 'SecretsProviderSettings',
+};
+
+const onSigningKeys = (...actions: string[]): string[] =>
+  actions.map((action) => `secretsmanager:${action} ${secretIds['signing-keys']}`);
+
+/** What a function may do beyond what its access says. */
+const ownRights: Record<string, string[]> = {
+  'rotate-signing-keys': onSigningKeys(
+    'DescribeSecret',
+    'GetSecretValue',
+    'PutSecretValue',
+    'UpdateSecretVersionStage',
+  ),
+  'await-signing-keys': onSigningKeys('DescribeSecret'),
+};
 
 /** The code of a function as a bundle has it: without what it can never reach. */
 async function reachableCode(key: string): Promise<string> {
@@ -33,22 +54,21 @@ const matches = (code: string, pattern: RegExp): string[] =>
   [...new Set([...code.matchAll(pattern)].map(([, found]) => found ?? ''))].sort();
 
 const indexNames = [...Object.keys(storage.localIndexes), ...Object.keys(storage.globalIndexes)];
-const secretIds: Record<SecretName, string> = {
-  'signing-keys': 'SecretsSigningKeys',
-  'refresh-tokens': 'SecretsRefreshTokens',
-  'provider-settings': 'SecretsProviderSettings',
-};
 
 describe('functions', () => {
-  test.each(accesses)('%s runs on Node 24 on arm64 for at most 10 seconds', (key) => {
-    expect(named(key)).toMatchObject({
-      Runtime: 'nodejs24.x',
-      Architectures: ['arm64'],
-      Handler: 'index.handler',
-      Timeout: 10,
-      MemorySize: 1024,
-    });
-  });
+  test.each(accesses)(
+    '%s runs on Node 24 on arm64, those that serve requests for at most 10 seconds',
+    (key, { seconds = 10 }) => {
+      expect(named(key)).toMatchObject({
+        Runtime: 'nodejs24.x',
+        Architectures: ['arm64'],
+        Handler: 'index.handler',
+        Timeout: seconds,
+        MemorySize: 1024,
+      });
+      if (endpoints.has(key)) expect(seconds).toBe(10);
+    },
+  );
 
   test.each(accesses)('%s has a log of its own, kept for 90 days', (key) => {
     const logGroups = resources(
@@ -61,7 +81,6 @@ describe('functions', () => {
 
   test.each(accesses)('%s may only write its log and do what its access says', (key, access) => {
     const log = `${key.replaceAll('-', '')}Log`;
-    const rotation = ['DescribeSecret', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
     expect(rightsOf(named(key).Role)).toEqual(
       [
         ...tableRightsOf(access).flatMap(({ action, keys }) =>
@@ -70,9 +89,7 @@ describe('functions', () => {
           ),
         ),
         ...access.secrets.map((name) => `secretsmanager:GetSecretValue ${secretIds[name]}`),
-        ...(key === 'rotate-signing-keys'
-          ? rotation.map((action) => `secretsmanager:${action} ${secretIds['signing-keys']}`)
-          : []),
+        ...(ownRights[key] ?? []),
         `logs:CreateLogStream ${log}`,
         `logs:PutLogEvents ${log}`,
       ].sort(),

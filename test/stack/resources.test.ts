@@ -52,6 +52,7 @@ test('a deployment makes these resources, under these logical ids', () => {
     'CloudWatch::Dashboard Dashboard9E4231ED',
     'CodeDeploy::Application LiveVersionsApplication00405B4D',
     'CodeDeploy::DeploymentGroup LiveVersions{function}',
+    'Custom::FirstRotation SigningKeyRotationFirstRotation50FA0E50 Delete',
     'DynamoDB::Table TableCD117FA1 Retain',
     'IAM::Policy {function}RoleDefaultPolicy',
     'IAM::Role LiveVersionsRole3FE623AA',

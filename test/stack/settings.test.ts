@@ -106,6 +106,11 @@ describe('the API', () => {
     expect(fields.filter((field) => !allowed.test(field))).toEqual([]);
   });
 
+  // A name elsewhere would be added to a policy of the account, which has room for few.
+  test('writes its access log where API Gateway needs no entry in the policy of the account', () => {
+    template.hasResourceProperties('AWS::Logs::LogGroup', { LogGroupName: '/aws/vendedlogs/a-stack/access' });
+  });
+
   test('every log group keeps its lines for 90 days', () => {
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 90 });
   });

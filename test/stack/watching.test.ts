@@ -127,10 +127,45 @@ describe('new code', () => {
   });
 
   test('of the token function has as many warm instances as are set, by default none', () => {
-    template.resourcePropertiesCountIs(live, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
+    const version = 'AWS::Lambda::Version';
+    template.resourcePropertiesCountIs(version, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
     const warm = templateWith({ tokenConcurrency: 5 });
     const provisioned = { ProvisionedConcurrencyConfig: { ProvisionedConcurrentExecutions: 5 } };
-    warm.resourcePropertiesCountIs(live, provisioned, 1);
-    warm.hasResourceProperties(live, { ...provisioned, FunctionName: { Ref: 'IssueToken' } });
+    warm.resourcePropertiesCountIs(version, provisioned, 1);
+    warm.hasResourceProperties(version, { ...provisioned, FunctionName: { Ref: 'IssueToken' } });
+  });
+
+  test('of the token function has them in the version alone: Lambda rejects an alias that has them and shifts weights', () => {
+    const warm = templateWith({ tokenConcurrency: 5 });
+    warm.resourcePropertiesCountIs(live, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
+  });
+
+  test('of the token function is published anew for another number of warm instances', () => {
+    const publishedWith = (tokenConcurrency: number): unknown =>
+      Object.entries(templateWith({ tokenConcurrency }).findResources('AWS::Lambda::Version'))
+        .filter(([, { Properties }]) => Properties.FunctionName.Ref === 'IssueToken')
+        .map(([id]) => id);
+    expect(publishedWith(5)).not.toEqual(publishedWith(6));
+    expect(publishedWith(5)).not.toEqual(publishedWith(0));
+    const configured = (tokenConcurrency: number): unknown =>
+      templateWith({ tokenConcurrency }).findResources('AWS::Lambda::Function').IssueToken?.Properties;
+    expect(configured(5)).not.toEqual(configured(6));
+  });
+
+  test('goes live in groups of at most five, each after the one before, with the token function in the last', () => {
+    const waiting = Object.entries(template.findResources(live)).map(([id, { DependsOn = [] }]) => ({
+      id,
+      after: [DependsOn].flat().filter((other) => /Live$/.test(other)),
+    }));
+    const groups = Map.groupBy(waiting, ({ after }) => after.toSorted().join());
+    const first = waiting.filter(({ after }) => after.length === 0).map(({ id }) => id);
+    const order = [first];
+    for (let group = first; group.length > 0; ) {
+      group = (groups.get(group.toSorted().join()) ?? []).map(({ id }) => id);
+      if (group.length > 0) order.push(group);
+    }
+    expect(order.flat().sort()).toEqual(waiting.map(({ id }) => id).sort());
+    for (const group of order) expect(group.length).toBeLessThanOrEqual(5);
+    expect(order.at(-1)).toContain('IssueTokenLive');
   });
 });
