@@ -58,6 +58,7 @@ const settings = v.object({
       'must be one or two SHA-256 hashes in lower-case hex, separated by a comma',
     ),
   ),
+  ignoreAlarms: v.optional(truth, false),
   loopbackProviders: v.optional(truth, false),
 });
 

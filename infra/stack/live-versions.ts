@@ -17,18 +17,23 @@ const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';
  */
 const mostAtOnce = 5;
 
+interface Canary {
+  /** Each rolls a new version back, and stops a deployment that begins while it is on. */
+  alarms: IAlarm[];
+}
+
 /**
  * How new code goes live. The API calls each function by its alias `live`. With a canary, CodeDeploy moves the alias to
  * the new version for a tenth of the requests, for all of them after five minutes, and back when the alarm goes off.
  */
 export class LiveVersions extends Construct {
   readonly #aliases: CfnAlias[] = [];
-  readonly #canary: { application: LambdaApplication; role: Role; alarm: IAlarm } | undefined;
+  readonly #canary: (Canary & { application: LambdaApplication; role: Role }) | undefined;
 
-  /** @param alarm rolls a new version back; without one, a new version is live at once */
-  constructor(scope: Construct, id: string, alarm: IAlarm | undefined) {
+  /** @param canary without one, a new version is live at once */
+  constructor(scope: Construct, id: string, canary: Canary | undefined) {
     super(scope, id);
-    if (!alarm) return;
+    if (!canary) return;
     const role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('codedeploy.amazonaws.com'),
       managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName(policy)],
@@ -37,7 +42,7 @@ export class LiveVersions extends Construct {
       id: `AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${policy}]`,
       reason: 'AWS keeps this policy to what CodeDeploy needs for Lambda; no function has the role',
     });
-    this.#canary = { application: new LambdaApplication(this, 'Application'), role, alarm };
+    this.#canary = { ...canary, application: new LambdaApplication(this, 'Application'), role };
   }
 
   /** The live version of a function. The last one asked for goes live last. */
@@ -47,12 +52,12 @@ export class LiveVersions extends Construct {
     resource.overrideLogicalId(`${logicalIdOf(key)}Live`);
     this.#goLiveAfterEarlierGroup(resource);
     if (this.#canary) {
-      const { application, role, alarm } = this.#canary;
+      const { application, role, alarms } = this.#canary;
       new LambdaDeploymentGroup(this, key, {
         application,
         alias,
         role,
-        alarms: [alarm],
+        alarms,
         deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
       });
     }

@@ -43,11 +43,17 @@ export class LoginService extends Stack {
     const { serverErrors, all, topic } = new ServiceAlarms(this, 'Alarms', {
       measurements,
       rotation: rotation.lambda,
+      signingKeys: secrets['signing-keys'],
+      endpoints,
       email: settings.alarmEmail,
     });
     new ServiceDashboard(this, 'Dashboard', measurements, all);
 
-    const live = new LiveVersions(this, 'LiveVersions', settings.canary ? serverErrors : undefined);
+    const live = new LiveVersions(
+      this,
+      'LiveVersions',
+      settings.canary ? { alarms: settings.ignoreAlarms ? [] : [serverErrors] } : undefined,
+    );
     // Last, the function whose failure is noticed most: what others check tokens with is live before it.
     const issuesTokens = ({ path }: AnyEndpoint): boolean => path === tokenPath;
     const inOrder = [...endpoints].sort(([, a], [, b]) => Number(issuesTokens(a)) - Number(issuesTokens(b)));

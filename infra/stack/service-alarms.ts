@@ -1,12 +1,18 @@
 import { Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { Rule } from 'aws-cdk-lib/aws-events';
+import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
+import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
+import { routeKeyOf } from '../endpoints.ts';
 import type { Measurements } from './measurements.ts';
+import { logicalIdOf } from './service-function.ts';
 
 /** When an alarm goes off: in `minutes` of the last `of` minutes the metric was at least `from`. */
 interface Limit {
@@ -19,6 +25,8 @@ interface Limit {
 interface ServiceAlarmsProps {
   measurements: Measurements;
   rotation: IFunction;
+  signingKeys: Secret;
+  endpoints: ReadonlyMap<string, AnyEndpoint>;
   /** Who gets an e-mail. */
   email?: string | undefined;
 }
@@ -30,7 +38,11 @@ export class ServiceAlarms extends Construct {
   /** The alarm that rolls a new version back. */
   readonly serverErrors: Alarm;
 
-  constructor(scope: Construct, id: string, { measurements, rotation, email }: ServiceAlarmsProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { measurements, rotation, signingKeys, endpoints, email }: ServiceAlarmsProps,
+  ) {
     super(scope, id);
     this.topic = new Topic(this, 'Topic', { enforceSSL: true });
     // This policy replaces the topic's default one, which would let alarms publish.
@@ -42,6 +54,7 @@ export class ServiceAlarms extends Construct {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
       }),
     );
+    this.#tellOfFailedRotations(signingKeys);
     if (email) this.topic.addSubscription(new EmailSubscription(email));
     const { total } = measurements;
     this.serverErrors = this.#alarm('ServerErrors', {
@@ -69,7 +82,36 @@ export class ServiceAlarms extends Construct {
       }),
       this.#alarm('WrongSecrets', { metric: measurements.wrongSecrets(), from: 100, minutes: 3, of: 5 }),
       this.#alarm('RotationFailure', { metric: measurements.errorsOf(rotation), from: 1, minutes: 1, of: 1 }),
+      // The share of all requests hides a route that few use.
+      ...[...endpoints].map(([key, endpoint]) =>
+        this.#alarm(`ServerErrorsOf${logicalIdOf(key)}`, {
+          metric: measurements.serverErrorsOf(routeKeyOf(endpoint)),
+          from: 5,
+          minutes: 3,
+          of: 5,
+        }),
+      ),
     ];
+  }
+
+  /**
+   * Secrets Manager reports a rotation that has failed as a whole, also when the function was never invoked. EventBridge
+   * gets the event from CloudTrail, if the account has a trail.
+   * @see AWS Secrets Manager user guide, "Match AWS Secrets Manager events with Amazon EventBridge"
+   */
+  #tellOfFailedRotations(signingKeys: Secret): void {
+    const rule = new Rule(this, 'FailedRotations', {
+      description: 'RotationFailure: see docs/watching.md',
+      eventPattern: {
+        source: ['aws.secretsmanager'],
+        detailType: ['AWS Service Event via CloudTrail'],
+        detail: {
+          eventName: ['RotationFailed'],
+          additionalEventData: { SecretId: [signingKeys.secretArn] },
+        },
+      },
+    });
+    rule.addTarget(new SnsTopic(this.topic));
   }
 
   #alarm(name: string, { metric, from, minutes, of }: Limit): Alarm {

@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
+import { routeKeyOf } from '../../infra/endpoints.ts';
 import { metrics } from '../../lib/metrics.ts';
-import { resources, template, templateWith } from '../support/template.ts';
+import { table } from '../../lib/storage/table.ts';
+import { endpoints, resources, template, templateWith } from '../support/template.ts';
 
 const alarms = resources(
   'AWS::CloudWatch::Alarm',
@@ -20,6 +22,11 @@ const alarms = resources(
     Metrics: v.optional(v.array(v.object({ Expression: v.optional(v.string()) }))),
   }),
 );
+const metricStat = v.object({
+  MetricStat: v.object({
+    Metric: v.object({ Dimensions: v.array(v.object({ Name: v.string(), Value: v.unknown() })) }),
+  }),
+});
 const dashboard = JSON.stringify(template.findResources('AWS::CloudWatch::Dashboard'));
 
 describe('alarms', () => {
@@ -27,11 +34,16 @@ describe('alarms', () => {
     ['ServerErrors', 'IF(failed >= 5, 100 * failed / all, 0)', '2 of 3 minutes from 1'],
     ['Latency', 'AWS/ApiGateway Latency', '5 of 5 minutes from 3000'],
     ['FunctionThrottles', 'AWS/Lambda Throttles', '2 of 5 minutes from 1'],
-    ['TableThrottles', 'reads + writes', '2 of 5 minutes from 1'],
+    [
+      'TableThrottles',
+      'FILL(reads, 0) + FILL(writes, 0) + FILL(reads_by_list, 0) + FILL(writes_by_list, 0) + FILL(reads_by_shard, 0) + FILL(writes_by_shard, 0)',
+      '2 of 5 minutes from 1',
+    ],
     ['ProviderFailures', 'a-stack ProviderFailures', '3 of 5 minutes from 5'],
     ['RefreshTokensReused', 'a-stack RefreshTokensReused', '1 of 1 minutes from 5'],
     ['WrongSecrets', 'FILL(tokens, 0) + FILL(others, 0)', '3 of 5 minutes from 100'],
     ['RotationFailure', 'AWS/Lambda Errors', '1 of 1 minutes from 1'],
+    ['ServerErrorsOfIssueToken', 'a-stack RouteServerErrors', '3 of 5 minutes from 5'],
   ])('%s: %s, %s', (name, metric, limit) => {
     const alarm = alarms.find(({ properties }) =>
       properties.AlarmDescription.startsWith(`${name}:`),
@@ -50,7 +62,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(8);
+    expect(alarms).toHaveLength(8 + endpoints.size);
     const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
     for (const { properties } of alarms) {
       expect(properties).toMatchObject({
@@ -60,6 +72,57 @@ describe('alarms', () => {
         ComparisonOperator: 'GreaterThanOrEqualToThreshold',
       });
     }
+  });
+
+  test('about throttles look at the table and each of its global indexes', () => {
+    const throttles = Object.values(template.findResources('AWS::CloudWatch::Alarm')).find(({ Properties }) =>
+      Properties.AlarmDescription.startsWith('TableThrottles:'),
+    );
+    const indexes: unknown[] = throttles?.Properties.Metrics.flatMap((one: Record<string, unknown>) =>
+      v.is(metricStat, one)
+        ? one.MetricStat.Metric.Dimensions.filter(({ Name }) => Name === 'GlobalSecondaryIndexName')
+        : [],
+    ).map(({ Value }: { Value: string }) => Value);
+    expect([...new Set(indexes)].sort()).toEqual(Object.keys(table.globalIndexes).sort());
+    expect(indexes).toHaveLength(2 * Object.keys(table.globalIndexes).length);
+  });
+
+  test('watch each route for itself, by the 5xx in its access log', () => {
+    template.resourceCountIs('AWS::Logs::MetricFilter', 1);
+    template.hasResourceProperties('AWS::Logs::MetricFilter', {
+      FilterPattern: '{ $.status = "5*" }',
+      LogGroupName: { Ref: Match.stringLikeRegexp('^ApiAccessLog') },
+      MetricTransformations: [
+        {
+          Dimensions: [{ Key: 'route', Value: '$.route' }],
+          MetricName: 'RouteServerErrors',
+          MetricNamespace: 'a-stack',
+          MetricValue: '1',
+        },
+      ],
+    });
+    for (const endpoint of endpoints.values()) {
+      template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+        MetricName: 'RouteServerErrors',
+        Dimensions: [{ Name: 'route', Value: routeKeyOf(endpoint) }],
+      });
+    }
+  });
+
+  test('a rotation that failed is told to the topic, also when the function was never invoked', () => {
+    const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
+    template.hasResourceProperties('AWS::Events::Rule', {
+      EventPattern: {
+        source: ['aws.secretsmanager'],
+        'detail-type': ['AWS Service Event via CloudTrail'],
+        detail: {
+          eventName: ['RotationFailed'],
+          additionalEventData: { SecretId: [{ Ref: 'SecretsSigningKeys20695C0E' }] },
+        },
+      },
+      State: 'ENABLED',
+      Targets: [Match.objectLike({ Arn: { Ref: topic } })],
+    });
   });
 
   test('of this account, and nobody else, may publish to the topic, over TLS', () => {
@@ -74,6 +137,7 @@ describe('alarms', () => {
             Resource: Match.anyValue(),
             Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
           },
+          Match.objectLike({ Effect: 'Allow', Principal: { Service: 'events.amazonaws.com' } }),
         ],
       },
     });
@@ -116,6 +180,14 @@ describe('new code', () => {
         Enabled: true,
         Events: Match.arrayWith(['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM']),
       },
+    });
+  });
+
+  test('goes live in spite of an alarm that is on, when the setting ignoreAlarms says so', () => {
+    const fix = templateWith({ ignoreAlarms: true });
+    fix.resourceCountIs('AWS::CodeDeploy::DeploymentGroup', endpoints.size);
+    fix.allResourcesProperties('AWS::CodeDeploy::DeploymentGroup', {
+      AlarmConfiguration: { Enabled: false },
     });
   });
 
