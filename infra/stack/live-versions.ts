@@ -4,6 +4,7 @@ import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnAlias, type IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
+import type { NewVersionCheck } from './new-version-check.ts';
 import { resourceOf } from './resource-of.ts';
 import { logicalIdOf, type ServiceFunction } from './service-function.ts';
 
@@ -20,6 +21,8 @@ const mostAtOnce = 5;
 interface Canary {
   /** Each rolls a new version back, and stops a deployment that begins while it is on. */
   alarms: IAlarm[];
+  /** Decides whether a new version may get requests at all. */
+  check: NewVersionCheck;
 }
 
 /**
@@ -42,6 +45,10 @@ export class LiveVersions extends Construct {
       id: `AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${policy}]`,
       reason: 'AWS keeps this policy to what CodeDeploy needs for Lambda; no function has the role',
     });
+    Validations.of(role).acknowledge({
+      id: 'AwsSolutions-IAM5[Resource::<CheckNewVersions.Arn>:*]',
+      reason: 'The permission to invoke a function names its versions too, of which this one has none',
+    });
     this.#canary = { ...canary, application: new LambdaApplication(this, 'Application'), role };
   }
 
@@ -52,12 +59,13 @@ export class LiveVersions extends Construct {
     resource.overrideLogicalId(`${logicalIdOf(key)}Live`);
     this.#goLiveAfterEarlierGroup(resource);
     if (this.#canary) {
-      const { application, role, alarms } = this.#canary;
+      const { application, role, alarms, check } = this.#canary;
       new LambdaDeploymentGroup(this, key, {
         application,
         alias,
         role,
         alarms,
+        ...(check.calls(key) && { preHook: check.lambda }),
         deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
       });
     }

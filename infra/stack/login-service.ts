@@ -5,6 +5,7 @@ import type { Functions } from '../endpoints.ts';
 import { type Settings, tokenVariables } from '../settings.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
+import { newVersionCheck } from './new-version-check.ts';
 import { ServiceAlarms } from './service-alarms.ts';
 import { ServiceApi } from './service-api.ts';
 import { ServiceDashboard } from './service-dashboard.ts';
@@ -49,18 +50,22 @@ export class LoginService extends Stack {
     });
     new ServiceDashboard(this, 'Dashboard', measurements, all);
 
-    const live = new LiveVersions(
-      this,
-      'LiveVersions',
-      settings.canary ? { alarms: settings.ignoreAlarms ? [] : [serverErrors] } : undefined,
-    );
     // Last, the function whose failure is noticed most: what others check tokens with is live before it.
     const issuesTokens = ({ path }: AnyEndpoint): boolean => path === tokenPath;
-    const inOrder = [...endpoints].sort(([, a], [, b]) => Number(issuesTokens(a)) - Number(issuesTokens(b)));
-    for (const [key, endpoint] of inOrder) {
-      const warm = issuesTokens(endpoint) ? settings.tokenConcurrency : 0;
-      const served = new ServiceFunction(this, key, { ...shared, access: endpoint, warm });
-      const route = api.addRoute(key, endpoint, live.of(served));
+    const inOrder = [...endpoints]
+      .sort(([, a], [, b]) => Number(issuesTokens(a)) - Number(issuesTokens(b)))
+      .map(([key, endpoint]) => {
+        const warm = issuesTokens(endpoint) ? settings.tokenConcurrency : 0;
+        return { endpoint, served: new ServiceFunction(this, key, { ...shared, access: endpoint, warm }) };
+      });
+    const functions = inOrder.map(({ served }) => served);
+    const canary = settings.canary && {
+      alarms: settings.ignoreAlarms ? [] : [serverErrors],
+      check: newVersionCheck(withoutRoute('check-new-versions'), functions),
+    };
+    const live = new LiveVersions(this, 'LiveVersions', canary || undefined);
+    for (const { endpoint, served } of inOrder) {
+      const route = api.addRoute(served.key, endpoint, live.of(served));
       if (issuesTokens(endpoint)) api.throttleTokens(endpoint, route);
     }
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import * as v from 'valibot';
+import { logicalIdOf } from '../../infra/stack/service-function.ts';
 import { tableRightsOf } from '../../infra/table-rights.ts';
 import type { SecretName } from '../../lib/http/endpoint.ts';
 import { table as storage } from '../../lib/storage/table.ts';
@@ -26,8 +27,15 @@ const secretIds: Record<SecretName, string> = {
 const onSigningKeys = (...actions: string[]): string[] =>
   actions.map((action) => `secretsmanager:${action} ${secretIds['signing-keys']}`);
 
+/** The functions whose new versions are tried before they get requests. */
+const tried = ['issue-token', 'list-signing-keys', 'search-events'];
+const reportsOn = (key: string): RegExp =>
+  new RegExp(
+    `^codedeploy:PutLifecycleEventHookExecutionStatus .*/LiveVersions${key.replaceAll('-', '')}[0-9A-F]{8}$`,
+  );
+
 /** What a function may do beyond what its access says. */
-const ownRights: Record<string, string[]> = {
+const ownRights: Record<string, unknown[]> = {
   'rotate-signing-keys': onSigningKeys(
     'DescribeSecret',
     'GetSecretValue',
@@ -35,6 +43,10 @@ const ownRights: Record<string, string[]> = {
     'UpdateSecretVersionStage',
   ),
   'await-signing-keys': onSigningKeys('DescribeSecret'),
+  'check-new-versions': [
+    ...tried.map((key) => `lambda:InvokeFunction ${logicalIdOf(key)}:*`),
+    ...tried.map((key) => expect.stringMatching(reportsOn(key))),
+  ],
 };
 
 /** The code of a function as a bundle has it: without what it can never reach. */
@@ -81,19 +93,20 @@ describe('functions', () => {
 
   test.each(accesses)('%s may only write its log and do what its access says', (key, access) => {
     const log = `${key.replaceAll('-', '')}Log`;
-    expect(rightsOf(named(key).Role)).toEqual(
-      [
-        ...tableRightsOf(access).flatMap(({ action, keys }) =>
-          ['Table', ...(action === 'Query' ? indexNames.map((name) => `Table/index/${name}`) : [])].map(
-            (on) => `dynamodb:${action} ${on} if ${keys}`,
-          ),
+    const rights = [
+      ...tableRightsOf(access).flatMap(({ action, keys }) =>
+        ['Table', ...(action === 'Query' ? indexNames.map((name) => `Table/index/${name}`) : [])].map(
+          (on) => `dynamodb:${action} ${on} if ${keys}`,
         ),
-        ...access.secrets.map((name) => `secretsmanager:GetSecretValue ${secretIds[name]}`),
-        ...(ownRights[key] ?? []),
-        `logs:CreateLogStream ${log}`,
-        `logs:PutLogEvents ${log}`,
-      ].sort(),
-    );
+      ),
+      ...access.secrets.map((name) => `secretsmanager:GetSecretValue ${secretIds[name]}`),
+      ...(ownRights[key] ?? []),
+      `logs:CreateLogStream ${log}`,
+      `logs:PutLogEvents ${log}`,
+    ];
+    const granted = rightsOf(named(key).Role);
+    expect(granted).toEqual(expect.arrayContaining(rights));
+    expect(granted).toHaveLength(rights.length);
   });
 
   test.each(accesses)('%s may do with the table exactly what its code can do', async (key, { table }) => {
@@ -124,12 +137,17 @@ describe('functions', () => {
 
   test('have no rights by other ways: no wildcards, no managed policies, no shared roles', () => {
     const rights = functions.flatMap(({ properties }) => rightsOf(properties.Role));
-    expect(rights.filter((right) => right.split(' if ')[0]?.includes('*'))).toEqual([]);
+    const wildcards = rights.filter((right) => right.split(' if ')[0]?.includes('*'));
+    // Each deployment makes a version of its own.
+    expect(wildcards).toEqual(tried.map((key) => `lambda:InvokeFunction ${logicalIdOf(key)}:*`));
     const all = resources('AWS::IAM::Role', v.record(v.string(), v.unknown()));
     const roles = all.filter(({ id }) => functions.some(({ properties }) => text(properties.Role) === id));
     for (const { properties } of roles) expect(Object.keys(properties)).toEqual(['AssumeRolePolicyDocument']);
     expect(roles).toHaveLength(functions.length);
-    expect(policies).toHaveLength(functions.length);
+    const own = policies.filter(({ properties }) =>
+      functions.some(({ properties: { Role } }) => properties.Roles.map(text).includes(text(Role))),
+    );
+    expect(own).toHaveLength(functions.length);
   });
 
   test.each([

@@ -56,6 +56,7 @@ test('a deployment makes these resources, under these logical ids', () => {
     'Custom::FirstRotation SigningKeyRotationFirstRotation50FA0E50 Delete',
     'DynamoDB::Table TableCD117FA1 Retain',
     'Events::Rule AlarmsFailedRotations458D44BD',
+    'IAM::Policy LiveVersionsRoleDefaultPolicy54923537',
     'IAM::Policy {function}RoleDefaultPolicy',
     'IAM::Role LiveVersionsRole3FE623AA',
     'IAM::Role {function}Role',

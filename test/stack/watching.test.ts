@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { routeKeyOf } from '../../infra/endpoints.ts';
 import { metrics } from '../../lib/metrics.ts';
 import { table } from '../../lib/storage/table.ts';
-import { endpoints, resources, template, templateWith } from '../support/template.ts';
+import { endpoints, named, resources, template, templateWith, text } from '../support/template.ts';
 
 const alarms = resources(
   'AWS::CloudWatch::Alarm',
@@ -181,6 +181,25 @@ describe('new code', () => {
         Events: Match.arrayWith(['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM']),
       },
     });
+  });
+
+  test('of what issues, verifies and searches gets requests only after it has been tried', () => {
+    const hooks = Object.entries(template.findResources(live)).flatMap(([id, { UpdatePolicy }]) => {
+      const hook: unknown = UpdatePolicy.CodeDeployLambdaAliasUpdate.BeforeAllowTrafficHook;
+      return hook === undefined ? [] : [[id, hook]];
+    });
+    const check = { Ref: 'CheckNewVersions' };
+    expect(hooks.sort()).toEqual([
+      ['IssueTokenLive', check],
+      ['ListSigningKeysLive', check],
+      ['SearchEventsLive', check],
+    ]);
+    // What it tries are the versions that are about to go live.
+    const published = Object.keys(template.findResources('AWS::Lambda::Version'));
+    const { Variables } = named('check-new-versions').Environment;
+    for (const name of ['ISSUE_TOKEN_VERSION', 'LIST_SIGNING_KEYS_VERSION', 'SEARCH_EVENTS_VERSION'])
+      expect(published).toContain(text(Variables[name]));
+    canaryOff.resourcePropertiesCountIs('AWS::Lambda::Function', { Timeout: 60 }, 0);
   });
 
   test('goes live in spite of an alarm that is on, when the setting ignoreAlarms says so', () => {
