@@ -18,3 +18,6 @@ export const bundling: BundlingOptions = {
   },
   logLevel: LogLevel.WARNING,
 };
+
+/** For a function that invokes others: Lambda's client has operations with event streams, and imports their module. */
+export const bundlingWithLambdaClient: BundlingOptions = { ...bundling, externalModules: [] };

@@ -3,13 +3,14 @@ import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Functions } from '../endpoints.ts';
 import { type Settings, tokenVariables } from '../settings.ts';
+import { bundlingWithLambdaClient } from './bundling.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
 import { newVersionCheck } from './new-version-check.ts';
 import { ServiceAlarms } from './service-alarms.ts';
 import { ServiceApi } from './service-api.ts';
 import { ServiceDashboard } from './service-dashboard.ts';
-import { ServiceFunction } from './service-function.ts';
+import { ServiceFunction, type ServiceFunctionProps } from './service-function.ts';
 import { ServiceSecrets } from './service-secrets.ts';
 import { existingTable, ServiceTable } from './service-table.ts';
 import { SigningKeyRotation } from './signing-key-rotation.ts';
@@ -26,12 +27,12 @@ export class LoginService extends Stack {
     const api = new ServiceApi(this, 'Api', settings);
     const shared = { table, secrets, environment: environmentOf(settings, api.url) };
 
-    const withoutRoute = (key: string, functionName?: string): ServiceFunction => {
+    const withoutRoute = (key: string, props: Partial<ServiceFunctionProps> = {}): ServiceFunction => {
       const access = others.get(key);
       if (!access) throw new Error(`There is no functions/${key}.ts.`);
-      return new ServiceFunction(this, key, { ...shared, access, ...(functionName && { functionName }) });
+      return new ServiceFunction(this, key, { ...shared, access, ...props });
     };
-    const operator = withoutRoute('operator', `${settings.stack}-operator`);
+    const operator = withoutRoute('operator', { functionName: `${settings.stack}-operator` });
     const rotation = withoutRoute('rotate-signing-keys');
     new SigningKeyRotation(this, 'SigningKeyRotation', {
       signingKeys: secrets['signing-keys'],
@@ -61,7 +62,10 @@ export class LoginService extends Stack {
     const functions = inOrder.map(({ served }) => served);
     const canary = settings.canary && {
       alarms: settings.ignoreAlarms ? [] : [serverErrors],
-      check: newVersionCheck(withoutRoute('check-new-versions'), functions),
+      check: newVersionCheck(
+        withoutRoute('check-new-versions', { bundling: bundlingWithLambdaClient }),
+        functions,
+      ),
     };
     const live = new LiveVersions(this, 'LiveVersions', canary || undefined);
     for (const { endpoint, served } of inOrder) {

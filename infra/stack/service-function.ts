@@ -3,7 +3,7 @@ import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, CfnFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
-import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { type BundlingOptions, NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
@@ -14,13 +14,15 @@ import { logRetention } from './log-retention.ts';
 import { resourceOf } from './resource-of.ts';
 import { indexArnsOf } from './service-table.ts';
 
-interface ServiceFunctionProps {
+export interface ServiceFunctionProps {
   access: Access;
   table: Pick<ITable, 'tableName' | 'tableArn'>;
   secrets: Record<SecretName, Secret>;
   /** Environment variables in addition to those of the table and the secrets. */
   environment?: Record<string, string>;
   functionName?: string;
+  /** @default `bundling` */
+  bundling?: BundlingOptions;
   /** Provisioned concurrency: instances of the live version that are kept warm. @default 0 */
   warm?: number;
 }
@@ -45,7 +47,15 @@ export class ServiceFunction extends Construct {
   constructor(
     scope: Construct,
     key: string,
-    { access, table, secrets, environment, warm = 0, ...name }: ServiceFunctionProps,
+    {
+      access,
+      table,
+      secrets,
+      environment,
+      warm = 0,
+      bundling: ownBundling = bundling,
+      ...others
+    }: ServiceFunctionProps,
   ) {
     super(scope, key);
     this.key = key;
@@ -69,8 +79,8 @@ export class ServiceFunction extends Construct {
       timeout: Duration.seconds(access.seconds ?? 10),
       role,
       logGroup,
-      bundling,
-      ...name,
+      bundling: ownBundling,
+      ...others,
       environment: {
         TABLE_NAME: table.tableName,
         ...Object.fromEntries(access.secrets.map((name) => [secretVariables[name], secrets[name].secretArn])),
