@@ -51,6 +51,13 @@ const settings = v.object({
   removalPolicy: v.optional(v.picklist(['retain', 'destroy'], 'must be retain or destroy')),
   tableName: v.optional(text(/^[\w.-]{3,255}$/, 'must be the name of a table')),
   tokenConcurrency: v.optional(whole(0, 1000), 0),
+  tokenReservedConcurrency: v.optional(whole(1, 100_000)),
+  warmReadUnits: v.optional(whole(12_000, 10_000_000)),
+  warmWriteUnits: v.optional(whole(4_000, 10_000_000)),
+  replicaRegions: v.optional(
+    text(/^[a-z]{2}(-[a-z]+)+-\d(,[a-z]{2}(-[a-z]+)+-\d)*$/, 'must be names of regions, separated by commas'),
+  ),
+  tracing: v.optional(truth, false),
   canary: v.optional(truth),
   originSecretHashes: v.optional(
     text(
@@ -122,5 +129,11 @@ function consistent(given: Given): Settings {
     throw new SettingsError('loopbackProviders', 'must be false in production');
   if (given.sessionIdleSeconds > given.sessionAbsoluteSeconds)
     throw new SettingsError('sessionIdleSeconds', 'must be at most sessionAbsoluteSeconds');
+  const { tokenReservedConcurrency = Infinity, tableName, warmReadUnits, warmWriteUnits } = given;
+  // While a deployment runs, the old and the new version both have theirs.
+  if (2 * given.tokenConcurrency > tokenReservedConcurrency)
+    throw new SettingsError('tokenReservedConcurrency', 'must be at least twice tokenConcurrency');
+  if (tableName && (warmReadUnits || warmWriteUnits))
+    throw new SettingsError('tableName', 'must not come with warmReadUnits or warmWriteUnits');
   return { ...given, removalPolicy, canary };
 }

@@ -22,17 +22,22 @@ export class LoginService extends Stack {
     const removalPolicy = settings.removalPolicy === 'retain' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
     const table = settings.tableName
       ? existingTable(this, settings.tableName)
-      : new ServiceTable(this, 'Table', removalPolicy);
-    const secrets = new ServiceSecrets(this, 'Secrets', removalPolicy).named;
+      : new ServiceTable(this, 'Table', removalPolicy, settings);
+    const secrets = new ServiceSecrets(this, 'Secrets', settings).named;
     const api = new ServiceApi(this, 'Api', settings);
-    const shared = { table, secrets, environment: environmentOf(settings, api.url) };
+    const { tracing } = settings;
+    const shared = { table, secrets, tracing, environment: environmentOf(settings, api.url) };
 
     const withoutRoute = (key: string, props: Partial<ServiceFunctionProps> = {}): ServiceFunction => {
       const access = others.get(key);
       if (!access) throw new Error(`There is no functions/${key}.ts.`);
       return new ServiceFunction(this, key, { ...shared, access, ...props });
     };
-    const operator = withoutRoute('operator', { functionName: `${settings.stack}-operator` });
+    const operator = withoutRoute('operator', {
+      functionName: `${settings.stack}-operator`,
+      // It is the record of who changed what.
+      keepsLog: settings.removalPolicy === 'retain',
+    });
     const rotation = withoutRoute('rotate-signing-keys');
     new SigningKeyRotation(this, 'SigningKeyRotation', {
       signingKeys: secrets['signing-keys'],
@@ -56,8 +61,9 @@ export class LoginService extends Stack {
     const inOrder = [...endpoints]
       .sort(([, a], [, b]) => Number(issuesTokens(a)) - Number(issuesTokens(b)))
       .map(([key, endpoint]) => {
-        const warm = issuesTokens(endpoint) ? settings.tokenConcurrency : 0;
-        return { endpoint, served: new ServiceFunction(this, key, { ...shared, access: endpoint, warm }) };
+        const concurrency = issuesTokens(endpoint) ? tokenConcurrencyOf(settings) : {};
+        const props = { ...shared, access: endpoint, ...concurrency };
+        return { endpoint, served: new ServiceFunction(this, key, props) };
       });
     const functions = inOrder.map(({ served }) => served);
     const canary = settings.canary && {
@@ -79,6 +85,11 @@ export class LoginService extends Stack {
     new CfnOutput(this, 'OperatorFunctionName', { value: operator.lambda.functionName });
   }
 }
+
+const tokenConcurrencyOf = ({ tokenConcurrency, tokenReservedConcurrency }: Settings) => ({
+  warm: tokenConcurrency,
+  ...(tokenReservedConcurrency && { reservedConcurrentExecutions: tokenReservedConcurrency }),
+});
 
 /** The environment variables of every function. */
 const environmentOf = (settings: Settings, issuer: string): Record<string, string> => ({

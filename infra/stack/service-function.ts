@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Architecture, CfnFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { Architecture, CfnFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { type BundlingOptions, NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -21,6 +21,12 @@ export interface ServiceFunctionProps {
   /** Environment variables in addition to those of the table and the secrets. */
   environment?: Record<string, string>;
   functionName?: string;
+  /** The most instances, which no other function can take away. @default what the account has left */
+  reservedConcurrentExecutions?: number;
+  /** Whether X-Ray samples its invocations. Lambda does that itself, so the bundle is the same. */
+  tracing?: boolean;
+  /** Whether its log outlives the stack. @default false */
+  keepsLog?: boolean;
   /** @default `bundling` */
   bundling?: BundlingOptions;
   /** Provisioned concurrency: instances of the live version that are kept warm. @default 0 */
@@ -54,6 +60,8 @@ export class ServiceFunction extends Construct {
       environment,
       warm = 0,
       bundling: ownBundling = bundling,
+      tracing = false,
+      keepsLog = false,
       ...others
     }: ServiceFunctionProps,
   ) {
@@ -62,8 +70,8 @@ export class ServiceFunction extends Construct {
     const logGroup = new LogGroup(this, 'Log', {
       logGroupName: `/${Stack.of(this).stackName}/${key}`,
       retention: logRetention,
-      // Its name is fixed: if it were retained, the stack could not be deployed again under the same name.
-      removalPolicy: RemovalPolicy.DESTROY,
+      // Its name is fixed: a retained one must be imported when the stack is deployed again under the same name.
+      removalPolicy: keepsLog ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
     // The CDK's default role may write to every log group of the account.
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
@@ -80,6 +88,7 @@ export class ServiceFunction extends Construct {
       role,
       logGroup,
       bundling: ownBundling,
+      ...(tracing && { tracing: Tracing.ACTIVE }),
       ...others,
       environment: {
         TABLE_NAME: table.tableName,
@@ -95,6 +104,12 @@ export class ServiceFunction extends Construct {
     });
     resourceOf(this.lambda, CfnFunction).overrideLogicalId(logicalIdOf(key));
 
+    if (tracing) {
+      Validations.of(this).acknowledge({
+        id: 'AwsSolutions-IAM5[Resource::*]',
+        reason: 'X-Ray has no resources that a role could be limited to when it writes traces',
+      });
+    }
     for (const { action, keys } of tableRightsOf(access)) {
       role.addToPolicy(
         new PolicyStatement({

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { Match } from 'aws-cdk-lib/assertions';
 import { build } from 'esbuild';
 import * as v from 'valibot';
 import { logicalIdOf } from '../../infra/stack/service-function.ts';
@@ -15,6 +16,8 @@ import {
   resources,
   rightsOf,
   root,
+  template,
+  templateWith,
   text,
 } from '../support/template.ts';
 
@@ -178,6 +181,31 @@ describe('functions', () => {
   ])('%s has the settings, and also %j', (key, variables) => {
     const told = Object.keys(named(key).Environment.Variables);
     expect(told.sort()).toEqual([...always, ...variables].sort());
+  });
+
+  test('the token function alone has reserved concurrency, when it is set', () => {
+    const type = 'AWS::Lambda::Function';
+    template.allResourcesProperties(type, { ReservedConcurrentExecutions: Match.absent() });
+    const reserved = templateWith({ tokenReservedConcurrency: 200 });
+    reserved.resourcePropertiesCountIs(type, { ReservedConcurrentExecutions: 200 }, 1);
+    expect(reserved.findResources(type).IssueToken?.Properties.ReservedConcurrentExecutions).toBe(200);
+  });
+
+  test('are traced when the setting says so, with the same code', () => {
+    const type = 'AWS::Lambda::Function';
+    template.allResourcesProperties(type, { TracingConfig: Match.absent() });
+    const traced = templateWith({ tracing: true });
+    traced.allResourcesProperties(type, { TracingConfig: { Mode: 'Active' } });
+    const code = (of: typeof template) =>
+      Object.values(of.findResources(type)).map(({ Properties }) => Properties.Code);
+    expect(code(traced)).toEqual(code(template));
+  });
+
+  test('the log of the operator function outlives the stack, since it says who changed what; no other does', () => {
+    const kept = Object.entries(template.findResources('AWS::Logs::LogGroup'))
+      .filter(([, { DeletionPolicy }]) => DeletionPolicy !== 'Delete')
+      .map(([id, { DeletionPolicy }]) => `${id.replace(/[0-9A-F]{8}$/, '')} ${DeletionPolicy}`);
+    expect(kept).toEqual(['operatorLog RetainExceptOnCreate']);
   });
 
   test('the issuer is the address of the API', () => {

@@ -67,12 +67,13 @@ test('a deployment makes these resources, under these logical ids', () => {
     'Lambda::Version {function}FunctionCurrentVersion',
     'Logs::LogGroup ApiAccessLog713001CC Delete',
     'Logs::LogGroup {function}Log Delete',
+    'Logs::LogGroup {function}Log RetainExceptOnCreate',
     'Logs::MetricFilter ApiAccessLogServerErrors12AAD3D6',
     'SNS::Topic AlarmsTopic3A2DFEBA',
     'SNS::TopicPolicy AlarmsTopicPolicyED3A875E',
     'SecretsManager::RotationSchedule SigningKeyRotationSchedule8E3BE7B6',
-    'SecretsManager::Secret SecretsProviderSettings4E6314D7 Retain',
-    'SecretsManager::Secret SecretsRefreshTokens4B65249A Retain',
-    'SecretsManager::Secret SecretsSigningKeys20695C0E Retain',
+    'SecretsManager::Secret SecretsProviderSettings4E6314D7 RetainExceptOnCreate',
+    'SecretsManager::Secret SecretsRefreshTokens4B65249A RetainExceptOnCreate',
+    'SecretsManager::Secret SecretsSigningKeys20695C0E RetainExceptOnCreate',
   ]);
 });

@@ -49,6 +49,14 @@ describe('settings', () => {
       { sessionIdleSeconds: '7200', sessionAbsoluteSeconds: 3600 },
       'sessionIdleSeconds must be at most sessionAbsoluteSeconds',
     ],
+    [
+      { tokenConcurrency: 6, tokenReservedConcurrency: 11 },
+      'tokenReservedConcurrency must be at least twice tokenConcurrency',
+    ],
+    [
+      { tableName: 'a-restored-one', warmReadUnits: 20_000 },
+      'tableName must not come with warmReadUnits or warmWriteUnits',
+    ],
     [{ rateLimits: 5 }, 'rateLimits is unknown; there are stack, stage, '],
   ])('%j: %s', (given, message) => {
     expect(() => readSettings(given)).toThrow(`The setting ${message}`);
