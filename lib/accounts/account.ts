@@ -8,7 +8,7 @@ import {
   revokeSecretOf,
   rotateSecretOf,
 } from '../storage/item-secrets.ts';
-import { deleteItem, putNewItem, readItem, updateItem } from '../storage/items.ts';
+import { putNewItem, readItem, updateItem } from '../storage/items.ts';
 import { accountKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 
@@ -85,8 +85,6 @@ async function changeAccount(id: string, change: Change): Promise<boolean> {
   const { done } = await updateItem(accountKey(id), { ...change, when: { pk: { exists: true } } });
   return done;
 }
-
-export const deleteAccount = (accountId: string): Promise<void> => deleteItem(accountKey(accountId));
 
 /** Gives an account a new secret; the old one is valid until it is revoked. */
 export const rotateAccountSecret = (account: Account): Promise<RotatedSecrets> =>

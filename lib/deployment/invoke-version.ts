@@ -1,5 +1,6 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
+import { directInvocation } from '../http/origin-secret.ts';
 
 const client = new LambdaClient({});
 
@@ -26,7 +27,7 @@ export async function askVersion({ version, routeKey, ...request }: VersionReque
     routeKey,
     rawQueryString: '',
     headers: {},
-    requestContext: { requestId: 'check-new-versions', routeKey },
+    requestContext: { apiId: directInvocation, requestId: 'check-new-versions', routeKey },
     isBase64Encoded: false,
     ...request,
   };

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { grantAccess, revokeAccess } from '../access-requests/access.ts';
-import { createAccount, deleteAccount } from '../accounts/account.ts';
+import { createAccount } from '../accounts/account.ts';
 import { createClient, revokeClient } from '../login-apps/clients.ts';
+import { createLoginApp } from '../login-apps/create-login-app.ts';
+import { deleteItem } from '../storage/items.ts';
+import { accountKey, loginAppKey } from '../storage/keys.ts';
 
-/** A client and an account that exist while new versions are tried. They belong to nobody. */
+/** A client of a Login App and an account, which exist while new versions are tried. */
 export interface Probe {
   client: { id: string; secret: string };
   account: { id: string; secret: string };
@@ -11,6 +14,7 @@ export interface Probe {
   accessRequestId: number;
 }
 
+const name = 'Check of new versions';
 const accessRequestId = 9_999_999_999_999;
 
 /** An id of the usual form that the role of the check may write: `la_probe-` and 96 random bits. */
@@ -20,15 +24,12 @@ const probeId = (prefix: string): string => `${prefix}_probe-${randomBytes(12).t
 export async function withProbe(use: (probe: Probe) => Promise<void>): Promise<void> {
   const removals: (() => Promise<void>)[] = [];
   try {
-    const loginAppId = probeId('la');
-    const { client_id, client_secret } = await createClient(loginAppId);
-    removals.push(() => revokeClient(loginAppId, client_id));
-    const { account_id, account_secret } = await createAccount(
-      'Check of new versions',
-      true,
-      probeId('ac'),
-    );
-    removals.push(() => deleteAccount(account_id));
+    const { login_app_id } = await createLoginApp(name, probeId('la'));
+    removals.push(() => deleteItem(loginAppKey(login_app_id)));
+    const { client_id, client_secret } = await createClient(login_app_id);
+    removals.push(() => revokeClient(login_app_id, client_id));
+    const { account_id, account_secret } = await createAccount(name, true, probeId('ac'));
+    removals.push(() => deleteItem(accountKey(account_id)));
     await grantAccess(accessRequestId, account_id);
     removals.push(() => revokeAccess(accessRequestId, account_id));
     await use({

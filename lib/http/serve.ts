@@ -25,7 +25,7 @@ export function serve(endpoint: Served) {
   const chain = middy<ApiEvent, APIGatewayProxyStructuredResultV2>()
     .use(renderErrors(endpoint))
     .handler(async (event, context) => {
-      requireOriginSecret(event.headers);
+      requireOriginSecret(event.headers, event.requestContext.apiId);
       const caller = await endpoint.authenticate.identify(event.headers);
       const parameters = readParameters(event);
       const body = endpoint.body?.read(event, context);

@@ -81,6 +81,13 @@ test('versions that issue a token, publish its key and search may get requests; 
   expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
 });
 
+test('they are also tried where requests must come through CloudFront', async () => {
+  process.env.ORIGIN_SECRET_HASHES = '0'.repeat(64);
+  await check();
+  delete process.env.ORIGIN_SECRET_HASHES;
+  expect(told).toEqual(verdict('Succeeded'));
+});
+
 const answering = (statusCode: number, body: unknown) => async () => ({
   statusCode,
   body: JSON.stringify(body),
