@@ -52,6 +52,7 @@ export const endpoint = defineEndpoint({
   },
   table: addEventRecord.table,
   secrets: [],
+  idIs: 'event_id',
   example: {
     path: { access_request_id: '1' },
     body: { actor_type: 'login_user', actor_id: '1001', status: 'approved', comment: '' },

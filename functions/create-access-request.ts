@@ -59,6 +59,7 @@ export const endpoint = defineEndpoint({
     UpdateItem: ['accounts'],
   },
   secrets: [],
+  idIs: 'access_request_id',
   example: {},
   handle: async ({ caller, headers }) =>
     created(await createAccessRequestFor(caller.account_id, headers['idempotency-key'])),

@@ -45,6 +45,7 @@ export const endpoint = defineEndpoint({
   },
   table: { GetItem: ['login_apps', 'signing_keys'], BatchGetItem: ['login_users'] },
   secrets: ['refresh-tokens'],
+  writes: false,
   example: { body: { token: 'ACCESS_TOKEN' } },
   handle: async ({ caller, body }) => ok(await introspectToken(caller, body.token)),
 });

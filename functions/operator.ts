@@ -1,6 +1,9 @@
+import type { Context } from 'aws-lambda';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 import { operate } from '../lib/operator/operate.ts';
+import type { OperatorAnswer, OperatorCall } from '../lib/operator/operator-call.ts';
+import { withLogFields } from '../lib/request-fields.ts';
 
 /** Whatever commands manage, but not the keys that tokens are verified with. */
 const everything = ['login_apps', 'login_users', 'devices', 'accounts', 'access_requests'] as const;
@@ -19,4 +22,7 @@ export const access: Access = {
 };
 
 requireEnvironmentInLambda();
-export const handler = operate;
+export const handler = (
+  call: OperatorCall,
+  { awsRequestId }: Pick<Context, 'awsRequestId'>,
+): Promise<OperatorAnswer> => withLogFields({ request_id: awsRequestId }, () => operate(call));

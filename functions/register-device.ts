@@ -52,6 +52,7 @@ export const endpoint = defineEndpoint({
   },
   table: { GetItem: ['login_apps', 'signing_keys', 'devices'], UpdateItem: ['devices'] },
   secrets: [],
+  idIs: 'device_id',
   example: { body: { device: { token: '0'.repeat(64), platform: 'ios' } } },
   handle: async ({ caller, body }) => {
     const { id, outcome } = await registerDevice(caller.loginAppId, body.device);

@@ -20,6 +20,17 @@ const truth = v.pipe(
   v.boolean('must be true or false'),
 );
 
+/** How many days CloudWatch Logs can keep a log group, other than for ever. */
+export const retentionDays = [
+  ...[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731],
+  ...[1096, 1827, 2192, 2557, 2922, 3288, 3653],
+] as const;
+const retention = v.pipe(
+  v.unknown(),
+  v.transform((value) => (typeof value === 'string' && /^\d{1,4}$/.test(value) ? Number(value) : value)),
+  v.picklist(retentionDays, `must be one of ${retentionDays.join(', ')}`),
+);
+
 const text = (pattern: RegExp, message: string) => v.pipe(v.string(message), v.regex(pattern, message));
 
 const year = 365 * 86_400;
@@ -47,6 +58,7 @@ const settings = v.object({
   tokenBurstLimit: v.optional(whole(1, 100_000), 400),
   rateLimit: v.optional(whole(1, 100_000), 1000),
   burstLimit: v.optional(whole(1, 100_000), 2000),
+  auditRetentionDays: v.optional(retention, 400),
   alarmEmail: v.optional(v.pipe(v.string('must be an e-mail address'), v.email('must be an e-mail address'))),
   removalPolicy: v.optional(v.picklist(['retain', 'destroy'], 'must be retain or destroy')),
   tableName: v.optional(text(/^[\w.-]{3,255}$/, 'must be the name of a table')),

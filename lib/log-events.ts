@@ -7,6 +7,18 @@ type Failure = Record<string, unknown>;
 /** What an operator command was about: the ids and choices it was given, and the ids of what it made. */
 type CommandFields = { command: string } & Record<string, unknown>;
 
+/** A write over HTTP or an operator command: who, and with what result; then the ids of what it was about. */
+type AuditFields = {
+  /** The scheme of the endpoint, for who is authenticated. */
+  caller: string;
+  /** The ARN of the operator. */
+  operator?: string;
+  command?: string;
+  result: 'done' | 'rejected' | 'failed';
+  /** Of the HTTP response. */
+  status?: number;
+} & Record<string, unknown>;
+
 /** Every line that the service writes, with its own fields. Those of the request come on top: `RequestFields`. */
 export interface LogEvents {
   token_issued: Record<never, never>;
@@ -31,8 +43,7 @@ export interface LogEvents {
   signing_keys_rotated: { kid: string };
   new_versions_checked: Record<never, never>;
   new_versions_failed: { failure: Failure };
-  operator_command: CommandFields;
-  operator_command_refused: CommandFields;
+  audit: AuditFields;
   operator_command_failed: CommandFields & { failure: Failure };
 }
 
@@ -144,10 +155,15 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
     when: 'During a deployment: they have not, so none of them goes live',
     fields: { failure },
   },
-  operator_command: { when: 'An operator command was carried out', fields: { command } },
-  operator_command_refused: {
-    when: 'An operator command was rejected; nothing changed',
-    fields: { command },
+  audit: {
+    when: 'A request that may write was answered, or an operator command carried out or rejected; see [audit.md](audit.md)',
+    fields: {
+      caller: 'how the caller was authenticated',
+      operator: 'the ARN of the operator',
+      command,
+      result: '`done`, `rejected` or `failed`',
+      status: 'the status of the response',
+    },
   },
   operator_command_failed: { when: 'An operator command failed', fields: { command, failure } },
 };

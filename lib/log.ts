@@ -21,12 +21,26 @@ export function logFailure<Event extends FailureEvent>(
   writeLine('ERROR', event, { ...fields, failure: describeError(error) });
 }
 
+/** Where audit lines go. The stack on one's own machine has a file for them. */
+export const auditTrail = { write: (line: string): void => void process.stdout.write(line) };
+
+/** Writes an audit line, whatever `LOG_LEVEL` says. */
+export function logAudit(fields: LogEvents['audit']): void {
+  auditTrail.write(lineOf('INFO', 'audit', fields));
+}
+
 /** Writes one JSON line to standard output. `LOG_LEVEL=ERROR` leaves out those of the level INFO. */
-function writeLine(level: 'INFO' | 'ERROR', event: LogEvent, fields: object): void {
+function writeLine(level: Level, event: LogEvent, fields: object): void {
   if (level === 'INFO' && optionalEnvironment('LOG_LEVEL') === 'ERROR') return;
+  process.stdout.write(lineOf(level, event, fields));
+}
+
+type Level = 'INFO' | 'ERROR';
+
+function lineOf(level: Level, event: LogEvent, fields: object): string {
   const line = { event, ...requestFields(), ...fields };
   const start = { level, message: event, timestamp: timestamp(), service: 'login-service' };
-  process.stdout.write(`${JSON.stringify({ ...start, ...line, ...asMetric(event, line) })}\n`);
+  return `${JSON.stringify({ ...start, ...line, ...asMetric(event, line) })}\n`;
 }
 
 /**

@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LocalSecrets } from './local-secrets.ts';
+import { answerIdentity } from './local-sts.ts';
 import { type LoopbackServer, readBody, serve } from './loopback-server.ts';
 
-/** A function that can be invoked by name. */
-export type InvocableFunction = (event: unknown) => Promise<unknown>;
+/** A function that can be invoked by name; its context is what the service reads of Lambda's. */
+export type InvocableFunction = (event: unknown, context: { awsRequestId: string }) => Promise<unknown>;
 
-/** The AWS services that the service uses, apart from DynamoDB: Lambda's Invoke and Secrets Manager. */
+/** The AWS services that the service uses, apart from DynamoDB: Lambda's Invoke, Secrets Manager, and STS. */
 export interface LocalAws extends LoopbackServer {
   secrets: LocalSecrets;
 }
 
 /**
  * Serves them on a loopback port. Requests must be signed, as the SDK's are, so that no web page can send them. The
- * signature itself is not checked.
+ * signature itself is checked by STS alone.
  * @param functions by name; may be filled later
  */
 export async function startLocalAws(functions: Map<string, InvocableFunction>): Promise<LocalAws> {
@@ -32,6 +33,12 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://localhost');
+  if (url.searchParams.get('Action') === 'GetCallerIdentity') {
+    const { status, body } = await answerIdentity(url.searchParams, request.headers);
+    response.writeHead(status, { 'content-type': 'text/xml' }).end(body);
+    return;
+  }
   if (!request.headers.authorization?.startsWith('AWS4-HMAC-SHA256 ')) {
     return sendJson(response, 403, {
       __type: 'MissingAuthenticationToken',
@@ -53,8 +60,10 @@ async function invoke(
   if (!handler) {
     return sendJson(response, 404, { __type: 'ResourceNotFoundException', message: 'Function not found' });
   }
+  const awsRequestId = randomUUID();
+  response.setHeader('x-amzn-requestid', awsRequestId);
   try {
-    return sendJson(response, 200, (await handler(event)) ?? null);
+    return sendJson(response, 200, (await handler(event, { awsRequestId })) ?? null);
   } catch (error) {
     response.setHeader('x-amz-function-error', 'Unhandled');
     return sendJson(response, 200, { errorType: 'Error', errorMessage: String(error) });
@@ -63,6 +72,6 @@ async function invoke(
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.setHeader('content-type', 'application/x-amz-json-1.1');
-  response.setHeader('x-amzn-requestid', randomUUID());
+  if (!response.hasHeader('x-amzn-requestid')) response.setHeader('x-amzn-requestid', randomUUID());
   response.writeHead(status).end(JSON.stringify(body));
 }

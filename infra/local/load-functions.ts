@@ -10,7 +10,7 @@ interface FunctionSurroundings {
   issuer: string;
   tableName: string;
   dynamoDbEndpoint: string;
-  /** Where Lambda's Invoke and Secrets Manager answer. */
+  /** Where Lambda's Invoke, Secrets Manager and STS answer. */
   awsEndpoint: string;
 }
 
@@ -37,6 +37,7 @@ export function setEnvironment(surroundings: FunctionSurroundings): void {
     AWS_SECRET_ACCESS_KEY: 'local',
     AWS_ENDPOINT_URL_DYNAMODB: surroundings.dynamoDbEndpoint,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: surroundings.awsEndpoint,
+    AWS_ENDPOINT_URL_STS: surroundings.awsEndpoint,
   });
 }
 

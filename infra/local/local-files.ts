@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
+import { auditTrail } from '../../lib/log.ts';
 
 /** The folder and files in which a running stack describes itself. */
 export type LocalFiles = ReturnType<typeof filesIn>;
@@ -11,6 +12,8 @@ export const localFiles = (): LocalFiles =>
 
 export const filesIn = (directory: string) => ({
   directory,
+  /** The audit lines; they stay until the next stack writes its first. */
+  audit: join(directory, 'audit.ndjson'),
   demo: join(directory, 'demo.json'),
   stack: join(directory, 'stack.json'),
 });
@@ -34,6 +37,16 @@ export async function runningStack(files: LocalFiles): Promise<StackFile | undef
   } catch {
     return undefined;
   }
+}
+
+/** Audit lines go to their own file from now on, which the first of them begins anew; the terminal shows the requests. */
+export function writeAuditLinesTo({ directory, audit }: LocalFiles): void {
+  let flag = 'w';
+  auditTrail.write = (line) => {
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(audit, line, { flag });
+    flag = 'a';
+  };
 }
 
 /** Writes the demo last: once it exists, everything does. */

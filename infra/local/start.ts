@@ -3,7 +3,13 @@ import { seedDemo } from './demo.ts';
 import { docsRoutes } from './docs-page.ts';
 import type { RequestLine } from './gateway.ts';
 import { joinStack } from './join-stack.ts';
-import { localFiles, removeLocalFiles, runningStack, writeLocalFiles } from './local-files.ts';
+import {
+  localFiles,
+  removeLocalFiles,
+  runningStack,
+  writeAuditLinesTo,
+  writeLocalFiles,
+} from './local-files.ts';
 import { type StackOptions, startStack } from './stack.ts';
 import { tryIt } from './try-it.ts';
 
@@ -31,6 +37,7 @@ async function main(): Promise<void> {
       `A stack already runs at ${other.url} (process ${other.pid}). Stop it first, or start another with PORT=0 LOCAL_DIR=FOLDER npm start.`,
     );
   }
+  writeAuditLinesTo(files);
   const { demo, routes, awsEndpoint, close } = directory
     ? await joinStack({ ...options, directory })
     : await startDemo({ ...options, dynamoDbEndpoint: DYNAMODB_ENDPOINT });

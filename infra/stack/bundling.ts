@@ -10,7 +10,7 @@ export const bundling: BundlingOptions = {
   /** Bundles the SDK's ES modules, of which only the used parts remain, instead of loading all of the runtime's SDK. */
   mainFields: ['module', 'main'],
   minify: true,
-  /** No operation here uses event streams. If one did, the client would load the runtime's module. */
+  /** Most clients use no event streams. For one that does, see `usesEventStreams`. */
   externalModules: ['@smithy/core/event-streams'],
   esbuildArgs: {
     '--alias:@aws-sdk/credential-provider-node': join(import.meta.dirname, 'environment-credentials.ts'),
@@ -18,6 +18,3 @@ export const bundling: BundlingOptions = {
   },
   logLevel: LogLevel.WARNING,
 };
-
-/** For a function that invokes others: Lambda's client has operations with event streams, and imports their module. */
-export const bundlingWithLambdaClient: BundlingOptions = { ...bundling, externalModules: [] };

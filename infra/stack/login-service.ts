@@ -1,9 +1,9 @@
 import { type App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
+import { type AnyEndpoint, isAudited } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Functions } from '../endpoints.ts';
 import { type Settings, tokenVariables } from '../settings.ts';
-import { bundlingWithLambdaClient } from './bundling.ts';
+import { AuditTrail } from './audit-trail.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
 import { newVersionCheck } from './new-version-check.ts';
@@ -33,11 +33,14 @@ export class LoginService extends Stack {
       if (!access) throw new Error(`There is no functions/${key}.ts.`);
       return new ServiceFunction(this, key, { ...shared, access, ...props });
     };
-    const operator = withoutRoute('operator', {
-      functionName: `${settings.stack}-operator`,
-      // It is the record of who changed what.
-      keepsLog: settings.removalPolicy === 'retain',
+    const operator = withoutRoute('operator', { functionName: `${settings.stack}-operator` });
+    const forwarder = withoutRoute('forward-audit', { usesEventStreams: true });
+    const audit = new AuditTrail(this, 'Audit', {
+      forwarder,
+      retentionDays: settings.auditRetentionDays,
+      removalPolicy,
     });
+    audit.of(operator);
     const rotation = withoutRoute('rotate-signing-keys');
     new SigningKeyRotation(this, 'SigningKeyRotation', {
       signingKeys: secrets['signing-keys'],
@@ -52,6 +55,8 @@ export class LoginService extends Stack {
       rotation: rotation.lambda,
       signingKeys: secrets['signing-keys'],
       endpoints,
+      forwarder: forwarder.lambda,
+      undeliveredAudit: audit.undelivered,
       email: settings.alarmEmail,
     });
     new ServiceDashboard(this, 'Dashboard', measurements, all);
@@ -68,13 +73,11 @@ export class LoginService extends Stack {
     const functions = inOrder.map(({ served }) => served);
     const canary = settings.canary && {
       alarms: settings.ignoreAlarms ? [] : [serverErrors],
-      check: newVersionCheck(
-        withoutRoute('check-new-versions', { bundling: bundlingWithLambdaClient }),
-        functions,
-      ),
+      check: newVersionCheck(withoutRoute('check-new-versions', { usesEventStreams: true }), functions),
     };
     const live = new LiveVersions(this, 'LiveVersions', canary || undefined);
     for (const { endpoint, served } of inOrder) {
+      if (isAudited(endpoint)) audit.of(served);
       const route = api.addRoute(served.key, endpoint, live.of(served));
       if (issuesTokens(endpoint)) api.throttleTokens(endpoint, route);
     }
@@ -82,6 +85,8 @@ export class LoginService extends Stack {
     new CfnOutput(this, 'ApiUrl', { value: api.url });
     new CfnOutput(this, 'TableName', { value: table.tableName });
     new CfnOutput(this, 'AlarmTopic', { value: topic.topicArn });
+    new CfnOutput(this, 'AuditLogGroup', { value: audit.logGroup.logGroupName });
+    new CfnOutput(this, 'UndeliveredAudit', { value: audit.undelivered.queueUrl });
     new CfnOutput(this, 'OperatorFunctionName', { value: operator.lambda.functionName });
   }
 }

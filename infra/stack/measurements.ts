@@ -3,6 +3,7 @@ import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { LogReason } from '../../lib/log-reasons.ts';
 import type { metrics } from '../../lib/metrics.ts';
 import { table } from '../../lib/storage/table.ts';
@@ -91,6 +92,21 @@ export class Measurements {
 
   errorsOf = (lambda: IFunction): Metric =>
     lambda.metricErrors({ statistic: Stats.SUM, period: Duration.minutes(1) });
+
+  /** Attempts to forward audit lines that failed, and deliveries that wait in the queue. */
+  auditFailures = (forwarder: IFunction, undelivered: IQueue): IMetric =>
+    new MathExpression({
+      expression: 'FILL(failed, 0) + FILL(waiting, 0)',
+      usingMetrics: {
+        failed: this.errorsOf(forwarder),
+        waiting: undelivered.metricApproximateNumberOfMessagesVisible({
+          statistic: Stats.MAXIMUM,
+          period: Duration.minutes(1),
+        }),
+      },
+      label: 'Audit failures',
+      period: Duration.minutes(1),
+    });
 
   /** One of the service's own metrics, over all values of its fields. */
   total = (metricName: OwnMetric, statistic: string = Stats.SUM): Metric =>

@@ -8,6 +8,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
@@ -27,6 +28,9 @@ interface ServiceAlarmsProps {
   rotation: IFunction;
   signingKeys: Secret;
   endpoints: ReadonlyMap<string, AnyEndpoint>;
+  forwarder: IFunction;
+  /** The queue of audit lines that were not forwarded. */
+  undeliveredAudit: IQueue;
   /** Who gets an e-mail. */
   email?: string | undefined;
 }
@@ -41,7 +45,15 @@ export class ServiceAlarms extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    { measurements, rotation, signingKeys, endpoints, email }: ServiceAlarmsProps,
+    {
+      measurements,
+      rotation,
+      signingKeys,
+      endpoints,
+      forwarder,
+      undeliveredAudit,
+      email,
+    }: ServiceAlarmsProps,
   ) {
     super(scope, id);
     this.topic = new Topic(this, 'Topic', { enforceSSL: true });
@@ -91,6 +103,12 @@ export class ServiceAlarms extends Construct {
           of: 5,
         }),
       ),
+      this.#alarm('AuditFailure', {
+        metric: measurements.auditFailures(forwarder, undeliveredAudit),
+        from: 1,
+        minutes: 1,
+        of: 1,
+      }),
     ];
   }
 

@@ -3,7 +3,7 @@ import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, CfnFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
-import { type BundlingOptions, NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
@@ -25,12 +25,10 @@ export interface ServiceFunctionProps {
   reservedConcurrentExecutions?: number;
   /** Whether X-Ray samples its invocations. Lambda does that itself, so the bundle is the same. */
   tracing?: boolean;
-  /** Whether its log outlives the stack. @default false */
-  keepsLog?: boolean;
-  /** @default `bundling` */
-  bundling?: BundlingOptions;
   /** Provisioned concurrency: instances of the live version that are kept warm. @default 0 */
   warm?: number;
+  /** Whether a client of the SDK that it has can read event streams, even if it doesn't: that code is then bundled too. */
+  usesEventStreams?: boolean;
 }
 
 const functionsFolder = join(import.meta.dirname, '../../functions');
@@ -49,6 +47,7 @@ const secretVariables: Record<SecretName, string> = {
 export class ServiceFunction extends Construct {
   readonly key: string;
   readonly lambda: NodejsFunction;
+  readonly log: LogGroup;
 
   constructor(
     scope: Construct,
@@ -58,24 +57,23 @@ export class ServiceFunction extends Construct {
       table,
       secrets,
       environment,
+      usesEventStreams,
       warm = 0,
-      bundling: ownBundling = bundling,
       tracing = false,
-      keepsLog = false,
       ...others
     }: ServiceFunctionProps,
   ) {
     super(scope, key);
     this.key = key;
-    const logGroup = new LogGroup(this, 'Log', {
+    this.log = new LogGroup(this, 'Log', {
       logGroupName: `/${Stack.of(this).stackName}/${key}`,
       retention: logRetention,
-      // Its name is fixed: a retained one must be imported when the stack is deployed again under the same name.
-      removalPolicy: keepsLog ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+      // Its name is fixed: if it were retained, the stack could not be deployed again under the same name.
+      removalPolicy: RemovalPolicy.DESTROY,
     });
     // The CDK's default role may write to every log group of the account.
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
-    logGroup.grantWrite(role);
+    this.log.grantWrite(role);
 
     this.lambda = new NodejsFunction(this, 'Function', {
       description: access.summary,
@@ -86,8 +84,8 @@ export class ServiceFunction extends Construct {
       memorySize: 1024,
       timeout: Duration.seconds(access.seconds ?? 10),
       role,
-      logGroup,
-      bundling: ownBundling,
+      logGroup: this.log,
+      bundling: { ...bundling, ...(usesEventStreams && { externalModules: [] }) },
       ...(tracing && { tracing: Tracing.ACTIVE }),
       ...others,
       environment: {

@@ -11,11 +11,13 @@ const accessRequest = v.object({
   access_request_id: v.number(),
   /** The account that created it, or that the operator created it for. */
   account_id: v.string(),
+  /** The ARN of the operator who created it, if one did. */
+  operator: v.optional(v.string()),
   created_at: v.string(),
 });
 
 /** Something that asks for approval; its events are comments and reviews. */
-type AccessRequest = v.InferOutput<typeof accessRequest>;
+export type AccessRequest = v.InferOutput<typeof accessRequest>;
 
 /** Milliseconds after which a writer gives up when others are always faster. A function has 10 s. */
 const patience = 8_000;
@@ -27,16 +29,22 @@ const mostProbes = 8;
 /**
  * Creates an access request, then gives the account access: two writes. Ids are 1, 2, 3 … A crash between the two
  * leaves an access request that nobody has access to, and whose id was never returned.
+ * @param operator the ARN of the operator who creates it for the account
  * @throws ServiceError `temporarily_unavailable` after 8 s of others being faster
  */
-export async function createAccessRequest(accountId: string): Promise<AccessRequest> {
+export async function createAccessRequest(accountId: string, operator?: string): Promise<AccessRequest> {
   const created_at = timestamp();
   const giveUpAt = performance.now() + patience;
   let id = 0;
   for (let attempt = 0; performance.now() < giveUpAt; attempt += 1) {
     // The index may lag behind: it says where to look for a free id, and the write decides whether one is free.
     if (attempt % mostProbes === 0) id = Math.max(id, (await lastKnownId()) + 1);
-    const item = { access_request_id: id, account_id: accountId, created_at };
+    const item = {
+      access_request_id: id,
+      account_id: accountId,
+      ...(operator !== undefined && { operator }),
+      created_at,
+    };
     const outcome = await putNewItem({
       ...accessRequestKey(id),
       ...item,

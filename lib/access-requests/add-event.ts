@@ -4,6 +4,7 @@ import { appendEvents } from './append-events.ts';
 import type { AccessRequestEvent } from './event.ts';
 import { hashOfKey, keysCountSince } from './idempotency.ts';
 import type { NewEvent } from './new-event.ts';
+import type { Writer } from './writer.ts';
 
 /**
  * Adds an event for an account. A request that is repeated with its `Idempotency-Key` within 24 hours gets the
@@ -18,9 +19,11 @@ export async function addEventFor(
   idempotency_key: string | undefined,
 ): Promise<AccessRequestEvent> {
   await requireAccess(accountId, access_request_id);
-  if (idempotency_key === undefined) return addEvent(access_request_id, body);
+  const writer = { account_id: accountId };
+  if (idempotency_key === undefined) return addEvent(access_request_id, body, writer);
   const draft = {
     event: body,
+    writer,
     idempotencyKey: hashOfKey(accountId, idempotency_key),
     keyCountsSince: keysCountSince(),
   };
@@ -30,8 +33,12 @@ export async function addEventFor(
 }
 
 /** Adds an event to an access request. */
-export async function addEvent(accessRequestId: number, event: NewEvent): Promise<AccessRequestEvent> {
-  const [appended] = await appendEvents(accessRequestId, [{ event }]);
+export async function addEvent(
+  accessRequestId: number,
+  event: NewEvent,
+  writer: Writer,
+): Promise<AccessRequestEvent> {
+  const [appended] = await appendEvents(accessRequestId, [{ event, writer }]);
   if (!appended) throw new Error('The event was not added.');
   return appended.event;
 }

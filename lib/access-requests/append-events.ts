@@ -9,6 +9,7 @@ import { type AccessRequestEvent, event as eventSchema } from './event.ts';
 import { listsOf } from './event-lists.ts';
 import { catchUp, type ListsEnd, nameOf, readListsEnd } from './lists-end.ts';
 import type { NewEvent } from './new-event.ts';
+import type { Writer } from './writer.ts';
 
 /** Milliseconds, at most, before a repetition. */
 const longestPause = 1_000;
@@ -18,6 +19,7 @@ const patience = 7_000;
 /** An event to be written. */
 export interface Draft {
   event: NewEvent;
+  writer: Writer;
   /** A hash. If an event was written under it, that event is the result, and no new one is written. */
   idempotencyKey?: string | undefined;
   /** ISO 8601. An event under the key that is older does not count. */
@@ -82,6 +84,7 @@ async function append(accessRequestId: number, end: ListsEnd, draft: Draft): Pro
   const outcome = await putNewItem({
     ...eventKey(accessRequestId, id),
     ...event,
+    ...draft.writer,
     ...Object.fromEntries(
       places.map(({ list, ordinal }) => [sortKeyOf(list.index), ordinalIn(list.name, ordinal)]),
     ),

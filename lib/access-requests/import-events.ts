@@ -7,6 +7,7 @@ import { appendEvents, type Draft } from './append-events.ts';
 import type { ImportLine, ImportResult } from './import-lines.ts';
 import { newEvent } from './new-event.ts';
 import { utcTimestamp } from './rfc3339.ts';
+import type { Writer } from './writer.ts';
 
 const time = (name: string) =>
   v.optional(
@@ -33,13 +34,14 @@ const circumstances = v.object(
 /**
  * Adds events with their own times, within each access request in the order of the lines. A line that was imported
  * before adds nothing: its event carries the hash of the line's text.
+ * @param writer who imports
  * @throws ServiceError when it has to stop; the events added so far stay, and the same lines can be sent again
  */
-export async function importEvents(lines: ImportLine[]): Promise<ImportResult> {
+export async function importEvents(lines: ImportLine[], writer: Writer): Promise<ImportResult> {
   const result: ImportResult = { added: 0, repeated: 0, refused: [] };
   const drafts = new Map<number, { line: number; draft: Draft }[]>();
   for (const line of lines) {
-    const read = readLine(line);
+    const read = readLine(line, writer);
     if ('reason' in read) result.refused.push({ line: line.line, reason: read.reason });
     else {
       const others = drafts.get(read.accessRequestId) ?? [];
@@ -64,16 +66,16 @@ export async function importEvents(lines: ImportLine[]): Promise<ImportResult> {
   return result;
 }
 
-function readLine({
-  text,
-  repetition,
-}: ImportLine): { accessRequestId: number; draft: Draft } | { reason: string } {
+function readLine(
+  { text, repetition }: ImportLine,
+  writer: Writer,
+): { accessRequestId: number; draft: Draft } | { reason: string } {
   try {
     const content: unknown = JSON.parse(text);
     const { access_request_id, ...times } = validated(circumstances, content, unprocessableEntity);
     const event = validated(newEvent, content, unprocessableEntity);
     const idempotencyKey = hashOf('import', text, String(repetition));
-    return { accessRequestId: access_request_id, draft: { event, idempotencyKey, ...times } };
+    return { accessRequestId: access_request_id, draft: { event, writer, idempotencyKey, ...times } };
   } catch (error) {
     if (error instanceof SyntaxError) return { reason: 'The line is not JSON.' };
     if (error instanceof ServiceError) return { reason: error.message };

@@ -1,3 +1,4 @@
+import { auditCaller } from '../audit.ts';
 import type { RequestFields } from '../log-events.ts';
 import { note } from '../request-fields.ts';
 import { type ErrorCode, type ErrorRecord, ServiceError } from '../service-error.ts';
@@ -69,6 +70,8 @@ export const basicAuthentication = <Caller extends object>({
       throw new ServiceError(error, message, { reason: caller });
     }
     note(noted(caller));
+    // A scheme that builds on this one may yet reject the caller, whom the audit line then names.
+    auditCaller(scheme);
     return caller;
   },
 });

@@ -1,4 +1,5 @@
 import type * as v from 'valibot';
+import type { AuditedId } from '../audit.ts';
 import type { Authentication } from '../auth/credentials.ts';
 import type { ErrorCode, ErrorRecord } from '../service-error.ts';
 import type { ItemKind } from '../storage/keys.ts';
@@ -113,6 +114,10 @@ export interface Endpoint<
   errors: Partial<Record<ErrorCode, ErrorRecord>>;
   /** The log event of an error response. @default 'request_refused' */
   errorEvent?: 'token_refused' | 'request_refused';
+  /** Whether a request may change anything, and so is audited. @default unless the method is GET */
+  writes?: false;
+  /** What the `id` of a response is, by its name in the audit line. */
+  idIs?: AuditedId;
   /** A request that the docs and the event file show. Credentials are placeholders such as `CLIENT_ID`. */
   example: ExampleRequest;
   handle: (request: EndpointRequest<Caller, Path, Query, Headers, Content>) => Promise<Answer<R>>;
@@ -134,6 +139,10 @@ export type AnyEndpoint = Omit<
   Endpoint<unknown, Parameters, Parameters, Parameters, unknown, Responses>,
   'handle'
 >;
+
+/** Every endpoint is audited unless its method or its record says that it doesn't write, so no new one is forgotten. */
+export const isAudited = ({ method, writes }: Pick<AnyEndpoint, 'method' | 'writes'>): boolean =>
+  method !== 'GET' && writes !== false;
 
 /** Writes down an endpoint; the types of its request and response follow from the schemas. */
 export const defineEndpoint = <

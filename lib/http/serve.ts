@@ -4,10 +4,11 @@ import type {
   APIGatewayProxyEventV2 as ApiEvent,
   Context,
 } from 'aws-lambda';
+import { auditCaller, auditIds, withAuditLine } from '../audit.ts';
 import { requireEnvironmentInLambda } from '../environment.ts';
 import { withLogFields } from '../request-fields.ts';
 import { jsonResponse } from './answers.ts';
-import type { AnyEndpoint } from './endpoint.ts';
+import { type AnyEndpoint, isAudited } from './endpoint.ts';
 import { renderErrors } from './errors.ts';
 import { requireOriginSecret } from './origin-secret.ts';
 import { parameterReader } from './parameters.ts';
@@ -26,16 +27,29 @@ export function serve(endpoint: Served) {
     .use(renderErrors(endpoint))
     .handler(async (event, context) => {
       requireOriginSecret(event.headers, event.requestContext.apiId);
+      auditIds(event.pathParameters);
       const caller = await endpoint.authenticate.identify(event.headers);
+      auditCaller(endpoint.authenticate.scheme);
       const parameters = readParameters(event);
       const body = endpoint.body?.read(event, context);
+      auditIds(body);
       const { mayBeCached = true, ...answer } = await endpoint.handle({ caller, ...parameters, body });
+      auditIds(idsOf(endpoint, answer.body));
       const { cacheSeconds } = mayBeCached ? (endpoint.responses[answer.status] ?? {}) : {};
       return jsonResponse({ ...answer, cacheSeconds }, event.requestContext.requestId);
     });
 
   return (event: ApiEvent, context: Context): Promise<APIGatewayProxyStructuredResultV2> => {
     const { requestId, routeKey } = event.requestContext;
-    return withLogFields({ request_id: requestId, route: routeKey }, () => chain(event, context));
+    const respond = () => chain(event, context);
+    return withLogFields({ request_id: requestId, route: routeKey }, () =>
+      isAudited(endpoint) ? withAuditLine(respond) : respond(),
+    );
   };
 }
+
+/** The fields of a response, with its `id` under its full name. */
+const idsOf = ({ idIs }: Served, body: unknown): object => {
+  const fields: object = Object(body);
+  return idIs && 'id' in fields ? { ...fields, [idIs]: fields.id } : fields;
+};

@@ -1,3 +1,4 @@
+import { auditIds } from '../audit.ts';
 import { logEvent } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
@@ -18,6 +19,7 @@ export async function logIn(
   identity: Identity,
 ): Promise<Session> {
   const login_user_id = loginUserIdOf(login_app_id, identity);
+  auditIds({ login_user_id });
   const session = newSession({ login_user_id, login_app_id, client_id: clientId });
   const [outcome] = await Promise.all([
     recordLogin({ login_user_id, login_app_id, provider, ...identity }),

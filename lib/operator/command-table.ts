@@ -202,6 +202,13 @@ export const commandTable = {
     },
   },
   events: {
+    list: {
+      summary: 'List the events of an access request, 100 at a time, each with who wrote it',
+      flags: {
+        'access-request': accessRequest,
+        after: { kind: 'number', help: 'The "next" of the previous page', optional: true },
+      },
+    },
     import: {
       summary: 'Add the comments and reviews of a file; run it again to continue after an interruption',
       flags: { events: { kind: 'lines', help: 'A file of JSON objects, one per line, like search results' } },

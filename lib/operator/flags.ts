@@ -35,7 +35,10 @@ export function flagProblems({ flags: known }: Command, given: Record<string, un
 
 /** The flags of a command that go into the log: ids, choices and subsets, and no text that an operator wrote or pasted. */
 export function loggedFlags({ flags }: Command, given: Record<string, unknown>): Record<string, unknown> {
-  const logged = Object.entries(flags).flatMap(([name, { kind }]) => {
+  const wellFormed = Object.entries(flags).filter(
+    ([name, flag]) => given[name] !== undefined && problem(name, flag, given[name]) === undefined,
+  );
+  const logged = wellFormed.flatMap(([name, { kind }]) => {
     const field = name.replaceAll('-', '_');
     if (kind === 'id' || kind === 'number') return [[`${field}_id`, given[name]]];
     return kind === 'choice' || kind === 'subset' ? [[field, given[name]]] : [];

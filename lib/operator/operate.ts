@@ -1,4 +1,5 @@
-import { logEvent, logFailure } from '../log.ts';
+import { type AuditedIds, idsAmong } from '../audit.ts';
+import { logAudit, logFailure } from '../log.ts';
 import { ServiceError } from '../service-error.ts';
 import { type Command, commandTable } from './command-table.ts';
 import {
@@ -14,6 +15,7 @@ import { loginUserCommands } from './commands/login-users.ts';
 import { providerCommands } from './commands/providers.ts';
 import type { CommandsOf } from './commands-of.ts';
 import { flagProblems, loggedFlags } from './flags.ts';
+import { identifyOperator } from './identify-operator.ts';
 import type { OperatorAnswer, OperatorCall } from './operator-call.ts';
 
 type Table = typeof commandTable;
@@ -36,48 +38,48 @@ const commands = {
  * A command whose name is known only when it is called. `flagProblems` makes sure that it gets the flags it takes; for
  * the compiler it takes any, which TypeScript allows for methods.
  */
-type Carry = { out(flags: Record<string, unknown>): Promise<Record<string, unknown>> }['out'];
+type Carry = {
+  out(flags: Record<string, unknown>, operator: string): Promise<Record<string, unknown>>;
+}['out'];
 
 const commandOf: Record<string, Record<string, Command>> = commandTable;
 const carryOf: Record<string, Record<string, Carry>> = commands;
 
-/** Carries out one operator command. */
-export async function operate({ noun, verb, flags }: OperatorCall): Promise<OperatorAnswer> {
+/** Carries out one operator command, and writes its audit line, whatever the outcome. */
+export async function operate(call: OperatorCall): Promise<OperatorAnswer> {
+  const { noun, verb, flags } = call;
   const command = member(commandOf, noun, verb);
   const carryOut = member(carryOf, noun, verb);
-  if (!command || !carryOut) return { error: 'There is no such command.' };
-  const problems = flagProblems(command, flags);
-  if (problems.length > 0) return { error: `${noun} ${verb}: ${problems.join('; ')}.` };
-  const logged = { command: `${noun} ${verb}`, ...loggedFlags(command, flags) };
+  const about: { caller: 'operator' | 'unauthenticated'; command: string } & Record<string, unknown> = {
+    caller: 'unauthenticated',
+    // What is no command could be anything.
+    command: command ? `${noun} ${verb}` : 'unknown',
+    ...(command && loggedFlags(command, flags)),
+  };
   try {
-    const result = await carryOut(flags);
-    logEvent('operator_command', { ...logged, ...loggedResult(result) });
+    const operator = await identifyOperator(call);
+    Object.assign(about, { caller: 'operator', operator });
+    if (!command || !carryOut) throw new ServiceError('invalid_request', 'There is no such command.');
+    const problems = flagProblems(command, flags);
+    if (problems.length > 0)
+      throw new ServiceError('invalid_request', `${noun} ${verb}: ${problems.join('; ')}.`);
+    const result = await carryOut(flags, operator);
+    logAudit({ ...about, ...loggedResult(result), result: 'done' });
     return { result };
   } catch (error) {
     if (error instanceof ServiceError) {
-      logEvent('operator_command_refused', logged);
+      logAudit({ ...about, result: 'rejected', error: error.code });
       return { error: error.message };
     }
-    logFailure('operator_command_failed', error, logged);
+    logAudit({ ...about, result: 'failed' });
+    logFailure('operator_command_failed', error, about);
     return { error: 'The command failed. The log of the operator function says why.' };
   }
 }
 
 /** The ids of a result, under their names in the log. Everything else in it may be secret. */
-function loggedResult(result: Record<string, unknown>): Record<string, unknown> {
-  const ids = Object.entries(loggedIds).map(([name, field]) => [field, result[name]]);
-  return Object.fromEntries(ids.filter(([, id]) => id !== undefined));
-}
-const loggedIds = {
-  login_app_id: 'login_app_id',
-  client_id: 'client_id',
-  token_id: 'token_id',
-  account_id: 'account_id',
-  access_request_id: 'access_request_id',
-  id: 'event_id',
-  login_user_id: 'login_user_id',
-  device_id: 'device_id',
-};
+const loggedResult = (result: Record<string, unknown>): AuditedIds =>
+  idsAmong({ ...result, ...('id' in result && { event_id: result.id }) });
 
 /** An own entry of a table of tables; what their prototypes have does not count. */
 function member<Entry>(

@@ -1,3 +1,4 @@
+import { auditIds } from '../audit.ts';
 import { logEvent } from '../log.ts';
 import type { LogReason } from '../log-reasons.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
@@ -19,6 +20,7 @@ import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
 export async function refreshSession(client: AuthenticatedClient, refreshToken: string): Promise<Session> {
   const content = await readRefreshToken(refreshToken);
   if (!content) throw invalidToken('refresh_token_malformed');
+  auditIds({ login_user_id: content.loginUserId, session_id: content.sessionId });
   const [{ user, session }, switches] = await Promise.all([
     readLoginUserWithSession(content.loginUserId, content.sessionId),
     findSwitches(client.loginAppId),

@@ -1,3 +1,4 @@
+import { auditIds } from '../audit.ts';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
 import { endSession } from '../login-users/end-session.ts';
 import { ServiceError } from '../service-error.ts';
@@ -16,6 +17,7 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   const presented = await readToken(token);
   if (!presented) return;
   const { loginUserId, sessionId } = sessionOf(presented, client);
+  auditIds({ login_user_id: loginUserId, session_id: sessionId });
   const session = await readSession(loginUserId, sessionId);
   if (session && presented.kind === 'access_token' && !hasIssued(session, presented.claims)) return;
   if (session && !(await mayEnd(client, session))) throw anotherClients();

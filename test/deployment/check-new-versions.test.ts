@@ -64,7 +64,10 @@ beforeEach(() => {
 
 /** Does what CodeDeploy does before a version gets requests. */
 const check = () =>
-  functions.get('check-new-versions')?.({ DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'e-1' });
+  functions.get('check-new-versions')?.(
+    { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'e-1' },
+    { awsRequestId: 'r-1' },
+  );
 
 const verdict = (status: string) => [{ deploymentId: 'd-1', lifecycleEventHookExecutionId: 'e-1', status }];
 

@@ -267,6 +267,7 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     },
     'comments add': async () => ({ ...(await ofEvent()), comment: 'x' }),
     'reviews add': async () => ({ ...(await ofEvent()), status: 'approved' }),
+    'events list': async () => ({ 'access-request': (await newAccessRequest()).id }),
     'events import': async () => {
       const access_request_id = (await newAccessRequest()).id;
       const event = { access_request_id, type: 'comment', actor_type: 'custom', actor_id: '7', comment: 'x' };

@@ -1,26 +1,35 @@
 import { describe, expect, test } from '@jest/globals';
-import { logLine } from '../support/log-lines.ts';
+import { auditLines, type LogLine } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
 import { unique } from '../support/service.ts';
 
 const { running, service } = await ownService();
 
+/** The last audit line with these fields. */
+function lastLine(fields: Record<string, unknown>): LogLine {
+  const found = auditLines(running).findLast((line) =>
+    Object.entries(fields).every(([name, value]) => line[name] === value),
+  );
+  if (!found) throw new Error(`There is no audit line with ${JSON.stringify(fields)}.`);
+  return found;
+}
+
 describe('what an operator does with providers', () => {
   const issuer = { issuer: 'https://provider.example', audiences: ['our-app'] };
   const settings = { issuers: [issuer] };
 
-  test('operator_command, without the settings', async () => {
+  test('carried out: a line without the settings', async () => {
     const app = await createLoginApp(service, unique('app'));
     const ids = { login_app_id: app.login_app_id, provider: 'provider_f' };
     const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
     await service.operate('providers', 'set', { ...flags, settings });
-    const line = await logLine(running, 'operator_command', { command: 'providers set', ...ids });
+    const line = lastLine({ command: 'providers set', result: 'done', ...ids });
     expect(line).toMatchObject({ level: 'INFO', ...ids });
     expect(JSON.stringify(line)).not.toContain('provider.example');
   });
 
-  test('operator_command_refused, without the settings', async () => {
+  test('rejected: a line without the settings', async () => {
     const app = await createLoginApp(service, unique('app'));
     const ids = { login_app_id: app.login_app_id, provider: 'provider_f' };
     const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
@@ -28,12 +37,12 @@ describe('what an operator does with providers', () => {
     await expect(service.operate('providers', 'set', invalid)).rejects.toThrow(
       'The settings of provider_f are invalid: issuers.0.audiences: must be a list of app ids.',
     );
-    const line = await logLine(running, 'operator_command_refused', { command: 'providers set', ...ids });
+    const line = lastLine({ command: 'providers set', result: 'rejected', ...ids });
     expect(JSON.stringify(line)).not.toContain('provider.example');
   });
 });
 
-describe('the log of the operator names what each command was about', () => {
+describe('the audit line of a command names what each command was about', () => {
   /** Carries a command out; its line without what the logger adds to each. */
   async function lineFor(noun: string, verb: string, flags: Record<string, unknown>) {
     const result = await service.operate(noun, verb, flags);
@@ -44,13 +53,14 @@ describe('the log of the operator names what each command was about', () => {
       /^(login_app|client|token|account|access_request)_id$/.test(name),
     );
     const ids = Object.fromEntries(fields.map(([name, id]) => [`${name.replaceAll('-', '_')}_id`, id]));
-    const found = await logLine(running, 'operator_command', {
+    const found = lastLine({
       command: `${noun} ${verb}`,
       ...Object.fromEntries(made),
       ...ids,
     });
-    const ofEachLine = ['timestamp', 'level', 'message', 'service', 'event', 'command'];
-    const own = Object.entries(found).filter(([name]) => !ofEachLine.includes(name));
+    const ofEachLine = ['timestamp', 'level', 'message', 'service', 'event', 'request_id'];
+    const ofEachCommand = ['command', 'caller', 'operator', 'result'];
+    const own = Object.entries(found).filter(([name]) => ![...ofEachLine, ...ofEachCommand].includes(name));
     return { result, line: Object.fromEntries(own) };
   }
 

@@ -117,6 +117,65 @@ describe('npm run operator: each command', () => {
     ]);
   });
 
+  test('events list: each event with who wrote it, page by page', async () => {
+    const { access_request_id } = await service.operate('access-requests', 'create', {
+      account: demo.account.account_id,
+    });
+    const id = Number(access_request_id);
+    const operator = expect.stringMatching(/^arn:aws:/);
+    const flags = { 'access-request': id };
+    const desk = { actor_type: 'custom', actor_id: 'desk', comment: 'Fine.' };
+    const { body } = await service.addEvent('comments', desk, { id });
+    const line = { ...desk, type: 'comment', access_request_id: id, created_at: '2020-01-01T00:00:00Z' };
+    const events = Array.from({ length: 99 }, (_, repetition) => ({
+      line: repetition,
+      text: JSON.stringify(line),
+      repetition,
+    }));
+    await service.operate('events', 'import', { events });
+    const review = await service.operate('reviews', 'add', {
+      ...flags,
+      'actor-type': 'custom',
+      'actor-id': 'desk',
+      status: 'approved',
+    });
+
+    const page = ['events', 'list', '--access-request', String(id)];
+    const first = await succeeded(...page);
+    expect(first).toMatchObject({
+      access_request_id: id,
+      account_id: demo.account.account_id,
+      operator,
+      next: 100,
+    });
+    const [comment, ...imported] = Object(first.events);
+    expect(comment).toEqual({ ...body, written_by: { account_id: demo.account.account_id } });
+    expect(imported).toHaveLength(99);
+    expect(imported[98]).toMatchObject({ id: 100, written_by: { operator } });
+    const { next, ...last } = await succeeded(...page, '--after', String(first.next));
+    expect({ next, events: last.events }).toEqual({
+      next: undefined,
+      events: [{ ...review, written_by: { operator } }],
+    });
+    const { results } = (await service.search('?page_size=100', { id })).body;
+    for (const event of results) expect(event).not.toHaveProperty('written_by');
+    expect(results[0]).toEqual(body);
+    expect(await failed('events', 'list', '--access-request', '999999999')).toBe(
+      'There is no such access request.',
+    );
+  });
+
+  test('events list: an access request that an account created for itself names no operator', async () => {
+    const { id } = (await service.createAccessRequest()).body;
+    const listed = await succeeded('events', 'list', '--access-request', String(id));
+    expect(listed).toEqual({
+      access_request_id: id,
+      account_id: demo.account.account_id,
+      created_at: expect.stringMatching(/Z$/),
+      events: [],
+    });
+  });
+
   test('login-users block and unblock', async () => {
     const subject = unique('alice');
     const { access_token } = (await service.logIn(subject)).body;

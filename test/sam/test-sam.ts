@@ -7,6 +7,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { readFunctions } from '../../infra/endpoints.ts';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { secretIds } from '../../infra/local/load-functions.ts';
+import { proveIdentity } from '../../infra/operator/prove-identity.ts';
 import { countedChecks } from '../support/counted-checks.ts';
 import { localDirectory } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
@@ -61,12 +62,14 @@ runCheck(async (cleanUps) => {
       SIGNING_KEYS_SECRET_ID: secretIds.signingKeys,
       REFRESH_TOKENS_SECRET_ID: secretIds.refreshTokens,
       PROVIDER_SETTINGS_SECRET_ID: secretIds.providerSettings,
+      AUDIT_LOG_GROUP: 'audit',
     };
     return {
       ...environmentOf(functionOf(assembly, key), references),
       LOOPBACK_PROVIDERS: 'allowed',
       AWS_ENDPOINT_URL_DYNAMODB: service.demo.dynamodb_endpoint,
       AWS_ENDPOINT_URL_SECRETS_MANAGER: awsEndpoint,
+      AWS_ENDPOINT_URL_STS: awsEndpoint,
     };
   };
   const startRuntime: StartRuntime = (key) =>
@@ -183,9 +186,19 @@ async function compareEndpoint(
   return String(answer.status);
 }
 
+/** Who operates, as the committed event of the operator function has to prove it. */
+const proofOf = (endpoint: string, { noun, verb, flags }: Record<string, unknown>): Promise<string> =>
+  proveIdentity(
+    { name: 'operator', endpoint },
+    { noun: String(noun), verb: String(verb), flags: Object(flags) },
+  );
+
 async function compareFunction(runtime: LambdaRuntime, endpoint: string, key: string): Promise<string> {
+  const committed = eventWithoutRoute(key);
   const event = JSON.parse(
-    JSON.stringify(eventWithoutRoute(key)).replace('SIGNING_KEYS_SECRET_ID', secretIds.signingKeys),
+    JSON.stringify(committed)
+      .replace('SIGNING_KEYS_SECRET_ID', secretIds.signingKeys)
+      .replace('PROOF', await proofOf(endpoint, committed)),
   );
   const result = withoutRandomness(await runtime.invoke(event));
   assert.deepEqual(result ?? null, withoutRandomness(await invokeFunction({ name: key, endpoint }, event)));

@@ -2,17 +2,17 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { build } from 'esbuild';
-import { bundling, bundlingWithLambdaClient } from '../../infra/stack/bundling.ts';
+import { bundling } from '../../infra/stack/bundling.ts';
 import { accesses, root } from '../support/template.ts';
 
 /** What a function's bundle imports when it is loaded, besides Node's own modules. */
-async function importedAtStart(key: string, { mainFields = [], externalModules = [] } = bundling) {
+async function importedAtStart(key: string, externalModules: string[] = []) {
   const { metafile } = await build({
     entryPoints: [join(root, `functions/${key}.ts`)],
     bundle: true,
     format: 'esm',
     platform: 'node',
-    mainFields,
+    mainFields: bundling.mainFields ?? [],
     external: externalModules,
     metafile: true,
     write: false,
@@ -23,9 +23,10 @@ async function importedAtStart(key: string, { mainFields = [], externalModules =
     .map(({ path }) => path);
 }
 
-/** Those that the stack bundles in another way than the rest. */
-const otherwise = new Map([['check-new-versions', bundlingWithLambdaClient]]);
+/** Those of which the stack bundles the module of event streams too. */
+const withEventStreams = ['check-new-versions', 'forward-audit'];
 
 test.each(accesses)('%s can be loaded from its bundle alone', async (key) => {
-  expect(await importedAtStart(key, otherwise.get(key))).toEqual([]);
+  const externalModules = withEventStreams.includes(key) ? [] : bundling.externalModules;
+  expect(await importedAtStart(key, externalModules)).toEqual([]);
 });

@@ -146,7 +146,9 @@ test('a deployment outputs its address, its table and its operator function', ()
   expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
     'AlarmTopic',
     'ApiUrl',
+    'AuditLogGroup',
     'OperatorFunctionName',
     'TableName',
+    'UndeliveredAudit',
   ]);
 });

@@ -100,13 +100,13 @@ describe('npm start', () => {
     });
   });
 
-  test('Ctrl-C: exit code 0, nothing on standard error, demo.json gone, the port free again', async () => {
+  test('Ctrl-C: exit code 0, nothing on standard error, all files gone but the audit lines, the port free again', async () => {
     const { demo, directory, interrupt, output, stop } = await startService();
     expect(existsSync(join(directory, 'demo.json'))).toBe(true);
     // A connection that is kept open, as clients do.
     expect((await fetch(`${demo.base_url}/`)).status).toBe(404);
     expect(await interrupt()).toBe(0);
-    expect(readdirSync(directory)).toEqual([]);
+    expect(readdirSync(directory)).toEqual(['audit.ndjson']);
     expect(output()).not.toMatch(/error|warning/i);
     const { port } = new URL(demo.base_url);
     const another = await serve((_, response) => response.end(), Number(port));
@@ -136,7 +136,7 @@ describe('npm start', () => {
     await killed.ready();
     killed.child.kill('SIGKILL');
     await killed.ended;
-    expect(readdirSync(directory).sort()).toEqual(['demo.json', 'stack.json']);
+    expect(readdirSync(directory).sort()).toEqual(['audit.ndjson', 'demo.json', 'stack.json']);
 
     const next = spawnStart(directory);
     expect(await next.ready()).toMatchObject({ stderr: '' });
@@ -146,7 +146,7 @@ describe('npm start', () => {
     writeFileSync(stackFile, JSON.stringify({ ...stack, pid: process.pid }));
     next.child.kill('SIGINT');
     expect(await next.ended).toMatchObject({ code: 0, stderr: '' });
-    expect(readdirSync(directory).sort()).toEqual(['demo.json', 'stack.json']);
+    expect(readdirSync(directory).sort()).toEqual(['audit.ndjson', 'demo.json', 'stack.json']);
     rmSync(directory, { recursive: true });
   });
 

@@ -13,6 +13,13 @@ export const logLines = ({ output }: RunningService): LogLine[] =>
     .map((line) => JSON.parse(line))
     .filter((line) => typeof line.event === 'string');
 
+/** Every audit line of a service; each is written before its answer is sent. */
+export const auditLines = ({ audit }: RunningService): LogLine[] =>
+  audit()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+
 /** The last line of an event that has these fields. Waits for it: a process's output comes some moments later. */
 export async function logLine(
   service: RunningService,

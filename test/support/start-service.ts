@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Demo } from '../../infra/local/demo.ts';
+import { filesIn } from '../../infra/local/local-files.ts';
 import { tryIt } from '../../infra/local/try-it.ts';
 import { moveClock } from './clock-offset.ts';
 import { leakedSecrets } from './secrets-seen.ts';
@@ -15,11 +16,13 @@ export interface RunningService {
   directory: string;
   /** Everything that the process has written so far. */
   output: () => string;
+  /** Every audit line that it has written so far. */
+  audit: () => string;
   /** Moves the clock of a service that was started with a movable one. */
   advance: (seconds: number) => void;
   /** Ends it as Ctrl-C does; its exit code. */
   interrupt: () => Promise<number | null>;
-  /** Ends it and takes its folder away. Throws when any line that it wrote holds a secret that a test sent or got. */
+  /** Ends it and takes its folder away. Throws when any line that it wrote, of its log or the audit, holds a secret that a test sent or got. */
   stop: () => Promise<void>;
 }
 
@@ -52,6 +55,8 @@ export async function startService(
     child.kill('SIGINT');
     return ended;
   };
+  const auditFile = filesIn(directory).audit;
+  const audit = (): string => (existsSync(auditFile) ? readFileSync(auditFile, 'utf8') : '');
   const demoFile = join(directory, 'demo.json');
   while (!existsSync(demoFile) || !output.includes('Ctrl-C')) {
     if (child.exitCode !== null || child.signalCode !== null)
@@ -63,6 +68,7 @@ export async function startService(
     demo,
     directory,
     output: () => output,
+    audit,
     advance: (seconds) => {
       if (!movableClock) throw new Error('Start the service with { movableClock: true }.');
       moveClock(directory, seconds);
@@ -70,7 +76,8 @@ export async function startService(
     interrupt,
     stop: async () => {
       await interrupt();
-      const [leaked, ...others] = leakedSecrets(directory, output.replace(tryIt(demo), ''));
+      const written = output.replace(tryIt(demo), '') + audit();
+      const [leaked, ...others] = leakedSecrets(directory, written);
       rmSync(directory, { recursive: true, force: true });
       if (leaked) {
         const more = `and ${others.length} more`;

@@ -1,0 +1,14 @@
+import * as v from 'valibot';
+import { requireEnvironmentInLambda } from '../lib/environment.ts';
+import { delivery, forwardAuditLines } from '../lib/forward-audit.ts';
+import type { Access } from '../lib/http/endpoint.ts';
+
+/** That it may write to the audit log group comes with the group itself. */
+export const access: Access = {
+  summary: 'Copies audit lines to the audit log group',
+  table: {},
+  secrets: [],
+};
+
+requireEnvironmentInLambda();
+export const handler = (event: unknown): Promise<void> => forwardAuditLines(v.parse(delivery, event));

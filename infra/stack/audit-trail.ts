@@ -1,0 +1,65 @@
+import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
+import { FilterPattern, LogGroup, LogStream, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
+import { LambdaDestination } from 'aws-cdk-lib/aws-logs-destinations';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { ServiceFunction } from './service-function.ts';
+
+interface AuditTrailProps {
+  forwarder: ServiceFunction;
+  retentionDays: number;
+  removalPolicy: RemovalPolicy;
+}
+
+/**
+ * The audit log group, and the way of the lines into it. Functions write an audit line to their own log, like any line, so
+ * a request waits for nothing. CloudWatch delivers those lines to the forwarder, which alone may write to the group; nothing
+ * in the stack may delete from it. What can't be delivered stays in a queue, and an alarm goes off.
+ */
+export class AuditTrail extends Construct {
+  readonly logGroup: LogGroup;
+  /** Deliveries that failed three times. */
+  readonly undelivered: Queue;
+  readonly #destination: LambdaDestination;
+
+  constructor(scope: Construct, id: string, { forwarder, retentionDays, removalPolicy }: AuditTrailProps) {
+    super(scope, id);
+    this.logGroup = new LogGroup(this, 'Log', {
+      // CloudFormation chooses its name: a group that was retained must not be in the way of a new stack.
+      retention: retentionDays,
+      removalPolicy,
+      deletionProtectionEnabled: removalPolicy === RemovalPolicy.RETAIN,
+    });
+    this.undelivered = new Queue(this, 'Undelivered', {
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+    });
+    Validations.of(this.undelivered).acknowledge({
+      id: 'AwsSolutions-SQS3',
+      reason: 'It is what a dead-letter queue is: nothing consumes it but the operator',
+    });
+    forwarder.lambda.addToRolePolicy(
+      new PolicyStatement({ actions: ['logs:PutLogEvents'], resources: [this.logGroup.logGroupArn] }),
+    );
+    forwarder.lambda.addEnvironment('AUDIT_LOG_GROUP', this.logGroup.logGroupName);
+    forwarder.lambda.configureAsyncInvoke({ onFailure: new SqsDestination(this.undelivered) });
+    this.#destination = new LambdaDestination(forwarder.lambda);
+  }
+
+  /** Takes the audit lines of a function into the group, in a stream with the function's name. */
+  of({ key, log }: ServiceFunction): void {
+    new LogStream(this, `${key}-stream`, {
+      logGroup: this.logGroup,
+      logStreamName: key,
+      removalPolicy: RemovalPolicy.RETAIN,
+    });
+    new SubscriptionFilter(this, key, {
+      logGroup: log,
+      filterName: `${Stack.of(this).stackName}-audit`,
+      filterPattern: FilterPattern.stringValue('$.event', '=', 'audit'),
+      destination: this.#destination,
+    });
+  }
+}

@@ -1,0 +1,59 @@
+import { optionalEnvironment } from '../environment.ts';
+import { ServiceError } from '../service-error.ts';
+import { commandHeader, hashOfCommand, identityQuestion, stsHost } from './identity-request.ts';
+import type { OperatorCall } from './operator-call.ts';
+
+/** Milliseconds until STS must have answered. */
+const patience = 3_000;
+
+/** The parameters of a presigned request that may be sent to STS, each of them once. */
+const parameters = [
+  ...Object.keys(identityQuestion),
+  ...['X-Amz-Algorithm', 'X-Amz-Credential', 'X-Amz-Date', 'X-Amz-Expires', 'X-Amz-Security-Token'],
+  ...['X-Amz-Signature', 'X-Amz-SignedHeaders', 'X-Amz-Content-Sha256'],
+];
+
+/**
+ * Who calls, by AWS itself: STS is sent the request that the caller has signed, and answers whose signature it is. The
+ * signature covers the hash of the command, so whoever sees a proof can at most repeat that command, for 15 minutes.
+ * @returns the ARN of a user or an assumed role
+ * @throws ServiceError `unauthorized` when the proof is none, or STS does not accept it
+ * @see Signature Version 4 signing process; Vault's and EKS's IAM authentication work the same way
+ */
+export async function identifyOperator(call: OperatorCall): Promise<string> {
+  const query = readProof(call.proof);
+  const functionName = optionalEnvironment('AWS_LAMBDA_FUNCTION_NAME') ?? 'operator';
+  // Never an address of the caller's choice: anybody's server could answer with any identity.
+  const response = await fetch(`${stsAddress()}/?${query}`, {
+    headers: { [commandHeader]: hashOfCommand(functionName, call) },
+    redirect: 'error',
+    signal: AbortSignal.timeout(patience),
+  });
+  const [, arn] = (await response.text()).match(/<Arn>(arn:[\w+=,.@:/-]{1,600})<\/Arn>/) ?? [];
+  if (response.status >= 500) throw new Error(`STS answered ${response.status}.`);
+  if (!response.ok || arn === undefined) throw notProven();
+  return arn;
+}
+
+/** Where the SDK, too, would look for STS. */
+const stsAddress = (): string =>
+  optionalEnvironment('AWS_ENDPOINT_URL_STS') ??
+  optionalEnvironment('AWS_ENDPOINT_URL') ??
+  `https://${stsHost(optionalEnvironment('AWS_REGION') ?? '')}`;
+
+function readProof(proof: unknown): string {
+  if (typeof proof !== 'string' || proof.length > 8_192) throw notProven();
+  const query = new URLSearchParams(proof);
+  const names = [...query.keys()];
+  const isKnown = names.every((name) => parameters.includes(name)) && new Set(names).size === names.length;
+  const asksWho = Object.entries(identityQuestion).every(([name, value]) => query.get(name) === value);
+  const signed = query.get('X-Amz-SignedHeaders')?.split(';') ?? [];
+  if (!isKnown || !asksWho || !signed.includes(commandHeader)) throw notProven();
+  return query.toString();
+}
+
+const notProven = (): ServiceError =>
+  new ServiceError(
+    'unauthorized',
+    'The call does not prove who makes it. Use npm run operator, with a clock that is right.',
+  );

@@ -1,0 +1,286 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
+import { isAudited } from '../../lib/http/endpoint.ts';
+import { commandTable } from '../../lib/operator/command-table.ts';
+import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
+import { auditLines, type LogLine } from '../support/log-lines.ts';
+import { ownService } from '../support/own-service.ts';
+import { newPerson, newPhone, type Person } from '../support/people.ts';
+import { type Answer, basic, unique } from '../support/service.ts';
+import { hexToken } from '../support/tokens.ts';
+
+const { running, service } = await ownService({ LOG_LEVEL: 'ERROR' });
+const { demo } = service;
+const { client_id, login_app_id } = demo.login_app;
+const { account_id } = demo.account;
+const operator = expect.stringMatching(/^arn:aws:iam::000000000000:user\//);
+
+const endpoints = [...(await readFunctions()).endpoints];
+const audited = endpoints.filter(([, endpoint]) => isAudited(endpoint));
+
+let person: Person;
+let phone: string;
+let access_request_id: number;
+
+beforeAll(async () => {
+  person = await newPerson(service, unique('alice'));
+  phone = await newPhone(service, await service.loginAppToken());
+  access_request_id = (await service.createAccessRequest()).body.id;
+  await service.relate(phone, person.token);
+});
+
+/** The audit lines that an action causes, without what every line has. */
+async function linesOf(action: () => Promise<unknown>): Promise<Partial<LogLine>[]> {
+  const before = auditLines(running).length;
+  await action();
+  return auditLines(running)
+    .slice(before)
+    .map(({ timestamp, level, message, service: name, event, ...fields }) => {
+      expect({ level, message, name, event }).toEqual({
+        level: 'INFO',
+        message: 'audit',
+        name: 'login-service',
+        event: 'audit',
+      });
+      expect(timestamp).toMatch(/^\d{4}-.*Z$/);
+      return fields;
+    });
+}
+
+/** The one line of a request; its request id is that of the answer. */
+async function lineOf(request: () => Promise<Answer>): Promise<Partial<LogLine>> {
+  let answer: Answer | undefined;
+  const lines = await linesOf(async () => {
+    answer = await request();
+  });
+  expect(lines).toHaveLength(1);
+  const [{ request_id, ...line } = {}] = lines;
+  expect(request_id).toBe(answer?.headers.get('x-request-id'));
+  expect(line.status).toBe(answer?.status);
+  return line;
+}
+
+/** The request of an endpoint's event file, with credentials that are right unless others are given. */
+async function example(key: string, replaced: Record<string, string> = {}) {
+  const { path, init } = requestOf(
+    filledIn(eventOf(key), {
+      CLIENT_ID: client_id,
+      CLIENT_SECRET: demo.login_app.client_secret,
+      ACCOUNT_ID: account_id,
+      ACCOUNT_SECRET: demo.account.account_secret,
+      LOGIN_APP_TOKEN: await service.loginAppToken(),
+      LOGIN_USER_TOKEN: person.token,
+      PROVIDER_ACCESS_TOKEN:
+        (await service.credentials('provider_a', { subject: unique('bob') })).access_token ?? '',
+      REFRESH_TOKEN: (await newPerson(service, unique('carol'))).refreshToken,
+      [`d_${'0'.repeat(43)}`]: phone,
+      [`d_${'A'.repeat(43)}`]: phone,
+      'access_requests/1': `access_requests/${access_request_id}`,
+      ...replaced,
+    }),
+  );
+  return () => service.call(path, init);
+}
+
+describe('every endpoint that writes: one line, with who, what and the result', () => {
+  const byAccount = () => ({ caller: 'account', account_id });
+  const byClient = () => ({ caller: 'login_app_client', client_id, login_app_id });
+  const byPerson = () => ({
+    caller: 'login_user_token',
+    client_id,
+    login_app_id,
+    login_user_id: person.loginUserId,
+  });
+  const session = {
+    login_user_id: expect.stringMatching(/^lu_/),
+    session_id: expect.stringMatching(/^s_/),
+  };
+  /** What the line of each endpoint's example says; a new endpoint needs a row. */
+  const rows: Record<string, () => object> = {
+    'add-comment': () => ({ status: 201, ...byAccount(), access_request_id, event_id: expect.any(Number) }),
+    'add-review': () => ({ status: 201, ...byAccount(), access_request_id, event_id: expect.any(Number) }),
+    'create-access-request': () => ({ status: 201, ...byAccount(), access_request_id: expect.any(Number) }),
+    'register-device': () => ({
+      status: expect.any(Number),
+      caller: 'login_app_token',
+      login_app_id,
+      device_id: expect.stringMatching(/^d_/),
+    }),
+    'relate-device': () => ({ status: 200, ...byPerson(), device_id: phone }),
+    'end-device-relation': () => ({ status: 204, ...byPerson(), device_id: phone }),
+    'issue-token': () => ({
+      status: 200,
+      ...byClient(),
+      ...session,
+      grant_type: 'provider_credentials',
+      provider: 'provider_a',
+    }),
+    'revoke-token': () => ({ status: 200, ...byClient(), ...session }),
+  };
+
+  test.each(audited)('%s', async (key, endpoint) => {
+    if (key === 'end-device-relation') await service.relate(phone, person.token);
+    const line = await lineOf(await example(key));
+    expect(line).toEqual({ route: routeKeyOf(endpoint), result: 'done', ...rows[key]?.() });
+  });
+
+  const wrong = {
+    CLIENT_SECRET: 'wrong',
+    ACCOUNT_SECRET: 'wrong',
+    LOGIN_APP_TOKEN: 'wrong',
+    LOGIN_USER_TOKEN: 'wrong',
+  };
+  test.each(audited)(
+    '%s, of a caller who is not authenticated: the id that they claim',
+    async (key, endpoint) => {
+      const claimed = { login_app_client: { client_id }, account: { account_id } };
+      const { scheme } = endpoint.authenticate;
+      const line = await lineOf(await example(key, wrong));
+      expect(line).toMatchObject({ result: 'rejected', status: 401, caller: 'unauthenticated' });
+      const { route, result, status, caller, error, reason, ...ids } = line;
+      expect(ids).toEqual(scheme === 'login_app_client' || scheme === 'account' ? claimed[scheme] : {});
+    },
+  );
+
+  test('what only reads has no line', async () => {
+    const others = endpoints.filter(([, endpoint]) => !isAudited(endpoint));
+    const requests = await Promise.all(others.map(([key]) => example(key)));
+    expect(
+      await linesOf(async () => {
+        for (const request of requests) await request();
+      }),
+    ).toEqual([]);
+  });
+
+  test('an endpoint that may write to the table and takes no GET is not excepted', () => {
+    const writes = ['PutItem', 'UpdateItem', 'DeleteItem'];
+    const excepted = endpoints.filter(([, endpoint]) => endpoint.writes === false);
+    for (const [, { table }] of excepted) {
+      expect(Object.keys(table).filter((action) => writes.includes(action))).toEqual([]);
+    }
+  });
+});
+
+describe('what is rejected after authentication has a line as well', () => {
+  const comment = { actor_type: 'custom', actor_id: unique('desk'), comment: unique('private') };
+
+  test('403: an access request of others', async () => {
+    const stranger = { account: demo.other_account, id: access_request_id };
+    expect(await lineOf(() => service.addEvent('comments', comment, stranger))).toMatchObject({
+      caller: 'account',
+      account_id: demo.other_account.account_id,
+      access_request_id,
+      result: 'rejected',
+      status: 403,
+      error: 'forbidden',
+    });
+  });
+
+  test('403: an account that may only read', async () => {
+    const account = await service.operate('accounts', 'create', { name: 'Reader', access: 'read' });
+    const reader = {
+      account_id: String(account.account_id),
+      account_secret: String(account.account_secret),
+    };
+    const request = { account: reader, id: access_request_id };
+    expect(await lineOf(() => service.addEvent('comments', comment, request))).toMatchObject({
+      caller: 'account',
+      account_id: reader.account_id,
+      access_request_id,
+      result: 'rejected',
+      status: 403,
+      reason: 'account_read_only',
+    });
+  });
+
+  test('404: a device that does not exist', async () => {
+    const device_id = `d_${'x'.repeat(43)}`;
+    expect(await lineOf(() => service.relate(device_id, person.token))).toMatchObject({
+      login_user_id: person.loginUserId,
+      device_id,
+      result: 'rejected',
+      error: 'not_found',
+    });
+  });
+
+  test('404: what is sent in the place of an id is not written down', async () => {
+    const line = await lineOf(() => service.relate('a-secret-by-mistake', person.token));
+    expect(line).not.toHaveProperty('device_id');
+  });
+
+  test('422: a body whose fields are wrong', async () => {
+    const event = { ...comment, actor_type: 'nobody' };
+    expect(await lineOf(() => service.addEvent('comments', event, { id: access_request_id }))).toMatchObject({
+      account_id,
+      access_request_id,
+      result: 'rejected',
+      status: 422,
+      error: 'unprocessable_entity',
+    });
+  });
+
+  test('400: a refresh token that was used, with the session that it ended', async () => {
+    const { refreshToken, loginUserId } = await newPerson(service, unique('dave'));
+    const refresh = (refresh_token: string) => service.token({ grant_type: 'refresh_token', refresh_token });
+    const second = (await refresh(refreshToken)).body.refresh_token;
+    await refresh(second);
+    expect(await lineOf(() => refresh(refreshToken))).toMatchObject({
+      result: 'rejected',
+      error: 'invalid_grant',
+      reason: 'refresh_token_reused',
+      login_user_id: loginUserId,
+      session_id: expect.stringMatching(/^s_/),
+    });
+  });
+});
+
+describe('every operator command: one line, with the operator and the request that AWS has', () => {
+  const commands = Object.entries(commandTable).flatMap(([noun, verbs]) =>
+    Object.keys(verbs).map((verb) => [noun, verb] as const),
+  );
+
+  test.each(commands)('%s %s', async (noun, verb) => {
+    const command = `${noun} ${verb}`;
+    const lines = await linesOf(() => service.operate(noun, verb, {}).catch(() => undefined));
+    const request_id = expect.stringMatching(/^[\w-]{36}$/);
+    const result = expect.stringMatching(/^(done|rejected)$/);
+    expect(lines).toMatchObject([{ command, caller: 'operator', operator, request_id, result }]);
+  });
+
+  test('a command that is carried out: its ids', async () => {
+    const flags = { 'access-request': access_request_id, account: demo.other_account.account_id };
+    const { account } = flags;
+    expect(await linesOf(() => service.operate('access-requests', 'grant', flags))).toMatchObject([
+      { command: 'access-requests grant', result: 'done', operator, access_request_id, account_id: account },
+    ]);
+    await service.operate('access-requests', 'revoke', flags);
+  });
+
+  test('a command that does not exist, without its name', async () => {
+    const lines = await linesOf(() => service.operate('accounts', 'a-secret', {}).catch(() => undefined));
+    expect(lines).toMatchObject([{ command: 'unknown', result: 'rejected', operator }]);
+    expect(JSON.stringify(lines)).not.toContain('a-secret');
+  });
+});
+
+test('no line holds what people wrote, who they are at their provider, or a secret', async () => {
+  const said = unique('something-private');
+  const desk = unique('risk-desk');
+  const subject = unique('erin');
+  const lines = await linesOf(async () => {
+    await service.addEvent(
+      'comments',
+      { actor_type: 'custom', actor_id: desk, comment: said },
+      { id: access_request_id },
+    );
+    await newPerson(service, subject);
+    await service.register({ platform: 'ios', token: hexToken() }, await service.loginAppToken());
+    await service.operate('accounts', 'create', { name: said });
+    await service.call('/v2/marketing/oauth/token', {
+      method: 'POST',
+      headers: { authorization: basic(said, desk) },
+    });
+  });
+  expect(lines.length).toBeGreaterThan(3);
+  for (const text of [said, desk, subject]) expect(JSON.stringify(lines)).not.toContain(text);
+});

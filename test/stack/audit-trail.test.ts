@@ -1,0 +1,93 @@
+import { describe, expect, test } from '@jest/globals';
+import * as v from 'valibot';
+import { isAudited } from '../../lib/http/endpoint.ts';
+import {
+  endpoints,
+  functions,
+  named,
+  resources,
+  rightsOf,
+  template,
+  templateWith,
+  text,
+} from '../support/template.ts';
+
+const groups = (of = template) =>
+  resources(
+    'AWS::Logs::LogGroup',
+    v.object({
+      LogGroupName: v.optional(v.string()),
+      RetentionInDays: v.number(),
+      DeletionProtectionEnabled: v.optional(v.boolean()),
+    }),
+    of,
+  );
+const auditGroup = (of = template) => groups(of).find(({ id }) => id.startsWith('AuditLog'));
+
+describe('the audit log group', () => {
+  test('is apart from the logs of functions, kept for 400 days, and protected', () => {
+    expect(auditGroup()?.properties).toEqual({ RetentionInDays: 400, DeletionProtectionEnabled: true });
+    const own = functions.map(({ properties }) => text(properties.LoggingConfig.LogGroup));
+    expect(own).not.toContain(auditGroup()?.id);
+  });
+
+  test('outlives a production stack, but not one for development', () => {
+    const fate = (of: typeof template) => of.findResources('AWS::Logs::LogGroup')[auditGroup(of)?.id ?? ''];
+    expect(fate(template)).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+    const development = templateWith({ stage: 'development' });
+    expect(fate(development)).toMatchObject({ DeletionPolicy: 'Delete' });
+    expect(auditGroup(development)?.properties.DeletionProtectionEnabled).toBe(false);
+  });
+
+  test('is kept for as long as is set', () => {
+    expect(auditGroup(templateWith({ auditRetentionDays: '731' }))?.properties.RetentionInDays).toBe(731);
+    expect(() => templateWith({ auditRetentionDays: 401 })).toThrow('must be one of 1, 3, 5');
+  });
+
+  test('is written by the forwarder alone, and nobody may delete from it or from any log', () => {
+    const rights = functions.flatMap(({ id, properties }) =>
+      rightsOf(properties.Role).map((right) => `${id}: ${right}`),
+    );
+    expect(rights.filter((right) => right.includes('AuditLog'))).toEqual([
+      'ForwardAudit: logs:PutLogEvents AuditLog',
+    ]);
+    expect(rights.filter((right) => /logs:(?!CreateLogStream|PutLogEvents)/.test(right))).toEqual([]);
+  });
+});
+
+describe('the audit lines', () => {
+  const filters = resources(
+    'AWS::Logs::SubscriptionFilter',
+    v.object({ FilterPattern: v.string(), LogGroupName: v.unknown(), DestinationArn: v.unknown() }),
+  );
+  const writers = [
+    ...[...endpoints].filter(([, endpoint]) => isAudited(endpoint)).map(([key]) => key),
+    'operator',
+  ];
+
+  test('go from the log of each function that writes them to the forwarder, and others are not delivered', () => {
+    const logs = writers.map((key) => text(named(key).LoggingConfig.LogGroup));
+    expect(filters.map(({ properties }) => text(properties.LogGroupName)).sort()).toEqual(logs.sort());
+    for (const { properties } of filters) {
+      expect(text(properties.DestinationArn)).toBe('ForwardAudit');
+      expect(properties.FilterPattern).toBe('{ $.event = "audit" }');
+    }
+  });
+
+  test('have a stream for each of these functions, which the forwarder need not create', () => {
+    const streams = resources(
+      'AWS::Logs::LogStream',
+      v.object({ LogStreamName: v.string(), LogGroupName: v.unknown() }),
+    );
+    expect(streams.map(({ properties }) => properties.LogStreamName).sort()).toEqual(writers.sort());
+    for (const { properties } of streams) expect(text(properties.LogGroupName)).toBe(auditGroup()?.id);
+  });
+
+  test('that cannot be forwarded wait in a queue, encrypted, for 14 days', () => {
+    template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
+      FunctionName: { Ref: 'ForwardAudit' },
+      DestinationConfig: { OnFailure: {} },
+    });
+    template.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 14 * 86_400 });
+  });
+});
