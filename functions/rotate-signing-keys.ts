@@ -1,14 +1,24 @@
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
-import { rotateSigningKeys, rotationStep } from '../lib/tokens/rotate-signing-keys.ts';
+import { rotationStep } from '../lib/storage/rotation-step.ts';
+import { revokeSigningKey } from '../lib/tokens/revoke-signing-key.ts';
+import { rotateSigningKeys } from '../lib/tokens/rotate-signing-keys.ts';
+import { type RevocationAnswer, signingKeyRevocation } from '../lib/tokens/signing-key-revocation.ts';
 
 /** What it may do with the signing keys comes with the rotation itself. */
 export const access: Access = {
-  summary: 'Rotates the signing keys',
-  table: { GetItem: ['signing_keys'], PutItem: ['signing_keys'] },
+  summary: 'Rotates the signing keys, and revokes one for the operator',
+  table: { GetItem: ['signing_keys'], UpdateItem: ['signing_keys'] },
   secrets: [],
 };
 
 requireEnvironmentInLambda();
-export const handler = (event: unknown): Promise<void> => rotateSigningKeys(v.parse(rotationStep, event));
+const event = v.union([rotationStep, signingKeyRevocation]);
+
+export async function handler(call: unknown): Promise<RevocationAnswer | undefined> {
+  const parsed = v.parse(event, call);
+  if ('revoke' in parsed) return revokeSigningKey(parsed.revoke);
+  await rotateSigningKeys(parsed);
+  return undefined;
+}

@@ -10,12 +10,12 @@ export const endpoint = defineEndpoint({
   path: '/v1/rbac/access_requests/{access_request_id}/events',
   summary: 'Searches the comments and reviews of an access request',
   description:
-    'Returns one page of the events, in ascending order of their ids, and the total over all pages. Filters can be combined. A page past the end is empty and still has the true total. Ids that do not exist are left out.',
+    'Returns one page of the events, in the order of their ids, and the total over all pages. Filters can be combined. A page past the end is empty and still has the true total. Ids that do not exist are left out.',
   tag: 'Access requests',
   authenticate: account,
   parameters: searchRecord.parameters,
   responses: {
-    200: { description: 'One page of the events, in ascending order of their ids.', ...searchRecord.page },
+    200: { description: 'One page of the events, in the order of their ids.', ...searchRecord.page },
   },
   errors: searchRecord.errors,
   table: searchRecord.table,

@@ -14,7 +14,7 @@ export const endpoint = defineEndpoint({
   authenticate: account,
   parameters: searchRecord.parameters,
   responses: {
-    200: { description: 'One page of the reviews, in ascending order of their ids.', ...searchRecord.page },
+    200: { description: 'One page of the reviews, in the order of their ids.', ...searchRecord.page },
   },
   errors: searchRecord.errors,
   table: searchRecord.table,

@@ -62,6 +62,13 @@ const settings = v.object({
   alarmEmail: v.optional(v.pipe(v.string('must be an e-mail address'), v.email('must be an e-mail address'))),
   removalPolicy: v.optional(v.picklist(['retain', 'destroy'], 'must be retain or destroy')),
   tableName: v.optional(text(/^[\w.-]{3,255}$/, 'must be the name of a table')),
+  tableStreamArn: v.optional(
+    text(
+      /^arn:aws[\w-]*:dynamodb:[\w-]+:\d{12}:table\/[\w.-]+\/stream\/[\w:.-]+$/,
+      'must be the ARN of the stream of a table',
+    ),
+  ),
+  publishEvents: v.optional(truth, true),
   tokenConcurrency: v.optional(whole(0, 1000), 0),
   tokenReservedConcurrency: v.optional(whole(1, 100_000)),
   warmReadUnits: v.optional(whole(12_000, 10_000_000)),
@@ -135,6 +142,10 @@ function consistent(given: Given): Settings {
   } = given;
   if (domainName && !certificateArn) throw new SettingsError('certificateArn', 'must come with domainName');
   if (certificateArn && !domainName) throw new SettingsError('domainName', 'must come with certificateArn');
+  if (given.tableStreamArn && !given.tableName)
+    throw new SettingsError('tableName', 'must come with tableStreamArn');
+  if (given.tableName && given.publishEvents && !given.tableStreamArn)
+    throw new SettingsError('tableStreamArn', 'must come with tableName, unless publishEvents is false');
   if (isProduction && removalPolicy === 'destroy')
     throw new SettingsError('removalPolicy', 'must be retain in production');
   if (isProduction && given.loopbackProviders)

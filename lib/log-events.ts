@@ -44,6 +44,11 @@ export interface LogEvents {
   new_versions_checked: Record<never, never>;
   new_versions_failed: { failure: Failure };
   audit: AuditFields;
+  events_published: { count: number };
+  events_delayed: { failure: Failure };
+  event_undeliverable: { record_id: string; failure: Failure };
+  signing_key_revoked: { kid: string; signing_kid: string };
+  service_secret_rotated: { secret: 'refresh-tokens' | 'provider-settings' };
   operator_command_failed: CommandFields & { failure: Failure };
 }
 
@@ -154,6 +159,23 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   new_versions_failed: {
     when: 'During a deployment: they have not, so none of them goes live',
     fields: { failure },
+  },
+  events_published: { when: 'Events were put on the event bus', fields: { count: 'how many' } },
+  events_delayed: {
+    when: 'Events could not be put on the event bus, or a dead letter into its queue; Lambda tries again',
+    fields: { failure },
+  },
+  event_undeliverable: {
+    when: 'A change of the table, or an event about it, can never be published; it is in the dead-letter queue',
+    fields: { record_id: 'the record of the stream, as in the dead letter', failure },
+  },
+  signing_key_revoked: {
+    when: 'An operator revoked a signing key',
+    fields: { kid: 'the revoked key', signing_kid: 'the key that signs from now on' },
+  },
+  service_secret_rotated: {
+    when: 'A service secret was rotated',
+    fields: { secret: '`refresh-tokens` or `provider-settings`' },
   },
   audit: {
     when: 'A request that may write was answered, or an operator command carried out or rejected; see [audit.md](audit.md)',

@@ -28,6 +28,6 @@ export const assumptions = {
   providerMilliseconds: 250,
   /** Bytes of one line of the access log. */
   accessLogBytes: 350,
-  /** Share of requests that meet a cold start, with its two reads of secrets. */
+  /** Share of requests that meet a cold start, with its three reads of secrets. */
   coldShare: 0.01,
 } as const;

@@ -1,10 +1,15 @@
+import { serviceSecretFreshFor } from '../../lib/service-secrets/service-secret.ts';
 import { freshForMilliseconds } from '../../lib/storage/recently-read.ts';
+import { signingKeyFreshFor } from '../../lib/tokens/key-set.ts';
 import { readSettings } from '../settings.ts';
 import type { Cost } from './measure.ts';
 import { assumptions } from './prices.ts';
 
 /** Logins per second. */
 export const rates = [100, 10_000, 100_000];
+
+/** Seconds after which a warm function reads a secret again. */
+const secretSeconds = { key: signingKeyFreshFor / 1000, others: serviceSecretFreshFor / 1000 };
 
 /** What may be the first limit. */
 interface Quota {
@@ -68,10 +73,12 @@ export function quotasFor({ login, unread }: { login: Cost; unread: Cost }): Quo
       taken: (rate) => (instances(waiting)(rate) / (freshForMilliseconds / 1000)) * unread.readUnits,
     },
     {
-      name: 'Secrets Manager, reads a second: two at a cold start, one in five minutes after it',
+      name: 'Secrets Manager, reads a second: three at a cold start, each again after four or five minutes',
       raisedBy: 'nobody',
       most: 10_000,
-      taken: (rate) => rate * assumptions.coldShare * 2 + instances(waiting)(rate) / 300,
+      taken: (rate) =>
+        rate * assumptions.coldShare * 3 +
+        instances(waiting)(rate) * (1 / secretSeconds.key + 2 / secretSeconds.others),
     },
   ];
 }

@@ -9,6 +9,7 @@ import { readFunctions, routeKeyOf } from '../endpoints.ts';
 import { apiDocument } from '../openapi/document.ts';
 import { logicalIdOf } from '../stack/service-function.ts';
 import { eventOf } from './event-file.ts';
+import { eventSchemas, publishedEventsRows } from './event-schemas.ts';
 import { providerTables } from './provider-tables.ts';
 
 const callers: Record<SchemeName, string> = {
@@ -33,6 +34,7 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
     files.set(`test/events/${key}.json`, lineByField(eventOf(endpoint)));
   }
   files.set('docs/openapi.json', `${JSON.stringify(apiDocument(endpoints, version), null, 2)}\n`);
+  files.set('docs/event-schemas.json', `${JSON.stringify(eventSchemas(), null, 2)}\n`);
   const blocks: Record<string, Record<string, string>> = {
     'README.md': {
       endpoints: table(
@@ -69,6 +71,9 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
     'docs/providers.md': Object.fromEntries(
       Object.entries(providerTables()).map(([name, [head, rows]]) => [name, table(head, rows)]),
     ),
+    'docs/events.md': {
+      'published-events': table(['Type', 'Published when', 'Fields of its own'], publishedEventsRows()),
+    },
     'docs/watching.md': {
       metrics: table(
         ['Metric', 'Line', 'By'],

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type BusEvent, putEvents, sendMessage } from './event-bus.ts';
 import { LocalSecrets } from './local-secrets.ts';
 import { answerIdentity } from './local-sts.ts';
 import { type LoopbackServer, readBody, serve } from './loopback-server.ts';
@@ -7,7 +8,7 @@ import { type LoopbackServer, readBody, serve } from './loopback-server.ts';
 /** A function that can be invoked by name; its context is what the service reads of Lambda's. */
 export type InvocableFunction = (event: unknown, context: { awsRequestId: string }) => Promise<unknown>;
 
-/** The AWS services that the service uses, apart from DynamoDB: Lambda's Invoke, Secrets Manager, and STS. */
+/** The AWS services that the service uses, apart from DynamoDB: Lambda's Invoke, Secrets Manager, EventBridge, SQS and STS. */
 export interface LocalAws extends LoopbackServer {
   secrets: LocalSecrets;
 }
@@ -16,20 +17,29 @@ export interface LocalAws extends LoopbackServer {
  * Serves them on a loopback port. Requests must be signed, as the SDK's are, so that no web page can send them. The
  * signature itself is checked by STS alone.
  * @param functions by name; may be filled later
+ * @param bus takes the events that are put on the event bus
  */
-export async function startLocalAws(functions: Map<string, InvocableFunction>): Promise<LocalAws> {
+export async function startLocalAws(
+  functions: Map<string, InvocableFunction>,
+  bus: (event: BusEvent) => void = () => {},
+): Promise<LocalAws> {
   const secrets = new LocalSecrets();
   const server = await serve((request, response) => {
-    answer(functions, secrets, request, response).catch((error: unknown) =>
+    answer({ functions, secrets, bus }, request, response).catch((error: unknown) =>
       sendJson(response, 500, { __type: 'InternalFailure', message: String(error) }),
     );
   });
   return { ...server, secrets };
 }
 
+interface Parts {
+  functions: Map<string, InvocableFunction>;
+  secrets: LocalSecrets;
+  bus: (event: BusEvent) => void;
+}
+
 async function answer(
-  functions: Map<string, InvocableFunction>,
-  secrets: LocalSecrets,
+  { functions, secrets, bus }: Parts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -48,7 +58,10 @@ async function answer(
   const body: unknown = JSON.parse((await readBody(request)).toString() || '{}');
   const invoked = request.url?.match(/^\/2015-03-31\/functions\/([^/]+)\/invocations/)?.[1];
   if (invoked) return invoke(functions.get(decodeURIComponent(invoked)), body, response);
-  const { status, body: result } = secrets.answer(String(request.headers['x-amz-target']), body);
+  const target = String(request.headers['x-amz-target']);
+  if (target === 'AWSEvents.PutEvents') return sendJson(response, 200, putEvents(bus, body));
+  if (target === 'AmazonSQS.SendMessage') return sendJson(response, 200, sendMessage(bus, body));
+  const { status, body: result } = secrets.answer(target, body);
   return sendJson(response, status, result);
 }
 

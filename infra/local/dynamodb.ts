@@ -18,8 +18,11 @@ export const startDynalite = (): Promise<LoopbackServer> =>
 const key = (name: string, KeyType: KeyType): KeySchemaElement => ({ AttributeName: name, KeyType });
 const keys = (partitionKey: string, sortKey: string) => [key(partitionKey, 'HASH'), key(sortKey, 'RANGE')];
 
-/** Creates the service's table, as the stack does, and waits until it is active. */
-export async function createTable(client: DynamoDBClient, name: string): Promise<void> {
+/**
+ * Creates the service's table, as the stack does, and waits until it is active.
+ * @returns the ARN of its stream; undefined for a store without streams
+ */
+export async function createTable(client: DynamoDBClient, name: string): Promise<string | undefined> {
   const localIndexes = Object.entries(table.localIndexes);
   const globalIndexes = Object.entries(table.globalIndexes);
   const attributes = [
@@ -32,6 +35,7 @@ export async function createTable(client: DynamoDBClient, name: string): Promise
     new CreateTableCommand({
       TableName: name,
       BillingMode: 'PAY_PER_REQUEST',
+      StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' },
       AttributeDefinitions: attributes.map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
       KeySchema: keys(table.partitionKey, table.sortKey),
       LocalSecondaryIndexes: localIndexes.map(([IndexName, { sortKey, projection }]) => ({
@@ -46,12 +50,11 @@ export async function createTable(client: DynamoDBClient, name: string): Promise
       })),
     }),
   );
-  while (!(await isActive(client, name))) await wait(50);
-}
-
-async function isActive(client: DynamoDBClient, name: string): Promise<boolean> {
-  const { Table } = await client.send(new DescribeTableCommand({ TableName: name }));
-  return Table?.TableStatus === 'ACTIVE';
+  for (;;) {
+    const { Table } = await client.send(new DescribeTableCommand({ TableName: name }));
+    if (Table?.TableStatus === 'ACTIVE') return Table.LatestStreamArn;
+    await wait(50);
+  }
 }
 
 export const deleteTable = (client: DynamoDBClient, name: string): Promise<unknown> =>

@@ -10,7 +10,7 @@ interface FunctionSurroundings {
   issuer: string;
   tableName: string;
   dynamoDbEndpoint: string;
-  /** Where Lambda's Invoke, Secrets Manager and STS answer. */
+  /** Where Lambda's Invoke, Secrets Manager, EventBridge and STS answer. */
   awsEndpoint: string;
 }
 
@@ -31,6 +31,9 @@ export function setEnvironment(surroundings: FunctionSurroundings): void {
     SIGNING_KEYS_SECRET_ID: secretIds.signingKeys,
     REFRESH_TOKENS_SECRET_ID: secretIds.refreshTokens,
     PROVIDER_SETTINGS_SECRET_ID: secretIds.providerSettings,
+    EVENT_BUS_NAME: 'login-service',
+    DEAD_LETTER_QUEUE_URL: `${surroundings.awsEndpoint}/dead-letters`,
+    SIGNING_KEY_ROTATION_FUNCTION: 'rotate-signing-keys',
     LOOPBACK_PROVIDERS: 'allowed',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',
@@ -38,6 +41,9 @@ export function setEnvironment(surroundings: FunctionSurroundings): void {
     AWS_ENDPOINT_URL_DYNAMODB: surroundings.dynamoDbEndpoint,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: surroundings.awsEndpoint,
     AWS_ENDPOINT_URL_STS: surroundings.awsEndpoint,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: surroundings.awsEndpoint,
+    AWS_ENDPOINT_URL_SQS: surroundings.awsEndpoint,
+    AWS_ENDPOINT_URL_LAMBDA: surroundings.awsEndpoint,
   });
 }
 

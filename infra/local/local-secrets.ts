@@ -9,6 +9,7 @@ const call = v.object({
   SecretString: v.optional(v.string()),
   VersionStages: v.optional(v.array(v.string()), ['AWSCURRENT']),
   MoveToVersionId: v.optional(v.string()),
+  RemoveFromVersionId: v.optional(v.string()),
 });
 type Call = v.InferOutput<typeof call>;
 
@@ -71,20 +72,30 @@ export class LocalSecrets {
         status: 200,
         body: {
           VersionIdsToStages: Object.fromEntries(
-            [...secret.stages].map(([stage, version]) => [version, [stage]]),
+            [...Map.groupBy(secret.stages, ([, version]) => version)].map(([version, stages]) => [
+              version,
+              stages.map(([stage]) => stage),
+            ]),
           ),
         },
       }),
     ],
     [
       'UpdateSecretVersionStage',
-      (secret, { VersionStage, MoveToVersionId }) => {
-        if (VersionStage && MoveToVersionId) secret.stages.set(VersionStage, MoveToVersionId);
+      (secret, { VersionStage = '', MoveToVersionId, RemoveFromVersionId }) => {
+        if (secret.stages.get(VersionStage) !== RemoveFromVersionId) return stageElsewhere;
+        if (MoveToVersionId) secret.stages.set(VersionStage, MoveToVersionId);
+        else secret.stages.delete(VersionStage);
         return { status: 200, body: {} };
       },
     ],
   ]);
 }
+
+const stageElsewhere: SecretsAnswer = {
+  status: 400,
+  body: { __type: 'InvalidParameterException', message: 'The staging label is attached to another version.' },
+};
 
 const notFound: SecretsAnswer = {
   status: 400,

@@ -2,6 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 import { type InvocableFunction, startLocalAws } from './aws.ts';
 import { createTable, deleteTable, localDynamoDb, startDynalite } from './dynamodb.ts';
+import type { BusEvent } from './event-bus.ts';
+import { followStream } from './follow-stream.ts';
 import { gateway, type RequestLine, type Route } from './gateway.ts';
 import { loadOtherFunctions, loadRoutes, secretIds, setEnvironment } from './load-functions.ts';
 import { type LoopbackServer, serve } from './loopback-server.ts';
@@ -13,6 +15,8 @@ export interface StackOptions {
   /** A DynamoDB endpoint to use instead of starting one. */
   dynamoDbEndpoint?: string | undefined;
   report: (line: RequestLine) => void;
+  /** Takes the events that are put on the event bus. */
+  bus?: (event: BusEvent) => void;
 }
 
 /** The whole service on this machine. */
@@ -23,9 +27,11 @@ export interface Stack {
   sandbox: Sandbox;
   dynamoDbEndpoint: string;
   tableName: string;
-  /** Where Lambda's Invoke and Secrets Manager answer. */
+  /** Where Lambda's Invoke, Secrets Manager and EventBridge answer. */
   awsEndpoint: string;
   operator: FunctionTarget;
+  /** Whether the store has streams: without, nothing is published. */
+  publishes: boolean;
   close(): Promise<void>;
 }
 
@@ -34,13 +40,13 @@ export interface Stack {
  * handlers run in this process, so there is one stack per process.
  * @throws the listen error, such as EADDRINUSE, when the port is taken
  */
-export async function startStack({ port, dynamoDbEndpoint, report }: StackOptions): Promise<Stack> {
+export async function startStack({ port, dynamoDbEndpoint, report, bus }: StackOptions): Promise<Stack> {
   const routes: Route[] = [];
   const functions = new Map<string, InvocableFunction>();
   // First, so that a taken port fails before anything else starts.
   const api = await serve(gateway(routes, report), port);
   const [aws, sandbox, dynalite] = await Promise.all([
-    startLocalAws(functions),
+    startLocalAws(functions, bus),
     startSandbox(),
     dynamoDbEndpoint ? undefined : startDynalite(),
   ]);
@@ -48,7 +54,7 @@ export async function startStack({ port, dynamoDbEndpoint, report }: StackOption
   const endpoint = dynamoDbEndpoint ?? dynalite?.url ?? '';
   const tableName = `login-service-${randomUUID()}`;
   const dynamoDb = localDynamoDb(endpoint);
-  await createTable(dynamoDb, tableName);
+  const streamArn = await createTable(dynamoDb, tableName);
 
   aws.secrets.create(secretIds.signingKeys, 'to be replaced by the first rotation');
   for (const id of [secretIds.refreshTokens, secretIds.providerSettings]) {
@@ -57,7 +63,11 @@ export async function startStack({ port, dynamoDbEndpoint, report }: StackOption
   setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.url });
   await loadOtherFunctions(functions);
   // RSA keys take a while; they are made on other threads, while this one loads the routes.
-  await Promise.all([rotateSigningKeys(aws.url), loadRoutes(routes)]);
+  await Promise.all([rotateSigningKeys(aws.url), rotateServiceSecrets(aws.url), loadRoutes(routes)]);
+
+  const call = async (event: unknown) =>
+    functions.get('publish-events')?.(event, { awsRequestId: randomUUID() });
+  const stream = streamArn === undefined ? undefined : followStream({ endpoint, streamArn, call });
 
   return {
     url: api.url,
@@ -67,7 +77,11 @@ export async function startStack({ port, dynamoDbEndpoint, report }: StackOption
     tableName,
     awsEndpoint: aws.url,
     operator: { name: 'operator', endpoint: aws.url },
-    close: () => closeAll(servers, async () => dynamoDbEndpoint && deleteTable(dynamoDb, tableName)),
+    publishes: stream !== undefined,
+    close: async () => {
+      await stream?.close();
+      await closeAll(servers, async () => dynamoDbEndpoint && deleteTable(dynamoDb, tableName));
+    },
   };
 }
 
@@ -75,17 +89,22 @@ export async function startStack({ port, dynamoDbEndpoint, report }: StackOption
 export const rotationSteps = ['createSecret', 'setSecret', 'testSecret', 'finishSecret'] as const;
 
 /**
- * Does what Secrets Manager does at the first deployment and then every month.
- * @param names of the function and the secret, which differ in a deployment
+ * Does what Secrets Manager does at the first deployment and then regularly.
+ * @param rotation the name of the rotation function
  */
-export async function rotateSigningKeys(
-  endpoint: string,
-  names: { rotation: string; signingKeys: string } = { ...secretIds, rotation: 'rotate-signing-keys' },
-): Promise<void> {
+export async function rotateSecret(endpoint: string, rotation: string, SecretId: string): Promise<void> {
   const ClientRequestToken = randomUUID();
   for (const Step of rotationSteps) {
-    const event = { SecretId: names.signingKeys, ClientRequestToken, Step };
-    await invokeFunction({ name: names.rotation, endpoint }, event);
+    await invokeFunction({ name: rotation, endpoint }, { SecretId, ClientRequestToken, Step });
+  }
+}
+
+export const rotateSigningKeys = (endpoint: string): Promise<void> =>
+  rotateSecret(endpoint, 'rotate-signing-keys', secretIds.signingKeys);
+
+export async function rotateServiceSecrets(endpoint: string): Promise<void> {
+  for (const id of [secretIds.refreshTokens, secretIds.providerSettings]) {
+    await rotateSecret(endpoint, 'rotate-service-secrets', id);
   }
 }
 

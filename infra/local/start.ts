@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import { seedDemo } from './demo.ts';
 import { docsRoutes } from './docs-page.ts';
+import type { BusEvent } from './event-bus.ts';
 import type { RequestLine } from './gateway.ts';
 import { joinStack } from './join-stack.ts';
 import {
@@ -14,6 +15,10 @@ import { type StackOptions, startStack } from './stack.ts';
 import { tryIt } from './try-it.ts';
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
+
+const reportEvent = ({ type, detail }: BusEvent): void => {
+  print(`event ${type} ${detail}`);
+};
 
 const reportRequest = ({ method, path, status, milliseconds, ...why }: RequestLine): void => {
   const { error, reason } = why;
@@ -29,7 +34,7 @@ async function main(): Promise<void> {
   // One line per request; LOG_LEVEL=INFO shows the whole log.
   process.env.LOG_LEVEL ??= 'ERROR';
   const { JOIN: directory, PORT, DYNAMODB_ENDPOINT } = process.env;
-  const options = { port: portFrom(PORT), report: reportRequest };
+  const options = { port: portFrom(PORT), report: reportRequest, bus: reportEvent };
   const files = localFiles();
   const other = await runningStack(files);
   if (other) {
@@ -59,8 +64,12 @@ async function main(): Promise<void> {
   print(tryIt(demo));
 }
 
+const noStream =
+  'Events are not published: the embedded store has no stream. DYNAMODB_ENDPOINT=http://127.0.0.1:8000 npm start uses DynamoDB Local, which has one.';
+
 async function startDemo(options: StackOptions) {
   const stack = await startStack(options);
+  if (!stack.publishes) print(noStream);
   return { ...stack, demo: await seedDemo(stack) };
 }
 

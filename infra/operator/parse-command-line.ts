@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Help, Option } from 'commander';
-import { type Command as CommandRow, commandTable, type Flag } from '../../lib/operator/command-table.ts';
+import {
+  type Command as CommandRow,
+  commandTable,
+  type Flag,
+  type Pages,
+} from '../../lib/operator/command-table.ts';
 import { flagProblems, typedName } from '../../lib/operator/flags.ts';
 import type { Target } from './target.ts';
 
@@ -11,6 +16,8 @@ export interface CommandLine {
   flags: Record<string, unknown>;
   /** The file whose lines the command sends, and the flag that carries a batch of them. */
   lines: { flag: string; file: string } | undefined;
+  /** How its result is printed as lines, if it is. */
+  pages: Pages | undefined;
   target: Target;
 }
 
@@ -51,7 +58,7 @@ export function parseCommandLine(words: string[]): CommandLine | { help: string 
         const flags = { ...valuesOf(command, row), ...(lines && { [lines.flag]: lines.file }) };
         const problems = flagProblems(row, flags);
         if (problems.length > 0) throw new Error(`${noun} ${verb}: ${problems.join('; ')}.`);
-        parsed.push({ noun, verb, flags, lines, target: targetOf(program.opts()) });
+        parsed.push({ noun, verb, flags, lines, pages: row.pages, target: targetOf(program.opts()) });
       });
     }
   }

@@ -1,5 +1,6 @@
 import { callOperator } from './call-operator.ts';
 import { parseCommandLine } from './parse-command-line.ts';
+import { printLines } from './print-lines.ts';
 import { progressBar } from './progress-bar.ts';
 import { sendLines } from './send-lines.ts';
 import { explainFailure, functionOf } from './target.ts';
@@ -8,8 +9,8 @@ import { explainFailure, functionOf } from './target.ts';
 type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'write'>>;
 
 /**
- * Runs a command line. It prints one JSON object and returns exit code 0, or prints one line on standard error and
- * returns 1. If lines of a file were rejected, the object says which, and the exit code is 2.
+ * Runs a command line. It prints one JSON object, or one per line where the command says so, and returns exit code 0; or
+ * it prints one line on standard error and returns 1. If lines of a file were rejected, the object says which, and the exit code is 2.
  */
 export async function runOperator(words: string[], { stdout, stderr }: Streams): Promise<number> {
   const print = (text: string): void => void stdout.write(`${text}\n`);
@@ -19,12 +20,16 @@ export async function runOperator(words: string[], { stdout, stderr }: Streams):
       print(line.help);
       return 0;
     }
-    const { noun, verb, flags, lines, target } = line;
+    const { noun, verb, flags, lines, pages, target } = line;
     const operator = functionOf(target);
     const call = (more: Record<string, unknown>) =>
       callOperator(operator, noun, verb, { ...flags, ...more }).catch((error: unknown) => {
         throw new Error(explainFailure(error, operator));
       });
+    if (pages) {
+      await printLines(pages, call, print);
+      return 0;
+    }
     if (!lines) {
       print(JSON.stringify(await call({}), null, 2));
       return 0;

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, statSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import * as v from 'valibot';
 import { type ImportLine, type ImportResult, importResult } from '../../lib/access-requests/import-lines.ts';
 import type { Progress } from './progress-bar.ts';
@@ -71,7 +70,7 @@ async function* batchesOf(file: string): AsyncGenerator<ImportLine[]> {
   let batch: ImportLine[] = [];
   let characters = 0;
   let line = 0;
-  for await (const read of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+  for await (const read of linesOf(file)) {
     line += 1;
     const text = read.replace(/^\ufeff/, '').trim();
     if (text === '') continue;
@@ -87,6 +86,17 @@ async function* batchesOf(file: string): AsyncGenerator<ImportLine[]> {
     }
   }
   if (batch.length > 0) yield batch;
+}
+
+/** Node's readline also ends lines at U+2028 and U+2029, which may stand in a JSON text. */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of createReadStream(file, 'utf8')) {
+    const lines = `${rest}${chunk}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  yield rest;
 }
 
 function sizeOf(file: string): number {

@@ -10,7 +10,7 @@ export const bundling: BundlingOptions = {
   /** Bundles the SDK's ES modules, of which only the used parts remain, instead of loading all of the runtime's SDK. */
   mainFields: ['module', 'main'],
   minify: true,
-  /** Most clients use no event streams. For one that does, see `usesEventStreams`. */
+  /** No operation here uses event streams, whose module the clients load only when one does. */
   externalModules: ['@smithy/core/event-streams'],
   esbuildArgs: {
     '--alias:@aws-sdk/credential-provider-node': join(import.meta.dirname, 'environment-credentials.ts'),
@@ -18,3 +18,10 @@ export const bundling: BundlingOptions = {
   },
   logLevel: LogLevel.WARNING,
 };
+
+/** The clients of Lambda, CloudWatch Logs and CodeDeploy need the module of event streams as soon as they are loaded. */
+const withEventStreams = ['operator', 'forward-audit', 'check-new-versions'];
+
+/** How one function becomes a file, by the name of its file. */
+export const bundlingFor = (key: string): BundlingOptions =>
+  withEventStreams.includes(key) ? { ...bundling, externalModules: [] } : bundling;

@@ -1,19 +1,22 @@
 import { type App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { type AnyEndpoint, isAudited } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Functions } from '../endpoints.ts';
 import { type Settings, tokenVariables } from '../settings.ts';
 import { AuditTrail } from './audit-trail.ts';
+import { EventPublishing } from './event-publishing.ts';
+import { FirstRotation } from './first-rotation.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
 import { newVersionCheck } from './new-version-check.ts';
+import { SecretRotation, signingKeyWindows } from './secret-rotation.ts';
 import { ServiceAlarms } from './service-alarms.ts';
 import { ServiceApi } from './service-api.ts';
 import { ServiceDashboard } from './service-dashboard.ts';
 import { ServiceFunction, type ServiceFunctionProps } from './service-function.ts';
 import { ServiceSecrets } from './service-secrets.ts';
 import { existingTable, ServiceTable } from './service-table.ts';
-import { SigningKeyRotation } from './signing-key-rotation.ts';
 
 /** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
 export class LoginService extends Stack {
@@ -21,7 +24,7 @@ export class LoginService extends Stack {
     super(app, settings.stack, { description: 'A login and access-request service' });
     const removalPolicy = settings.removalPolicy === 'retain' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
     const table = settings.tableName
-      ? existingTable(this, settings.tableName)
+      ? existingTable(this, settings.tableName, settings.tableStreamArn)
       : new ServiceTable(this, 'Table', removalPolicy, settings);
     const secrets = new ServiceSecrets(this, 'Secrets', settings).named;
     const api = new ServiceApi(this, 'Api', settings);
@@ -31,32 +34,66 @@ export class LoginService extends Stack {
     const withoutRoute = (key: string, props: Partial<ServiceFunctionProps> = {}): ServiceFunction => {
       const access = others.get(key);
       if (!access) throw new Error(`There is no functions/${key}.ts.`);
-      return new ServiceFunction(this, key, { ...shared, access, ...props });
+      const environment = { ...shared.environment, ...props.environment };
+      return new ServiceFunction(this, key, { ...shared, ...props, access, environment });
     };
     const operator = withoutRoute('operator', { functionName: `${settings.stack}-operator` });
-    const forwarder = withoutRoute('forward-audit', { usesEventStreams: true });
+    const forwarder = withoutRoute('forward-audit');
     const audit = new AuditTrail(this, 'Audit', {
       forwarder,
       retentionDays: settings.auditRetentionDays,
       removalPolicy,
     });
     audit.of(operator);
-    const rotation = withoutRoute('rotate-signing-keys');
-    new SigningKeyRotation(this, 'SigningKeyRotation', {
-      signingKeys: secrets['signing-keys'],
-      rotation: rotation.lambda,
-      awaiting: withoutRoute('await-signing-keys').lambda,
-      tokenAlgorithm: settings.tokenAlgorithm,
+    const keyRotation = withoutRoute('rotate-signing-keys').lambda;
+    keyRotation.addEnvironment('SIGNING_KEYS_SECRET_ID', secrets['signing-keys'].secretArn);
+    const signingKeyRotation = new SecretRotation(this, 'SigningKeyRotation', {
+      secret: secrets['signing-keys'],
+      rotation: keyRotation,
+      every: 'rate(30 days)',
+      window: signingKeyWindows[settings.tokenAlgorithm],
     });
+    new FirstRotation(this, 'FirstRotation', {
+      signingKeys: secrets['signing-keys'],
+      rotation: signingKeyRotation,
+      awaiting: withoutRoute('await-signing-keys').lambda,
+    });
+    // The operator has a key revoked, but writes none.
+    operator.lambda.addEnvironment('SIGNING_KEY_ROTATION_FUNCTION', keyRotation.functionArn);
+    operator.lambda.addToRolePolicy(
+      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [keyRotation.functionArn] }),
+    );
+    const secretRotation = withoutRoute('rotate-service-secrets').lambda;
+    secretRotation.addEnvironment('PROVIDER_SETTINGS_SECRET_ID', secrets['provider-settings'].secretArn);
+    for (const [id, name] of [
+      ['RefreshTokensRotation', 'refresh-tokens'],
+      ['ProviderSettingsRotation', 'provider-settings'],
+    ] as const) {
+      new SecretRotation(this, id, {
+        secret: secrets[name],
+        rotation: secretRotation,
+        every: 'rate(90 days)',
+        window: '4h',
+      });
+    }
+
+    const publishing = settings.publishEvents
+      ? new EventPublishing(this, 'EventPublishing', {
+          busName: settings.stack,
+          table,
+          publisher: (environment) => withoutRoute('publish-events', { environment }),
+        })
+      : undefined;
 
     const measurements = new Measurements(settings.stack, api.api, table);
     const { serverErrors, all, topic } = new ServiceAlarms(this, 'Alarms', {
       measurements,
-      rotation: rotation.lambda,
+      rotations: [keyRotation, secretRotation],
       signingKeys: secrets['signing-keys'],
       endpoints,
       forwarder: forwarder.lambda,
       undeliveredAudit: audit.undelivered,
+      publishing,
       email: settings.alarmEmail,
     });
     new ServiceDashboard(this, 'Dashboard', measurements, all);
@@ -73,7 +110,7 @@ export class LoginService extends Stack {
     const functions = inOrder.map(({ served }) => served);
     const canary = settings.canary && {
       alarms: settings.ignoreAlarms ? [] : [serverErrors],
-      check: newVersionCheck(withoutRoute('check-new-versions', { usesEventStreams: true }), functions),
+      check: newVersionCheck(withoutRoute('check-new-versions'), functions),
     };
     const live = new LiveVersions(this, 'LiveVersions', canary || undefined);
     for (const { endpoint, served } of inOrder) {
@@ -87,6 +124,10 @@ export class LoginService extends Stack {
     new CfnOutput(this, 'AlarmTopic', { value: topic.topicArn });
     new CfnOutput(this, 'AuditLogGroup', { value: audit.logGroup.logGroupName });
     new CfnOutput(this, 'UndeliveredAudit', { value: audit.undelivered.queueUrl });
+    if (publishing) {
+      new CfnOutput(this, 'EventBusName', { value: publishing.bus.eventBusName });
+      new CfnOutput(this, 'DeadLetterQueueUrl', { value: publishing.deadLetters.queueUrl });
+    }
     new CfnOutput(this, 'OperatorFunctionName', { value: operator.lambda.functionName });
   }
 }

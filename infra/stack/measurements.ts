@@ -90,15 +90,23 @@ export class Measurements {
     this.#ofTable('ConsumedWriteCapacityUnits'),
   ];
 
-  errorsOf = (lambda: IFunction): Metric =>
-    lambda.metricErrors({ statistic: Stats.SUM, period: Duration.minutes(1) });
+  /** Of all of these functions together. */
+  errorsOf = (lambdas: IFunction[]): IMetric => {
+    const errors = lambdas.map((lambda, place) => [`errors${place}`, errorsOfOne(lambda)]);
+    return new MathExpression({
+      expression: errors.map(([name]) => `FILL(${name}, 0)`).join(' + '),
+      usingMetrics: Object.fromEntries(errors),
+      label: 'Errors',
+      period: Duration.minutes(1),
+    });
+  };
 
   /** Attempts to forward audit lines that failed, and deliveries that wait in the queue. */
   auditFailures = (forwarder: IFunction, undelivered: IQueue): IMetric =>
     new MathExpression({
       expression: 'FILL(failed, 0) + FILL(waiting, 0)',
       usingMetrics: {
-        failed: this.errorsOf(forwarder),
+        failed: errorsOfOne(forwarder),
         waiting: undelivered.metricApproximateNumberOfMessagesVisible({
           statistic: Stats.MAXIMUM,
           period: Duration.minutes(1),
@@ -157,3 +165,6 @@ export class Measurements {
     });
   }
 }
+
+const errorsOfOne = (lambda: IFunction): Metric =>
+  lambda.metricErrors({ statistic: Stats.SUM, period: Duration.minutes(1) });

@@ -1,4 +1,4 @@
-import { Stack } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Rule } from 'aws-cdk-lib/aws-events';
@@ -12,6 +12,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
+import type { EventPublishing } from './event-publishing.ts';
 import type { Measurements } from './measurements.ts';
 import { logicalIdOf } from './service-function.ts';
 
@@ -25,12 +26,14 @@ interface Limit {
 
 interface ServiceAlarmsProps {
   measurements: Measurements;
-  rotation: IFunction;
+  rotations: IFunction[];
   signingKeys: Secret;
   endpoints: ReadonlyMap<string, AnyEndpoint>;
   forwarder: IFunction;
   /** The queue of audit lines that were not forwarded. */
   undeliveredAudit: IQueue;
+  /** Absent when nothing is published. */
+  publishing: Pick<EventPublishing, 'publisher' | 'deadLetters'> | undefined;
   /** Who gets an e-mail. */
   email?: string | undefined;
 }
@@ -47,11 +50,12 @@ export class ServiceAlarms extends Construct {
     id: string,
     {
       measurements,
-      rotation,
+      rotations,
       signingKeys,
       endpoints,
       forwarder,
       undeliveredAudit,
+      publishing,
       email,
     }: ServiceAlarmsProps,
   ) {
@@ -93,7 +97,12 @@ export class ServiceAlarms extends Construct {
         of: 1,
       }),
       this.#alarm('WrongSecrets', { metric: measurements.wrongSecrets(), from: 100, minutes: 3, of: 5 }),
-      this.#alarm('RotationFailure', { metric: measurements.errorsOf(rotation), from: 1, minutes: 1, of: 1 }),
+      this.#alarm('RotationFailure', {
+        metric: measurements.errorsOf(rotations),
+        from: 1,
+        minutes: 1,
+        of: 1,
+      }),
       // The share of all requests hides a route that few use.
       ...[...endpoints].map(([key, endpoint]) =>
         this.#alarm(`ServerErrorsOf${logicalIdOf(key)}`, {
@@ -109,6 +118,17 @@ export class ServiceAlarms extends Construct {
         minutes: 1,
         of: 1,
       }),
+      ...(publishing ? this.#publishingAlarms(publishing) : []),
+    ];
+  }
+
+  #publishingAlarms({ publisher, deadLetters }: Pick<EventPublishing, 'publisher' | 'deadLetters'>): Alarm[] {
+    const most = { statistic: Stats.MAXIMUM, period: Duration.minutes(1) };
+    const age = publisher.metric('IteratorAge', most);
+    const letters = deadLetters.metricApproximateNumberOfMessagesVisible(most);
+    return [
+      this.#alarm('EventsDelayed', { metric: age, from: 15 * 60_000, minutes: 3, of: 5 }),
+      this.#alarm('EventsUndeliverable', { metric: letters, from: 1, minutes: 1, of: 1 }),
     ];
   }
 

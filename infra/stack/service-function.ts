@@ -9,7 +9,7 @@ import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Access, SecretName } from '../../lib/http/endpoint.ts';
 import { tableRightsOf } from '../table-rights.ts';
-import { bundling } from './bundling.ts';
+import { bundlingFor } from './bundling.ts';
 import { logRetention } from './log-retention.ts';
 import { resourceOf } from './resource-of.ts';
 import { indexArnsOf } from './service-table.ts';
@@ -27,8 +27,6 @@ export interface ServiceFunctionProps {
   tracing?: boolean;
   /** Provisioned concurrency: instances of the live version that are kept warm. @default 0 */
   warm?: number;
-  /** Whether a client of the SDK that it has can read event streams, even if it doesn't: that code is then bundled too. */
-  usesEventStreams?: boolean;
 }
 
 const functionsFolder = join(import.meta.dirname, '../../functions');
@@ -52,16 +50,7 @@ export class ServiceFunction extends Construct {
   constructor(
     scope: Construct,
     key: string,
-    {
-      access,
-      table,
-      secrets,
-      environment,
-      usesEventStreams,
-      warm = 0,
-      tracing = false,
-      ...others
-    }: ServiceFunctionProps,
+    { access, table, secrets, environment, warm = 0, tracing = false, ...others }: ServiceFunctionProps,
   ) {
     super(scope, key);
     this.key = key;
@@ -85,7 +74,7 @@ export class ServiceFunction extends Construct {
       timeout: Duration.seconds(access.seconds ?? 10),
       role,
       logGroup: this.log,
-      bundling: { ...bundling, ...(usesEventStreams && { externalModules: [] }) },
+      bundling: bundlingFor(key),
       ...(tracing && { tracing: Tracing.ACTIVE }),
       ...others,
       environment: {

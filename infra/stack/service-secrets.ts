@@ -1,4 +1,4 @@
-import { RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { RemovalPolicy } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { SecretName } from '../../lib/http/endpoint.ts';
@@ -32,6 +32,7 @@ export class ServiceSecrets extends Construct {
         description: 'The keys that sign access tokens; written by their rotation alone',
         ...kept,
       }),
+      /** These two at first as well. Rotations then write key sets that begin with that text. */
       'refresh-tokens': new Secret(this, 'RefreshTokens', {
         description: 'What the key of refresh tokens is derived from',
         ...random,
@@ -43,11 +44,5 @@ export class ServiceSecrets extends Construct {
         ...kept,
       }),
     };
-    for (const name of ['refresh-tokens', 'provider-settings'] as const) {
-      Validations.of(this.named[name]).acknowledge({
-        id: 'AwsSolutions-SMG4',
-        reason: 'Refresh tokens and provider settings depend on the value and would be lost with a new one',
-      });
-    }
   }
 }

@@ -4,6 +4,7 @@ import {
   BillingMode,
   type ITable,
   ProjectionType,
+  StreamViewType,
   Table,
   TableEncryption,
 } from 'aws-cdk-lib/aws-dynamodb';
@@ -24,6 +25,7 @@ export class ServiceTable extends Table {
     super(scope, id, {
       partitionKey: text(table.partitionKey),
       sortKey: text(table.sortKey),
+      stream: StreamViewType.NEW_AND_OLD_IMAGES,
       timeToLiveAttribute: table.timeToLive,
       billingMode: BillingMode.PAY_PER_REQUEST,
       encryption: TableEncryption.AWS_MANAGED,
@@ -57,8 +59,8 @@ export class ServiceTable extends Table {
 }
 
 /** An existing table, such as a restored one, instead of the stack's own. */
-export const existingTable = (scope: Construct, tableName: string): ITable =>
-  Table.fromTableName(scope, 'ExistingTable', tableName);
+export const existingTable = (scope: Construct, tableName: string, tableStreamArn?: string): ITable =>
+  Table.fromTableAttributes(scope, 'ExistingTable', { tableName, ...(tableStreamArn && { tableStreamArn }) });
 
 /** Without a wildcard, so that the template shows a function's permissions. */
 export const indexArnsOf = ({ tableArn }: Pick<ITable, 'tableArn'>): string[] =>

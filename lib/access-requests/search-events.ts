@@ -25,13 +25,14 @@ type SearchResult = v.InferOutput<typeof searchResult>;
 export type Search = SearchRequest & { type?: 'review' };
 
 /**
- * Searches the events of an access request, in ascending order of their ids. Nothing of them is read before the
- * account's access is known, so neither time nor cost tells anybody else what there is.
+ * Searches the events of an access request, in the order of their ids, ascending or descending. Nothing of them is read
+ * before the account's access is known, so neither time nor cost tells anybody else what there is.
  *
- * What a page costs depends on the page alone, not on how many events there are: three requests, and besides the page's
- * own items one read unit for the access and one for the last event of the list, whose ordinal is the total (its
- * comment is read along: up to ten units, if it is one of the longest). With `ids`: two requests, 100 items at most. Only reviews with an actor filter
- * have no list of their own: they cost what the reviews of that access request cost.
+ * What a page costs depends on the page alone, not on how many events there are, nor on the order: three requests, and
+ * besides the page's own items one read unit for the access and one for the last event of the list, whose ordinal is the
+ * total (its comment is read along: up to ten units, if it is one of the longest). With `ids`: two requests, 100 items at
+ * most. Only reviews with an actor filter have no list of their own: they cost what the reviews of that access request
+ * cost.
  * @throws ServiceError `forbidden` when the account has no access, or there is no such access request
  */
 export async function searchEvents(accountId: string, search: Search): Promise<SearchResult> {
@@ -46,17 +47,37 @@ async function findPage(search: Search): Promise<SearchResult> {
   const offset = (page - 1) * page_size;
   const list = search.ids ? undefined : listOf(search);
   if (list) {
-    const [last, items] = await Promise.all([
-      readLastOrdinal(list),
-      readRange(list, offset + 1, offset + page_size),
-    ]);
-    // An event that came between the two reads is on the page already.
-    const total = items.length > 0 ? Math.max(last, offset + items.length) : last;
+    const { total, items } = await (search.order === 'desc' ? readNewest : readOldest)(
+      list,
+      offset,
+      page_size,
+    );
     return { total, ...pageOf(offset, items) };
   }
-  const found = await readMatching(search);
+  const ascending = await readMatching(search);
+  const found = search.order === 'desc' ? ascending.toReversed() : ascending;
   return { total: found.length, ...pageOf(offset, found.slice(offset, offset + page_size)) };
 }
+
+type ReadPage = (list: DenseList, offset: number, size: number) => Promise<{ total: number; items: Item[] }>;
+
+const readOldest: ReadPage = async (list, offset, size) => {
+  const [last, items] = await Promise.all([
+    readLastOrdinal(list),
+    readRange(list, offset + 1, offset + size),
+  ]);
+  // An event that came between the two reads is on the page already.
+  return { total: items.length > 0 ? Math.max(last, offset + items.length) : last, items };
+};
+
+/** The total comes first here, since the page counts from the end. */
+const readNewest: ReadPage = async (list, offset, size) => {
+  const total = await readLastOrdinal(list);
+  const last = total - offset;
+  if (last < 1) return { total, items: [] };
+  const items = await readRange(list, Math.max(last - size + 1, 1), last);
+  return { total, items: items.toReversed() };
+};
 
 const pageOf = (offset: number, items: Item[]) => ({
   offset,
@@ -78,7 +99,7 @@ function listOf({ access_request_id, type, actor_type, actor_id }: Search): Dens
 /** For the other searches: the events that they begin with, and of those the ones that match. */
 async function readMatching({ access_request_id, type, ids, actor_type, actor_id }: Search): Promise<Item[]> {
   const items = ids
-    ? await readItems(ascending(ids).map((id) => eventKey(access_request_id, id)))
+    ? await readItems(inOrder(ids).map((id) => eventKey(access_request_id, id)))
     : await readRange(allReviews(access_request_id), 1, Number.MAX_SAFE_INTEGER);
   return items
     .filter((item) => item !== undefined)
@@ -87,4 +108,4 @@ async function readMatching({ access_request_id, type, ids, actor_type, actor_id
     .filter((item) => actor_id === undefined || item.actor_id === actor_id);
 }
 
-const ascending = (ids: number[]): number[] => [...new Set(ids)].sort((a, b) => a - b);
+const inOrder = (ids: number[]): number[] => [...new Set(ids)].sort((a, b) => a - b);

@@ -35,6 +35,10 @@ const eventIds = v.pipe(
 );
 
 const actorType = v.picklist(actorTypes, `The parameter actor_type must be ${actorTypes.join(' or ')}.`);
+/** By id: the oldest event first, or the newest. */
+const orders = ['asc', 'desc'] as const;
+const order = v.picklist(orders, `The parameter order must be ${orders.join(' or ')}.`);
+
 const page = wholeNumber('The parameter page must be a positive integer.');
 const pageSizeMessage = `The parameter page_size must be an integer from 1 to ${largestPage}.`;
 const pageSize = v.pipe(wholeNumber(pageSizeMessage), v.maxValue(largestPage, pageSizeMessage));
@@ -55,6 +59,11 @@ export const searchQuery = {
     v.optional(eventIds),
     wire({ type: 'array', minItems: 1, maxItems: mostEventIds, items: numberInText(largestNumber) }),
     v.description('Only events with these ids, joined by commas.'),
+  ),
+  order: v.pipe(
+    v.optional(once('order', order), ['asc']),
+    wire({ type: 'string', enum: orders, default: 'asc' }),
+    v.description('The order of the events by their ids: ascending, or descending (the newest first).'),
   ),
   page: v.pipe(
     v.optional(once('page', page), ['1']),

@@ -4,7 +4,7 @@ import type { ProviderId } from '../providers/identifiers.ts';
 import { encryptSecrets, type StoredSettings } from '../providers/settings-encryption.ts';
 import { newId } from '../secrets.ts';
 import { deleteItem, readItem, updateItem } from '../storage/items.ts';
-import { providerSettingsKey } from '../storage/keys.ts';
+import { providerSettingsKey, providerSettingsList } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 import { type LoginApp, providerSettingsItem } from './login-app.ts';
 
@@ -58,7 +58,10 @@ export async function changeProviderSettings(
     const settings = change(current?.settings);
     const { done } = await updateItem(key, {
       set: {
+        login_app_id: loginAppId,
         provider,
+        list: providerSettingsList,
+        list_position: loginAppId,
         settings: await encryptSecrets(settings, { loginAppId, provider }),
         revision: newId('r'),
         updated_at: timestamp(),

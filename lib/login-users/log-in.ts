@@ -22,7 +22,13 @@ export async function logIn(
   auditIds({ login_user_id });
   const session = newSession({ login_user_id, login_app_id, client_id: clientId });
   const [outcome] = await Promise.all([
-    recordLogin({ login_user_id, login_app_id, provider, ...identity }),
+    recordLogin({
+      login_user_id,
+      login_app_id,
+      provider,
+      ...identity,
+      last_session_id: session.session_id,
+    }),
     putSession(session),
   ]);
   if (outcome === 'blocked') {

@@ -16,6 +16,8 @@ const loginUser = v.object({
   subject: v.string(),
   created_at: v.string(),
   last_login_at: v.string(),
+  /** The session that the latest login started. */
+  last_session_id: v.optional(v.string()),
   blocked_at: v.optional(v.string()),
 });
 
@@ -57,7 +59,10 @@ export const loginUserIdOf = (loginAppId: string, { namespace, subject }: Identi
 
 /** Records a login. `blocked` when this Login User may not log in. */
 export async function recordLogin(
-  user: Pick<LoginUser, 'login_user_id' | 'login_app_id' | 'provider' | 'namespace' | 'subject'>,
+  user: Pick<
+    LoginUser,
+    'login_user_id' | 'login_app_id' | 'provider' | 'namespace' | 'subject' | 'last_session_id'
+  >,
 ): Promise<'recorded' | 'blocked'> {
   const now = timestamp();
   const { login_user_id, ...identity } = user;

@@ -23,6 +23,16 @@ export type Flag = { help: string; optional?: true } & (
 export interface Command {
   summary: string;
   flags: Record<string, Flag>;
+  /** A command that prints lines instead of one JSON object. */
+  pages?: Pages;
+}
+
+/** How the lines of a command come: each call's result has some of them, and a `next` if there are more. */
+export interface Pages {
+  /** The field of the result that holds them. */
+  members: string;
+  /** The flag that takes the `next` of the result before. */
+  from: string;
 }
 
 /** What an account may do on its access requests. */
@@ -213,6 +223,14 @@ export const commandTable = {
       summary: 'Add the comments and reviews of a file; run it again to continue after an interruption',
       flags: { events: { kind: 'lines', help: 'A file of JSON objects, one per line, like search results' } },
     },
+    export: {
+      summary: 'Print the comments and reviews of an access request, as import reads them',
+      flags: {
+        'access-request': accessRequest,
+        'after-event': { kind: 'number', help: 'Only those after this id', optional: true },
+      },
+      pages: { members: 'events', from: 'after-event' },
+    },
   },
   devices: {
     list: {
@@ -226,6 +244,13 @@ export const commandTable = {
     disable: {
       summary: 'Stop sending messages to a device until it registers again',
       flags: { device: { kind: 'id', form: 'd_…', help: 'The id of the device' } },
+    },
+  },
+  'signing-keys': {
+    revoke: {
+      summary:
+        'Revoke a signing key that has leaked; another one signs, and its tokens stop within 5 minutes',
+      flags: { kid: { kind: 'id', form: 'k_…', help: 'The id of the key: the kid of its tokens' } },
     },
   },
   'login-users': {

@@ -40,7 +40,9 @@ export function loggedFlags({ flags }: Command, given: Record<string, unknown>):
   );
   const logged = wellFormed.flatMap(([name, { kind }]) => {
     const field = name.replaceAll('-', '_');
-    if (kind === 'id' || kind === 'number') return [[`${field}_id`, given[name]]];
+    if (kind === 'id' || kind === 'number') {
+      return [[field.endsWith('id') ? field : `${field}_id`, given[name]]];
+    }
     return kind === 'choice' || kind === 'subset' ? [[field, given[name]]] : [];
   });
   return Object.fromEntries(logged);

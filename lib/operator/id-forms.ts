@@ -10,6 +10,7 @@ export const idForms = {
   'sec_…': /^sec_[\w-]{22}$/,
   'lu_…': /^lu_[\w-]{43}$/,
   'd_…': /^d_[\w-]{43}$/,
+  'k_…': /^k_[\w-]{22}$/,
 } as const;
 
 export type IdForm = keyof typeof idForms;

@@ -13,6 +13,7 @@ import { deviceCommands } from './commands/devices.ts';
 import { clientCommands, loginAppCommands, mobileApplicationCommands } from './commands/login-apps.ts';
 import { loginUserCommands } from './commands/login-users.ts';
 import { providerCommands } from './commands/providers.ts';
+import { signingKeyCommands } from './commands/signing-keys.ts';
 import type { CommandsOf } from './commands-of.ts';
 import { flagProblems, loggedFlags } from './flags.ts';
 import { identifyOperator } from './identify-operator.ts';
@@ -31,6 +32,7 @@ const commands = {
   reviews: reviewCommands,
   events: eventCommands,
   devices: deviceCommands,
+  'signing-keys': signingKeyCommands,
   'login-users': loginUserCommands,
 } satisfies { [Noun in keyof Table]: CommandsOf<Noun> };
 

@@ -1,7 +1,9 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { serviceKeyFor } from '../service-secret.ts';
+import { type ServiceKeys, serviceKeysFor, serviceKeysFrom } from '../service-secrets/service-keys.ts';
+import type { ServiceSecret } from '../service-secrets/service-secret.ts';
 
-const serviceKey = serviceKeyFor('provider-settings', 'PROVIDER_SETTINGS_SECRET_ID');
+const purpose = 'provider-settings';
+const serviceKeys = serviceKeysFor(purpose, 'PROVIDER_SETTINGS_SECRET_ID');
 
 /** Whose settings these are. Secrets encrypted for one place cannot be decrypted for another. */
 interface SettingsPlace {
@@ -16,8 +18,31 @@ export interface StoredSettings {
 }
 
 /** Settings with every secret (a field named `…_secret`) encrypted by AES-256-GCM. */
-export async function encryptSecrets(settings: object, place: SettingsPlace): Promise<object> {
-  const { id, key } = await serviceKey();
+export const encryptSecrets = async (settings: object, place: SettingsPlace): Promise<object> =>
+  encryptWith(await serviceKeys(), settings, place);
+
+/** Settings as they were before they were encrypted. @throws Error when they are not ours, or from another place */
+export const decryptSecrets = async (settings: object, place: SettingsPlace): Promise<object> =>
+  decryptWith(await serviceKeys(), settings, place);
+
+/**
+ * Settings encrypted again with the current key of a secret; undefined if they are already.
+ * @throws Error when they are not ours, or from another place
+ */
+export function reencryptSecrets(
+  { settings, place }: StoredSettings,
+  secret: ServiceSecret,
+): object | undefined {
+  const keys = serviceKeysFrom(secret, purpose);
+  let isCurrent = true;
+  mapSecrets(settings, (text) => {
+    isCurrent &&= text.startsWith(`${keys.current.id}.`);
+    return text;
+  });
+  return isCurrent ? undefined : encryptWith(keys, decryptWith(keys, settings, place), place);
+}
+
+function encryptWith({ current: { id, key } }: ServiceKeys, settings: object, place: SettingsPlace): object {
   return mapSecrets(settings, (secret, path) => {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(additionalData(place, path));
@@ -26,12 +51,11 @@ export async function encryptSecrets(settings: object, place: SettingsPlace): Pr
   });
 }
 
-/** Settings as they were before they were encrypted. @throws Error when they are not ours, or from another place */
-export async function decryptSecrets(settings: object, place: SettingsPlace): Promise<object> {
-  const { id, key } = await serviceKey();
+function decryptWith(keys: ServiceKeys, settings: object, place: SettingsPlace): object {
   return mapSecrets(settings, (text, path) => {
-    const [keyId, encoded = ''] = text.split('.');
-    if (keyId !== id) throw new Error('The provider settings are encrypted with a key that is gone.');
+    const [keyId = '', encoded = ''] = text.split('.');
+    const key = keys.withId(keyId)?.key;
+    if (!key) throw new Error('The provider settings are encrypted with a key that is gone.');
     const bytes = Buffer.from(encoded, 'base64url');
     const nonce = bytes.subarray(0, 12);
     // Rejects a tag that was cut short.

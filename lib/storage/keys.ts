@@ -16,7 +16,8 @@ export interface Key {
  * @see Amazon DynamoDB developer guide, "Using IAM policy conditions for fine-grained access control"
  */
 export const leadingKeys = {
-  login_apps: ['LOGIN_APP#*'],
+  /** Login Apps with all that belongs to them, and the list of all provider settings. */
+  login_apps: ['LOGIN_APP#*', 'PROVIDER_SETTINGS'],
   login_users: ['LOGIN_USER#*'],
   /** The devices themselves, and the lists of those of a person or a Login App. */
   devices: ['DEVICE#*', 'DEVICES_OF#*'],
@@ -157,6 +158,9 @@ export const devicesOfLoginUserList = (loginUserId: string): string => `DEVICES_
 /** `DEVICES_OF#la_9hX…#07`: a shard of a Login App's devices in the index `by_shard`, in the same order. */
 export const devicesOfLoginAppShard = (loginAppId: string, shard: number): string =>
   `DEVICES_OF#${encoded(loginAppId)}#${String(shard).padStart(2, '0')}`;
+
+/** The list of all provider settings in the index `by_list`, in the order of their Login Apps. */
+export const providerSettingsList = 'PROVIDER_SETTINGS';
 
 /** The list of all access requests in the index `by_list`, in the order of their ids. */
 export const accessRequestsList = 'ACCESS_REQUESTS';

@@ -54,17 +54,48 @@ export async function putPendingSecret(secretId: string, versionId: string, valu
   );
 }
 
-/** Makes a version the current one, if it is not yet. */
-export async function makeCurrent(secretId: string, versionId: string): Promise<void> {
+/** Replaces the value at once. */
+export async function putCurrentSecret(secretId: string, value: string): Promise<void> {
+  await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString: value }));
+}
+
+/** The id of the version that has a stage; undefined when none has. */
+export async function versionAt(
+  secretId: string,
+  stage: 'AWSCURRENT' | 'AWSPENDING',
+): Promise<string | undefined> {
   const { VersionIdsToStages = {} } = await client.send(new DescribeSecretCommand({ SecretId: secretId }));
-  const current = Object.entries(VersionIdsToStages).find(([, stages]) => stages.includes('AWSCURRENT'))?.[0];
-  if (current === versionId) return;
+  return Object.entries(VersionIdsToStages).find(([, stages]) => stages.includes(stage))?.[0];
+}
+
+/**
+ * Makes a version the current one, if it is not yet.
+ * @param from the version that is current, from `versionAt`
+ * @throws Error when another one has become current meanwhile
+ */
+export async function makeCurrent(
+  secretId: string,
+  versionId: string,
+  from: string | undefined,
+): Promise<void> {
+  if (from === versionId) return;
   await client.send(
     new UpdateSecretVersionStageCommand({
       SecretId: secretId,
       VersionStage: 'AWSCURRENT',
       MoveToVersionId: versionId,
-      ...(current && { RemoveFromVersionId: current }),
+      ...(from && { RemoveFromVersionId: from }),
+    }),
+  );
+}
+
+/** Gives up a version that a rotation has prepared. The next rotation prepares another. */
+export async function abandonPending(secretId: string, versionId: string): Promise<void> {
+  await client.send(
+    new UpdateSecretVersionStageCommand({
+      SecretId: secretId,
+      VersionStage: 'AWSPENDING',
+      RemoveFromVersionId: versionId,
     }),
   );
 }

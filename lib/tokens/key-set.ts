@@ -5,7 +5,7 @@ import { newId } from '../secrets.ts';
 import type { TokenAlgorithm } from './token-algorithm.ts';
 
 /** Milliseconds for which a warm function signs with the key it has read. */
-export const signingKeyFreshFor = 5 * 60_000;
+export const signingKeyFreshFor = 4 * 60_000;
 
 /**
  * Seconds for which a key of a new algorithm is published before it signs. The slowest cache known is that of API
@@ -42,8 +42,10 @@ export type PrivateJwk = v.InferOutput<typeof privateJwk>;
 /** A published key. One that no longer signs is kept as long as the tokens it signed are valid. */
 export const publishedKey = v.object({
   key: publicJwk,
+  /** Epoch seconds after which no function signs with it: a token with a later `iat` is forged. Absent if none is known. */
+  retired_at: v.exactOptional(v.number()),
   /** Epoch seconds; absent for keys that sign, or will. */
-  keep_until: v.optional(v.number()),
+  keep_until: v.exactOptional(v.number()),
 });
 export type PublishedKey = v.InferOutput<typeof publishedKey>;
 
@@ -73,13 +75,37 @@ export async function keySetAfter(set: KeySet, algorithm: TokenAlgorithm): Promi
   return { current: keyThatSigns(set), next, takes_over_at: epochSeconds() + noticeSeconds };
 }
 
+/**
+ * The key set that replaces one with revoked keys; undefined when it has none. A revoked key that signs is replaced by
+ * the other one, which has been published. If both are revoked, a new key signs at once.
+ */
+export async function keySetWithout(
+  set: KeySet,
+  revoked: string[],
+  algorithm: TokenAlgorithm,
+): Promise<KeySet | undefined> {
+  const isGood = ({ kid }: PrivateJwk): boolean => !revoked.includes(kid);
+  if (isGood(set.current) && isGood(set.next)) return undefined;
+  const candidates = keyThatSigns(set) === set.next ? [set.next] : [set.current, set.next];
+  const current = candidates.find(isGood) ?? (await newSigningKey(algorithm));
+  const next = await newSigningKey(algorithm);
+  return current.alg === algorithm
+    ? { current, next }
+    : { current, next, takes_over_at: epochSeconds() + noticeSeconds };
+}
+
 /** The key of a set that signs now. */
 export const keyThatSigns = ({ current, next, takes_over_at = Infinity }: KeySet): PrivateJwk =>
   takes_over_at <= epochSeconds() ? next : current;
 
-/** The keys of a set that tokens are signed with now, or will be, without their private parts. */
-export const signingKeysOf = ({ next, current }: KeySet): PublicJwk[] =>
-  [current, next].map((key) => v.parse(publicJwk, key));
+/** The key set that a secret holds; undefined for a secret that holds none yet. */
+export function parseKeySet(secret: string): KeySet | undefined {
+  const result = v.safeParse(v.pipe(v.string(), v.parseJson(), keySet), secret);
+  return result.success ? result.output : undefined;
+}
+
+/** Without its private part. */
+export const publicPartOf = (key: PrivateJwk): PublicJwk => v.parse(publicJwk, key);
 
 /** The length is that of RSA keys; a P-256 key has its own. */
 async function newSigningKey(alg: TokenAlgorithm): Promise<PrivateJwk> {

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { equalInConstantTime } from '../secrets.ts';
-import { serviceKeyFor } from '../service-secret.ts';
+import { serviceKeysFor } from '../service-secrets/service-keys.ts';
 
-const serviceKey = serviceKeyFor('refresh-token', 'REFRESH_TOKENS_SECRET_ID');
+const serviceKeys = serviceKeysFor('refresh-token', 'REFRESH_TOKENS_SECRET_ID');
 
 /** The content of a refresh token. The token is signed, so nothing secret has to be stored. */
 export interface RefreshTokenContent {
@@ -14,7 +14,7 @@ export interface RefreshTokenContent {
 
 /** `rt.lu_….s_….GENERATION.KEY_ID.MAC`, where MAC is HMAC-SHA-256 over everything before it. */
 export async function writeRefreshToken(content: RefreshTokenContent): Promise<string> {
-  const { id, key } = await serviceKey();
+  const { id, key } = (await serviceKeys()).current;
   const text = ['rt', content.loginUserId, content.sessionId, content.generation, id].join('.');
   return `${text}.${mac(text, key)}`;
 }
@@ -25,9 +25,9 @@ export async function readRefreshToken(token: string): Promise<RefreshTokenConte
     /^(rt\.(lu_[\w-]{43})\.(s_[\w-]{22})\.(0|[1-9]\d{0,9})\.([\w-]{8}))\.([\w-]{43})$/,
   );
   const [, text, loginUserId, sessionId, generation, keyId, presentedMac] = parts ?? [];
-  if (!text || !loginUserId || !sessionId || !generation || !presentedMac) return undefined;
-  const { id, key } = await serviceKey();
-  if (keyId !== id || !equalInConstantTime(presentedMac, mac(text, key))) return undefined;
+  if (!text || !loginUserId || !sessionId || !generation || !keyId || !presentedMac) return undefined;
+  const key = (await serviceKeys()).withId(keyId)?.key;
+  if (!key || !equalInConstantTime(presentedMac, mac(text, key))) return undefined;
   return { loginUserId, sessionId, generation: Number(generation) };
 }
 

@@ -1,8 +1,8 @@
 import { importJWK } from 'jose';
 import * as v from 'valibot';
-import { clock } from '../clock.ts';
 import { environment } from '../environment.ts';
 import { ServiceError } from '../service-error.ts';
+import { rereadAfter } from '../storage/reread-after.ts';
 import { readSecret } from '../storage/secrets.ts';
 import { keySet, keyThatSigns, type PrivateJwk, signingKeyFreshFor } from './key-set.ts';
 
@@ -10,24 +10,11 @@ const secretId = environment('SIGNING_KEYS_SECRET_ID');
 
 type SigningKey = Pick<PrivateJwk, 'kid' | 'alg'> & { key: Awaited<ReturnType<typeof importJWK>> };
 
-let remembered: { key: Promise<SigningKey>; readAt: number } | undefined;
-
 /**
  * The private key that signs access tokens now.
  * @throws ServiceError `temporarily_unavailable` until the first rotation has finished
  */
-export async function currentSigningKey(): Promise<SigningKey> {
-  const now = clock.now().getTime();
-  if (!remembered || now - remembered.readAt >= signingKeyFreshFor) {
-    remembered = { key: readSigningKey(), readAt: now };
-  }
-  try {
-    return await remembered.key;
-  } catch (error) {
-    remembered = undefined;
-    throw error;
-  }
-}
+export const currentSigningKey = rereadAfter(signingKeyFreshFor, readSigningKey);
 
 /** A new secret holds a random text, which is no JSON object. */
 const jsonObject = v.pipe(v.string(), v.parseJson(), v.looseObject({}));

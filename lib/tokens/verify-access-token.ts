@@ -10,14 +10,17 @@ import { tokenAlgorithms } from './token-algorithm.ts';
 /** The payload of one of our own access tokens; undefined for anything but a valid one. @see RFC 9068 section 4 */
 export async function readAccessToken(token: string): Promise<AccessTokenPayload | undefined> {
   try {
-    const { payload } = await jwtVerify(token, keyOf, {
+    const { payload, protectedHeader } = await jwtVerify(token, async (header) => (await keyOf(header)).key, {
       algorithms: [...tokenAlgorithms],
       typ: 'at+jwt',
       issuer: issuer(),
       currentDate: clock.now(),
     });
-    const result = v.safeParse(accessTokenPayload, payload);
-    return result.success ? result.output : undefined;
+    const claims = v.safeParse(accessTokenPayload, payload);
+    if (!claims.success) return undefined;
+    // Whoever has stolen a retired key signs no new token with it.
+    const { retired_at = Infinity } = await keyOf(protectedHeader);
+    return claims.output.iat > retired_at ? undefined : claims.output;
   } catch (error) {
     if (error instanceof errors.JOSEError) return undefined;
     throw error;
@@ -42,5 +45,5 @@ export async function verifyLoginAppToken(token: string): Promise<AccessTokenCla
 async function keyOf({ kid, alg }: JWTHeaderParameters) {
   const found = kid === undefined ? undefined : await publicKey(kid);
   if (found?.alg !== alg) throw new errors.JWSInvalid('no key of this id and algorithm');
-  return found.key;
+  return found;
 }

@@ -17,6 +17,7 @@ interface Search {
   ids?: number[] | undefined;
   page?: number | undefined;
   page_size?: number | undefined;
+  order?: 'asc' | 'desc' | undefined;
 }
 
 const actorTypes = ['login_user', 'custom'];
@@ -46,11 +47,15 @@ const search = fc.record({
   }),
   page: optional(fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 9_999_999_999_999 }))),
   page_size: optional(fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 100 }))),
+  order: optional(fc.constantFrom('asc' as const, 'desc' as const)),
 });
 
 /** What a search should find, by looking at every event there is. */
-function naiveSearch(events: Event[], { path, actor_type, actor_id, ids, page = 1, page_size = 8 }: Search) {
-  const found = events
+function naiveSearch(
+  events: Event[],
+  { path, actor_type, actor_id, ids, page = 1, page_size = 8, order = 'asc' }: Search,
+) {
+  const found = (order === 'asc' ? events : events.toReversed())
     .filter(({ type }) => path === 'events' || type === 'review')
     .filter((event) => actor_type === undefined || event.actor_type === actor_type)
     .filter((event) => actor_id === undefined || event.actor_id === actor_id)
@@ -95,24 +100,29 @@ test('after any history of events, any search finds what a naive model finds', a
 
 test('the pages of every filter, joined, are what a naive model finds', async () => {
   await fc.assert(
-    fc.asyncProperty(history, fc.integer({ min: 1, max: 7 }), async (bursts, page_size) => {
-      const { id } = (await service.createAccessRequest()).body;
-      for (const { path, ...event } of bursts.flat()) await service.addEvent(path, event, { id });
-      const all = (await service.search('?page_size=100', { id })).body.results;
-      for (const path of ['events', 'reviews'] as const) {
-        for (const actor_type of [undefined, ...actorTypes]) {
-          for (const actor_id of [undefined, '1', 'custom']) {
-            const filter = { path, actor_type, actor_id };
-            const wanted = naiveSearch(all, { ...filter, page: 1, page_size: 100 }).results;
-            const pages = Array.from({ length: Math.ceil(wanted.length / page_size) + 1 }, (_, place) =>
-              service.search(queryOf({ ...filter, page: place + 1, page_size }), { id, path }),
-            );
-            const joined = (await Promise.all(pages)).flatMap(({ body }) => body.results);
-            expect(joined).toEqual(wanted);
+    fc.asyncProperty(
+      history,
+      fc.integer({ min: 1, max: 7 }),
+      fc.constantFrom('asc' as const, 'desc' as const),
+      async (bursts, page_size, order) => {
+        const { id } = (await service.createAccessRequest()).body;
+        for (const { path, ...event } of bursts.flat()) await service.addEvent(path, event, { id });
+        const all = (await service.search('?page_size=100', { id })).body.results;
+        for (const path of ['events', 'reviews'] as const) {
+          for (const actor_type of [undefined, ...actorTypes]) {
+            for (const actor_id of [undefined, '1', 'custom']) {
+              const filter = { path, actor_type, actor_id, order };
+              const wanted = naiveSearch(all, { ...filter, page: 1, page_size: 100 }).results;
+              const pages = Array.from({ length: Math.ceil(wanted.length / page_size) + 1 }, (_, place) =>
+                service.search(queryOf({ ...filter, page: place + 1, page_size }), { id, path }),
+              );
+              const joined = (await Promise.all(pages)).flatMap(({ body }) => body.results);
+              expect(joined).toEqual(wanted);
+            }
           }
         }
-      }
-    }),
+      },
+    ),
     { numRuns: 8 },
   );
 }, 300_000);

@@ -68,6 +68,13 @@ describe('operator events import FILE.ndjson', () => {
     expect(texts).toEqual(['event 1', 'event 2', 'event 1', 'event 1', 'event 3']);
   });
 
+  test('a line ends at a line feed alone, and not at another line separator of Unicode', async () => {
+    const id = await newAccessRequest();
+    const comment = 'one\u2028two\u2029three';
+    expect((await importLines([{ ...line(id, 1), comment }])).summary).toMatchObject({ lines: 1, added: 1 });
+    expect(await all(id)).toMatchObject([{ comment }]);
+  });
+
   test('says which lines were rejected and why, adds the others, and ends with exit code 2', async () => {
     const id = await newAccessRequest();
     const { code, summary } = await importLines([

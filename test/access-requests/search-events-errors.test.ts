@@ -57,6 +57,8 @@ describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_reque
       ['actor_type=constructor', 'actor_type'],
       ['actor_type=custom&actor_type=custom', 'actor_type'],
       ['actor_type=custom,login_user', 'actor_type'],
+      ...['', 'ASC', 'descending', 'asc,desc', '__proto__'].map((value) => [`order=${value}`, 'order']),
+      ['order=asc&order=asc', 'order'],
       ['actor_id=', 'actor_id'],
       ['actor_id=a&actor_id=b', 'actor_id'],
     ])('%.60s', async (query, name) => {
@@ -67,7 +69,7 @@ describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_reque
     test.each(['pagesize', 'ids[]', 'status', 'access_request_id', '__proto__', 'constructor'])(
       'the mistyped filter %s does not return everything',
       async (name) => {
-        const naming = `The query parameter ${name} is unknown; known are actor_type, actor_id, ids, page, page_size.`;
+        const naming = `The query parameter ${name} is unknown; known are actor_type, actor_id, ids, order, page, page_size.`;
         const answer = await search(`?page=1&${name}=1`, path);
         expectError(answer, { status: 400, error: 'invalid_request', naming });
       },

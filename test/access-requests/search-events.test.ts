@@ -123,6 +123,18 @@ describe('GET /v1/rbac/access_requests/{access_request_id}/events', () => {
     expectAnswer(await search(`?${query}`), 200, envelope(ids));
   });
 
+  test.each([
+    ['order=asc', all, 0],
+    ['order=desc', all.toReversed(), 0],
+    ['order=desc&page=2', all.toReversed(), 8],
+    ['order=desc&page=3', all.toReversed(), 16],
+    ['order=desc&actor_id=1001', [9, 4, 3, 1], 0],
+    ['order=desc&ids=2,9,5', [9, 5, 2], 0],
+    ['order=desc&actor_id=nobody', [], 0],
+  ])('%s: the same events with the same total, in that order', async (query, ids, offset) => {
+    expectAnswer(await search(`?${query}`), 200, envelope(ids, offset));
+  });
+
   test('filters and pages together', async () => {
     const answer = await search('?actor_type=custom&page_size=2&page=2');
     expectAnswer(answer, 200, envelope([2, 3, 5, 6, 8, 10], 2, 2));

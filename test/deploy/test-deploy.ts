@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import { execa } from 'execa';
+import { decodeProtectedHeader } from 'jose';
 import { seedDemo } from '../../infra/local/demo.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
-import { rotateSigningKeys } from '../../infra/local/stack.ts';
+import { rotateSecret } from '../../infra/local/stack.ts';
+import { callOperator } from '../../infra/operator/call-operator.ts';
 import { runJest } from '../support/commands.ts';
 import { localDirectory } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
@@ -26,6 +28,7 @@ import {
 import { type Front, startFront } from './front.ts';
 import { findData, leaveData } from './lasting-data.ts';
 import { installMiniStack, startMiniStack } from './ministack.ts';
+import { findApproval } from './published-events.ts';
 
 const stack = 'login-service-test';
 
@@ -72,12 +75,15 @@ runCheck(async (cleanUps) => {
   const tableName = physicalId('TableCD117FA1');
   leadToApi(front, cloud, physicalId('ApiHttp17514DA7'));
 
-  await step("Rotate the signing keys through the deployed function, in Secrets Manager's place", () =>
-    rotateSigningKeys(cloud.endpoint, {
-      rotation: physicalId('RotateSigningKeys'),
-      signingKeys: physicalId('SecretsSigningKeys20695C0E'),
-    }),
-  );
+  await step("Rotate the secrets through the deployed functions, in Secrets Manager's place", async () => {
+    for (const [rotation, secret] of [
+      ['RotateSigningKeys', 'SecretsSigningKeys20695C0E'],
+      ['RotateServiceSecrets', 'SecretsRefreshTokens4B65249A'],
+      ['RotateServiceSecrets', 'SecretsProviderSettings4E6314D7'],
+    ] as const) {
+      await rotateSecret(cloud.endpoint, physicalId(rotation), physicalId(secret));
+    }
+  });
 
   const operator = { name: `${stack}-operator`, endpoint: cloud.endpoint };
   const demo = await step('Seed the demo through the deployed operator function', () =>
@@ -96,9 +102,22 @@ runCheck(async (cleanUps) => {
   );
 
   const service = serviceOf(demo, serviceDirectory);
+  await step("Find an approval in a queue, through the table's stream and a rule of the event bus", () =>
+    findApproval(service, cloud.endpoint, stack),
+  );
   const left = await step('Log in, register a device, and note what there is', () => leaveData(service));
   await step('Deploy a changed stack over it', () => deployWith({ accessTokenSeconds: '1800' }));
   await step('It issues tokens as changed, and what there was is there', () => findData(service, left, 1800));
+
+  await step(
+    'The deployed operator function has the signing key revoked, and another one signs',
+    async () => {
+      const kid = String(decodeProtectedHeader(left.accessToken).kid);
+      const { signing_kid } = await callOperator(operator, 'signing-keys', 'revoke', { kid });
+      assert.match(String(signing_kid), /^k_/);
+      assert.notEqual(signing_kid, kid);
+    },
+  );
 
   await step('cdk destroy', () => destroyStack(cloud));
   await step('The API is gone; the table and what it holds are not', async () => {

@@ -5,6 +5,7 @@ import { installed, localDirectory } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
 import { testsWithStore } from '../support/select-tests.ts';
 import { print, runCheck, step } from '../support/steps.ts';
+import { checkPublishedEvents } from './published-events.ts';
 
 const pom = join(import.meta.dirname, 'pom.xml');
 const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
@@ -37,6 +38,7 @@ runCheck(async (cleanUps) => {
   const server = cleanUps.use(await step('Start it', () => start(jars)));
   const url = `http://127.0.0.1:${server.output().match(portLine)?.[1]}`;
   print(`    ${url}`);
+  await step('Publish what happens from the real stream of a table', () => checkPublishedEvents(url));
   await step('Run every test that reaches a store against it, those that watch or disturb it too', () =>
     runJest(testsWithStore(), { DYNAMODB_ENDPOINT: url }),
   );

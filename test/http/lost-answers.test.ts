@@ -6,6 +6,7 @@ import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
 import { newPerson, newPhone, type Person } from '../support/people.ts';
 import { type Answer, basic, unique } from '../support/service.ts';
+import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
@@ -13,7 +14,7 @@ import { hexToken } from '../support/tokens.ts';
  * The store does a call, and its answer is lost: the SDK sends the call again. The caller of the service then
  * gets exactly what they get when nothing is lost, whichever answer it was.
  */
-const { service, proxy } = await startServiceWithStore();
+const { running, service, proxy } = await startServiceWithStore();
 const { operate } = service;
 
 /** Makes what a request needs, all of it new; returns the request. */
@@ -273,6 +274,8 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       const event = { access_request_id, type: 'comment', actor_type: 'custom', actor_id: '7', comment: 'x' };
       return { events: [1, 2].map((line) => ({ line, text: JSON.stringify(event), repetition: line })) };
     },
+    'events export': async () => ({ 'access-request': (await newAccessRequest()).id }),
+    'signing-keys revoke': async () => ({ kid: (await stolenSigningKeys(running)).next.kid }),
     'devices list': ofPerson,
     'devices disable': async () => ({ device: (await newOwner()).phone }),
     'login-users block': ofPerson,

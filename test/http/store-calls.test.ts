@@ -152,6 +152,11 @@ describe('search', () => {
     },
   );
 
+  test('order=desc: the access, the total, and then the page, which counts from the end', async () => {
+    await service.search();
+    await expectRounds(() => service.search('?order=desc'), 200, [['GetItem'], ['Query'], ['Query']]);
+  });
+
   test('ids: the access, then one read for all of them', async () => {
     await service.search();
     await expectRounds(() => service.search('?ids=1,2,3,4'), 200, [['GetItem'], ['BatchGetItem']]);

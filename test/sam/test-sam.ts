@@ -63,6 +63,9 @@ runCheck(async (cleanUps) => {
       REFRESH_TOKENS_SECRET_ID: secretIds.refreshTokens,
       PROVIDER_SETTINGS_SECRET_ID: secretIds.providerSettings,
       AUDIT_LOG_GROUP: 'audit',
+      EVENT_BUS_NAME: 'login-service',
+      DEAD_LETTER_QUEUE_URL: `${awsEndpoint}/dead-letters`,
+      SIGNING_KEY_ROTATION_FUNCTION: 'rotate-signing-keys',
     };
     return {
       ...environmentOf(functionOf(assembly, key), references),
@@ -70,6 +73,9 @@ runCheck(async (cleanUps) => {
       AWS_ENDPOINT_URL_DYNAMODB: service.demo.dynamodb_endpoint,
       AWS_ENDPOINT_URL_SECRETS_MANAGER: awsEndpoint,
       AWS_ENDPOINT_URL_STS: awsEndpoint,
+      AWS_ENDPOINT_URL_EVENTBRIDGE: awsEndpoint,
+      AWS_ENDPOINT_URL_SQS: awsEndpoint,
+      AWS_ENDPOINT_URL_LAMBDA: awsEndpoint,
     };
   };
   const startRuntime: StartRuntime = (key) =>

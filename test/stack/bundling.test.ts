@@ -2,17 +2,18 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { build } from 'esbuild';
-import { bundling } from '../../infra/stack/bundling.ts';
+import { bundlingFor } from '../../infra/stack/bundling.ts';
 import { accesses, root } from '../support/template.ts';
 
 /** What a function's bundle imports when it is loaded, besides Node's own modules. */
-async function importedAtStart(key: string, externalModules: string[] = []) {
+async function importedAtStart(key: string) {
+  const { mainFields = [], externalModules = [] } = bundlingFor(key);
   const { metafile } = await build({
     entryPoints: [join(root, `functions/${key}.ts`)],
     bundle: true,
     format: 'esm',
     platform: 'node',
-    mainFields: bundling.mainFields ?? [],
+    mainFields,
     external: externalModules,
     metafile: true,
     write: false,
@@ -23,10 +24,6 @@ async function importedAtStart(key: string, externalModules: string[] = []) {
     .map(({ path }) => path);
 }
 
-/** Those of which the stack bundles the module of event streams too. */
-const withEventStreams = ['check-new-versions', 'forward-audit'];
-
 test.each(accesses)('%s can be loaded from its bundle alone', async (key) => {
-  const externalModules = withEventStreams.includes(key) ? [] : bundling.externalModules;
-  expect(await importedAtStart(key, externalModules)).toEqual([]);
+  expect(await importedAtStart(key)).toEqual([]);
 });

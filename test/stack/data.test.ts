@@ -11,6 +11,7 @@ describe('the table', () => {
       SSESpecification: { SSEEnabled: true },
       PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
       DeletionProtectionEnabled: true,
+      StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
       TimeToLiveSpecification: { AttributeName: 'expires_at', Enabled: true },
     });
     template.allResources('AWS::DynamoDB::Table', {
@@ -56,7 +57,9 @@ test('the table is warm for as much as is set, and else as new tables are', () =
 });
 
 describe('a table that was restored', () => {
-  const restored = templateWith({ tableName: 'a-stack-restored' });
+  const tableStreamArn =
+    'arn:aws:dynamodb:eu-central-1:123456789012:table/a-stack-restored/stream/2026-01-31T08:00:00.000';
+  const restored = templateWith({ tableName: 'a-stack-restored', tableStreamArn });
 
   test('replaces the own one, for all functions and with the same permissions', () => {
     restored.resourceCountIs('AWS::DynamoDB::Table', 0);
@@ -64,9 +67,10 @@ describe('a table that was restored', () => {
       Environment: { Variables: { TABLE_NAME: 'a-stack-restored' } },
     });
     const rights = (of: typeof template) =>
-      JSON.stringify(of.findResources('AWS::IAM::Policy')).match(/dynamodb:\w+/g);
+      JSON.stringify(of.findResources('AWS::IAM::Policy')).match(/"dynamodb:\w+"/g);
     expect(rights(restored)).toEqual(rights(template));
     restored.hasOutput('TableName', { Value: 'a-stack-restored' });
+    restored.hasResourceProperties('AWS::Lambda::EventSourceMapping', { EventSourceArn: tableStreamArn });
   });
 });
 
@@ -97,7 +101,7 @@ describe('the secrets', () => {
     ]);
   });
 
-  test('the signing keys are made at the first deployment and rotated every 30 days', () => {
+  test('are rotated at the first deployment, then the signing keys every 30 days, the others every 90', () => {
     const schedules = resources('AWS::SecretsManager::RotationSchedule', v.record(v.string(), v.unknown()));
     expect(schedules.map(({ properties }) => properties)).toEqual([
       {
@@ -106,6 +110,12 @@ describe('the secrets', () => {
         RotationRules: { ScheduleExpression: 'rate(30 days)', Duration: '4h' },
         RotateImmediatelyOnUpdate: true,
       },
+      ...['SecretsRefreshTokens4B65249A', 'SecretsProviderSettings4E6314D7'].map((secret) => ({
+        SecretId: { Ref: secret },
+        RotationLambdaARN: { 'Fn::GetAtt': ['RotateServiceSecrets', 'Arn'] },
+        RotationRules: { ScheduleExpression: 'rate(90 days)', Duration: '4h' },
+        RotateImmediatelyOnUpdate: true,
+      })),
     ]);
   });
 
@@ -116,14 +126,16 @@ describe('the secrets', () => {
         ServiceTimeout: '360',
         SecretId: { Ref: 'SecretsSigningKeys20695C0E' },
       },
-      DependsOn: Object.keys(template.findResources('AWS::SecretsManager::RotationSchedule')),
+      DependsOn: ['SigningKeyRotationSchedule8E3BE7B6'],
     });
   });
 
   test('a change of the algorithm is an update of the schedule, which rotates at once', () => {
     const rulesFor = (tokenAlgorithm: string): unknown =>
       Object.values(
-        templateWith({ tokenAlgorithm }).findResources('AWS::SecretsManager::RotationSchedule'),
+        templateWith({ tokenAlgorithm }).findResources('AWS::SecretsManager::RotationSchedule', {
+          Properties: { SecretId: { Ref: 'SecretsSigningKeys20695C0E' } },
+        }),
       ).map(({ Properties, DependsOn }) => {
         expect(Properties.RotateImmediatelyOnUpdate).toBe(true);
         expect(DependsOn).toContain('RotateSigningKeys');
@@ -132,21 +144,27 @@ describe('the secrets', () => {
     expect(rulesFor('ES256')).not.toEqual(rulesFor('RS256'));
   });
 
-  test('Secrets Manager invokes the rotation for the signing keys of this account alone', () => {
+  test.each([
+    ['RotateSigningKeys', 'SecretsSigningKeys20695C0E'],
+    ['RotateServiceSecrets', 'SecretsRefreshTokens4B65249A'],
+    ['RotateServiceSecrets', 'SecretsProviderSettings4E6314D7'],
+  ])('Secrets Manager invokes %s for %s of this account alone', (rotation, secret) => {
     template.hasResourceProperties('AWS::Lambda::Permission', {
-      FunctionName: { 'Fn::GetAtt': ['RotateSigningKeys', 'Arn'] },
+      FunctionName: { 'Fn::GetAtt': [rotation, 'Arn'] },
       Principal: 'secretsmanager.amazonaws.com',
       SourceAccount: { Ref: 'AWS::AccountId' },
-      SourceArn: { Ref: 'SecretsSigningKeys20695C0E' },
+      SourceArn: { Ref: secret },
     });
   });
 });
 
-test('a deployment outputs its address, its table and its operator function', () => {
+test('a deployment outputs its address, its table, its event bus and its operator function', () => {
   expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
     'AlarmTopic',
     'ApiUrl',
     'AuditLogGroup',
+    'DeadLetterQueueUrl',
+    'EventBusName',
     'OperatorFunctionName',
     'TableName',
     'UndeliveredAudit',

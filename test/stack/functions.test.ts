@@ -27,8 +27,13 @@ const secretIds: Record<SecretName, string> = {
   'provider-settings': 'SecretsProviderSettings',
 };
 
-const onSigningKeys = (...actions: string[]): string[] =>
-  actions.map((action) => `secretsmanager:${action} ${secretIds['signing-keys']}`);
+/** What the rotation of these secrets may do with each. */
+const rotationOf = (...names: SecretName[]): string[] =>
+  names.flatMap((name) =>
+    ['DescribeSecret', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'].map(
+      (action) => `secretsmanager:${action} ${secretIds[name]}`,
+    ),
+  );
 
 /** The functions whose new versions are tried before they get requests. */
 const tried = ['issue-token', 'list-signing-keys', 'search-events'];
@@ -39,13 +44,17 @@ const reportsOn = (key: string): RegExp =>
 
 /** What a function may do beyond what its access says. */
 const ownRights: Record<string, unknown[]> = {
-  'rotate-signing-keys': onSigningKeys(
-    'DescribeSecret',
-    'GetSecretValue',
-    'PutSecretValue',
-    'UpdateSecretVersionStage',
-  ),
-  'await-signing-keys': onSigningKeys('DescribeSecret'),
+  'rotate-signing-keys': rotationOf('signing-keys'),
+  'rotate-service-secrets': rotationOf('refresh-tokens', 'provider-settings'),
+  'await-signing-keys': [`secretsmanager:DescribeSecret ${secretIds['signing-keys']}`],
+  operator: ['lambda:InvokeFunction RotateSigningKeys'],
+  'publish-events': [
+    ...['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map(
+      (action) => `dynamodb:${action} Table`,
+    ),
+    'events:PutEvents EventPublishingBus',
+    'sqs:SendMessage EventPublishingDeadLetters',
+  ],
   'forward-audit': [
     'logs:PutLogEvents AuditLog',
     ...['GetQueueAttributes', 'GetQueueUrl', 'SendMessage'].map((name) => `sqs:${name} AuditUndelivered`),
@@ -128,7 +137,7 @@ describe('functions', () => {
   test.each(accesses)('%s has every variable that its code reads', async (key) => {
     const variables = matches(
       await reachableCode(key),
-      /(?:environment(?:Seconds)?\(|serviceKeyFor\("[\w-]+", )"(\w+)"\)/g,
+      /(?:environment(?:Seconds)?\(|serviceKeysFor\([^,]+, )"(\w+)"\)/g,
     );
     expect(Object.keys(named(key).Environment.Variables)).toEqual(expect.arrayContaining(variables));
   });
@@ -159,8 +168,8 @@ describe('functions', () => {
 
   test.each([
     ['SecretsSigningKeys', ['IssueToken', 'RotateSigningKeys']],
-    ['SecretsRefreshTokens', ['IntrospectToken', 'IssueToken', 'RevokeToken']],
-    ['SecretsProviderSettings', ['IssueToken', 'Operator']],
+    ['SecretsRefreshTokens', ['IntrospectToken', 'IssueToken', 'RevokeToken', 'RotateServiceSecrets']],
+    ['SecretsProviderSettings', ['IssueToken', 'Operator', 'RotateServiceSecrets']],
   ])('%s is read by %j alone', (secret, readers) => {
     const mayRead = functions.filter(({ properties }) =>
       rightsOf(properties.Role).includes(`secretsmanager:GetSecretValue ${secret}`),
@@ -180,8 +189,10 @@ describe('functions', () => {
   test.each([
     ['issue-token', ['PROVIDER_SETTINGS_SECRET_ID', 'REFRESH_TOKENS_SECRET_ID', 'SIGNING_KEYS_SECRET_ID']],
     ['register-device', []],
-    ['operator', ['PROVIDER_SETTINGS_SECRET_ID']],
-    ['rotate-signing-keys', []],
+    ['operator', ['PROVIDER_SETTINGS_SECRET_ID', 'SIGNING_KEY_ROTATION_FUNCTION']],
+    ['publish-events', ['DEAD_LETTER_QUEUE_URL', 'EVENT_BUS_NAME']],
+    ['rotate-signing-keys', ['SIGNING_KEYS_SECRET_ID']],
+    ['rotate-service-secrets', ['PROVIDER_SETTINGS_SECRET_ID']],
   ])('%s has the settings, and also %j', (key, variables) => {
     const told = Object.keys(named(key).Environment.Variables);
     expect(told.sort()).toEqual([...always, ...variables].sort());

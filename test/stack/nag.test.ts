@@ -7,7 +7,12 @@ import { stackWith } from '../support/template.ts';
 const settings = [
   {},
   { stage: 'development', loopbackProviders: true, accessTokenSeconds: 60 },
-  { canary: false, tableName: 'a-stack-restored' },
+  { canary: false, tableName: 'a-stack-restored', publishEvents: false },
+  {
+    tableName: 'a-stack-restored',
+    tableStreamArn:
+      'arn:aws:dynamodb:eu-central-1:123456789012:table/a-stack-restored/stream/2026-01-31T08:00:00.000',
+  },
   {
     domainName: 'login.example.com',
     certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd',

@@ -6,6 +6,8 @@ import * as v from 'valibot';
 import { readSettings, settingNames } from '../../infra/settings.ts';
 import { resources, root, template, templateWith } from '../support/template.ts';
 
+const tableStreamArn =
+  'arn:aws:dynamodb:eu-central-1:123456789012:table/restored/stream/2026-01-31T08:00:00.000';
 const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd';
 const anything = v.record(v.string(), v.unknown());
 
@@ -43,6 +45,8 @@ describe('settings', () => {
   test.each([
     [{ domainName: 'login.example.com' }, 'certificateArn must come with domainName'],
     [{ certificateArn }, 'domainName must come with certificateArn'],
+    [{ tableName: 'restored' }, 'tableStreamArn must come with tableName, unless publishEvents is false'],
+    [{ tableStreamArn }, 'tableName must come with tableStreamArn'],
     [{ removalPolicy: 'destroy' }, 'removalPolicy must be retain in production'],
     [{ loopbackProviders: 'true' }, 'loopbackProviders must be false in production'],
     [
@@ -54,7 +58,7 @@ describe('settings', () => {
       'tokenReservedConcurrency must be at least twice tokenConcurrency',
     ],
     [
-      { tableName: 'a-restored-one', warmReadUnits: 20_000 },
+      { tableName: 'a-restored-one', publishEvents: false, warmReadUnits: 20_000 },
       'tableName must not come with warmReadUnits or warmWriteUnits',
     ],
     [{ rateLimits: 5 }, 'rateLimits is unknown; there are stack, stage, '],

@@ -150,6 +150,12 @@ describe('npm start', () => {
     rmSync(directory, { recursive: true });
   });
 
+  test('says that the embedded store publishes nothing, and what to do', async () => {
+    const { DYNAMODB_ENDPOINT: otherStore } = process.env;
+    const lines = running.output().match(/^Events are not published: .*DYNAMODB_ENDPOINT=.* npm start .*$/gm);
+    expect(lines?.length ?? 0).toBe(otherStore === undefined ? 1 : 0);
+  });
+
   test('everything listens on the loopback address alone', async () => {
     const { aws_endpoint } = JSON.parse(readFileSync(join(running.directory, 'stack.json'), 'utf8'));
     const { base_url, sandbox_url, dynamodb_endpoint } = running.demo;

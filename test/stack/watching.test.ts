@@ -42,9 +42,11 @@ describe('alarms', () => {
     ['ProviderFailures', 'a-stack ProviderFailures', '3 of 5 minutes from 5'],
     ['RefreshTokensReused', 'a-stack RefreshTokensReused', '1 of 1 minutes from 5'],
     ['WrongSecrets', 'FILL(tokens, 0) + FILL(others, 0)', '3 of 5 minutes from 100'],
-    ['RotationFailure', 'AWS/Lambda Errors', '1 of 1 minutes from 1'],
+    ['RotationFailure', 'FILL(errors0, 0) + FILL(errors1, 0)', '1 of 1 minutes from 1'],
     ['ServerErrorsOfIssueToken', 'a-stack RouteServerErrors', '3 of 5 minutes from 5'],
     ['AuditFailure', 'FILL(failed, 0) + FILL(waiting, 0)', '1 of 1 minutes from 1'],
+    ['EventsDelayed', 'AWS/Lambda IteratorAge', '3 of 5 minutes from 900000'],
+    ['EventsUndeliverable', 'AWS/SQS ApproximateNumberOfMessagesVisible', '1 of 1 minutes from 1'],
   ])('%s: %s, %s', (name, metric, limit) => {
     const alarm = alarms.find(({ properties }) =>
       properties.AlarmDescription.startsWith(`${name}:`),
@@ -63,7 +65,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(9 + endpoints.size);
+    expect(alarms).toHaveLength(11 + endpoints.size);
     const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
     for (const { properties } of alarms) {
       expect(properties).toMatchObject({

@@ -5,6 +5,7 @@ import {
   readAccessRequest,
 } from '../../access-requests/access-request.ts';
 import { addEvent } from '../../access-requests/add-event.ts';
+import { exportEvents } from '../../access-requests/export-events.ts';
 import { importEvents } from '../../access-requests/import-events.ts';
 import { importLines } from '../../access-requests/import-lines.ts';
 import { listEvents } from '../../access-requests/list-events.ts';
@@ -48,6 +49,10 @@ export const eventCommands: CommandsOf<'events'> = {
   list: async ({ 'access-request': id, after = 0 }) => {
     const accessRequest = await requireAccessRequest(id);
     return { ...accessRequest, ...(await listEvents(id, after)) };
+  },
+  export: async ({ 'access-request': id, 'after-event': after = 0 }) => {
+    await requireAccessRequest(id);
+    return { ...(await exportEvents(id, after)) };
   },
 };
 

@@ -1,0 +1,15 @@
+import * as v from 'valibot';
+import { requireEnvironmentInLambda } from '../lib/environment.ts';
+import type { Access } from '../lib/http/endpoint.ts';
+import { publishRecords } from '../lib/publishing/publish-records.ts';
+import { streamBatch } from '../lib/publishing/stream-record.ts';
+
+/** What it may do with the table's stream, the event bus and the dead-letter queue comes with them. */
+export const access: Access = {
+  summary: 'Publishes what happened on the event bus',
+  table: {},
+  secrets: [],
+};
+
+requireEnvironmentInLambda();
+export const handler = (event: unknown) => publishRecords(v.parse(streamBatch, event).Records);

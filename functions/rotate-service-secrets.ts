@@ -1,0 +1,15 @@
+import * as v from 'valibot';
+import { requireEnvironmentInLambda } from '../lib/environment.ts';
+import type { Access } from '../lib/http/endpoint.ts';
+import { rotateServiceSecret } from '../lib/service-secrets/rotate-service-secret.ts';
+import { rotationStep } from '../lib/storage/rotation-step.ts';
+
+/** What it may do with the secrets comes with the rotation itself. */
+export const access: Access = {
+  summary: 'Rotates the service secrets, and encrypts the provider settings again',
+  table: { GetItem: ['login_apps'], Query: ['login_apps'], UpdateItem: ['login_apps'] },
+  secrets: [],
+};
+
+requireEnvironmentInLambda();
+export const handler = (event: unknown): Promise<void> => rotateServiceSecret(v.parse(rotationStep, event));

@@ -1,0 +1,106 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import * as v from 'valibot';
+
+type Call = (event: { Records: unknown[] }) => Promise<unknown>;
+
+interface FollowOptions {
+  /** Of DynamoDB Local. */
+  endpoint: string;
+  streamArn: string;
+  /** Calls the function with a batch of records. */
+  call: Call;
+}
+
+/** Milliseconds between two looks at the stream, and before a batch is repeated. */
+const pause = 200;
+
+const record = v.looseObject({ dynamodb: v.looseObject({ SequenceNumber: v.string() }) });
+const shardsAnswer = v.object({
+  StreamDescription: v.object({ Shards: v.array(v.object({ ShardId: v.string() })) }),
+});
+const iteratorAnswer = v.object({ ShardIterator: v.string() });
+const recordsAnswer = v.object({ Records: v.array(record), NextShardIterator: v.optional(v.string()) });
+const batchAnswer = v.object({ batchItemFailures: v.array(v.object({ itemIdentifier: v.string() })) });
+
+/**
+ * Calls a function with the records of a table's stream, as Lambda's event source mapping does: each shard in its order, and
+ * again from the first record that failed.
+ */
+export function followStream({ endpoint, streamArn: StreamArn, call }: FollowOptions) {
+  const stopping = new AbortController();
+  /** Where to go on in each shard; undefined in one that was read to its end. */
+  const places = new Map<string, string | undefined>();
+
+  const startOf = async (ShardId: string): Promise<string> => {
+    const input = { StreamArn, ShardId, ShardIteratorType: 'TRIM_HORIZON' };
+    return v.parse(iteratorAnswer, await ask(endpoint, 'GetShardIterator', input)).ShardIterator;
+  };
+  const look = async (): Promise<void> => {
+    const described = await ask(endpoint, 'DescribeStream', { StreamArn });
+    for (const { ShardId } of v.parse(shardsAnswer, described).StreamDescription.Shards) {
+      if (!places.has(ShardId)) places.set(ShardId, await startOf(ShardId));
+      const ShardIterator = places.get(ShardId);
+      if (ShardIterator === undefined) continue;
+      const read = v.parse(recordsAnswer, await ask(endpoint, 'GetRecords', { ShardIterator, Limit: 100 }));
+      await deliver(read.Records, call, stopping.signal);
+      places.set(ShardId, read.NextShardIterator);
+    }
+  };
+  const follow = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await look();
+      await wait(pause);
+    }
+  };
+  const followed = follow().catch((error: unknown) => {
+    process.stderr.write(`Events are no longer published: ${String(error)}\n`);
+  });
+  return {
+    close: (): Promise<void> => {
+      stopping.abort();
+      return followed;
+    },
+  };
+}
+
+/** DynamoDB Local wants a signature, but does not check it. Its records are, as JSON, those that Lambda passes on. */
+async function ask(endpoint: string, action: string, input: object): Promise<unknown> {
+  const response = await fetch(endpoint, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': `DynamoDBStreams_20120810.${action}`,
+      'x-amz-date': '20260101T000000Z',
+      authorization:
+        'AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
+    },
+    body: JSON.stringify(input),
+  });
+  if (!response.ok) throw new Error(`${action}: ${response.status} ${await response.text()}`);
+  return response.json();
+}
+
+/**
+ * Calls a function with records until it has done them all: again from the first one that failed, or with all of them when
+ * the function itself failed.
+ */
+export async function deliver(
+  records: v.InferOutput<typeof record>[],
+  call: Call,
+  signal: AbortSignal,
+): Promise<void> {
+  let left = records;
+  while (left.length > 0 && !signal.aborted) {
+    const answer = await call({ Records: left }).catch(() => undefined);
+    const [failed] =
+      answer === undefined
+        ? left
+        : v
+            .parse(batchAnswer, answer)
+            .batchItemFailures.map(({ itemIdentifier }) =>
+              left.find(({ dynamodb }) => dynamodb.SequenceNumber === itemIdentifier),
+            );
+    left = failed ? left.slice(left.indexOf(failed)) : [];
+    if (failed) await wait(pause);
+  }
+}

@@ -1,0 +1,80 @@
+import { Duration, Validations } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
+import { EventBus } from 'aws-cdk-lib/aws-events';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { EventSourceMapping, type IFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { ServiceFunction } from './service-function.ts';
+
+interface EventPublishingProps {
+  busName: string;
+  table: Pick<ITable, 'tableName'> & { tableStreamArn?: string | undefined };
+  /** Makes the function, with these environment variables too. */
+  publisher: (environment: Record<string, string>) => ServiceFunction;
+}
+
+/**
+ * Publishes what happens on an event bus: the table's stream calls a function, which puts events on the bus. Nothing else
+ * of the service depends on it.
+ */
+export class EventPublishing extends Construct {
+  readonly bus: EventBus;
+  readonly deadLetters: Queue;
+  readonly publisher: IFunction;
+
+  /** @throws Error when the table has no stream */
+  constructor(scope: Construct, id: string, { busName, table, publisher }: EventPublishingProps) {
+    super(scope, id);
+    const { tableStreamArn } = table;
+    if (!tableStreamArn) throw new Error('The table has no stream.');
+    this.bus = new EventBus(this, 'Bus', {
+      eventBusName: busName,
+      description: 'What happened in the login service',
+    });
+    this.deadLetters = new Queue(this, 'DeadLetters', {
+      retentionPeriod: Duration.days(14),
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+    });
+    Validations.of(this.deadLetters).acknowledge({
+      id: 'AwsSolutions-SQS3',
+      reason: 'This is a dead-letter queue itself',
+    });
+    const { lambda } = publisher({
+      EVENT_BUS_NAME: this.bus.eventBusName,
+      DEAD_LETTER_QUEUE_URL: this.deadLetters.queueUrl,
+    });
+    this.publisher = lambda;
+    for (const [actions, resource] of [
+      [streamActions, tableStreamArn],
+      [['events:PutEvents'], this.bus.eventBusArn],
+      [['sqs:SendMessage'], this.deadLetters.queueArn],
+    ] as const) {
+      lambda.addToRolePolicy(new PolicyStatement({ actions: [...actions], resources: [resource] }));
+    }
+    new EventSourceMapping(this, 'Stream', {
+      target: lambda,
+      eventSourceArn: tableStreamArn,
+      // So that nothing is skipped between the creation of the stream and the first call.
+      startingPosition: StartingPosition.TRIM_HORIZON,
+      batchSize: 100,
+      maxBatchingWindow: Duration.seconds(1),
+      reportBatchItemFailures: true,
+      // A batch that fails as a whole, such as one that takes too long, is tried again in halves.
+      bisectBatchOnError: true,
+      // Without a limit of attempts, a record is tried for as long as the stream has it: 24 hours. One hour before its end,
+      // Lambda writes to the dead-letter queue where in the stream the record stands.
+      maxRecordAge: Duration.hours(23),
+      onFailure: { bind: () => ({ destination: this.deadLetters.queueArn }) },
+    });
+  }
+}
+
+/** @see AWS Lambda developer guide, "Using AWS Lambda with Amazon DynamoDB": the execution role */
+const streamActions = [
+  'dynamodb:DescribeStream',
+  'dynamodb:GetRecords',
+  'dynamodb:GetShardIterator',
+  'dynamodb:ListStreams',
+];

@@ -1,0 +1,23 @@
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import * as v from 'valibot';
+import { environment } from '../../environment.ts';
+import { ServiceError } from '../../service-error.ts';
+import { revocationAnswer, type SigningKeyRevocation } from '../../tokens/signing-key-revocation.ts';
+import type { CommandsOf } from '../commands-of.ts';
+
+const rotationFunction = environment('SIGNING_KEY_ROTATION_FUNCTION');
+const client = new LambdaClient({});
+
+/** The rotation function does it: nothing else may write the keys. */
+export const signingKeyCommands: CommandsOf<'signing-keys'> = {
+  revoke: async ({ kid }) => {
+    const call: SigningKeyRevocation = { revoke: kid };
+    const { Payload, FunctionError } = await client.send(
+      new InvokeCommand({ FunctionName: rotationFunction(), Payload: JSON.stringify(call) }),
+    );
+    if (FunctionError) throw new Error('The rotation function failed. Its log says why.');
+    const answer = v.parse(revocationAnswer, JSON.parse(Payload?.transformToString() ?? ''));
+    if ('error' in answer) throw new ServiceError('invalid_request', answer.error);
+    return { kid, revoked: true, signing_kid: answer.signing_kid };
+  },
+};

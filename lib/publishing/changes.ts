@@ -1,0 +1,109 @@
+import * as v from 'valibot';
+import type { Item } from '../storage/items.ts';
+import type { PublishedEventType } from './published-events.ts';
+
+/** An item before and after a change: undefined before it was created, or after it was removed. */
+export interface Change {
+  before: Item | undefined;
+  after: Item | undefined;
+  /** Whether the table removed the item because it had expired. */
+  isExpiry: boolean;
+}
+
+/** Something that happened, with an item that has its ids and kinds; the schema of the type picks what is published. */
+export interface Happening {
+  type: PublishedEventType;
+  item: Item;
+}
+
+/** What a change of an item of one kind means to the outside, in the order in which it is published. */
+type Meaning = (change: Change) => Happening[];
+
+/** Lists the happenings whose condition holds. */
+const when = (condition: unknown, type: PublishedEventType, item: Item | undefined): Happening[] =>
+  condition && item ? [{ type, item }] : [];
+
+/** Whether the change set an attribute that the item did not have. */
+const gained = (attribute: string, { before, after }: Change): boolean =>
+  after?.[attribute] !== undefined && before?.[attribute] === undefined;
+
+const differs = (attribute: string, { before, after }: Change): boolean =>
+  before?.[attribute] !== after?.[attribute];
+
+/** An item of this kind is a Login User while it has the time of their creation and no time of their deletion. */
+const existing = (item: Item | undefined): Item | undefined =>
+  item?.created_at !== undefined && item.deleted_at === undefined ? item : undefined;
+
+const loginUser: Meaning = (change) => {
+  const [before, after] = [existing(change.before), existing(change.after)];
+  return [
+    ...when(!before, 'login_user.created', after),
+    ...when(after && differs('last_session_id', change), 'login_user.logged_in', {
+      ...after,
+      session_id: after?.last_session_id,
+      logged_in_at: after?.last_login_at,
+    }),
+    ...when(gained('blocked_at', change), 'login_user.blocked', after),
+    // The item of an identity that belongs to another Login User leads there.
+    ...when(change.after?.linked_to && differs('identity_id', change), 'identity.linked', {
+      login_user_id: change.after?.linked_to,
+      identity_id: change.after?.identity_id,
+    }),
+    ...when(!after, 'login_user.deleted', before),
+  ];
+};
+
+/** A session that is removed before its time belonged to a Login User who was deleted, or its tokens were never issued. */
+const session: Meaning = (change) => {
+  const { before, after, isExpiry } = change;
+  const expired = isExpiry && before && before.ended_at === undefined ? before : undefined;
+  return [
+    ...when(gained('ended_at', change), 'session.ended', { ...after, reason: 'ended' }),
+    ...when(expired, 'session.ended', {
+      ...expired,
+      reason: 'expired',
+      ended_at: expired && isoTime(expired.expires_at),
+    }),
+  ];
+};
+
+/** Epoch seconds as ISO 8601. */
+const isoTime = (seconds: unknown): string => new Date(v.parse(v.number(), seconds) * 1000).toISOString();
+
+const device: Meaning = (change) => {
+  const { before, after } = change;
+  // A Login User who was deleted and logs in again has the same id, but not the same `login_user_since`.
+  const isOthers = differs('login_user_id', change) || differs('login_user_since', change);
+  const isEnabled = before?.disabled_at !== undefined && after?.disabled_at === undefined;
+  return [
+    ...when(
+      !before || isEnabled,
+      'device.registered',
+      after && { ...after, registered_at: after.last_seen_at },
+    ),
+    ...when(isOthers && before?.login_user_id, 'device.relation_ended', before),
+    ...when(isOthers && after?.login_user_id, 'device.related', after),
+    ...when(gained('disabled_at', change), 'device.disabled', after),
+  ];
+};
+
+const accessRequest: Meaning = ({ before, after }) => when(!before, 'access_request.created', after);
+
+/** Comments and reviews; they are never changed. */
+const event: Meaning = ({ before, after }) =>
+  when(!before, 'event.added', after && { ...after, event_id: after.id });
+
+/** What changes mean, by the kind of item: the first part of its sort key. Changes of other items mean nothing to the outside. */
+const meanings = new Map<string, Meaning>([
+  ['LOGIN_USER', loginUser],
+  ['SESSION', session],
+  ['DEVICE', device],
+  ['ACCESS_REQUEST', accessRequest],
+  ['EVENT', event],
+]);
+
+/** What a change of the item with this sort key means to the outside. */
+export function happeningsOf(sortKey: string, change: Change): Happening[] {
+  const [kind = ''] = sortKey.split('#');
+  return meanings.get(kind)?.(change) ?? [];
+}

@@ -1,0 +1,76 @@
+import {
+  EventBridgeClient,
+  PutEventsCommand,
+  type PutEventsRequestEntry,
+  type PutEventsResultEntry,
+} from '@aws-sdk/client-eventbridge';
+import { environment } from '../environment.ts';
+import { type EventEntry, eventSource } from './event-entry.ts';
+
+const busName = environment('EVENT_BUS_NAME');
+
+/** An hour without the bus takes many attempts; each must end well before the function's timeout of 10 s. */
+const client = new EventBridgeClient({
+  maxAttempts: 2,
+  requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
+});
+
+/**
+ * How the bus took an entry. `rejected`: the entry itself is wrong, and so it will be whenever it is sent.
+ * `unavailable`: the bus, its quotas or our rights are wrong, which passes or is put right.
+ */
+export type Outcome = { is: 'published' } | { is: 'rejected' | 'unavailable'; error: Error };
+
+/**
+ * The errors that are about the entry. Everything else, known or not, counts as `unavailable`, so that nothing is given up
+ * that could be published later.
+ * @see Amazon EventBridge API reference, "PutEventsResultEntry": ErrorCode
+ */
+const entryErrors = ['InvalidArgument', 'MalformedDetail', 'RedactionFailure', 'ValidationException'];
+
+/**
+ * Puts up to ten entries on the bus. An entry that is rejected in the company of others is sent once more by itself, since
+ * one that is wrong can make a whole request fail.
+ */
+export async function putEntries(entries: EventEntry[]): Promise<Outcome[]> {
+  const outcomes = await send(entries);
+  if (entries.length === 1) return outcomes;
+  const settled: Outcome[] = [];
+  for (const [place, outcome] of outcomes.entries()) {
+    settled.push(
+      outcome.is === 'rejected' ? ((await send(entries.slice(place, place + 1)))[0] ?? outcome) : outcome,
+    );
+  }
+  return settled;
+}
+
+async function send(entries: EventEntry[]): Promise<Outcome[]> {
+  try {
+    const { Entries = [] } = await client.send(new PutEventsCommand({ Entries: entries.map(requestEntry) }));
+    return entries.map((_, place) => outcomeOf(Entries[place]));
+  } catch (error) {
+    const failed = failure(error instanceof Error ? error : new Error('The request to the bus failed.'));
+    return entries.map(() => failed);
+  }
+}
+
+/** About a kilobyte at most, since ids have a limited length; ten of them are far below the limit of 256 KB. */
+const requestEntry = ({ type, occurredAt, detail }: EventEntry): PutEventsRequestEntry => ({
+  EventBusName: busName(),
+  Source: eventSource,
+  DetailType: type,
+  Time: occurredAt,
+  Detail: JSON.stringify(detail),
+});
+
+function outcomeOf(result: PutEventsResultEntry | undefined): Outcome {
+  if (result?.EventId) return { is: 'published' };
+  const error = new Error('The bus did not take the entry.');
+  error.name = result?.ErrorCode ?? 'NoAnswer';
+  return failure(error);
+}
+
+const failure = (error: Error): Outcome => ({
+  is: entryErrors.includes(error.name) ? 'rejected' : 'unavailable',
+  error,
+});

@@ -1,0 +1,45 @@
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import * as v from 'valibot';
+import { hashOf } from '../storage/keys.ts';
+import { happeningsOf } from './changes.ts';
+import { type PublishedEventType, publishedEvents } from './published-events.ts';
+import type { StreamRecord } from './stream-record.ts';
+
+/** The `source` of every published event. */
+export const eventSource = 'login-service';
+
+/** A published event on its way to the bus. */
+export interface EventEntry {
+  type: PublishedEventType;
+  occurredAt: Date;
+  detail: Record<string, unknown>;
+}
+
+/** Who removes expired items. @see Amazon DynamoDB developer guide, "DynamoDB Streams and Time to Live" */
+const timeToLive = 'dynamodb.amazonaws.com';
+
+/**
+ * The events that a change of the table publishes, often none. A function of the record alone: the same record always
+ * gives the same events, with the same ids.
+ * @throws Error when the item is not as the service writes it; then it always does
+ */
+export function entriesOf({ eventID, userIdentity, dynamodb }: StreamRecord): EventEntry[] {
+  const { Keys, OldImage, NewImage, SequenceNumber, ApproximateCreationDateTime } = dynamodb;
+  const { sk } = v.parse(v.object({ sk: v.string() }), unmarshall(Keys));
+  const happenings = happeningsOf(sk, {
+    before: OldImage && unmarshall(OldImage),
+    after: NewImage && unmarshall(NewImage),
+    isExpiry: userIdentity?.principalId === timeToLive,
+  });
+  const occurredAt = new Date(ApproximateCreationDateTime * 1000);
+  return happenings.map(({ type, item }, place) => ({
+    type,
+    occurredAt,
+    detail: v.parse(publishedEvents[type].detail, {
+      ...item,
+      id: `pe_${hashOf(eventID, type)}`,
+      sequence: `${SequenceNumber.padStart(40, '0')}.${place}`,
+      occurred_at: occurredAt.toISOString(),
+    }),
+  }));
+}

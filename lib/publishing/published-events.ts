@@ -1,0 +1,123 @@
+import * as v from 'valibot';
+import { actorTypes, reviewStatuses } from '../access-requests/event.ts';
+import { platforms } from '../login-apps/platforms.ts';
+import { providerIds } from '../providers/identifiers.ts';
+import { countField, timestampField, wire } from '../wire.ts';
+
+const idField = (description: string) => v.pipe(v.string(), v.description(description));
+
+/** What the detail of every published event begins with. */
+const common = {
+  id: v.pipe(
+    v.string(),
+    wire({ type: 'string', pattern: '^pe_[A-Za-z0-9_-]{43}$' }),
+    v.description(
+      'The published event: the same whenever it is published again, so that duplicates can be dropped.',
+    ),
+  ),
+  sequence: v.pipe(
+    v.string(),
+    wire({ type: 'string', pattern: '^[0-9]{40}\\.[0-9]$' }),
+    v.description('Compared as text, it puts the events of one item in the order in which they happened.'),
+  ),
+  occurred_at: v.pipe(timestampField, v.description('When the table recorded the change, to the second.')),
+};
+
+const loginApp = { login_app_id: idField('The Login App.') };
+const loginUser = { login_user_id: idField('The Login User: the `sub` of their tokens.'), ...loginApp };
+const session = { session_id: idField('The session: the `sid` of its tokens.') };
+const device = { device_id: idField('The device.'), ...loginApp, platform: v.picklist(platforms) };
+const accessRequest = { access_request_id: v.pipe(countField, v.description('The access request.')) };
+
+const detail = <Fields extends v.ObjectEntries>(fields: Fields) => v.object({ ...common, ...fields });
+
+/**
+ * Every type of published event, with the schema of its detail: ids, times and kinds, and nothing else. What a detail is
+ * made from is read by its schema, so a field that is not listed here never leaves the table.
+ */
+export const publishedEvents = {
+  'login_user.created': {
+    when: 'A person logged in to a Login App for the first time.',
+    detail: detail({ ...loginUser, provider: v.picklist(providerIds), created_at: timestampField }),
+  },
+  'login_user.logged_in': {
+    when: 'A person logged in. A refresh is no login.',
+    detail: detail({
+      ...loginUser,
+      ...session,
+      provider: v.picklist(providerIds),
+      logged_in_at: timestampField,
+    }),
+  },
+  'login_user.deleted': {
+    when: 'A Login User was deleted, and all their sessions with them.',
+    detail: detail(loginUser),
+  },
+  'login_user.blocked': {
+    when: 'A Login User was blocked. Deleting one blocks them first.',
+    detail: detail({ ...loginUser, blocked_at: timestampField }),
+  },
+  'identity.linked': {
+    when: 'A further identity of a person was linked to their Login User.',
+    detail: detail({
+      login_user_id: loginUser.login_user_id,
+      identity_id: idField('The identity, as the person sees it in the list of theirs.'),
+    }),
+  },
+  'session.ended': {
+    when: 'A session was ended, or it expired and the table has removed it.',
+    detail: detail({
+      ...session,
+      ...loginUser,
+      client_id: idField('The client that logged in.'),
+      reason: v.pipe(
+        v.picklist(['ended', 'expired']),
+        v.description(
+          '`ended`: by a logout, the operator, or a refresh token that was used again. `expired`: by time; published when the table removes the session, which may be days later.',
+        ),
+      ),
+      ended_at: timestampField,
+    }),
+  },
+  'device.registered': {
+    when: 'A device was registered for the first time, or again after it was disabled.',
+    detail: detail({ ...device, created_at: timestampField, registered_at: timestampField }),
+  },
+  'device.related': {
+    when: 'A device was related to a Login User.',
+    detail: detail({
+      ...device,
+      login_user_id: loginUser.login_user_id,
+      related_at: timestampField,
+    }),
+  },
+  'device.relation_ended': {
+    when: 'A device is no longer related to a Login User. When it moves to another one, `device.related` follows.',
+    detail: detail({ ...device, login_user_id: loginUser.login_user_id }),
+  },
+  'device.disabled': {
+    when: 'A device was disabled: it gets no messages until it registers again.',
+    detail: detail({ ...device, disabled_at: timestampField }),
+  },
+  'access_request.created': {
+    when: 'An access request was created.',
+    detail: detail({
+      ...accessRequest,
+      account_id: idField('The account that it was created by or for.'),
+      created_at: timestampField,
+    }),
+  },
+  'event.added': {
+    when: 'A comment or a review was added to an access request, also by an import.',
+    detail: detail({
+      ...accessRequest,
+      event_id: v.pipe(countField, v.description('The event, 1, 2, 3 … within the access request.')),
+      type: v.picklist(['comment', 'review']),
+      status: v.pipe(v.optional(v.picklist(reviewStatuses)), v.description('The verdict of a review.')),
+      actor_type: v.picklist(actorTypes),
+      created_at: timestampField,
+    }),
+  },
+} as const;
+
+export type PublishedEventType = keyof typeof publishedEvents;

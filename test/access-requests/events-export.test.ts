@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { writeEvents } from '../support/many-events.ts';
+import { operator } from '../support/operator.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
+
+const own = await startServiceWithStore();
+const folder = mkdtempSync(join(tmpdir(), 'events-export-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const ownOperator = (...words: string[]) => operator.at(own.running.directory)(...words, '--local');
+const exported = (id: number, ...flags: string[]) =>
+  ownOperator('events', 'export', '--access-request', String(id), ...flags);
+const linesOf = (text: string) =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+const newAccessRequest = async (): Promise<number> => (await own.service.createAccessRequest()).body.id;
+
+/** An access request with 250 events and one with a text that breaks lines. */
+let id: number;
+beforeAll(async () => {
+  id = await newAccessRequest();
+  await writeEvents(own.dynamoDb, own.tableName, id, [1, 250], new Map());
+  const comment = 'Ключ 🔑 "quoted"\n\\ and {"access_request_id":1}\u2028';
+  await own.service.addEvent('comments', { actor_type: 'custom', actor_id: 'a\\"b', comment }, { id });
+});
+
+describe('operator events export --access-request ID', () => {
+  test('prints every event as the search shows it, one JSON object per line, in ascending order', async () => {
+    const { code, stdout, stderr } = await exported(id);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const pages = await Promise.all(
+      [1, 2, 3].map((page) => own.service.search(`?page_size=100&page=${page}`, { id })),
+    );
+    expect(linesOf(stdout)).toEqual(pages.flatMap(({ body }) => body.results));
+  });
+
+  test('what it prints can be imported: the same events with the same times in another access request', async () => {
+    const { stdout } = await exported(id);
+    const other = await newAccessRequest();
+    const file = join(folder, 'events.ndjson');
+    writeFileSync(file, stdout.replaceAll(`"access_request_id":${id},`, `"access_request_id":${other},`));
+    const imported = await ownOperator('events', 'import', file);
+    expect(JSON.parse(imported.stdout)).toMatchObject({ lines: 251, added: 251, refused: 0 });
+    const copies = linesOf((await exported(other)).stdout);
+    expect(copies).toEqual(linesOf(stdout).map((event) => ({ ...event, access_request_id: other })));
+  });
+
+  test('--after-event leaves out the events up to that id', async () => {
+    const { stdout } = await exported(id, '--after-event', '249');
+    expect(linesOf(stdout).map((event) => event.id)).toEqual([250, 251]);
+    expect(await exported(id, '--after-event', '251')).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
+  test('stopped in the middle, it says how to get the rest', async () => {
+    let queries = 0;
+    own.proxy.hook = ({ operation }) => {
+      if (operation === 'Query') queries += 1;
+      return queries > 2 ? 'fails before' : undefined;
+    };
+    const { code, stdout, stderr } = await exported(id);
+    own.proxy.hook = () => undefined;
+    expect({ code, events: linesOf(stdout).length }).toEqual({ code: 1, events: 200 });
+    expect(stderr).toMatch(
+      /^The output is incomplete\. Run the command again with --after-event 200 for the rest\. .+\n$/,
+    );
+    expect(linesOf((await exported(id, '--after-event', '200')).stdout)).toHaveLength(51);
+  });
+
+  test.each([
+    [['--access-request', '999999999'], 'There is no such access request.'],
+    [[], 'events export: --access-request is missing.'],
+  ])('%j is an error', async (flags, why) => {
+    const { code, stdout, stderr } = await ownOperator('events', 'export', ...flags);
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${why}\n` });
+  });
+});

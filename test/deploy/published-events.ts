@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { EventBridgeClient, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
+import {
+  CreateQueueCommand,
+  GetQueueAttributesCommand,
+  ReceiveMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import { problemsOf } from '../support/bus-stand-in.ts';
+import type { Service } from '../support/service.ts';
+import { account, region } from './ministack.ts';
+
+/** How often the queue is asked; each time it waits for up to five seconds. */
+const mostLooks = 12;
+
+/**
+ * Adds a review, and finds it in a queue that a rule of the event bus sends approvals to: through the table's stream, the
+ * deployed function and the bus. @throws AssertionError
+ */
+export async function findApproval(service: Service, endpoint: string, busName: string): Promise<void> {
+  const at = { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
+  const [bus, sqs] = [new EventBridgeClient(at), new SQSClient(at)];
+  const { QueueUrl } = await sqs.send(new CreateQueueCommand({ QueueName: 'approvals' }));
+  const { Attributes } = await sqs.send(
+    new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }),
+  );
+  const rule = { EventBusName: busName, Name: 'approvals' };
+  const pattern = { 'detail-type': ['event.added'], detail: { status: ['approved'] } };
+  await bus.send(new PutRuleCommand({ ...rule, EventPattern: JSON.stringify(pattern) }));
+  const { FailedEntryCount } = await bus.send(
+    new PutTargetsCommand({
+      EventBusName: busName,
+      Rule: rule.Name,
+      Targets: [{ Id: 'queue', Arn: Attributes?.QueueArn }],
+    }),
+  );
+  assert.equal(FailedEntryCount, 0);
+
+  const { id } = (await service.createAccessRequest()).body;
+  const content = { actor_type: 'custom', actor_id: 'desk', comment: 'Fine.' };
+  await service.addEvent('reviews', { ...content, status: 'rejected' }, { id });
+  await service.addEvent('reviews', { ...content, status: 'approved' }, { id });
+
+  for (let look = 0; look < mostLooks; look += 1) {
+    const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 5 }));
+    const [message] = Messages;
+    if (!message) continue;
+    const { account: of, source, 'detail-type': DetailType, detail } = JSON.parse(message.Body ?? '');
+    assert.deepEqual(
+      { of, source, DetailType },
+      { of: account, source: 'login-service', DetailType: 'event.added' },
+    );
+    assert.deepEqual(problemsOf({ DetailType, Detail: detail }), []);
+    assert.partialDeepStrictEqual(detail, { access_request_id: id, event_id: 2, status: 'approved' });
+    return;
+  }
+  assert.fail('The approval did not come.');
+}

@@ -1,0 +1,61 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { App, Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { execa } from 'execa';
+import { problemsOf } from '../support/bus-stand-in.ts';
+import { localDirectory } from '../support/local-directories.ts';
+
+const page = readFileSync('docs/events.md', 'utf8');
+const blockOf = (language: string): string =>
+  page.match(new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``))?.[1] ?? '';
+
+// Within the checkout, where the packages are found.
+const folder = mkdtempSync(join(localDirectory('snippets'), 'events-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const file = join(folder, 'react-to-approvals.ts');
+writeFileSync(file, blockOf('ts'));
+
+test('the rules of the page about events compile in a strict project, as a new one of the CDK is', async () => {
+  const config = {
+    extends: join(process.cwd(), 'tsconfig.json'),
+    // The CDK's own interfaces don't hold under it.
+    compilerOptions: { exactOptionalPropertyTypes: false },
+    include: [file],
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+  await execa('node_modules/.bin/tsc', ['--noEmit', '-p', folder]);
+}, 60_000);
+
+test('they send approvals, and nothing else, to a queue, a webhook and a log', async () => {
+  const { reactToApprovals } = await import(file);
+  const stack = new Stack(new App(), 'reactions');
+  reactToApprovals(stack, { url: 'https://hooks.example.com/approvals', apiKeySecret: 'approvals-webhook' });
+  const template = Template.fromStack(stack);
+  const rules = Object.values(template.findResources('AWS::Events::Rule'));
+  expect(rules).toHaveLength(3);
+  template.allResourcesProperties('AWS::Events::Rule', {
+    EventBusName: 'login-service',
+    EventPattern: {
+      source: ['login-service'],
+      'detail-type': ['event.added'],
+      detail: { type: ['review'], status: ['approved'] },
+    },
+  });
+  template.hasResourceProperties('AWS::Events::ApiDestination', {
+    InvocationEndpoint: 'https://hooks.example.com/approvals',
+  });
+  const targets = rules.map(({ Properties }) => JSON.stringify(Properties.Targets[0].Arn));
+  expect(targets.toSorted()).toEqual([
+    expect.stringContaining('Approvals8537C562'),
+    expect.stringContaining('WebhookApiDestination'),
+    expect.stringContaining('ApprovalsLog'),
+  ]);
+});
+
+test('the event that the page shows is one that the schemas allow', () => {
+  const { source, 'detail-type': DetailType, detail } = JSON.parse(blockOf('json'));
+  expect(source).toBe('login-service');
+  expect(problemsOf({ DetailType, Detail: detail })).toEqual([]);
+});

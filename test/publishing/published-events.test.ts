@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Arrived, problemsOf, startBusStandIn } from '../support/bus-stand-in.ts';
+import { newPerson, newPhone } from '../support/people.ts';
+import { unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
+import { recordsDuring } from '../support/stream-records.ts';
+
+const { service, dynamoDb, tableName } = await startServiceWithStore();
+const { demo, operate } = service;
+const bus = await startBusStandIn();
+afterAll(() => bus.close());
+const { handler } = await import('../../functions/publish-events.ts');
+
+let appToken: string;
+beforeAll(async () => {
+  appToken = await service.loginAppToken();
+});
+beforeEach(() => bus.forget());
+
+/** What is published about an action, apart from what differs each time; each event is held against its schema. */
+async function publishedDuring(action: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
+  const Records = await recordsDuring(dynamoDb, tableName, action);
+  bus.forget();
+  expect(await handler({ Records })).toEqual({ batchItemFailures: [] });
+  expect(bus.letters).toEqual([]);
+  expect(bus.taken.flatMap(problemsOf)).toEqual([]);
+  return bus.taken.map(plain).toSorted((a, b) => (a.event < b.event ? -1 : 1));
+}
+
+const plain = ({ DetailType: event, Detail }: Arrived) => {
+  const { id, sequence, occurred_at, ...detail } = Detail;
+  const times = Object.entries(detail).map(([name, value]) => [name, name.endsWith('_at') ? 'TIME' : value]);
+  return { event, ...Object.fromEntries(times) };
+};
+
+const login_app_id = demo.login_app.login_app_id;
+
+/** A person with a phone that is related to them. */
+async function newOwner() {
+  const person = await newPerson(service);
+  const phone = await newPhone(service, appToken);
+  await service.relate(phone, person.token);
+  return { ...person, phone };
+}
+
+const sessionOf = (token: string): string =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).sid;
+
+describe('people and sessions', () => {
+  test('a first login: login_user.created and login_user.logged_in; a second one: logged_in alone', async () => {
+    const subject = unique('anna');
+    let person = { loginUserId: '', token: '' };
+    const first = await publishedDuring(async () => {
+      person = await newPerson(service, subject);
+    });
+    const user = { login_user_id: person.loginUserId, login_app_id, provider: 'provider_f' };
+    const loggedIn = { event: 'login_user.logged_in', ...user, logged_in_at: 'TIME' };
+    expect(first).toEqual([
+      { event: 'login_user.created', ...user, created_at: 'TIME' },
+      { ...loggedIn, session_id: sessionOf(person.token) },
+    ]);
+    const second = await publishedDuring(async () => {
+      person = await newPerson(service, subject);
+    });
+    expect(second).toEqual([{ ...loggedIn, session_id: sessionOf(person.token) }]);
+  });
+
+  test('a refresh and a rejected login publish nothing', async () => {
+    const { refreshToken, loginUserId, subject } = await newPerson(service);
+    const refresh = () => service.token({ grant_type: 'refresh_token', refresh_token: refreshToken });
+    expect(await publishedDuring(refresh)).toEqual([]);
+    await operate('login-users', 'block', { 'login-user': loginUserId });
+    expect(await publishedDuring(() => service.logIn(subject))).toEqual([]);
+  });
+
+  test('login-users block: login_user.blocked; again, or unblock: nothing', async () => {
+    const { loginUserId } = await newPerson(service);
+    const flags = { 'login-user': loginUserId };
+    const blocked = {
+      event: 'login_user.blocked',
+      login_user_id: loginUserId,
+      login_app_id,
+      blocked_at: 'TIME',
+    };
+    expect(await publishedDuring(() => operate('login-users', 'block', flags))).toEqual([blocked]);
+    expect(await publishedDuring(() => operate('login-users', 'block', flags))).toEqual([]);
+    expect(await publishedDuring(() => operate('login-users', 'unblock', flags))).toEqual([]);
+  });
+
+  test('login-users logout: session.ended for each, and the end of the relations they made', async () => {
+    const { loginUserId, token, phone } = await newOwner();
+    const flags = { 'login-user': loginUserId };
+    const user = { login_user_id: loginUserId, login_app_id };
+    const client_id = demo.login_app.client_id;
+    expect(await publishedDuring(() => operate('login-users', 'logout', flags))).toEqual([
+      { event: 'device.relation_ended', device_id: phone, platform: 'android', ...user },
+      {
+        event: 'session.ended',
+        session_id: sessionOf(token),
+        ...user,
+        client_id,
+        reason: 'ended',
+        ended_at: 'TIME',
+      },
+    ]);
+    expect(await publishedDuring(() => operate('login-users', 'logout', flags))).toEqual([]);
+  });
+
+  test('login-users delete: login_user.deleted stands for the sessions too', async () => {
+    const { loginUserId, phone } = await newOwner();
+    const user = { login_user_id: loginUserId, login_app_id };
+    const remove = () => operate('login-users', 'delete', { 'login-user': loginUserId });
+    expect(await publishedDuring(remove)).toEqual([
+      { event: 'device.relation_ended', device_id: phone, platform: 'android', ...user },
+      { event: 'login_user.deleted', ...user },
+    ]);
+  });
+});
+
+describe('devices', () => {
+  test('a first registration: device.registered; a further one: nothing', async () => {
+    const device = { platform: 'android', token: unique('phone') };
+    let device_id = '';
+    const register = async () => {
+      device_id = (await service.register(device, appToken)).body.id;
+    };
+    const published = await publishedDuring(register);
+    const times = { created_at: 'TIME', registered_at: 'TIME' };
+    const registered = { event: 'device.registered', device_id, login_app_id, platform: 'android', ...times };
+    expect(published).toEqual([registered]);
+    expect(await publishedDuring(register)).toEqual([]);
+
+    const disable = () => operate('devices', 'disable', { device: device_id });
+    const { created_at, registered_at, ...own } = registered;
+    expect(await publishedDuring(disable)).toEqual([
+      { ...own, event: 'device.disabled', disabled_at: 'TIME' },
+    ]);
+    expect(await publishedDuring(disable)).toEqual([]);
+    expect(await publishedDuring(register)).toEqual([registered]);
+  });
+
+  test('a relation: device.related; again: nothing; by another person: the former relation ends first', async () => {
+    const [anna, bert] = [await newPerson(service), await newPerson(service)];
+    const device_id = await newPhone(service, appToken);
+    const device = { device_id, login_app_id, platform: 'android' };
+    const related = { event: 'device.related', ...device, related_at: 'TIME' };
+    const relate = (token: string) => publishedDuring(() => service.relate(device_id, token));
+    expect(await relate(anna.token)).toEqual([{ ...related, login_user_id: anna.loginUserId }]);
+    expect(await relate(anna.token)).toEqual([]);
+    expect(await relate(bert.token)).toEqual([
+      { ...related, login_user_id: bert.loginUserId },
+      { event: 'device.relation_ended', ...device, login_user_id: anna.loginUserId },
+    ]);
+    const inOrder = bus.taken.toSorted((a, b) =>
+      String(a.Detail.sequence) < String(b.Detail.sequence) ? -1 : 1,
+    );
+    expect(inOrder.map(({ DetailType }) => DetailType)).toEqual(['device.relation_ended', 'device.related']);
+    const end = () => service.endRelation(device_id, bert.token);
+    expect(await publishedDuring(end)).toEqual([
+      { event: 'device.relation_ended', ...device, login_user_id: bert.loginUserId },
+    ]);
+  });
+});
+
+describe('access requests', () => {
+  test('access_request.created, and event.added once for each comment and review, without its text and author', async () => {
+    let access_request_id = 0;
+    const create = async () => {
+      access_request_id = (await service.createAccessRequest()).body.id;
+    };
+    expect(await publishedDuring(create)).toEqual([
+      {
+        event: 'access_request.created',
+        access_request_id,
+        account_id: demo.account.account_id,
+        created_at: 'TIME',
+      },
+    ]);
+    const content = { actor_type: 'custom', actor_id: 'anna@example.com', comment: 'The secret plan.' };
+    const bodies: unknown[] = [];
+    const sent: string[] = [];
+    for (const [path, status] of [
+      ['comments', undefined],
+      ['reviews', 'approved'],
+    ] as const) {
+      const add = () =>
+        service.addEvent(path, { ...content, ...(status && { status }) }, { id: access_request_id });
+      const Records = await recordsDuring(dynamoDb, tableName, add);
+      bus.forget();
+      await handler({ Records });
+      bodies.push(
+        ...bus.taken.map(({ DetailType, Detail }) => ({
+          DetailType,
+          type: Detail.type,
+          status: Detail.status,
+          event_id: Detail.event_id,
+        })),
+      );
+      sent.push(JSON.stringify(bus.requests));
+    }
+    expect(bodies).toEqual([
+      { DetailType: 'event.added', type: 'comment', status: undefined, event_id: 1 },
+      { DetailType: 'event.added', type: 'review', status: 'approved', event_id: 2 },
+    ]);
+    expect(sent.join()).not.toMatch(/anna@example|secret plan/);
+  });
+
+  test('an import publishes the events that are new', async () => {
+    const { id } = (await service.createAccessRequest()).body;
+    const event = {
+      access_request_id: id,
+      type: 'comment',
+      actor_type: 'custom',
+      actor_id: '7',
+      comment: 'x',
+    };
+    const events = [{ line: 1, text: JSON.stringify(event), repetition: 0 }];
+    const importing = () => publishedDuring(() => operate('events', 'import', { events }));
+    expect(await importing()).toMatchObject([{ event: 'event.added', access_request_id: id, event_id: 1 }]);
+    expect(await importing()).toEqual([]);
+  });
+});
+
+test('what is set up publishes nothing: apps, clients, provider settings, accounts, access', async () => {
+  const setUp = async () => {
+    await service.newLoginApp(['android']);
+    const { account_id } = await operate('accounts', 'create', { name: 'Back office' });
+    await operate('access-requests', 'grant', {
+      'access-request': demo.access_request_id,
+      account: account_id,
+    });
+  };
+  expect(await publishedDuring(setUp)).toEqual([]);
+});

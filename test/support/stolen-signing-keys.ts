@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { decodeJwt, importJWK, SignJWT } from 'jose';
+import * as v from 'valibot';
+import { secretIds } from '../../infra/local/load-functions.ts';
+import { keySet, type PrivateJwk } from '../../lib/tokens/key-set.ts';
+import { clockOffset } from './clock-offset.ts';
+import type { RunningService } from './start-service.ts';
+
+/** Where Lambda's Invoke and Secrets Manager answer for a service. */
+export const awsEndpointOf = ({ directory }: RunningService): string =>
+  String(JSON.parse(readFileSync(join(directory, 'stack.json'), 'utf8')).aws_endpoint);
+
+/** The signing keys with their private parts, as somebody has them who could read the secret. */
+export async function stolenSigningKeys(running: RunningService) {
+  const client = new SecretsManagerClient({
+    endpoint: awsEndpointOf(running),
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  });
+  const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: secretIds.signingKeys }));
+  client.destroy();
+  return v.parse(v.pipe(v.string(), v.parseJson(), keySet), SecretString);
+}
+
+/** A token with the claims of a genuine one, issued now by the clock of the service, signed with a stolen key. */
+export async function forgedWith(
+  jwk: PrivateJwk,
+  genuine: string,
+  { directory }: RunningService,
+): Promise<string> {
+  const now = Math.floor(Date.now() / 1000) + clockOffset(directory);
+  return new SignJWT({ ...decodeJwt(genuine), iat: now, exp: now + 3600 })
+    .setProtectedHeader({ alg: jwk.alg, typ: 'at+jwt', kid: jwk.kid })
+    .sign(await importJWK(jwk));
+}

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { decodeProtectedHeader } from 'jose';
+import { invokeFunction } from '../../infra/invoke-function.ts';
+import { secretIds } from '../../infra/local/load-functions.ts';
+import { rotateSigningKeys } from '../../infra/local/stack.ts';
+import { ownService } from '../support/own-service.ts';
+import { basic, unique } from '../support/service.ts';
+import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
+import { awsEndpointOf, forgedWith, stolenSigningKeys } from '../support/stolen-signing-keys.ts';
+
+const minutes = 60;
+const kidOf = (token: string): string => String(decodeProtectedHeader(token).kid);
+
+const services = await Promise.all(
+  ['RS256', 'ES256'].map(async (algorithm) => ({
+    algorithm,
+    ...(await ownService({ TOKEN_ALGORITHM: algorithm }, { movableClock: true })),
+  })),
+);
+
+describe.each(services)('$algorithm', ({ algorithm, running, service }) => {
+  const publishedKids = async (): Promise<string[]> =>
+    (await service.call('/v2/marketing/oauth/jwks')).body.keys.map(({ kid }: { kid: string }) => kid);
+  const revoke = (kid: string) => service.operate('signing-keys', 'revoke', { kid });
+  const registerWith = async (token: string): Promise<number> =>
+    (await service.register({ platform: 'android', token: unique('phone') }, token)).status;
+  const introspect = async (token: string): Promise<unknown> => {
+    const { client_id, client_secret } = service.demo.login_app;
+    const { body } = await service.call('/v2/marketing/oauth/introspect', {
+      method: 'POST',
+      headers: { authorization: basic(client_id, client_secret) },
+      body: new URLSearchParams({ token }),
+    });
+    return body;
+  };
+
+  test('the revoked key stops within 5 minutes everywhere, and another one signs; sessions go on', async () => {
+    const { current, next } = await stolenSigningKeys(running);
+    const genuine = await service.loginAppToken();
+    expect(kidOf(genuine)).toBe(current.kid);
+    const forged = await forgedWith(current, genuine, running);
+    expect(await registerWith(forged)).toBe(201);
+    expect(await introspect(forged)).toMatchObject({ active: true });
+    const { refresh_token } = (await service.logIn(unique('alice'), 'provider_d')).body;
+
+    expect(await revoke(current.kid)).toEqual({ kid: current.kid, revoked: true, signing_kid: next.kid });
+    running.advance(5 * minutes);
+    for (const token of [genuine, forged, await forgedWith(current, genuine, running)]) {
+      expect(await registerWith(token)).toBe(401);
+      expect(await introspect(token)).toEqual({ active: false });
+    }
+    expect(await publishedKids()).toEqual([next.kid, expect.stringMatching(/^k_/)]);
+    const renewed = await service.loginAppToken();
+    expect(decodeProtectedHeader(renewed)).toMatchObject({ kid: next.kid, alg: algorithm });
+    expect(await registerWith(renewed)).toBe(201);
+    expect((await service.token({ grant_type: 'refresh_token', refresh_token })).status).toBe(200);
+    await service.operate('signing-keys', 'revoke', { kid: current.kid });
+    expect(kidOf(await service.loginAppToken())).toBe(next.kid);
+  });
+
+  test('whoever replaces tokens as they are told to meets no error: no function rejects what another still signs', async () => {
+    const { current } = await stolenSigningKeys(running);
+    const traffic = steadyTraffic(service);
+    await traffic.round();
+    await revoke(current.kid);
+    await traffic.round();
+    running.advance(4 * minutes);
+    await traffic.round();
+    running.advance(1 * minutes);
+    await traffic.round();
+    await traffic.stop();
+    expect(Object.keys(traffic.statuses).sort()).toEqual(noFailure);
+    expect(traffic.tokens.map(kidOf)).toContain(current.kid);
+    expect(kidOf(traffic.tokens.at(-1) ?? '')).not.toBe(current.kid);
+  });
+
+  test('the next key can be revoked too, also after the current one', async () => {
+    const { current, next } = await stolenSigningKeys(running);
+    expect(await revoke(next.kid)).toMatchObject({ signing_kid: current.kid });
+    running.advance(5 * minutes);
+    expect(await publishedKids()).not.toContain(next.kid);
+    expect(kidOf(await service.loginAppToken())).toBe(current.kid);
+    await revoke(current.kid);
+    running.advance(5 * minutes);
+    const token = await service.loginAppToken();
+    expect([current.kid, next.kid]).not.toContain(kidOf(token));
+    expect(await registerWith(token)).toBe(201);
+  });
+
+  test('a key that was rotated out can be revoked', async () => {
+    const { current } = await stolenSigningKeys(running);
+    await rotateSigningKeys(awsEndpointOf(running));
+    running.advance(5 * minutes);
+    const genuine = await service.loginAppToken();
+    expect(await publishedKids()).toContain(current.kid);
+    await revoke(current.kid);
+    running.advance(5 * minutes);
+    expect(await publishedKids()).not.toContain(current.kid);
+    expect(await registerWith(genuine)).toBe(201);
+  });
+
+  test('a rotation that was under way does not bring a revoked key back; the next rotation works', async () => {
+    const { next } = await stolenSigningKeys(running);
+    const begun = { SecretId: secretIds.signingKeys, ClientRequestToken: randomUUID() };
+    const step = (Step: string) =>
+      invokeFunction({ name: 'rotate-signing-keys', endpoint: awsEndpointOf(running) }, { ...begun, Step });
+    await step('createSecret');
+    await revoke(next.kid);
+    await expect(step('testSecret')).rejects.toThrow('has prepared no key set');
+    await expect(step('finishSecret')).rejects.toThrow('has been revoked. Rotate again.');
+    await rotateSigningKeys(awsEndpointOf(running));
+    running.advance(5 * minutes);
+    const token = await service.loginAppToken();
+    expect(kidOf(token)).not.toBe(next.kid);
+    expect(await registerWith(token)).toBe(201);
+    expect(await publishedKids()).not.toContain(next.kid);
+  });
+
+  test('a key can be revoked although as many are published as may be', async () => {
+    const rotateUntilFull = async (): Promise<void> => {
+      while (true) await rotateSigningKeys(awsEndpointOf(running));
+    };
+    await expect(rotateUntilFull()).rejects.toThrow('At most 10 keys can be published.');
+    const { current } = await stolenSigningKeys(running);
+    await revoke(current.kid);
+    running.advance(5 * minutes);
+    expect(await publishedKids()).toHaveLength(10);
+    expect(await publishedKids()).not.toContain(current.kid);
+    expect(await registerWith(await service.loginAppToken())).toBe(201);
+    // Makes room again for whatever test comes next.
+    running.advance(65 * minutes);
+  });
+
+  test('a key id that never was is an error', async () => {
+    const kid = `k_${'A'.repeat(22)}`;
+    await expect(revoke(kid)).rejects.toThrow('There is no such signing key.');
+  });
+
+  test('whoever stole a key signs no new token with it once it has been rotated out', async () => {
+    const { current } = await stolenSigningKeys(running);
+    const genuine = await service.loginAppToken();
+    await rotateSigningKeys(awsEndpointOf(running));
+    running.advance(5 * minutes);
+    // The last second at which a function may have signed with it is over.
+    running.advance(1);
+    expect(await registerWith(await forgedWith(current, genuine, running))).toBe(401);
+    expect(await introspect(await forgedWith(current, genuine, running))).toEqual({ active: false });
+    expect(await registerWith(genuine)).toBe(201);
+  });
+});

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { expect, test } from '@jest/globals';
+import { invokeFunction } from '../../infra/invoke-function.ts';
+import { localDynamoDb } from '../../infra/local/dynamodb.ts';
+import { secretIds } from '../../infra/local/load-functions.ts';
+import { rotateServiceSecrets } from '../../infra/local/stack.ts';
+import { providerSettingsKey } from '../../lib/storage/keys.ts';
+import { createLoginApp, demoSettings } from '../support/login-app.ts';
+import { ownService } from '../support/own-service.ts';
+import { unique } from '../support/service.ts';
+import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
+import { awsEndpointOf } from '../support/stolen-signing-keys.ts';
+
+const minutes = 60;
+const days = 24 * 60 * minutes;
+
+const { running, service } = await ownService({}, { movableClock: true });
+const other = await ownService({ JOIN: running.directory }, { movableClock: true });
+
+const advance = (seconds: number): void => {
+  running.advance(seconds);
+  other.running.advance(seconds);
+};
+const rotate = (): Promise<void> => rotateServiceSecrets(awsEndpointOf(running));
+
+/** Which key a refresh token was made with. */
+const keyOf = (refreshToken: string): string | undefined => refreshToken.split('.')[4];
+
+/** Which key the settings of a provider are encrypted with. */
+async function keyOfSettings(loginAppId = service.demo.login_app.login_app_id): Promise<string | undefined> {
+  const { dynamodb_endpoint, table_name } = service.demo;
+  const dynamoDb = localDynamoDb(dynamodb_endpoint);
+  const { Item } = await dynamoDb.send(
+    new GetCommand({ TableName: table_name, Key: providerSettingsKey(loginAppId, 'provider_e') }),
+  );
+  dynamoDb.destroy();
+  return String(Item?.settings.audience_validation.app_token_secret).split('.')[0];
+}
+
+test('two rotations under steady traffic at two instances: not one failure; tokens and settings move to the new keys', async () => {
+  advance(10 * minutes);
+  const unused = (await service.logIn(unique('bob'), 'provider_e')).body.refresh_token;
+  const settingsKeys = [await keyOfSettings()];
+  const refreshKeys = [keyOf(unused)];
+  const traffic = steadyTraffic(service, other.service);
+  await traffic.round();
+  for (let rotation = 0; rotation < 2; rotation += 1) {
+    await rotate();
+    // Of the two instances each still uses what it has read, unless it has read nothing yet.
+    await traffic.round();
+    settingsKeys.push(await keyOfSettings());
+    running.advance(5 * minutes);
+    await traffic.round();
+    other.running.advance(5 * minutes);
+    await traffic.round();
+    refreshKeys.push(keyOf(traffic.refreshTokens.at(-1) ?? ''));
+    advance(5 * minutes);
+  }
+  await traffic.round();
+  await traffic.stop();
+  expect(Object.keys(traffic.statuses).sort()).toEqual(noFailure);
+  expect(new Set(settingsKeys).size).toBe(3);
+  expect(new Set(refreshKeys).size).toBe(3);
+
+  const refreshed = await service.token({ grant_type: 'refresh_token', refresh_token: unused });
+  expect(refreshed.status).toBe(200);
+  expect(keyOf(refreshed.body.refresh_token)).toBe(refreshKeys.at(-1));
+});
+
+test('a refresh token that is used after 29 days and many rotations is still valid', async () => {
+  const { refresh_token } = (await service.logIn(unique('carol'), 'provider_e')).body;
+  for (let rotation = 0; rotation < 6; rotation += 1) {
+    advance(10 * minutes);
+    await rotate();
+  }
+  advance(29 * days - 60 * minutes);
+  await rotate();
+  advance(10 * minutes);
+  expect((await other.service.token({ grant_type: 'refresh_token', refresh_token })).status).toBe(200);
+  expect((await other.service.logIn(unique('carol'), 'provider_e')).status).toBe(200);
+});
+
+test('a rotation within ten minutes of the one before fails and changes nothing', async () => {
+  advance(10 * minutes);
+  await rotate();
+  advance(9 * minutes);
+  await expect(rotate()).rejects.toThrow('The next secret is not known everywhere yet. Rotate again after ');
+  const { refresh_token } = (await service.logIn(unique('dora'), 'provider_e')).body;
+  expect((await service.token({ grant_type: 'refresh_token', refresh_token })).status).toBe(200);
+  advance(1 * minutes);
+  await rotate();
+});
+
+/** The steps of one rotation of the secret of provider settings, each when the test wants it. */
+function stepByStep() {
+  const event = { SecretId: secretIds.providerSettings, ClientRequestToken: randomUUID() };
+  const rotation = { name: 'rotate-service-secrets', endpoint: awsEndpointOf(running) };
+  return (Step: string) => invokeFunction(rotation, { ...event, Step });
+}
+
+test('settings that an operator writes during a rotation stay valid; the next rotation encrypts them again', async () => {
+  advance(10 * minutes);
+  const before = await keyOfSettings();
+  const step = stepByStep();
+  await step('createSecret');
+  await step('setSecret');
+  expect(await keyOfSettings()).not.toBe(before);
+  const { login_app_id } = await createLoginApp(service, 'Test');
+  const flags = { 'login-app': login_app_id, provider: 'provider_e' };
+  const settings = await demoSettings(service, 'provider_e');
+  await service.operate('providers', 'set', { ...flags, settings });
+  expect(await keyOfSettings(login_app_id)).toBe(before);
+  const checked = await service.operate('providers', 'check', flags);
+  await step('testSecret');
+  await step('finishSecret');
+  expect(await service.operate('providers', 'check', flags)).toEqual(checked);
+  advance(10 * minutes);
+  await rotate();
+  expect(await keyOfSettings(login_app_id)).not.toBe(before);
+  expect(await service.operate('providers', 'check', flags)).toEqual(checked);
+});
+
+test('a rotation that is stuck is given up; the next one works', async () => {
+  advance(10 * minutes);
+  const step = stepByStep();
+  await step('createSecret');
+  await step('setSecret');
+  advance(10 * minutes);
+  await expect(step('finishSecret')).rejects.toThrow('The rotation took too long. Rotate again.');
+  await rotate();
+  expect((await service.logIn(unique('finn'), 'provider_e')).status).toBe(200);
+});

@@ -1,0 +1,51 @@
+import { describe, expect, test } from '@jest/globals';
+import { serviceKeysFrom } from '../../lib/service-secrets/service-keys.ts';
+import { parseServiceSecret, serviceSecretAfter } from '../../lib/service-secrets/service-secret.ts';
+import { stopClock } from '../support/standing-clock.ts';
+
+const pass = stopClock();
+const minute = 60_000;
+const day = 24 * 60 * minute;
+const idleSeconds = 30 * 86_400;
+
+const generated = parseServiceSecret('the text that CloudFormation has generated');
+const keysOf = (secret: typeof generated) => serviceKeysFrom(secret, 'refresh-token');
+const rotated = (secret: typeof generated) =>
+  serviceSecretAfter(parseServiceSecret(JSON.stringify(secret)), idleSeconds);
+
+describe('a service secret', () => {
+  test('the key before the first rotation stays in use at the first one, and is accepted after the second', () => {
+    const { id } = keysOf(generated).current;
+    const first = rotated(generated);
+    expect(keysOf(first).current.id).toBe(id);
+    pass(10 * minute);
+    const second = rotated(first);
+    expect(keysOf(second).current.id).not.toBe(id);
+    expect(keysOf(second).withId(id)).toEqual(keysOf(generated).current);
+  });
+
+  test('whatever a rotation puts into use was accepted since the rotation before', () => {
+    let secret = rotated(generated);
+    for (let rotation = 0; rotation < 5; rotation += 1) {
+      pass(10 * minute);
+      const following = rotated(secret);
+      const { id } = keysOf(following).current;
+      expect(keysOf(secret).withId(id)).toBeDefined();
+      secret = following;
+    }
+    expect(secret.previous).toHaveLength(5);
+  });
+
+  test('is forgotten when nothing that was made with it can be valid', () => {
+    const first = rotated(generated);
+    pass(10 * minute);
+    let secret = rotated(first);
+    pass(35 * day);
+    secret = rotated(secret);
+    expect(keysOf(secret).withId(keysOf(generated).current.id)).toBeDefined();
+    pass(10 * minute);
+    secret = rotated(secret);
+    expect(keysOf(secret).withId(keysOf(generated).current.id)).toBeUndefined();
+    expect(secret.previous).toHaveLength(2);
+  });
+});
