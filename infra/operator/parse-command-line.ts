@@ -18,7 +18,10 @@ export interface CommandLine {
   lines: { flag: string; file: string } | undefined;
   /** How its result is printed as lines, if it is. */
   pages: Pages | undefined;
-  target: Target;
+  /** Undefined when the words name none. */
+  target: Target | undefined;
+  /** Whether --yes answers what a command asks before it deletes or revokes. */
+  isConfirmed: boolean;
 }
 
 /** The command that the words say, or the help that they ask for. @throws Error with one line for who typed them */
@@ -44,11 +47,8 @@ export function parseCommandLine(words: string[]): CommandLine | { help: string 
     })
     .helpCommand(false)
     .option('--local', 'the stack that npm start runs on this machine')
-    .addOption(
-      new Option('--stack <name>', 'the deployed stack with this name')
-        .default('login-service')
-        .conflicts('local'),
-    );
+    .addOption(new Option('--stack <name>', 'the deployed stack with this name').conflicts('local'))
+    .option('--yes', 'delete or revoke without asking');
   for (const [noun, verbs] of Object.entries<Record<string, CommandRow>>(commandTable)) {
     for (const [verb, row] of Object.entries(verbs)) {
       const command = commandAt(program, [noun, ...verb.split(' ')]).description(row.summary);
@@ -58,7 +58,10 @@ export function parseCommandLine(words: string[]): CommandLine | { help: string 
         const flags = { ...valuesOf(command, row), ...(lines && { [lines.flag]: lines.file }) };
         const problems = flagProblems(row, flags);
         if (problems.length > 0) throw new Error(`${noun} ${verb}: ${problems.join('; ')}.`);
-        parsed.push({ noun, verb, flags, lines, pages: row.pages, target: targetOf(program.opts()) });
+        const options = program.opts();
+        const target = targetOf(options);
+        const { pages } = row;
+        parsed.push({ noun, verb, flags, lines, pages, target, isConfirmed: options.yes === true });
       });
     }
   }
@@ -126,9 +129,10 @@ function valuesOf(command: Command, { flags }: CommandRow): Record<string, unkno
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
-function targetOf({ local, stack }: { local?: boolean; stack?: string }): Target {
+function targetOf({ local, stack }: { local?: boolean; stack?: string }): Target | undefined {
   if (local) return { local };
-  if (!stack) throw new Error('--stack must not be empty.');
+  if (stack === undefined) return undefined;
+  if (stack === '') throw new Error('--stack must not be empty.');
   return { local: false, stack };
 }
 

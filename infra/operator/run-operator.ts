@@ -1,18 +1,21 @@
 import { callOperator } from './call-operator.ts';
+import { confirm, type Input } from './confirm.ts';
+import { whichStack } from './known-stacks.ts';
 import { parseCommandLine } from './parse-command-line.ts';
 import { printLines } from './print-lines.ts';
 import { progressBar } from './progress-bar.ts';
 import { sendLines } from './send-lines.ts';
 import { explainFailure, functionOf } from './target.ts';
 
-/** Where a command writes. */
-type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'write'>>;
+/** Where a command writes, and where it reads an answer to what it asks. */
+type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'write'>> & Input;
 
 /**
- * Runs a command line. It prints one JSON object, or one per line where the command says so, and returns exit code 0; or
- * it prints one line on standard error and returns 1. If lines of a file were rejected, the object says which, and the exit code is 2.
+ * Runs a command line, after asking on a terminal if it deletes or revokes something. It prints one JSON object, or one
+ * per line where the command says so, and returns exit code 0; or it prints one line on standard error and returns 1.
+ * If lines of a file were rejected, the object says which, and the exit code is 2.
  */
-export async function runOperator(words: string[], { stdout, stderr }: Streams): Promise<number> {
+export async function runOperator(words: string[], { stdin, stdout, stderr }: Streams): Promise<number> {
   const print = (text: string): void => void stdout.write(`${text}\n`);
   try {
     const line = parseCommandLine(words);
@@ -21,6 +24,8 @@ export async function runOperator(words: string[], { stdout, stderr }: Streams):
       return 0;
     }
     const { noun, verb, flags, lines, pages, target } = line;
+    if (!target) throw new Error(await whichStack());
+    await confirm(line, target, { stdin, stderr });
     const operator = functionOf(target);
     const call = (more: Record<string, unknown>) =>
       callOperator(operator, noun, verb, { ...flags, ...more }).catch((error: unknown) => {

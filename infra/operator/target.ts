@@ -18,26 +18,33 @@ export function functionOf(target: Target): FunctionTarget {
   }
 }
 
-const local = 'Add --local for the stack that npm start runs.';
+/** An error of an AWS client. */
+type Failure = { name?: string; code?: string; message?: string };
 
 /** What went wrong and what to do next, when an operator function could not be called; else the error's own message. */
 export function explainFailure(error: unknown, { name, endpoint }: FunctionTarget): string {
-  const failure: { name?: string; code?: string; message?: string } = Object(error);
+  const failure: Failure = Object(error);
   if (endpoint) return failure.code === 'ECONNREFUSED' ? noStackHere : String(failure.message);
+  if (failure.name === 'ResourceNotFoundException') {
+    return `There is no function ${name} in this AWS account and region. Name another stack with --stack, or change AWS_PROFILE or AWS_REGION.`;
+  }
+  return explainAwsFailure(failure);
+}
+
+/** What to do when AWS could not be asked; else the error's own message. */
+export function explainAwsFailure(failure: Failure): string {
   if (failure.message === 'Region is missing') {
-    return `No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region. ${local}`;
+    return 'No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region.';
   }
   switch (failure.name) {
     case 'CredentialsProviderError':
     case 'TokenProviderError':
-      return `No AWS credentials were found: log in with aws sso login, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ${local}`;
+      return 'No AWS credentials were found: log in with aws sso login, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.';
     case 'ExpiredTokenException':
       return 'Your AWS credentials have expired: log in again, for example with aws sso login.';
     case 'UnrecognizedClientException':
     case 'InvalidSignatureException':
       return 'AWS does not accept your credentials: check AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.';
-    case 'ResourceNotFoundException':
-      return `There is no function ${name} in this AWS account and region. Name another stack with --stack, or change AWS_PROFILE or AWS_REGION. ${local}`;
     default:
       return String(failure.message);
   }

@@ -7,6 +7,7 @@ import { type Settings, tokenVariables } from '../settings.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { EventPublishing } from './event-publishing.ts';
 import { FirstRotation } from './first-rotation.ts';
+import { stackDescription } from './description.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
 import { newVersionCheck } from './new-version-check.ts';
@@ -21,7 +22,7 @@ import { existingTable, ServiceTable } from './service-table.ts';
 /** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
 export class LoginService extends Stack {
   constructor(app: App, settings: Settings, { endpoints, others }: Functions) {
-    super(app, settings.stack, { description: 'A login and access-request service' });
+    super(app, settings.stack, { description: stackDescription });
     const removalPolicy = settings.removalPolicy === 'retain' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
     const table = settings.tableName
       ? existingTable(this, settings.tableName, settings.tableStreamArn)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { serve } from '../../infra/local/loopback-server.ts';
+import { stackDescription } from '../../infra/stack/description.ts';
 import { operator, operatorProcess } from '../support/operator.ts';
 
 const command = ['accounts', 'create', '--name=x'];
@@ -38,12 +39,50 @@ test.each([
   expect(await operator(...command, ...flags)).toEqual(failsWith(line));
 });
 
+describe('npm run operator without --local and --stack says which stacks there are, and changes nothing', () => {
+  const nothing = 'Name the stack, with --local or --stack NAME; nothing was changed.';
+  const withoutAws = { AWS_CONFIG_FILE: '/nowhere', AWS_SHARED_CREDENTIALS_FILE: '/nowhere' };
+
+  test('one runs on this machine, and AWS cannot be asked', async () => {
+    const here = { ...withoutAws, LOCAL_DIR: process.env.SERVICE_DIR ?? '' };
+    const { url } = JSON.parse(readFileSync(join(here.LOCAL_DIR, 'stack.json'), 'utf8'));
+    const line = `${nothing} --local is the one at ${url}. AWS could not be asked which are deployed. No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region.`;
+    expect(await operatorProcess(here, ...command)).toEqual(failsWith(line));
+  });
+
+  test('some are deployed, among stacks of others', async () => {
+    const member = (name: string, description: string) =>
+      `<member><StackName>${name}</StackName><TemplateDescription>${description}</TemplateDescription>
+        <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>CREATE_COMPLETE</StackStatus></member>`;
+    const members = ['staging', 'live'].map((name) => member(name, stackDescription));
+    const cloudFormation = await serve((_, response) => {
+      response.end(`<ListStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/">
+        <ListStacksResult><StackSummaries>${members.join('')}${member('shop', 'A shop')}</StackSummaries>
+        </ListStacksResult></ListStacksResponse>`);
+    });
+    try {
+      const run = operatorProcess(
+        {
+          ...{ ...withoutAws, LOCAL_DIR: '/nowhere', AWS_REGION: 'eu-central-1' },
+          ...{ AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' },
+          AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
+        },
+        ...command,
+      );
+      const line = `${nothing} --local would be the one of npm start, which is not running. Deployed in this AWS account and region: live, staging.`;
+      expect(await run).toEqual(failsWith(line));
+    } finally {
+      await cloudFormation.close();
+    }
+  });
+});
+
 describe('npm run operator: a deployed stack that it cannot reach', () => {
-  const local = 'Add --local for the stack that npm start runs.';
   /** An environment without any AWS configuration but this. */
   const run = (environment: Record<string, string>) => {
     const none = { AWS_CONFIG_FILE: '/nowhere', AWS_SHARED_CREDENTIALS_FILE: '/nowhere' };
-    return operatorProcess({ ...none, AWS_EC2_METADATA_DISABLED: 'true', ...environment }, ...command);
+    const whole = { ...none, AWS_EC2_METADATA_DISABLED: 'true', ...environment };
+    return operatorProcess(whole, ...command, '--stack=login-service');
   };
   const credentials = {
     AWS_REGION: 'eu-central-1',
@@ -52,12 +91,13 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
   };
 
   test('no region', async () => {
-    const line = `No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region. ${local}`;
+    const line = 'No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region.';
     expect(await run({})).toEqual(failsWith(line));
   });
 
   test('no credentials', async () => {
-    const line = `No AWS credentials were found: log in with aws sso login, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ${local}`;
+    const line =
+      'No AWS credentials were found: log in with aws sso login, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.';
     expect(await run({ AWS_REGION: 'eu-central-1' })).toEqual(failsWith(line));
   });
 
@@ -65,7 +105,7 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
     const { aws_endpoint } = JSON.parse(
       readFileSync(join(process.env.SERVICE_DIR ?? '', 'stack.json'), 'utf8'),
     );
-    const line = `There is no function login-service-operator in this AWS account and region. Name another stack with --stack, or change AWS_PROFILE or AWS_REGION. ${local}`;
+    const line = `There is no function login-service-operator in this AWS account and region. Name another stack with --stack, or change AWS_PROFILE or AWS_REGION.`;
     expect(await run({ ...credentials, AWS_ENDPOINT_URL_LAMBDA: aws_endpoint })).toEqual(failsWith(line));
   });
 

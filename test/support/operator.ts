@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { expect } from '@jest/globals';
 import { runOperator } from '../../infra/operator/run-operator.ts';
 
@@ -14,24 +15,30 @@ interface CommandResult {
 
 type CommandLine = (...words: string[]) => Promise<CommandResult>;
 
+/** @param typed what somebody types at the terminal; no terminal when absent */
 const operatorAt =
-  (LOCAL_DIR: string): CommandLine =>
+  (LOCAL_DIR: string, typed?: string): CommandLine =>
   async (...words) => {
     process.env.LOCAL_DIR = LOCAL_DIR;
     const written = { stdout: '', stderr: '' };
+    const isTTY = typed !== undefined;
     const stream = (name: keyof typeof written) => ({
-      isTTY: false,
+      isTTY,
       write: (text: unknown) => {
         written[name] += text;
         return true;
       },
     });
-    const code = await runOperator(words, { stdout: stream('stdout'), stderr: stream('stderr') });
+    const stdin = Object.assign(Readable.from(typed ?? ''), { isTTY });
+    const code = await runOperator(words, { stdin, stdout: stream('stdout'), stderr: stream('stderr') });
     return { code, ...written };
   };
 
 /** The operator's command line, in this process; `--local` is the stack that the tests share. */
-export const operator = Object.assign(operatorAt(process.env.SERVICE_DIR ?? ''), { at: operatorAt });
+export const operator = Object.assign(operatorAt(process.env.SERVICE_DIR ?? ''), {
+  at: operatorAt,
+  atTerminal: (typed: string): CommandLine => operatorAt(process.env.SERVICE_DIR ?? '', typed),
+});
 
 /** The same in a process of its own. @param environment beside this process's own */
 export const operatorProcess = (environment: Record<string, string>, ...words: string[]) =>
@@ -52,14 +59,14 @@ export const operatorProcessWith = (input: string, environment: Record<string, s
 
 /** A command that works: the one JSON object that it prints. */
 export async function succeeded(...words: string[]): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await operator(...words, '--local');
+  const { code, stdout, stderr } = await operator(...words, '--local', '--yes');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout);
 }
 
 /** A command that fails: its one line on standard error. */
 export async function failed(...words: string[]): Promise<string> {
-  const { code, stdout, stderr } = await operator(...words, '--local');
+  const { code, stdout, stderr } = await operator(...words, '--local', '--yes');
   expect({ code, stdout, lines: stderr.split('\n').length }).toEqual({ code: 1, stdout: '', lines: 2 });
   return stderr.trimEnd();
 }
