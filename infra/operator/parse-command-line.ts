@@ -6,7 +6,7 @@ import {
   type Flag,
   type Pages,
 } from '../../lib/operator/command-table.ts';
-import { flagProblems, typedName } from '../../lib/operator/flags.ts';
+import { flagProblems, sourceOf, typedName } from '../../lib/operator/flags.ts';
 import type { Target } from './target.ts';
 
 /** A command line, understood. */
@@ -18,6 +18,8 @@ export interface CommandLine {
   lines: { flag: string; file: string } | undefined;
   /** How its result is printed as lines, if it is. */
   pages: Pages | undefined;
+  /** Files on this machine, by the flags that name them. */
+  files: Record<string, string>;
   /** Undefined when the words name none. */
   target: Target | undefined;
   /** Whether --yes answers what a command asks before it deletes or revokes. */
@@ -58,10 +60,11 @@ export function parseCommandLine(words: string[]): CommandLine | { help: string 
         const flags = { ...valuesOf(command, row), ...(lines && { [lines.flag]: lines.file }) };
         const problems = flagProblems(row, flags);
         if (problems.length > 0) throw new Error(`${noun} ${verb}: ${problems.join('; ')}.`);
-        const options = program.opts();
-        const target = targetOf(options);
+        const { local, stack, yes } = program.opts();
+        const target = targetOf({ local, stack });
+        const files = filesOf(command, row);
         const { pages } = row;
-        parsed.push({ noun, verb, flags, lines, pages, target, isConfirmed: options.yes === true });
+        parsed.push({ noun, verb, flags, lines, pages, files, target, isConfirmed: yes === true });
       });
     }
   }
@@ -82,15 +85,16 @@ const commandAt = (program: Command, words: string[]): Command =>
   );
 
 /** Declares what a command takes; the name of the flag that is typed as a file without a name. */
-function addFlags(command: Command, { flags }: CommandRow): string | undefined {
+function addFlags(command: Command, { flags, files = {} }: CommandRow): string | undefined {
   for (const [name, flag] of Object.entries(flags)) {
-    const help = flag.optional ? `${flag.help} (optional)` : flag.help;
+    const help = `${flag.help}${sourceOf(flag)}${flag.optional ? ' (optional)' : ''}`;
     if (flag.kind === 'lines') command.argument(`<${placeholder(flag)}>`, help);
     else
       command.option(`--${typedName(name, flag)} <${placeholder(flag)}>`, help, (text) =>
         convert(typedName(name, flag), flag, text),
       );
   }
+  for (const [name, help] of Object.entries(files)) command.option(`--${name} <FILE>`, help);
   return Object.keys(flags).find((name) => flags[name]?.kind === 'lines');
 }
 
@@ -121,10 +125,17 @@ function convert(name: string, { kind }: Flag, text: string): unknown {
 }
 const standardInput = 0;
 
+const typedIn = (command: Command): Map<string, unknown> =>
+  new Map(command.options.map((option) => [option.name(), command.getOptionValue(option.attributeName())]));
+
+function filesOf(command: Command, { files = {} }: CommandRow): Record<string, string> {
+  const typed = typedIn(command);
+  const names = Object.keys(files).filter((name) => typed.get(name) !== undefined);
+  return Object.fromEntries(names.map((name) => [name, String(typed.get(name))]));
+}
+
 function valuesOf(command: Command, { flags }: CommandRow): Record<string, unknown> {
-  const typed = new Map(
-    command.options.map((option) => [option.name(), command.getOptionValue(option.attributeName())]),
-  );
+  const typed = typedIn(command);
   const values = Object.entries(flags).map(([name, flag]) => [name, typed.get(typedName(name, flag))]);
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }

@@ -4,6 +4,7 @@ import { whichStack } from './known-stacks.ts';
 import { parseCommandLine } from './parse-command-line.ts';
 import { printLines } from './print-lines.ts';
 import { progressBar } from './progress-bar.ts';
+import { secretToFile } from './secret-file.ts';
 import { sendLines } from './send-lines.ts';
 import { explainFailure, functionOf } from './target.ts';
 
@@ -23,7 +24,7 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
       print(line.help);
       return 0;
     }
-    const { noun, verb, flags, lines, pages, target } = line;
+    const { noun, verb, flags, lines, pages, files, target } = line;
     if (!target) throw new Error(await whichStack());
     await confirm(line, target, { stdin, stderr });
     const operator = functionOf(target);
@@ -36,7 +37,9 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
       return 0;
     }
     if (!lines) {
-      print(JSON.stringify(await call({}), null, 2));
+      const secretFile = files['secret-to'];
+      const result = secretFile === undefined ? call({}) : secretToFile(secretFile, () => call({}));
+      print(JSON.stringify(await result, null, 2));
       return 0;
     }
     const summary = await sendLines(

@@ -10,8 +10,8 @@ import type { IdForm } from './id-forms.ts';
  * `lines` is a file that the command line sends line by line, in batches; its name is typed without a flag. A `secret`
  * is typed as the name of a file that holds it (`--app-secret-file`), so that it stays out of the shell's history.
  */
-export type Flag = { help: string; optional?: true } & (
-  | { kind: 'id'; form: IdForm }
+export type Flag = { help: string; optional?: true } /** `from` names the command that shows such ids. */ & (
+  | { kind: 'id'; form: IdForm; from?: string }
   | { kind: 'choice'; of: readonly string[] }
   /** Some of them, separated by commas; or `all`, or `none`. */
   | { kind: 'subset'; of: readonly string[] }
@@ -25,6 +25,8 @@ export interface Command {
   flags: Record<string, Flag>;
   /** A command that prints lines instead of one JSON object. */
   pages?: Pages;
+  /** Flags that the command line keeps to itself, with their help: each names a file on the caller's machine. */
+  files?: Record<string, string>;
 }
 
 /** How the lines of a command come: each call's result has some of them, and a `next` if there are more. */
@@ -37,14 +39,19 @@ export interface Pages {
 
 /** What an account may do on its access requests. */
 const accountAccess = ['read', 'read-write'] as const;
-const loginApp = { kind: 'id', form: 'la_…', help: 'The id of the Login App' } as const;
-const account = { kind: 'id', form: 'ac_…', help: 'The id of the account' } as const;
+const loginApp = { kind: 'id', form: 'la_…', from: 'login-apps list', help: 'The Login App' } as const;
+const account = { kind: 'id', form: 'ac_…', from: 'accounts list', help: 'The account' } as const;
 const accessRequest = { kind: 'number', help: 'The id of the access request' } as const;
-const loginUser = { kind: 'id', form: 'lu_…', help: 'The Login User: the sub of their tokens' } as const;
+const loginUser = {
+  kind: 'id',
+  form: 'lu_…',
+  from: 'login-users find',
+  help: 'The Login User: the sub of their tokens',
+} as const;
 const provider = { kind: 'choice', of: providerIds, help: 'The provider' } as const;
 const platform = { kind: 'choice', of: platforms, help: 'The platform' } as const;
-const client = { kind: 'id', form: 'la_….c_…', help: 'The client id' } as const;
-const secret = { kind: 'id', form: 'sec_…', help: 'The id of the secret' } as const;
+const client = { kind: 'id', form: 'la_….c_…', from: 'clients list', help: 'The client' } as const;
+const secretOf = (from: string) => ({ kind: 'id', form: 'sec_…', from, help: 'The secret' }) as const;
 const access = {
   kind: 'choice',
   of: accountAccess,
@@ -55,6 +62,9 @@ const allowedGrants = {
   of: grantTypes,
   help: `The grants that the client may use: all, none (it may only introspect tokens), or some of ${grantTypes.join(', ')}, separated by commas`,
 } as const;
+const secretTo = {
+  'secret-to': 'Write the secret to this new file, which only you can read, instead of showing it (optional)',
+};
 const name = { kind: 'text', help: 'A name for people to recognise it by' } as const;
 const event = {
   'access-request': accessRequest,
@@ -68,6 +78,7 @@ export const commandTable = {
     create: {
       summary: 'Create an account; its secret is shown only once',
       flags: { name, access: { ...access, optional: true } },
+      files: secretTo,
     },
     update: { summary: 'Change what an account may do; takes up to 30 seconds', flags: { account, access } },
     disable: {
@@ -78,8 +89,12 @@ export const commandTable = {
     rotate: {
       summary: 'Give an account a second secret; the old one stays valid until it is revoked',
       flags: { account },
+      files: secretTo,
     },
-    revoke: { summary: 'Revoke a secret of an account', flags: { account, secret } },
+    revoke: {
+      summary: 'Revoke a secret of an account',
+      flags: { account, secret: secretOf('accounts show') },
+    },
   },
   'login-apps': {
     create: { summary: 'Create a Login App', flags: { name } },
@@ -99,6 +114,7 @@ export const commandTable = {
     'tokens create': {
       summary: 'Create a long-lived Login App Token to ship inside an app; it is shown only once',
       flags: { 'login-app': loginApp, name },
+      files: secretTo,
     },
     'tokens list': {
       summary: 'List the long-lived Login App Tokens of a Login App',
@@ -106,13 +122,17 @@ export const commandTable = {
     },
     'tokens revoke': {
       summary: 'Revoke a long-lived Login App Token; it stops working within 30 seconds',
-      flags: { 'login-app': loginApp, token: { kind: 'id', form: 't_…', help: 'The id of the token' } },
+      flags: {
+        'login-app': loginApp,
+        token: { kind: 'id', form: 't_…', from: 'login-apps tokens list', help: 'The token' },
+      },
     },
   },
   clients: {
     create: {
       summary: 'Create a client of a Login App; its secret is shown only once',
       flags: { 'login-app': loginApp, 'grant-types': { ...allowedGrants, optional: true } },
+      files: secretTo,
     },
     update: {
       summary: 'Change which grants a client may use; takes up to 30 seconds',
@@ -121,10 +141,11 @@ export const commandTable = {
     rotate: {
       summary: 'Give a client a second secret; the old one stays valid until it is revoked',
       flags: { 'login-app': loginApp, client },
+      files: secretTo,
     },
     revoke: {
       summary: 'Revoke a client and its Login App Tokens, or one of its secrets; takes up to 30 seconds',
-      flags: { 'login-app': loginApp, client, secret: { ...secret, optional: true } },
+      flags: { 'login-app': loginApp, client, secret: { ...secretOf('clients show'), optional: true } },
     },
   },
   'mobile-applications': {
@@ -243,7 +264,7 @@ export const commandTable = {
     },
     disable: {
       summary: 'Stop sending messages to a device until it registers again',
-      flags: { device: { kind: 'id', form: 'd_…', help: 'The id of the device' } },
+      flags: { device: { kind: 'id', form: 'd_…', from: 'devices list', help: 'The device' } },
     },
     import: {
       summary: 'Add the devices of a file; run it again to continue after an interruption',

@@ -55,7 +55,7 @@ export const typedName = (name: string, { kind }: Flag): string =>
 function problem(flagName: string, flag: Flag, value: unknown): string | undefined {
   const { kind, optional } = flag;
   const name = typedName(flagName, flag);
-  if (value === undefined) return optional ? undefined : `--${name} is missing`;
+  if (value === undefined) return optional ? undefined : `--${name} is missing${sourceOf(flag)}`;
   if (kind === 'json' || kind === 'lines') return undefined;
   if (kind === 'number') return Number.isSafeInteger(value) ? undefined : `--${name} must be an integer`;
   if (typeof value !== 'string') return `--${name} must be text`;
@@ -69,6 +69,10 @@ function problem(flagName: string, flag: Flag, value: unknown): string | undefin
     return `--${name} must be all, none, or some of ${flag.of.join(', ')}, separated by commas`;
   return undefined;
 }
+
+/** Where the operator finds the id that a flag takes. */
+export const sourceOf = (flag: Flag): string =>
+  flag.kind === 'id' && flag.from !== undefined ? ` (see ${flag.from})` : '';
 
 const isSubset = (text: string, of: readonly string[]): boolean =>
   text === 'all' || text === 'none' || text.split(',').every((member) => of.includes(member));

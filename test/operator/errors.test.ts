@@ -27,6 +27,13 @@ const failures: [string[], string][] = [
   [['accounts', 'create', '--name', ''], 'accounts create: --name must not be empty.'],
   [['login-apps', 'create', '--name= '], 'login-apps create: --name must not be empty.'],
   [['accounts', 'create', '--nmae', 'x'], "unknown option '--nmae' (Did you mean --name?). See --help."],
+  [['login-apps', 'token', 'create'], "unknown command 'token' (Did you mean tokens?). See --help."],
+  [['login-apps', 'tokens', 'crate'], "unknown command 'crate' (Did you mean create?). See --help."],
+  [['accounts', 'create', '--lcoal'], "unknown option '--lcoal' (Did you mean --local?). See --help."],
+  [
+    ['accounts', 'update', '--acount', 'x'],
+    "unknown option '--acount' (Did you mean --account?). See --help.",
+  ],
   [['accounts', 'create', '--name'], "option '--name <text>' argument missing. See --help."],
   [
     ['accounts', 'create', '--name', 'a', 'b'],
@@ -41,14 +48,7 @@ const failures: [string[], string][] = [
     ['clients', 'revoke', ...loginApp, '--client', 'x'],
     'clients revoke: --client must be an id of the form la_….c_….',
   ],
-  [
-    ['clients', 'revoke', ...loginApp, '--client', `${nobody}.c_${'A'.repeat(22)}`],
-    'The Login App has no such client.',
-  ],
-  [
-    ['clients', 'update', ...loginApp, '--client', `${nobody}.c_${'A'.repeat(22)}`, '--grant-types', 'none'],
-    'The Login App has no such client.',
-  ],
+  [['clients', 'create'], 'clients create: --login-app is missing (see login-apps list).'],
   [
     ['clients', 'create', ...loginApp, '--grant-types', 'password'],
     'clients create: --grant-types must be all, none, or some of provider_credentials, provider_authorization_code, refresh_token, client_credentials, separated by commas.',
@@ -140,6 +140,26 @@ describe('an operator command that fails says why and changes nothing', () => {
       'providers set: --app-secret-file must not be empty.',
     );
     expect(await failed(...set, '--app-secret', 'our-secret')).toMatch(/^unknown option '--app-secret'/);
+  });
+
+  test('an id that is unknown: the line names those that are known', async () => {
+    const { login_app_id, client_id } = await service.newLoginApp([]);
+    const flags = ['--login-app', login_app_id];
+    const client = ['--client', `${nobody}.c_${'A'.repeat(22)}`];
+    const noClient = `The Login App has no such client; it has ${client_id}.`;
+    expect(await failed('clients', 'revoke', ...flags, ...client)).toBe(noClient);
+    expect(await failed('clients', 'update', ...flags, ...client, '--grant-types', 'none')).toBe(noClient);
+    const [token, secret] = [`t_${'A'.repeat(22)}`, `sec_${'A'.repeat(22)}`];
+    expect(await failed('login-apps', 'tokens', 'revoke', ...flags, '--token', token)).toBe(
+      'The Login App has no such token; it has none.',
+    );
+    const revoke = ['clients', 'revoke', ...flags, '--client', client_id, '--secret'];
+    const unknown = await failed(...revoke, secret);
+    const [, only = ''] = unknown.match(/^There is no such secret; there is (sec_[\w-]{22})\.$/) ?? [];
+    expect(await failed(...revoke, only)).toBe(`${only} is the only secret; rotate first.`);
+    expect(await failed('providers', 'check', ...flags, '--provider', 'provider_a')).toBe(
+      'The Login App has no provider_a; it has none.',
+    );
   });
 
   test('the operator function itself rejects what no command line sends', async () => {

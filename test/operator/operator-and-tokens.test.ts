@@ -38,7 +38,7 @@ describe('a long-lived Login App Token', () => {
     expect(await list()).not.toContainEqual(expect.objectContaining({ token_id }));
     await expect(
       service.operate('login-apps', 'tokens revoke', { ...flags, token: token_id }),
-    ).rejects.toThrow('The Login App has no such token.');
+    ).rejects.toThrow('The Login App has no such token; it has none.');
   });
 
   test('revoked before it was ever used: 401', async () => {

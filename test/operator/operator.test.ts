@@ -40,7 +40,7 @@ describe('npm run operator: each command', () => {
     const revoke = ['clients', 'revoke', '--login-app', login_app_id, '--client', client_id];
     expect(await succeeded(...revoke)).toEqual({ login_app_id, client_id, revoked: true });
     expect((await service.token({ grant_type: 'client_credentials' }, client)).status).toBe(401);
-    expect(await failed(...revoke)).toBe('The Login App has no such client.');
+    expect(await failed(...revoke)).toBe('The Login App has no such client; it has none.');
   });
 
   test('accounts rotate and revoke: the error for a third secret names the two that exist', async () => {
@@ -248,10 +248,14 @@ describe('npm run operator: in a process of its own', () => {
   });
 
   test('or one line on standard error, exit code 1', async () => {
-    const stderr = 'The Login App has no such client.\n';
-    const nobody = `la_${'A'.repeat(22)}`;
-    const client = ['--login-app', demo.login_app.login_app_id, '--client', `${nobody}.c_${'A'.repeat(22)}`];
-    const done = await operatorProcess(local, 'clients', 'rotate', ...client, '--local');
+    const stderr = 'There is no such account.\n';
+    const done = await operatorProcess(
+      local,
+      'accounts',
+      'rotate',
+      `--account=ac_${'A'.repeat(22)}`,
+      '--local',
+    );
     expect(done).toEqual({ code: 1, stdout: '', stderr });
   });
 });

@@ -116,7 +116,7 @@ describe('the issuers of provider_f, as an operator sets them', () => {
       settings: null,
     });
     expect(await shown()).toBeUndefined();
-    await expect(remove()).rejects.toThrow('provider_f is not set up for this Login App.');
+    await expect(remove()).rejects.toThrow('The Login App has no provider_f; it has');
     await preset('apple');
     expect(await shown()).toEqual({ issuers: [apple] });
   });

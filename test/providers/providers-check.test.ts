@@ -189,7 +189,7 @@ describe('providers check says what is wrong', () => {
   test('that a provider is not set up', async () => {
     const { login_app_id } = await createLoginApp(service, unique('app'));
     await expect(check(login_app_id, 'provider_a')).rejects.toThrow(
-      'provider_a is not set up for this Login App.',
+      'The Login App has no provider_a; it has',
     );
   });
 });

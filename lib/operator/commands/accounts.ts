@@ -40,7 +40,7 @@ export const accountCommands: CommandsOf<'accounts'> = {
   },
   revoke: async ({ account: id, secret }) => {
     const account = await requireAccount(id);
-    const left = revokedOrThrow(await revokeAccountSecret(account, secret));
+    const left = revokedOrThrow(await revokeAccountSecret(account, secret), account);
     return { account_id: account.account_id, ...left };
   },
 };

@@ -29,11 +29,15 @@ const noSuchLoginApp = (): ServiceError => new ServiceError('not_found', 'There 
 async function requireClient(loginAppId: string, clientId: string) {
   const { login_app_id, clients } = await requireLoginApp(loginAppId);
   const client = clients.get(clientId);
-  if (!client) throw noSuchClient();
+  if (!client) throw noSuchClient(clients);
   return { login_app_id, ...client };
 }
 
-const noSuchClient = (): ServiceError => new ServiceError('not_found', 'The Login App has no such client.');
+const noSuchClient = (clients: LoginApp['clients']): ServiceError =>
+  new ServiceError('not_found', `The Login App has no such client; it has ${listed(clients.keys())}.`);
+
+/** Ids in a sentence. */
+const listed = (ids: Iterable<string>): string => [...ids].join(', ') || 'none';
 
 async function disable(login_app_id: string, disabled: boolean): Promise<Record<string, unknown>> {
   if (!(await setLoginAppDisabled(login_app_id, disabled))) throw noSuchLoginApp();
@@ -77,7 +81,12 @@ export const loginAppCommands: CommandsOf<'login-apps'> = {
   },
   'tokens revoke': async ({ 'login-app': id, token }) => {
     const { login_app_id, tokens } = await requireLoginApp(id);
-    if (!tokens.has(token)) throw new ServiceError('not_found', 'The Login App has no such token.');
+    if (!tokens.has(token)) {
+      throw new ServiceError(
+        'not_found',
+        `The Login App has no such token; it has ${listed(tokens.keys())}.`,
+      );
+    }
     await revokeLoginAppToken(login_app_id, token);
     return { login_app_id, token_id: token, revoked: true };
   },
@@ -92,7 +101,9 @@ export const clientCommands: CommandsOf<'clients'> = {
   update: async ({ 'login-app': id, client, 'grant-types': given }) => {
     const { login_app_id, client_id } = await requireClient(id, client);
     const allowed = membersOf(given, grantTypes);
-    if (!(await setGrantTypes(login_app_id, client_id, allowed))) throw noSuchClient();
+    if (!(await setGrantTypes(login_app_id, client_id, allowed))) {
+      throw new ServiceError('not_found', 'The client was revoked meanwhile.');
+    }
     return { login_app_id, client_id, grant_types: allowed ?? grantTypes };
   },
   rotate: async ({ 'login-app': id, client }) => {
@@ -105,7 +116,7 @@ export const clientCommands: CommandsOf<'clients'> = {
     const found = await requireClient(id, client);
     const { login_app_id, client_id } = found;
     if (secret !== undefined) {
-      const left = revokedOrThrow(await revokeClientSecret(login_app_id, found, secret));
+      const left = revokedOrThrow(await revokeClientSecret(login_app_id, found, secret), found);
       return { login_app_id, client_id, ...left };
     }
     await revokeClient(login_app_id, client_id);

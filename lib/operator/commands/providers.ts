@@ -55,7 +55,10 @@ export const providerCommands: Commands = {
 async function requireProvider(id: string, provider: ProviderId) {
   const loginApp = await requireLoginApp(id);
   const stored = providerSettingsOf(loginApp, provider);
-  if (!stored) throw new ServiceError('not_found', `${provider} is not set up for this Login App.`);
+  if (!stored) {
+    const others = [...loginApp.providers.keys()].join(', ') || 'none';
+    throw new ServiceError('not_found', `The Login App has no ${provider}; it has ${others}.`);
+  }
   return { login_app_id: loginApp.login_app_id, stored };
 }
 

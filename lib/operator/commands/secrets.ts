@@ -4,21 +4,24 @@ import type { RevokedSecret, RotatedSecrets } from '../../storage/item-secrets.t
 
 const changed = 'Somebody else changed the secrets meanwhile; nothing was changed. Run the command again.';
 
+const idsOf = ({ secrets }: WithSecrets): string => secrets.map(({ secret_id }) => secret_id).join(', ');
+
 /** A rotation that was done. @throws ServiceError when it was not */
 export function rotatedOrThrow(
   outcome: RotatedSecrets,
-  { secrets }: WithSecrets,
+  before: WithSecrets,
 ): Exclude<RotatedSecrets, string> {
   if (typeof outcome === 'object') return outcome;
-  const ids = secrets.map(({ secret_id }) => secret_id).join(', ');
-  const tooMany = `There are two secrets already (${ids}); revoke one first.`;
+  const tooMany = `There are two secrets already (${idsOf(before)}); revoke one first.`;
   throw new ServiceError('invalid_request', outcome === 'too_many' ? tooMany : changed);
 }
 
 /** A revocation that was done. @throws ServiceError when it was not */
-export function revokedOrThrow(outcome: RevokedSecret): Exclude<RevokedSecret, string> {
+export function revokedOrThrow(outcome: RevokedSecret, before: WithSecrets): Exclude<RevokedSecret, string> {
   if (typeof outcome === 'object') return outcome;
-  if (outcome === 'unknown') throw new ServiceError('not_found', 'There is no such secret.');
-  const only = 'This is the only secret; rotate first.';
+  if (outcome === 'unknown') {
+    throw new ServiceError('not_found', `There is no such secret; there is ${idsOf(before)}.`);
+  }
+  const only = `${idsOf(before)} is the only secret; rotate first.`;
   throw new ServiceError('invalid_request', outcome === 'only' ? only : changed);
 }
