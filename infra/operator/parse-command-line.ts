@@ -24,6 +24,8 @@ export interface CommandLine {
   target: Target | undefined;
   /** Whether --yes answers what a command asks before it deletes or revokes. */
   isConfirmed: boolean;
+  /** Whether --json asks for JSON also on a terminal. */
+  isJson: boolean;
 }
 
 /** The command that the words say, or the help that they ask for. @throws Error with one line for who typed them */
@@ -50,7 +52,8 @@ export function parseCommandLine(words: string[]): CommandLine | { help: string 
     .helpCommand(false)
     .option('--local', 'the stack that npm start runs on this machine')
     .addOption(new Option('--stack <name>', 'the deployed stack with this name').conflicts('local'))
-    .option('--yes', 'delete or revoke without asking');
+    .option('--yes', 'delete or revoke without asking')
+    .option('--json', 'JSON also on a terminal, where list, show and find print tables');
   for (const [noun, verbs] of Object.entries<Record<string, CommandRow>>(commandTable)) {
     for (const [verb, row] of Object.entries(verbs)) {
       const command = commandAt(program, [noun, ...verb.split(' ')]).description(row.summary);
@@ -60,11 +63,11 @@ export function parseCommandLine(words: string[]): CommandLine | { help: string 
         const flags = { ...valuesOf(command, row), ...(lines && { [lines.flag]: lines.file }) };
         const problems = flagProblems(row, flags);
         if (problems.length > 0) throw new Error(`${noun} ${verb}: ${problems.join('; ')}.`);
-        const { local, stack, yes } = program.opts();
+        const { local, stack, yes = false, json = false } = program.opts();
         const target = targetOf({ local, stack });
         const files = filesOf(command, row);
         const { pages } = row;
-        parsed.push({ noun, verb, flags, lines, pages, files, target, isConfirmed: yes === true });
+        parsed.push({ noun, verb, flags, lines, pages, files, target, isConfirmed: yes, isJson: json });
       });
     }
   }

@@ -4,6 +4,7 @@ import { whichStack } from './known-stacks.ts';
 import { parseCommandLine } from './parse-command-line.ts';
 import { printLines } from './print-lines.ts';
 import { progressBar } from './progress-bar.ts';
+import { isShown, readable } from './readable.ts';
 import { secretToFile } from './secret-file.ts';
 import { sendLines } from './send-lines.ts';
 import { explainFailure, functionOf } from './target.ts';
@@ -12,8 +13,8 @@ import { explainFailure, functionOf } from './target.ts';
 type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'write'>> & Input;
 
 /**
- * Runs a command line, after asking on a terminal if it deletes or revokes something. It prints one JSON object, or one
- * per line where the command says so, and returns exit code 0; or it prints one line on standard error and returns 1.
+ * Runs a command line, after asking on a terminal if it deletes or revokes something. It prints one JSON object (a
+ * table on a terminal), or one per line where the command says so, and returns exit code 0; or it prints one line on standard error and returns 1.
  * If lines of a file were rejected, the object says which, and the exit code is 2.
  */
 export async function runOperator(words: string[], { stdin, stdout, stderr }: Streams): Promise<number> {
@@ -38,8 +39,9 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
     }
     if (!lines) {
       const secretFile = files['secret-to'];
-      const result = secretFile === undefined ? call({}) : secretToFile(secretFile, () => call({}));
-      print(JSON.stringify(await result, null, 2));
+      const result = await (secretFile === undefined ? call({}) : secretToFile(secretFile, () => call({})));
+      const isTable = stdout.isTTY && isShown(verb) && !line.isJson;
+      print(isTable ? readable(result) : JSON.stringify(result, null, 2));
       return 0;
     }
     const summary = await sendLines(

@@ -1,7 +1,22 @@
+import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { ServiceError } from '../service-error.ts';
 import { deleteItem, putItem, readItem } from '../storage/items.ts';
-import { accessKey } from '../storage/keys.ts';
+import {
+  accessKey,
+  accessPrefix,
+  accessRequestPartition,
+  accessRequestsOfAccountList,
+  ordinalIn,
+} from '../storage/keys.ts';
+import { readPartition } from '../storage/lists.ts';
+
+/** The access of an account to an access request, as it is stored. */
+export const accessItem = v.object({
+  access_request_id: v.number(),
+  account_id: v.string(),
+  granted_at: v.string(),
+});
 
 /**
  * Checks an account's access, before anything else of the access request is read. The access of one account is an item
@@ -20,7 +35,20 @@ export const grantAccess = (accessRequestId: number, accountId: string): Promise
     account_id: accountId,
     access_request_id: accessRequestId,
     granted_at: timestamp(),
+    list: accessRequestsOfAccountList(accountId),
+    list_position: ordinalIn('ACCESS_REQUEST', accessRequestId),
   });
 
 export const revokeAccess = (accessRequestId: number, accountId: string): Promise<void> =>
   deleteItem(accessKey(accessRequestId, accountId));
+
+/** Who has access to an access request, and since when. */
+export async function readAccesses(
+  accessRequestId: number,
+): Promise<{ account_id: string; granted_at: string }[]> {
+  const items = await readPartition(accessRequestPartition(accessRequestId), accessPrefix);
+  return items.map((item) => {
+    const { account_id, granted_at } = v.parse(accessItem, item);
+    return { account_id, granted_at };
+  });
+}

@@ -9,7 +9,7 @@ import {
   rotateSecretOf,
 } from '../storage/item-secrets.ts';
 import { putNewItem, readItem, updateItem } from '../storage/items.ts';
-import { accountKey } from '../storage/keys.ts';
+import { accountKey, accountsList, namePosition } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 
 /** `ac_` and 128 random bits. */
@@ -18,7 +18,7 @@ export const accountIdForm = /^ac_[\w-]{22}$/;
 /** What the secrets of accounts begin with. */
 const secretPrefix = 'acs';
 
-const accountItem = v.object({
+export const accountItem = v.object({
   account_id: v.string(),
   name: v.string(),
   ...secretAttributes,
@@ -65,13 +65,24 @@ export async function createAccount(
   await putNewItem({
     ...accountKey(account_id),
     account_id,
-    name,
+    ...named(account_id, name),
     ...firstSecret(account_secret),
     ...(read_only && { read_only }),
     created_at,
   });
   return { account_id, account_secret };
 }
+
+/** Gives an account another name. False when there is none. */
+export const renameAccount = (id: string, name: string): Promise<boolean> =>
+  changeAccount(id, { set: named(id, name) });
+
+/** A name, and the place of the account in the list of all. */
+const named = (id: string, name: string) => ({
+  name,
+  list: accountsList,
+  list_position: namePosition(name, id),
+});
 
 /** Disables or enables an account. False when there is none. */
 export const setAccountDisabled = (id: string, disabled: boolean): Promise<boolean> =>

@@ -1,6 +1,8 @@
 import * as v from 'valibot';
 import { clock } from '../clock.ts';
 import { platforms } from '../login-apps/platforms.ts';
+import { readItem } from '../storage/items.ts';
+import { deviceKey } from '../storage/keys.ts';
 
 /** The gateways of Apple's push service: a token that one has issued means nothing to the other. */
 export const environments = ['production', 'sandbox'] as const;
@@ -46,8 +48,17 @@ export const deviceLifetimeSeconds = 400 * 86_400;
 export const activeSince = (): string => new Date(clock.now().getTime() - staleAfter).toISOString();
 
 /** Whether messages may be sent to a device. */
-export const isActive = ({ disabled_at, replaced_by, last_seen_at }: Device): boolean =>
+export const isActive = ({
+  disabled_at,
+  replaced_by,
+  last_seen_at,
+}: Pick<Device, 'disabled_at' | 'replaced_by' | 'last_seen_at'>): boolean =>
   disabled_at === undefined && replaced_by === undefined && last_seen_at >= activeSince();
 
 /** Whether a text has the form of a device id. One that has not is the id of no device. */
 export const isDeviceId = (text: string): boolean => /^d_[\w-]{43}$/.test(text);
+
+export async function readDevice(id: string): Promise<Device | undefined> {
+  const item = await readItem(deviceKey(id));
+  return item && v.parse(device, item);
+}

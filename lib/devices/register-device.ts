@@ -20,7 +20,7 @@ export const registeredDevice = v.object({
 });
 
 /** The id of the device that has a token on a platform. */
-const deviceIdOf = (loginAppId: string, { platform, token }: NewDevice): string =>
+export const deviceIdOf = (loginAppId: string, { platform, token }: NewDevice): string =>
   `d_${hashOf(loginAppId, platform, token)}`;
 
 /**

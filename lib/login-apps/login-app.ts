@@ -15,7 +15,7 @@ export const providerSettingsItem = v.object({
   provider: v.picklist(providerIds),
   settings: v.looseObject({}),
 });
-const loginAppItem = v.object({
+export const loginAppItem = v.object({
   login_app_id: v.string(),
   name: v.string(),
   created_at: v.string(),

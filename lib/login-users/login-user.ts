@@ -6,8 +6,9 @@ import { type Session, session } from '../sessions/session.ts';
 import { deleteItem, readItem, readItems, updateItem } from '../storage/items.ts';
 import { hashOf, loginUserKey, sessionKey } from '../storage/keys.ts';
 import { type BlockedCode, blockedError } from './blocked.ts';
+import { listed } from './people-of-login-app.ts';
 
-const loginUser = v.object({
+export const loginUser = v.object({
   login_user_id: v.string(),
   login_app_id: v.string(),
   /** The provider of the latest login. */
@@ -22,7 +23,7 @@ const loginUser = v.object({
 });
 
 /** A person as one Login App knows them: who vouches for them, and the subject there. */
-type LoginUser = v.InferOutput<typeof loginUser>;
+export type LoginUser = v.InferOutput<typeof loginUser>;
 
 /** The person of a Login User Token. The user is undefined when a session outlived its Login User. */
 export interface AuthenticatedUser {
@@ -68,7 +69,7 @@ export async function recordLogin(
   const { login_user_id, ...identity } = user;
   const { done } = await updateItem(loginUserKey(login_user_id), {
     set: { login_user_id, ...identity, last_login_at: now },
-    setIfAbsent: { created_at: now },
+    setIfAbsent: { created_at: now, ...listed(user, now) },
     when: { blocked_at: { exists: false } },
   });
   return done ? 'recorded' : 'blocked';

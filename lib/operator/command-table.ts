@@ -65,6 +65,8 @@ const allowedGrants = {
 const secretTo = {
   'secret-to': 'Write the secret to this new file, which only you can read, instead of showing it (optional)',
 };
+const after = { kind: 'text', help: 'The "next" of the previous page', optional: true } as const;
+const namePrefix = { kind: 'text', help: 'How its name begins, in upper or lower case' } as const;
 const name = { kind: 'text', help: 'A name for people to recognise it by' } as const;
 const event = {
   'access-request': accessRequest,
@@ -75,11 +77,15 @@ const event = {
 /** Every operator command: noun, verb, flags. Pure data, which the command line and the operator function both read. */
 export const commandTable = {
   accounts: {
+    list: { summary: 'List all accounts by name', flags: { after } },
+    find: { summary: 'List the accounts whose names begin with a text', flags: { name: namePrefix, after } },
+    show: { summary: 'Show an account, its secrets and whether it is disabled', flags: { account } },
     create: {
       summary: 'Create an account; its secret is shown only once',
       flags: { name, access: { ...access, optional: true } },
       files: secretTo,
     },
+    rename: { summary: 'Give an account another name', flags: { account, name } },
     update: { summary: 'Change what an account may do; takes up to 30 seconds', flags: { account, access } },
     disable: {
       summary: 'Reject the secrets of an account until it is enabled; takes up to 30 seconds',
@@ -97,6 +103,16 @@ export const commandTable = {
     },
   },
   'login-apps': {
+    list: { summary: 'List all Login Apps by name', flags: { after } },
+    find: {
+      summary: 'List the Login Apps whose names begin with a text',
+      flags: { name: namePrefix, after },
+    },
+    show: {
+      summary: 'Show a Login App, what is set up for it and whether it is disabled',
+      flags: { 'login-app': loginApp },
+    },
+    rename: { summary: 'Give a Login App another name', flags: { 'login-app': loginApp, name } },
     create: { summary: 'Create a Login App', flags: { name } },
     disable: {
       summary: 'Stop logins and reject all tokens of a Login App until it is enabled; takes up to 30 seconds',
@@ -129,6 +145,11 @@ export const commandTable = {
     },
   },
   clients: {
+    list: { summary: 'List the clients of a Login App', flags: { 'login-app': loginApp } },
+    show: {
+      summary: 'Show a client, its secrets, its grants and whether its Login App is disabled',
+      flags: { client },
+    },
     create: {
       summary: 'Create a client of a Login App; its secret is shown only once',
       flags: { 'login-app': loginApp, 'grant-types': { ...allowedGrants, optional: true } },
@@ -206,6 +227,11 @@ export const commandTable = {
     },
   },
   'access-requests': {
+    list: { summary: 'List the access requests that an account has access to', flags: { account, after } },
+    show: {
+      summary: 'Show an access request, who has access to it and how many events it has',
+      flags: { 'access-request': accessRequest },
+    },
     create: { summary: 'Create an access request that an account has access to', flags: { account } },
     grant: {
       summary: 'Give an account access to an access request',
@@ -259,7 +285,19 @@ export const commandTable = {
       flags: {
         'login-user': { ...loginUser, optional: true },
         'login-app': { ...loginApp, optional: true },
-        after: { kind: 'text', help: 'The "next" of the previous page', optional: true },
+        after,
+      },
+    },
+    show: {
+      summary: 'Show a device, whose it is and whether it is disabled',
+      flags: { device: { kind: 'id', form: 'd_…', from: 'devices list', help: 'The device' } },
+    },
+    find: {
+      summary: 'Show the device that has a push token',
+      flags: {
+        'login-app': loginApp,
+        platform,
+        token: { kind: 'secret', help: 'A file with the push token; - for standard input' },
       },
     },
     disable: {
@@ -290,13 +328,48 @@ export const commandTable = {
     },
   },
   'login-users': {
+    list: {
+      summary: 'List the people of a Login App',
+      flags: { 'login-app': loginApp, after },
+    },
+    show: {
+      summary: 'Show a Login User and whether anything keeps them out',
+      flags: { 'login-user': loginUser },
+    },
+    find: {
+      summary: 'Show the Login User whom a provider knows by a subject',
+      flags: {
+        'login-app': loginApp,
+        provider,
+        subject: { kind: 'text', help: "The provider's id of the person" },
+        issuer: {
+          kind: 'text',
+          help: 'Who vouches for them, if the provider has several issuers or was removed',
+          optional: true,
+        },
+      },
+    },
     block: { summary: 'Block a Login User from logging in', flags: { 'login-user': loginUser } },
     unblock: { summary: 'Let a blocked Login User log in again', flags: { 'login-user': loginUser } },
-    sessions: { summary: 'List the sessions of a Login User', flags: { 'login-user': loginUser } },
     logout: { summary: 'End all sessions of a Login User', flags: { 'login-user': loginUser } },
     delete: {
       summary: 'Delete a Login User, their sessions and the relations of their devices',
       flags: { 'login-user': loginUser },
+    },
+  },
+  sessions: {
+    list: { summary: 'List the active sessions of a Login User', flags: { 'login-user': loginUser } },
+    show: {
+      summary: 'Show a session and whether it is active',
+      flags: {
+        'login-user': loginUser,
+        session: {
+          kind: 'id',
+          form: 's_…',
+          from: 'sessions list',
+          help: 'The session: the sid of its tokens',
+        },
+      },
     },
   },
 } as const satisfies Record<string, Record<string, Command>>;

@@ -13,6 +13,7 @@ import { deviceCommands } from './commands/devices.ts';
 import { clientCommands, loginAppCommands, mobileApplicationCommands } from './commands/login-apps.ts';
 import { loginUserCommands } from './commands/login-users.ts';
 import { providerCommands } from './commands/providers.ts';
+import { sessionCommands } from './commands/sessions.ts';
 import { signingKeyCommands } from './commands/signing-keys.ts';
 import type { CommandsOf } from './commands-of.ts';
 import { flagProblems, loggedFlags } from './flags.ts';
@@ -34,6 +35,7 @@ const commands = {
   devices: deviceCommands,
   'signing-keys': signingKeyCommands,
   'login-users': loginUserCommands,
+  sessions: sessionCommands,
 } satisfies { [Noun in keyof Table]: CommandsOf<Noun> };
 
 /**

@@ -5,7 +5,10 @@ import type { Key } from './keys.ts';
 /** What an operator is shown of a secret that exists already. */
 type ShownSecret = Pick<StoredSecret, 'secret_id' | 'created_at'>;
 
-const shown = ({ secret_id, created_at }: StoredSecret): ShownSecret => ({ secret_id, created_at });
+export const shownSecret = ({ secret_id, created_at }: StoredSecret): ShownSecret => ({
+  secret_id,
+  created_at,
+});
 
 /** A new secret and the old ones, or why there is none: there are two already, or somebody else changed them meanwhile. */
 export type RotatedSecrets = { secret: string; old_secrets: ShownSecret[] } | 'too_many' | 'changed';
@@ -18,7 +21,7 @@ export async function rotateSecretOf(key: Key, stored: WithSecrets, prefix: stri
   const rotated = withNewSecret(stored.secrets, prefix);
   if (!rotated) return 'too_many';
   if (!(await replaceSecrets(key, stored, rotated.secrets))) return 'changed';
-  return { secret: rotated.secret, old_secrets: stored.secrets.map(shown) };
+  return { secret: rotated.secret, old_secrets: stored.secrets.map(shownSecret) };
 }
 
 /** Revokes one secret of an item. */
@@ -30,7 +33,7 @@ export async function revokeSecretOf(
   const kept = stored.secrets.filter(({ secret_id }) => secret_id !== secretId);
   if (kept.length === stored.secrets.length) return 'unknown';
   if (kept.length === 0) return 'only';
-  return (await replaceSecrets(key, stored, kept)) ? { secrets: kept.map(shown) } : 'changed';
+  return (await replaceSecrets(key, stored, kept)) ? { secrets: kept.map(shownSecret) } : 'changed';
 }
 
 /** False when somebody else has changed them meanwhile. */

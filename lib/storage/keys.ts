@@ -16,14 +16,15 @@ export interface Key {
  * @see Amazon DynamoDB developer guide, "Using IAM policy conditions for fine-grained access control"
  */
 export const leadingKeys = {
-  /** Login Apps with all that belongs to them, and the list of all provider settings. */
-  login_apps: ['LOGIN_APP#*', 'PROVIDER_SETTINGS'],
-  login_users: ['LOGIN_USER#*'],
+  /** The Login Apps with what belongs to them, the list of all of them, and the list of all provider settings. */
+  login_apps: ['LOGIN_APP#*', 'LOGIN_APPS', 'PROVIDER_SETTINGS'],
+  /** The Login Users with their sessions, and the lists of those of a Login App. */
+  login_users: ['LOGIN_USER#*', 'LOGIN_USERS_OF#*'],
   /** The devices themselves, the lists of those of a person or a Login App, and the installations they belong to. */
   devices: ['DEVICE#*', 'DEVICES_OF#*', 'INSTALLATION#*'],
-  accounts: ['ACCOUNT#*'],
-  /** Access requests with their events, and the list of all of them. */
-  access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS'],
+  accounts: ['ACCOUNT#*', 'ACCOUNTS'],
+  /** Access requests with their events, the list of all of them, and the lists of those of an account. */
+  access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS', 'ACCESS_REQUESTS_OF#*'],
   signing_keys: ['SIGNING_KEYS'],
   issuer_keys: ['ISSUER#*'],
   /** What the check of new versions makes and removes again; all of it also belongs to a kind above. */
@@ -124,8 +125,10 @@ export const accessRequestKey = (accessRequestId: number): Key => ({
 /** `ACCESS_REQUEST#42 / ACCOUNT#ac_7Yt…`: the access of an account. */
 export const accessKey = (accessRequestId: number, accountId: string): Key => ({
   pk: accessRequestPartition(accessRequestId),
-  sk: `ACCOUNT#${encoded(accountId)}`,
+  sk: `${accessPrefix}${encoded(accountId)}`,
 });
+/** What the sort keys of accesses begin with. */
+export const accessPrefix = 'ACCOUNT#';
 /** `ACCESS_REQUEST#42 / EVENT#0000000000000007` */
 export const eventKey = (accessRequestId: number, eventId: number): Key => ({
   pk: accessRequestPartition(accessRequestId),
@@ -170,3 +173,20 @@ export const providerSettingsList = 'PROVIDER_SETTINGS';
 
 /** The list of all access requests in the index `by_list`, in the order of their ids. */
 export const accessRequestsList = 'ACCESS_REQUESTS';
+
+/** `ACCESS_REQUESTS_OF#ac_7Yt…`: the access requests that an account has access to in the index `by_list`, in the same order. */
+export const accessRequestsOfAccountList = (accountId: string): string =>
+  `ACCESS_REQUESTS_OF#${encoded(accountId)}`;
+
+/** The list of all Login Apps in the index `by_list`, by name. */
+export const loginAppsList = 'LOGIN_APPS';
+/** The list of all accounts in the index `by_list`, by name. */
+export const accountsList = 'ACCOUNTS';
+/** `back office#ac_7Yt…`: sorts by name in any case, and members of the same name by id. */
+export const namePosition = (name: string, id: string): string => `${namePrefix(name)}#${id}`;
+/** `back off`: what the positions of all names begin with that begin so. Only 100 characters count. */
+export const namePrefix = (start: string): string => [...start.toLowerCase()].slice(0, 100).join('');
+
+/** `LOGIN_USERS_OF#la_9hX…#07`: a shard of a Login App's people in the index `by_list`, by when they first logged in. */
+export const loginUsersOfLoginAppShard = (loginAppId: string, shard: number): string =>
+  `LOGIN_USERS_OF#${encoded(loginAppId)}#${String(shard).padStart(2, '0')}`;

@@ -1,7 +1,7 @@
 import { QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { documentClient, tableName } from './client.ts';
 import type { Item } from './items.ts';
-import { ordinalIn, ordinalOf } from './keys.ts';
+import { type Key, ordinalIn, ordinalOf } from './keys.ts';
 import { type GlobalIndex, type LocalIndex, table } from './table.ts';
 
 /** A list of one partition whose members carry the dense ordinals 1, 2, 3 … in a sort key. */
@@ -87,6 +87,25 @@ export async function readGlobalList(
     ...(start && { ExclusiveStartKey: start }),
   });
   return { items: Items, next: LastEvaluatedKey };
+}
+
+/**
+ * The keys of some members of a list of the index `by_list`, first position first, and where the next ones begin.
+ * @param prefix what their positions begin with
+ */
+export async function readListInOrder(
+  list: string,
+  { prefix = '', limit, start }: { prefix?: string; limit: number; start?: Item | undefined },
+): Promise<{ keys: Key[]; next: Item | undefined }> {
+  const { partitionKey, sortKey } = table.globalIndexes.by_list;
+  const { Items = [], LastEvaluatedKey } = await query({
+    IndexName: 'by_list',
+    ...keyCondition(`#pk = :pk${prefix && ' AND begins_with(#sk, :prefix)'}`, partitionKey, sortKey),
+    ExpressionAttributeValues: { ':pk': list, ...(prefix && { ':prefix': prefix }) },
+    Limit: limit,
+    ...(start && { ExclusiveStartKey: start }),
+  });
+  return { keys: Items.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk) })), next: LastEvaluatedKey };
 }
 
 /** The last member of a list of a global index: a hint, since such an index lags behind the table. */

@@ -4,7 +4,7 @@ import type { Demo } from '../../infra/local/demo.ts';
 import { shardOf } from '../../lib/devices/shards.ts';
 import { commandTable } from '../../lib/operator/command-table.ts';
 import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
-import { createLoginApp, demoSettings } from '../support/login-app.ts';
+import { createClient, createLoginApp, demoSettings } from '../support/login-app.ts';
 import { newPerson, newPhone, type Person } from '../support/people.ts';
 import { type Answer, basic, unique } from '../support/service.ts';
 import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
@@ -255,11 +255,17 @@ const ofClient = async () => {
 /** Every operator command, as `NOUN VERB`. */
 const commandScenarios: Record<string, Scenario> = Object.fromEntries(
   Object.entries<() => Promise<Flags>>({
+    'accounts find': async () => ({ name: unique('nobody') }),
+    'accounts show': ofAccount,
+    'accounts rename': async () => ({ ...(await ofAccount()), name: 'New' }),
     'accounts create': async () => ({ name: 'Test' }),
     'accounts update': async () => ({ ...(await ofAccount()), access: 'read' }),
     'accounts disable': ofAccount,
     'accounts enable': async () => after('accounts disable', await ofAccount()),
     'accounts revoke': async () => oldSecretOf('accounts', await ofAccount()),
+    'login-apps find': async () => ({ name: unique('nobody') }),
+    'login-apps show': ofApp,
+    'login-apps rename': async () => ({ ...(await ofApp()), name: 'New' }),
     'login-apps create': async () => ({ name: 'Test' }),
     'login-apps disable': ofApp,
     'login-apps enable': async () => after('login-apps disable', await ofApp()),
@@ -272,6 +278,8 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       const { token_id } = await operate('login-apps', 'tokens create', { ...app, name: 'Test' });
       return { ...app, token: token_id };
     },
+    'clients list': ofApp,
+    'clients show': async () => ({ client: (await newApp()).client_id }),
     'clients create': ofApp,
     'clients update': async () => ({ ...(await ofClient()), 'grant-types': 'none' }),
     'clients revoke': ofClient,
@@ -285,6 +293,8 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     'providers remove': async () => ({ ...(await ofApp()), provider: 'provider_f' }),
     'providers check': async () => ({ ...(await ofApp()), provider: 'provider_f' }),
     'providers show': ofApp,
+    'access-requests list': async () => ({ account: (await newAccessRequest()).account.account_id }),
+    'access-requests show': async () => ({ 'access-request': (await newAccessRequest()).id }),
     'access-requests create': ofAccount,
     'access-requests grant': async () => ({
       ...(await ofAccount()),
@@ -311,15 +321,34 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     },
     'devices export': async () => ({ 'login-app': (await newOwner()).app.login_app_id }),
     'devices disable': async () => ({ device: (await newOwner()).phone }),
+    'devices show': async () => ({ device: (await newOwner()).phone }),
+    'devices find': async () => {
+      const { login_app_id } = await newApp();
+      const token = unique('phone');
+      const appToken = await service.loginAppToken(await createClient(service, login_app_id));
+      await service.register({ platform: 'android', token }, appToken);
+      return { 'login-app': login_app_id, platform: 'android', token };
+    },
+    'login-users list': async () => ({ 'login-app': (await newOwner()).app.login_app_id }),
+    'login-users show': ofPerson,
+    'login-users find': async () => {
+      const { app, person } = await newOwner();
+      return { 'login-app': app.login_app_id, provider: 'provider_f', subject: person.subject };
+    },
     'login-users block': ofPerson,
     'login-users unblock': async () => {
       const flags = await ofPerson();
       await operate('login-users', 'block', flags);
       return flags;
     },
-    'login-users sessions': ofPerson,
     'login-users logout': ofPerson,
     'login-users delete': ofPerson,
+    'sessions list': ofPerson,
+    'sessions show': async () => {
+      const flags = await ofPerson();
+      const { sessions } = await operate('sessions', 'list', flags);
+      return { ...flags, session: (sessions as { session_id: string }[])[0]?.session_id };
+    },
   }).map(([name, flags]) => [name, command(name, flags)]),
 );
 commandScenarios['clients revoke, one secret'] = command('clients revoke', async () =>
@@ -343,10 +372,20 @@ commandScenarios['accounts rotate'] = async () => {
   };
 };
 
+// Other scenarios add to these lists.
+for (const [noun, field] of [
+  ['accounts', 'accounts'],
+  ['login-apps', 'login_apps'],
+] as const) {
+  commandScenarios[`${noun} list`] = async () => async () =>
+    Array.isArray((await operate(noun, 'list', {}))[field]);
+}
+
 /** What differs each time, replaced by what it is: ids, secrets, tokens, times, and the numbers of access requests. */
 function withoutRandomness(value: unknown): unknown {
   const text = JSON.stringify(value)
     .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"TIME"')
+    .replaceAll(/"subject":"[^"]*"/g, '"subject":"SUBJECT"')
     .replaceAll(/"ey[\w-]+\.[\w-]+\.[\w-]+"/g, '"JWT"')
     .replaceAll(/"phone-[\d-]+"/g, '"PUSH_TOKEN"')
     .replaceAll(/"rt\.[\w.-]+"/g, '"REFRESH_TOKEN"')

@@ -117,7 +117,7 @@ describe('login-apps logout', () => {
     advance(30);
     expect(await both(session)).toEqual(twice(sessionEnds));
     const whose = { 'login-user': person.loginUserId };
-    expect(await operate('login-users', 'sessions', whose)).toMatchObject({ sessions: [] });
+    expect(await operate('sessions', 'list', whose)).toMatchObject({ sessions: [] });
     expect((await service.listDevices(stranger.token)).status).toBe(200);
 
     person = await newPerson(service, person.subject, app);

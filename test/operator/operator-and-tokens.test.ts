@@ -85,9 +85,9 @@ describe('the operator and the sessions of a Login User', () => {
   const refresh = async (refresh_token: string) =>
     (await service.token({ grant_type: 'refresh_token', refresh_token })).body.error;
 
-  test('login-users sessions lists those that go on', async () => {
+  test('sessions list lists those that go on', async () => {
     const { phone, tablet, flags } = await twoSessions();
-    const { sessions } = await service.operate('login-users', 'sessions', flags);
+    const { sessions } = await service.operate('sessions', 'list', flags);
     const ids = [phone, tablet].map(({ access_token }) => decodeJwt(access_token).sid);
     expect((sessions as { session_id: string }[]).map(({ session_id }) => session_id).sort()).toEqual(
       ids.sort(),
@@ -110,16 +110,14 @@ describe('the operator and the sessions of a Login User', () => {
     const { subject, phone, flags, works } = await twoSessions();
     await service.operate('login-users', 'delete', flags);
     expect(await works()).toEqual([401, 401]);
-    await expect(service.operate('login-users', 'sessions', flags)).rejects.toThrow(
-      'There is no such Login User.',
-    );
+    await expect(service.operate('sessions', 'list', flags)).rejects.toThrow('There is no such Login User.');
     expect((await service.logIn(subject)).status).toBe(200);
     expect(await works()).toEqual([401, 401]);
     expect(await refresh(phone.refresh_token)).toBe('invalid_grant');
-    expect(await service.operate('login-users', 'sessions', flags)).toMatchObject({ sessions: [{}] });
+    expect(await service.operate('sessions', 'list', flags)).toMatchObject({ sessions: [{}] });
   });
 
-  test.each(['sessions', 'logout', 'delete', 'block', 'unblock'])(
+  test.each(['show', 'logout', 'delete', 'block', 'unblock'])(
     'login-users %s of somebody unknown: an error',
     async (verb) => {
       const flags = { 'login-user': `lu_${randomBytes(32).toString('base64url')}` };

@@ -1,21 +1,40 @@
-import { grantAccess, revokeAccess } from '../../access-requests/access.ts';
+import * as v from 'valibot';
+import { accessItem, grantAccess, readAccesses, revokeAccess } from '../../access-requests/access.ts';
 import {
   type AccessRequest,
   createAccessRequest,
   readAccessRequest,
 } from '../../access-requests/access-request.ts';
 import { addEvent } from '../../access-requests/add-event.ts';
+import { allEvents } from '../../access-requests/event-lists.ts';
 import { exportEvents } from '../../access-requests/export-events.ts';
 import { importEvents } from '../../access-requests/import-events.ts';
 import { listEvents } from '../../access-requests/list-events.ts';
 import { newEvent } from '../../access-requests/new-event.ts';
 import { importLines } from '../../import-lines.ts';
 import { ServiceError } from '../../service-error.ts';
+import { accessRequestsOfAccountList } from '../../storage/keys.ts';
+import { readLastOrdinal } from '../../storage/lists.ts';
 import { invalidRequest, unprocessableEntity, validated } from '../../validation.ts';
 import type { CommandsOf } from '../commands-of.ts';
+import { readPage } from '../pages.ts';
 import { requireAccount } from './accounts.ts';
 
 export const accessRequestCommands: CommandsOf<'access-requests'> = {
+  list: async ({ account: id, after }) => {
+    const { account_id } = await requireAccount(id);
+    const { items, ...page } = await readPage(accessRequestsOfAccountList(account_id), after);
+    const access_requests = items.map((item) => {
+      const { access_request_id, granted_at } = v.parse(accessItem, item);
+      return { access_request_id, granted_at };
+    });
+    return { account_id, access_requests, ...page };
+  },
+  show: async ({ 'access-request': id }) => {
+    const accessRequest = await requireAccessRequest(id);
+    const [accesses, events] = await Promise.all([readAccesses(id), readLastOrdinal(allEvents(id))]);
+    return { ...accessRequest, events, accounts: accesses };
+  },
   create: async ({ account }, operator) => {
     await requireAccount(account);
     const { access_request_id, created_at } = await createAccessRequest(account, operator);

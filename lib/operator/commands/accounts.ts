@@ -1,14 +1,21 @@
+import * as v from 'valibot';
 import {
   type Account,
+  accountItem,
   createAccount,
   readAccount,
+  renameAccount,
   revokeAccountSecret,
   rotateAccountSecret,
   setAccountDisabled,
   setReadOnly,
 } from '../../accounts/account.ts';
 import { ServiceError } from '../../service-error.ts';
+import { shownSecret } from '../../storage/item-secrets.ts';
+import { accountsList, namePrefix } from '../../storage/keys.ts';
 import type { CommandsOf } from '../commands-of.ts';
+import { readPage } from '../pages.ts';
+import { disabledSince } from './disabled.ts';
 import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
 
 /** The account of a command. @throws ServiceError when there is none */
@@ -25,7 +32,31 @@ async function disable(account_id: string, disabled: boolean): Promise<Record<st
   return { account_id, disabled };
 }
 
+/** An account as an operator sees it. */
+const shown = ({ account_id, name, disabled_at, read_only, created_at }: Account) => ({
+  account_id,
+  name,
+  access: read_only ? 'read' : 'read-write',
+  ...disabledSince(disabled_at),
+  created_at,
+});
+
+async function listed(after: string | undefined, prefix = ''): Promise<Record<string, unknown>> {
+  const { items, ...page } = await readPage(accountsList, after, prefix);
+  return { accounts: items.map((item) => shown(v.parse(accountItem, item))), ...page };
+}
+
 export const accountCommands: CommandsOf<'accounts'> = {
+  list: ({ after }) => listed(after),
+  find: ({ name, after }) => listed(after, namePrefix(name)),
+  show: async ({ account: id }) => {
+    const account = await requireAccount(id);
+    return { ...shown(account), secrets: account.secrets.map(shownSecret) };
+  },
+  rename: async ({ account, name }) => {
+    if (!(await renameAccount(account, name))) throw noSuchAccount();
+    return { account_id: account, name };
+  },
   create: async ({ name, access }) => createAccount(name, access === 'read'),
   update: async ({ account, access }) => {
     if (!(await setReadOnly(account, access === 'read'))) throw noSuchAccount();

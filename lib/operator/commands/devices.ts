@@ -1,6 +1,9 @@
 import * as v from 'valibot';
-import type { Device } from '../../devices/device.ts';
+import { type Device, isActive, readDevice } from '../../devices/device.ts';
 import { importDevices } from '../../devices/import-devices.ts';
+import { registrationRequest } from '../../devices/new-device.ts';
+import { deviceIdOf } from '../../devices/register-device.ts';
+import { endLeftoverRelations } from '../../devices/relation.ts';
 import {
   disableDevice,
   type Place,
@@ -36,8 +39,14 @@ export const deviceCommands: CommandsOf<'devices'> = {
     }
     throw new ServiceError('invalid_request', 'Name either a --login-user or a --login-app.');
   },
+  show: async ({ device: id }) => stored(await readDevice(id)),
+  find: async ({ 'login-app': id, platform, token }) => {
+    const { login_app_id } = await requireLoginApp(id);
+    const { device: asked } = validated(registrationRequest, { device: { platform, token } }, invalidRequest);
+    return stored(await readDevice(deviceIdOf(login_app_id, asked)));
+  },
   disable: async ({ device }) => {
-    if (!(await disableDevice(device))) throw new ServiceError('not_found', 'There is no such device.');
+    if (!(await disableDevice(device))) throw noSuchDevice();
     return { device_id: device, disabled: true };
   },
   import: async ({ 'login-app': loginApp, devices }) => {
@@ -101,3 +110,13 @@ const toLine = ({ platform, token, environment, locale, app_version, installatio
   login_user_id: more.login_user_id,
   related_at: more.related_at,
 });
+
+/** A device as it is stored, whether messages go to it, and whose it is, without its push token. */
+async function stored(found: Device | undefined): Promise<Record<string, unknown>> {
+  if (!found) throw noSuchDevice();
+  const [current = found] = await endLeftoverRelations([found]);
+  const { token: _, login_user_since, ...device } = current;
+  return { ...device, active: isActive(device), disabled: device.disabled_at !== undefined };
+}
+
+const noSuchDevice = (): ServiceError => new ServiceError('not_found', 'There is no such device.');

@@ -1,19 +1,30 @@
+import * as v from 'valibot';
 import {
+  clientIdForm,
   createClient,
+  type LoginAppClient,
   revokeClient,
   revokeClientSecret,
   rotateClientSecret,
   setGrantTypes,
 } from '../../login-apps/clients.ts';
-import { createLoginApp } from '../../login-apps/create-login-app.ts';
-import { type LoginApp, readLoginApp } from '../../login-apps/login-app.ts';
-import { createLoginAppToken, revokeLoginAppToken } from '../../login-apps/login-app-tokens.ts';
+import { createLoginApp, renameLoginApp } from '../../login-apps/create-login-app.ts';
+import { type LoginApp, loginAppItem, readLoginApp } from '../../login-apps/login-app.ts';
+import {
+  createLoginAppToken,
+  revokeLoginAppToken,
+  type StoredLoginAppToken,
+} from '../../login-apps/login-app-tokens.ts';
 import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
 import { endAllSessions, setLoginAppDisabled, undoLogout } from '../../login-apps/switches.ts';
 import { ServiceError } from '../../service-error.ts';
+import { shownSecret } from '../../storage/item-secrets.ts';
+import { loginAppsList, namePrefix } from '../../storage/keys.ts';
 import { grantTypes } from '../../tokens/grants/grant-types.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { membersOf } from '../flags.ts';
+import { readPage } from '../pages.ts';
+import { disabledSince } from './disabled.ts';
 import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
 
 /** The Login App of a command. @throws ServiceError when there is none */
@@ -27,10 +38,10 @@ const noSuchLoginApp = (): ServiceError => new ServiceError('not_found', 'There 
 
 /** A client of a Login App. @throws ServiceError when there is none */
 async function requireClient(loginAppId: string, clientId: string) {
-  const { login_app_id, clients } = await requireLoginApp(loginAppId);
+  const { login_app_id, disabled_at, clients } = await requireLoginApp(loginAppId);
   const client = clients.get(clientId);
   if (!client) throw noSuchClient(clients);
-  return { login_app_id, ...client };
+  return { login_app_id, disabled_at, ...client };
 }
 
 const noSuchClient = (clients: LoginApp['clients']): ServiceError =>
@@ -54,7 +65,38 @@ function validFromOrThrow(outcome: Awaited<ReturnType<typeof undoLogout>>): numb
   throw new ServiceError('invalid_request', outcome === 'none' ? none : changed);
 }
 
+/** A Login App as an operator sees it. */
+const shown = (app: v.InferOutput<typeof loginAppItem>) => ({
+  login_app_id: app.login_app_id,
+  name: app.name,
+  ...disabledSince(app.disabled_at),
+  ...(app.sessions_valid_from !== undefined && { sessions_valid_from: app.sessions_valid_from }),
+  created_at: app.created_at,
+});
+
+async function listedByName(after: string | undefined, prefix = ''): Promise<Record<string, unknown>> {
+  const { items, ...page } = await readPage(loginAppsList, after, prefix);
+  return { login_apps: items.map((item) => shown(v.parse(loginAppItem, item))), ...page };
+}
+
 export const loginAppCommands: CommandsOf<'login-apps'> = {
+  list: ({ after }) => listedByName(after),
+  find: ({ name, after }) => listedByName(after, namePrefix(name)),
+  show: async ({ 'login-app': id }) => {
+    const loginApp = await requireLoginApp(id);
+    const { clients, providers, mobileApplications, tokens } = loginApp;
+    return {
+      ...shown(loginApp),
+      providers: [...providers.keys()],
+      mobile_applications: [...mobileApplications],
+      clients: [...clients.values()].map(shownClient),
+      tokens: [...tokens.values()].map(shownToken),
+    };
+  },
+  rename: async ({ 'login-app': login_app_id, name }) => {
+    if (!(await renameLoginApp(login_app_id, name))) throw noSuchLoginApp();
+    return { login_app_id, name };
+  },
   create: async ({ name }) => createLoginApp(name),
   disable: ({ 'login-app': id }) => disable(id, true),
   enable: ({ 'login-app': id }) => disable(id, false),
@@ -72,12 +114,7 @@ export const loginAppCommands: CommandsOf<'login-apps'> = {
   },
   'tokens list': async ({ 'login-app': id }) => {
     const { login_app_id, tokens } = await requireLoginApp(id);
-    const shown = [...tokens.values()].map(({ token_id, name, created_at }) => ({
-      token_id,
-      name,
-      created_at,
-    }));
-    return { login_app_id, tokens: shown };
+    return { login_app_id, tokens: [...tokens.values()].map(shownToken) };
   },
   'tokens revoke': async ({ 'login-app': id, token }) => {
     const { login_app_id, tokens } = await requireLoginApp(id);
@@ -92,7 +129,30 @@ export const loginAppCommands: CommandsOf<'login-apps'> = {
   },
 };
 
+/** A client as an operator sees it. */
+const shownClient = ({ client_id, grant_types = [...grantTypes], secrets, created_at }: LoginAppClient) => ({
+  client_id,
+  grant_types,
+  secrets: secrets.length,
+  created_at,
+});
+
+const shownToken = ({ token_id, name, created_at }: StoredLoginAppToken) => ({ token_id, name, created_at });
+
 export const clientCommands: CommandsOf<'clients'> = {
+  list: async ({ 'login-app': id }) => {
+    const { login_app_id, clients } = await requireLoginApp(id);
+    return { login_app_id, clients: [...clients.values()].map(shownClient) };
+  },
+  show: async ({ client: id }) => {
+    const { disabled_at, ...client } = await requireClient(clientIdForm.exec(id)?.[1] ?? '', id);
+    return {
+      login_app_id: client.login_app_id,
+      ...shownClient(client),
+      secrets: client.secrets.map(shownSecret),
+      login_app_disabled: disabled_at !== undefined,
+    };
+  },
   create: async ({ 'login-app': id, 'grant-types': given = 'all' }) => {
     const { login_app_id } = await requireLoginApp(id);
     const allowed = membersOf(given, grantTypes);

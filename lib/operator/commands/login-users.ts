@@ -1,22 +1,38 @@
+import * as v from 'valibot';
 import { endAllRelations } from '../../devices/end-relation.ts';
+import { readCurrentDevices } from '../../devices/related-devices.ts';
 import { readSwitches } from '../../login-apps/switches.ts';
 import { endSession } from '../../login-users/end-session.ts';
-import { deleteLoginUser, readLoginUser, setBlocked } from '../../login-users/login-user.ts';
+import { findLoginUser } from '../../login-users/find-login-user.ts';
+import {
+  deleteLoginUser,
+  type LoginUser,
+  loginUser,
+  readLoginUser,
+  setBlocked,
+} from '../../login-users/login-user.ts';
+import { peopleLists } from '../../login-users/people-of-login-app.ts';
 import { ServiceError } from '../../service-error.ts';
 import { isActive, isOpen, readSessions, removeSession, type Session } from '../../sessions/session.ts';
 import type { CommandsOf } from '../commands-of.ts';
+import { readPage } from '../pages.ts';
+import { requireLoginApp } from './login-apps.ts';
 
 export const loginUserCommands: CommandsOf<'login-users'> = {
+  list: async ({ 'login-app': id, after }) => {
+    const { login_app_id } = await requireLoginApp(id);
+    const { items, ...page } = await readPage(peopleLists(login_app_id), after);
+    const people = items.map((item) => shown(v.parse(loginUser, item)));
+    return { login_app_id, login_users: people, ...page };
+  },
+  show: async ({ 'login-user': id }) => overview(await requireLoginUser(id)),
+  find: async ({ 'login-app': id, provider, subject, issuer }) => {
+    const user = await findLoginUser(await requireLoginApp(id), { provider, subject, issuer });
+    if (!user) throw noSuchLoginUser();
+    return overview(user);
+  },
   block: ({ 'login-user': id }) => block(id, true),
   unblock: ({ 'login-user': id }) => block(id, false),
-  sessions: async ({ 'login-user': id }) => {
-    const { login_app_id } = await requireLoginUser(id);
-    const switches = await readSwitches(login_app_id);
-    const sessions = (await readSessions(id))
-      .filter((session) => isActive(session, switches))
-      .map(({ login_user_id: _, ...session }) => session);
-    return { login_user_id: id, sessions };
-  },
   logout: async ({ 'login-user': id }) => {
     await requireLoginUser(id);
     const open = (await readSessions(id)).filter(isOpen);
@@ -34,9 +50,39 @@ export const loginUserCommands: CommandsOf<'login-users'> = {
     const relations = await endAllRelations(id);
     if (!exists && sessions.length === 0 && relations === 0) throw noSuchLoginUser();
     await deleteLoginUser(id);
-    return { login_user_id: id, sessions_ended: sessions.filter(isOpen).length, deleted: true };
+    return {
+      login_user_id: id,
+      sessions_ended: sessions.filter(isOpen).length,
+      sessions_removed: sessions.length,
+      device_relations_ended: relations,
+      deleted: true,
+    };
   },
 };
+
+/** A Login User in a list. */
+const shown = ({ login_app_id: _, blocked_at, ...user }: LoginUser) => ({
+  ...user,
+  blocked: blocked_at !== undefined,
+  ...(blocked_at !== undefined && { blocked_at }),
+});
+
+/** A Login User, whether anything keeps them out, and how much belongs to them. */
+async function overview(user: LoginUser): Promise<Record<string, unknown>> {
+  const { login_user_id, login_app_id } = user;
+  const [switches, sessions, devices] = await Promise.all([
+    readSwitches(login_app_id),
+    readSessions(login_user_id),
+    readCurrentDevices(login_user_id),
+  ]);
+  return {
+    login_app_id,
+    ...shown(user),
+    login_app_disabled: !switches.isEnabled,
+    active_sessions: sessions.filter((session) => isActive(session, switches)).length,
+    devices: devices.length,
+  };
+}
 
 /** How many sessions are ended side by side. */
 const atOnce = 25;
@@ -47,7 +93,8 @@ async function inTurns(sessions: Session[], end: (session: Session) => Promise<u
   }
 }
 
-async function requireLoginUser(id: string) {
+/** The Login User of a command. @throws ServiceError when there is none */
+export async function requireLoginUser(id: string): Promise<LoginUser> {
   const user = await readLoginUser(id);
   if (!user) throw noSuchLoginUser();
   return user;

@@ -1,0 +1,59 @@
+type Row = Record<string, unknown>;
+
+/** Whether a command shows something, so that a terminal gets a table rather than JSON. */
+export const isShown = (verb: string): boolean => /\b(list|show|find)$/.test(verb);
+
+/**
+ * A result for people: its fields, one a line, then each list of objects as a table. Control characters are escaped,
+ * since names and subjects come from others and could steer the terminal.
+ */
+export function readable(result: Row): string {
+  const { next, ...fields } = result;
+  const entries = Object.entries(fields);
+  const lists = entries.flatMap(([name, value]) => (isRows(value) ? [{ name, rows: value }] : []));
+  const single = entries.filter(([, value]) => !isRows(value));
+  const parts = [
+    ...(single.length > 0 ? [columns(single.map(([name, value]) => [name, cell(value)]))] : []),
+    ...lists.map(({ name, rows }) =>
+      rows.length === 0 ? `No ${name.replaceAll('_', ' ')}.` : tableOf(rows),
+    ),
+    ...(typeof next === 'string' ? [`More follow: repeat the command with --after ${next}`] : []),
+  ];
+  return parts.join('\n\n');
+}
+
+/** A list of objects; an empty list counts as one. */
+const isRows = (value: unknown): value is Row[] =>
+  Array.isArray(value) && value.every((member) => member instanceof Object && !Array.isArray(member));
+
+function tableOf(rows: Row[]): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const heading = names.map((name) => name.replaceAll('_', ' ').toUpperCase());
+  return columns([heading, ...rows.map((row) => names.map((name) => cell(row[name])))]);
+}
+
+/** Lines whose columns stand below each other. */
+function columns(lines: string[][]): string {
+  const widths = (lines[0] ?? []).map((_, column) =>
+    Math.max(...lines.map((line) => [...(line[column] ?? '')].length)),
+  );
+  const padded = (text: string, width = 0) => text + ' '.repeat(width - [...text].length);
+  return lines
+    .map((line) =>
+      line
+        .map((text, column) => padded(text, widths[column]))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function cell(value: unknown): string {
+  if (value === undefined || value === null || value === '') return '-';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.map(cell).join(', ') || '-';
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escaped);
+}
+
+const escaped = (character: string): string => `\\u{${character.codePointAt(0)?.toString(16)}}`;

@@ -1,0 +1,40 @@
+import type { LoginApp } from '../login-apps/login-app.ts';
+import type { ProviderId } from '../providers/identifiers.ts';
+import { canonicalIssuer } from '../providers/oidc/issuer.ts';
+import { issuersOf } from '../providers/oidc/settings.ts';
+import { fieldAt } from '../providers/subject.ts';
+import { ServiceError } from '../service-error.ts';
+import { type LoginUser, loginUserIdOf, readLoginUser } from './login-user.ts';
+
+/**
+ * The person whom a provider knows by a subject: their id is a hash of who vouches for them, so no index is asked.
+ * @param issuer who vouches, where the settings of the provider don't tell: it was removed, or several of its issuers
+ *   know somebody by this subject
+ * @throws ServiceError naming who could vouch, when it has to be said
+ */
+export async function findLoginUser(
+  { login_app_id, providers }: LoginApp,
+  { provider, subject, issuer }: { provider: ProviderId; subject: string; issuer: string | undefined },
+): Promise<LoginUser | undefined> {
+  const namespaces = issuer === undefined ? namespacesOf(providers.get(provider)) : [canonicalIssuer(issuer)];
+  if (namespaces.length === 0) {
+    throw new ServiceError('invalid_request', `The Login App has no ${provider}; name its --issuer.`);
+  }
+  const ids = namespaces.map((namespace) => loginUserIdOf(login_app_id, { namespace, subject }));
+  const found = await Promise.all(ids.map(readLoginUser));
+  const [user, ...others] = found.filter((one) => one !== undefined);
+  if (others.length > 0) {
+    const known = namespaces.filter((_, place) => found[place]).join(', ');
+    throw new ServiceError('invalid_request', `Name the --issuer; known are the people of ${known}.`);
+  }
+  return user;
+}
+
+/** Who vouches for the people of a provider. */
+function namespacesOf(settings: object | undefined): string[] {
+  const named = ['namespace', 'authorization_code.id_token.issuer'].map((path) => fieldAt(settings, path));
+  return [
+    ...named.filter((name) => typeof name === 'string'),
+    ...issuersOf(settings).map(({ issuer }) => issuer),
+  ];
+}

@@ -1,0 +1,15 @@
+import { loginUsersOfLoginAppShard } from '../storage/keys.ts';
+import { shardNumberOf, shards } from '../storage/shards.ts';
+
+/**
+ * The place of a Login User in the list of their Login App's people, written at their first login only: later logins
+ * don't touch the index.
+ */
+export const listed = (
+  { login_user_id, login_app_id }: { login_user_id: string; login_app_id: string },
+  now: string,
+) => ({ list: loginUsersOfLoginAppShard(login_app_id, shardNumberOf(login_user_id)), list_position: now });
+
+/** The lists that the people of a Login App are spread over. */
+export const peopleLists = (loginAppId: string): string[] =>
+  shards.map((shard) => loginUsersOfLoginAppShard(loginAppId, shard));

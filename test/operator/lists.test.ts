@@ -1,0 +1,328 @@
+import { describe, expect, test } from '@jest/globals';
+import { readable } from '../../infra/operator/readable.ts';
+import { createLoginApp, demoSettings } from '../support/login-app.ts';
+import { failed, operator, succeeded, writeSettings } from '../support/operator.ts';
+import { eventually, newPerson, newPhone } from '../support/people.ts';
+import { sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const { operate } = service;
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
+
+/** A Login App where people can log in with provider_f, and phones can be registered. */
+async function newApp() {
+  const app = await createLoginApp(service, unique('app'));
+  const flags = { 'login-app': app.login_app_id };
+  const settings = await demoSettings(service, 'provider_f');
+  await operate('providers', 'set', { ...flags, provider: 'provider_f', settings });
+  await operate('mobile-applications', 'set', { ...flags, platform: 'android' });
+  return app;
+}
+
+/** Checks until the check passes, for lists that lag behind. */
+async function eventuallyPasses(check: () => Promise<void>): Promise<void> {
+  const problem = () =>
+    check().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  const last = await eventually(problem, (error) => error === undefined);
+  if (last !== undefined) throw last;
+}
+
+/** Every member of a list, page by page. */
+async function allOf(words: string[], field: string): Promise<Record<string, unknown>[]> {
+  const members: Record<string, unknown>[] = [];
+  let after: string[] = [];
+  do {
+    const { next, [field]: page } = await succeeded(...words, ...after);
+    members.push(...Object.values(Object(page)).map((member) => Object(member)));
+    after = next === undefined ? [] : ['--after', String(next)];
+  } while (after.length > 0);
+  return members;
+}
+
+describe('npm run operator: accounts', () => {
+  test('find lists those whose names begin so, in any case and by name; list shows them too', async () => {
+    const start = unique('Bureau');
+    const create = async (name: string) => (await operate('accounts', 'create', { name })).account_id;
+    const [second, first] = [await create(`${start} ß`), await create(`${start.toUpperCase()} A`)];
+    const found = async () => (await allOf(['accounts', 'find', '--name', start], 'accounts')).map(idOf);
+    await eventuallyPasses(async () => expect(await found()).toEqual([first, second]));
+    const listed = (await allOf(['accounts', 'list'], 'accounts')).map(idOf);
+    expect(listed.filter((id) => id === first || id === second)).toEqual([first, second]);
+    expect(await succeeded('accounts', 'find', '--name', `${start} nobody`)).toEqual({ accounts: [] });
+  });
+
+  test('rename moves it in the list', async () => {
+    const [before, now] = [unique('before'), unique('now')];
+    const { account_id } = await operate('accounts', 'create', { name: before });
+    const account = String(account_id);
+    expect(await succeeded('accounts', 'rename', '--account', account, '--name', now)).toEqual({
+      account_id,
+      name: now,
+    });
+    const found = async (name: string) => (await operate('accounts', 'find', { name })).accounts;
+    await eventuallyPasses(async () => {
+      expect(await found(before)).toEqual([]);
+      expect(await found(now)).toMatchObject([{ account_id, name: now }]);
+    });
+  });
+
+  test('show says what it may do and whether it is disabled, and shows no secret', async () => {
+    const { account_id, account_secret } = await operate('accounts', 'create', { name: 'X', access: 'read' });
+    const flags = { account: account_id };
+    const show = () => succeeded('accounts', 'show', '--account', String(account_id));
+    const secrets = [{ secret_id: expect.stringMatching(/^sec_/), created_at: time }];
+    const shown = { account_id, name: 'X', access: 'read', disabled: false, created_at: time, secrets };
+    expect(await show()).toEqual(shown);
+    await operate('accounts', 'disable', flags);
+    expect(await show()).toEqual({ ...shown, disabled: true, disabled_at: time });
+    expect(JSON.stringify(await show())).not.toContain(account_secret);
+  });
+
+  test('a page has 100 members, and --after shows the next ones', async () => {
+    const { account_id: account } = await operate('accounts', 'create', { name: 'Many' });
+    const ids: unknown[] = [];
+    for (let count = 0; count < 103; count += 1) {
+      ids.push((await operate('access-requests', 'create', { account })).access_request_id);
+    }
+    const list = ['access-requests', 'list', '--account', String(account)];
+    const page = await succeeded(...list);
+    expect(Object(page.access_requests)).toHaveLength(100);
+    const all = await allOf(list, 'access_requests');
+    expect(all.map(({ access_request_id }) => access_request_id)).toEqual(ids);
+    const elsewhere = ['accounts', 'list', '--after', String(page.next)];
+    const line = '--after must be the next of the page before.';
+    expect([await failed(...elsewhere), await failed('accounts', 'list', '--after', 'x')]).toEqual([
+      line,
+      line,
+    ]);
+  });
+});
+
+describe('npm run operator: Login Apps and clients', () => {
+  test('list, find and show', async () => {
+    const app = await newApp();
+    const flags = { 'login-app': app.login_app_id };
+    const { name } = await operate('login-apps', 'show', flags);
+    const row = { login_app_id: app.login_app_id, name, disabled: false, created_at: time };
+    await eventuallyPasses(async () =>
+      expect(await operate('login-apps', 'find', { name })).toEqual({ login_apps: [row] }),
+    );
+    expect(await allOf(['login-apps', 'list'], 'login_apps')).toContainEqual(row);
+    const { token_id } = await operate('login-apps', 'tokens create', { ...flags, name: 'Phones' });
+    await operate('login-apps', 'disable', flags);
+    expect(await succeeded('login-apps', 'show', '--login-app', app.login_app_id)).toEqual({
+      ...row,
+      ...{ disabled: true, disabled_at: time },
+      providers: ['provider_f'],
+      mobile_applications: ['android'],
+      clients: [{ client_id: app.client_id, grant_types: expect.any(Array), secrets: 1, created_at: time }],
+      tokens: [{ token_id, name: 'Phones', created_at: time }],
+    });
+  });
+
+  test('clients list and show: what a client may do, and whether its Login App is disabled', async () => {
+    const app = await newApp();
+    const flags = { 'login-app': app.login_app_id };
+    await operate('clients', 'update', { ...flags, client: app.client_id, 'grant-types': 'refresh_token' });
+    await operate('login-apps', 'disable', flags);
+    const client = { client_id: app.client_id, grant_types: ['refresh_token'], created_at: time };
+    expect(await succeeded('clients', 'list', '--login-app', app.login_app_id)).toEqual({
+      login_app_id: app.login_app_id,
+      clients: [{ ...client, secrets: 1 }],
+    });
+    expect(await succeeded('clients', 'show', '--client', app.client_id)).toEqual({
+      login_app_id: app.login_app_id,
+      ...client,
+      secrets: [{ secret_id: expect.stringMatching(/^sec_/), created_at: time }],
+      login_app_disabled: true,
+    });
+  });
+});
+
+describe('npm run operator: access requests', () => {
+  test('list those of an account; show who has access, and how many events there are', async () => {
+    const accounts: unknown[] = [];
+    for (const name of ['A', 'B']) accounts.push((await operate('accounts', 'create', { name })).account_id);
+    const [account_id, other] = accounts;
+    const created = await operate('access-requests', 'create', { account: account_id });
+    const id = created.access_request_id;
+    await operate('access-requests', 'grant', { 'access-request': id, account: other });
+    await operate('comments', 'add', {
+      ...{ 'access-request': id, 'actor-type': 'custom', 'actor-id': '7', comment: 'x' },
+    });
+    const shown = await succeeded('access-requests', 'show', '--access-request', String(id));
+    expect(shown).toEqual({ ...created, events: 1, accounts: expect.any(Array) });
+    expect(new Set(Object.values(Object(shown.accounts)).map(idOf))).toEqual(new Set(accounts));
+    const listed = async () => (await operate('access-requests', 'list', { account: other })).access_requests;
+    await eventuallyPasses(async () =>
+      expect(await listed()).toEqual([{ access_request_id: id, granted_at: time }]),
+    );
+    await operate('access-requests', 'revoke', { 'access-request': id, account: other });
+    await eventuallyPasses(async () => expect(await listed()).toEqual([]));
+  });
+});
+
+describe('npm run operator: people, their sessions and devices', () => {
+  /** A person with a phone. */
+  async function newOwner() {
+    const app = await newApp();
+    const person = await newPerson(service, unique('alice'), app);
+    const phone = await newPhone(service, await service.loginAppToken(app));
+    await service.relate(phone, person.token);
+    return { app, person, phone };
+  }
+
+  test('find by what the provider knows, show, and list those of a Login App', async () => {
+    const { app, person } = await newOwner();
+    const { subject, loginUserId: login_user_id } = person;
+    const known = {
+      ...{
+        login_app_id: app.login_app_id,
+        login_user_id,
+        provider: 'provider_f',
+        namespace: expect.any(String),
+      },
+      ...{ subject, created_at: time, last_login_at: time, blocked: false },
+      ...{ login_app_disabled: false, active_sessions: 1, devices: 1 },
+    };
+    const find = ['login-users', 'find', '--login-app', app.login_app_id, '--provider', 'provider_f'];
+    const found = await succeeded(...find, '--subject', subject);
+    expect(found).toEqual(known);
+    const issuer = ['--issuer', String(found.namespace)];
+    expect(await succeeded(...find, '--subject', subject, ...issuer)).toEqual(known);
+    expect(await failed(...find, '--subject', 'nobody')).toBe('There is no such Login User.');
+    expect(await failed(...find, '--subject', subject, '--issuer', 'https://else.example')).toBe(
+      'There is no such Login User.',
+    );
+    expect(await failed(...find.slice(0, -1), 'provider_a', '--subject', subject)).toBe(
+      'The Login App has no provider_a; name its --issuer.',
+    );
+
+    await operate('login-users', 'block', { 'login-user': login_user_id });
+    await operate('login-apps', 'disable', { 'login-app': app.login_app_id });
+    expect(await succeeded('login-users', 'show', '--login-user', login_user_id)).toEqual({
+      ...known,
+      ...{ blocked: true, blocked_at: time, login_app_disabled: true },
+    });
+    await eventuallyPasses(async () => {
+      const people = await allOf(['login-users', 'list', '--login-app', app.login_app_id], 'login_users');
+      expect(people).toEqual([expect.objectContaining({ login_user_id, subject, blocked: true })]);
+    });
+  });
+
+  test('several issuers know somebody by the subject: find names them', async () => {
+    const app = await newApp();
+    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
+    const subject = unique('alice');
+    const { issuers } = Object(await demoSettings(service, 'provider_f'));
+    const [first, second] = issuers.map((one: { issuer: string }) => one.issuer);
+    for (const query of [{ subject }, { subject, issuer: 'second' }]) {
+      const { id_token = '' } = await service.credentials('provider_f', query);
+      const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
+      expect((await service.token(form, app)).status).toBe(200);
+    }
+    await expect(operate('login-users', 'find', { ...flags, subject })).rejects.toThrow(
+      `Name the --issuer; known are the people of ${first}, ${second}.`,
+    );
+    const found = await operate('login-users', 'find', { ...flags, subject, issuer: second });
+    expect(found).toMatchObject({ subject, namespace: second });
+  });
+
+  test('people of many shards are all listed, each once', async () => {
+    const app = await newApp();
+    const people: string[] = [];
+    for (let count = 0; count < 20; count += 1) {
+      people.push((await newPerson(service, unique('p'), app)).loginUserId);
+    }
+    const list = ['login-users', 'list', '--login-app', app.login_app_id];
+    await eventuallyPasses(async () => {
+      const listed = (await allOf(list, 'login_users')).map(({ login_user_id }) => String(login_user_id));
+      expect(listed.toSorted()).toEqual(people.toSorted());
+    });
+  });
+
+  test('sessions show, also of one that has ended', async () => {
+    const { app, person } = await newOwner();
+    const flags = ['--login-user', person.loginUserId];
+    const { sessions } = await succeeded('sessions', 'list', ...flags);
+    const [{ session_id }] = Object(sessions);
+    const show = ['sessions', 'show', ...flags, '--session'];
+    expect(await succeeded(...show, session_id)).toMatchObject({ client_id: app.client_id, active: true });
+    await operate('login-users', 'logout', { 'login-user': person.loginUserId });
+    expect(await succeeded(...show, session_id)).toMatchObject({ active: false, ended_at: time });
+    expect(await failed(...show, `s_${'A'.repeat(22)}`)).toBe(
+      `The Login User has no such session; stored are ${session_id}.`,
+    );
+  });
+
+  test('devices show and find; neither shows the push token', async () => {
+    const { app, person } = await newOwner();
+    const token = unique('push-token');
+    const { id } = (await service.register({ platform: 'android', token }, await service.loginAppToken(app)))
+      .body;
+    await service.relate(id, person.token);
+    const known = {
+      ...{
+        device_id: id,
+        login_app_id: app.login_app_id,
+        platform: 'android',
+        active: true,
+        disabled: false,
+      },
+      login_user_id: person.loginUserId,
+    };
+    const shown = await succeeded('devices', 'show', '--device', id);
+    expect(shown).toMatchObject(known);
+    const find = [
+      'devices',
+      'find',
+      '--login-app',
+      app.login_app_id,
+      '--platform',
+      'android',
+      '--token-file',
+    ];
+    expect(await succeeded(...find, writeSettings(token))).toEqual(shown);
+    expect(JSON.stringify(shown)).not.toContain(token);
+    expect(await failed(...find, writeSettings('another'))).toBe('There is no such device.');
+    await operate('devices', 'disable', { device: id });
+    expect(await succeeded('devices', 'show', '--device', id)).toMatchObject({
+      active: false,
+      disabled: true,
+    });
+  });
+});
+
+describe('npm run operator: a table on a terminal', () => {
+  test('JSON with --json, and for programs', async () => {
+    const show = ['accounts', 'show', '--account', service.demo.account.account_id, '--local'];
+    const { stdout } = await operator(...show);
+    expect((await operator.atTerminal('')(...show, '--json')).stdout).toBe(stdout);
+    const table = (await operator.atTerminal('')(...show)).stdout;
+    expect(table).toMatch(/^account_id {2}ac_/);
+    expect(table).toMatch(/\n\nSECRET ID +CREATED AT\nsec_/);
+  });
+
+  test('fields, then lists, then how to go on', () => {
+    const members = [
+      { id: 'a', name: 'Zoë', on: true },
+      { id: 'bc', grants: ['x', 'y'] },
+    ];
+    expect(readable({ login_app_id: 'la_1', settings: { a: 1 }, members, tokens: [], next: 'n3xt' })).toBe(
+      [
+        ...['login_app_id  la_1', 'settings      {"a":1}', ''],
+        ...['ID  NAME  ON   GRANTS', 'a   Zoë   yes  -', 'bc  -     -    x, y', ''],
+        ...['No tokens.', '', 'More follow: repeat the command with --after n3xt'],
+      ].join('\n'),
+    );
+  });
+
+  test('a name cannot steer the terminal', () => {
+    expect(readable({ name: 'a\u001b[2Jb\n\u202ec' })).toBe('name  a\\u{1b}[2Jb\\u{a}\\u{202e}c');
+  });
+});
+
+const idOf = (member: unknown): unknown => Object(member).account_id;
