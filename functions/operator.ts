@@ -16,7 +16,7 @@ export const access: Access = {
     Query: everything,
     PutItem: ['login_apps', 'devices', 'accounts', 'access_requests'],
     UpdateItem: everything,
-    DeleteItem: ['login_apps', 'login_users', 'access_requests'],
+    DeleteItem: everything,
   },
   secrets: ['provider-settings'],
 };

@@ -92,6 +92,7 @@ function addFlags(command: Command, { flags, files = {} }: CommandRow): string |
   for (const [name, flag] of Object.entries(flags)) {
     const help = `${flag.help}${sourceOf(flag)}${flag.optional ? ' (optional)' : ''}`;
     if (flag.kind === 'lines') command.argument(`<${placeholder(flag)}>`, help);
+    else if (flag.kind === 'switch') command.option(`--${name}`, help);
     else
       command.option(`--${typedName(name, flag)} <${placeholder(flag)}>`, help, (text) =>
         convert(typedName(name, flag), flag, text),
@@ -107,6 +108,7 @@ function placeholder(flag: Flag): string {
   return {
     number: 'number',
     text: 'text',
+    switch: '',
     subset: 'list',
     json: 'FILE.json',
     lines: 'FILE.ndjson',

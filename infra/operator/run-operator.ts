@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { callOperator } from './call-operator.ts';
 import { confirm, type Input } from './confirm.ts';
 import { whichStack } from './known-stacks.ts';
@@ -8,14 +9,16 @@ import { isShown, readable } from './readable.ts';
 import { secretToFile } from './secret-file.ts';
 import { sendLines } from './send-lines.ts';
 import { explainFailure, functionOf } from './target.ts';
+import { untilDone } from './until-done.ts';
 
 /** Where a command writes, and where it reads an answer to what it asks. */
 type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'write'>> & Input;
 
 /**
- * Runs a command line, after asking on a terminal if it deletes or revokes something. It prints one JSON object (a
- * table on a terminal), or one per line where the command says so, and returns exit code 0; or it prints one line on standard error and returns 1.
- * If lines of a file were rejected, the object says which, and the exit code is 2.
+ * Runs a command line, after asking on a terminal if it deletes or revokes something. It prints one JSON object (a table
+ * on a terminal), or one per line where the command says so, and returns exit code 0; or it prints one line on standard
+ * error and returns 1. If lines of a file were rejected, or a check found something that is not ok, the object says
+ * which, and the exit code is 2.
  */
 export async function runOperator(words: string[], { stdin, stdout, stderr }: Streams): Promise<number> {
   const print = (text: string): void => void stdout.write(`${text}\n`);
@@ -39,10 +42,11 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
     }
     if (!lines) {
       const secretFile = files['secret-to'];
-      const result = await (secretFile === undefined ? call({}) : secretToFile(secretFile, () => call({})));
+      const run = () => untilDone(() => call({}), pauseOf(stderr));
+      const result = await (secretFile === undefined ? run() : secretToFile(secretFile, run));
       const isTable = stdout.isTTY && isShown(verb) && !line.isJson;
       print(isTable ? readable(result) : JSON.stringify(result, null, 2));
-      return 0;
+      return result.ok === false ? 2 : 0;
     }
     const summary = await sendLines(
       lines.file,
@@ -57,3 +61,12 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
     return 1;
   }
 }
+
+/** Waits before the next step of a command, and says so on a terminal. */
+const pauseOf =
+  (stderr: Streams['stderr']) =>
+  async (seconds: number): Promise<void> => {
+    if (stderr.isTTY && seconds > 0)
+      stderr.write(`Going on in ${seconds} s; you may also run it again later.\n`);
+    await wait(seconds * 1000);
+  };

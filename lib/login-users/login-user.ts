@@ -3,7 +3,7 @@ import { timestamp } from '../clock.ts';
 import type { Identity } from '../providers/identity.ts';
 import { ServiceError } from '../service-error.ts';
 import { type Session, session } from '../sessions/session.ts';
-import { deleteItem, readItem, readItems, updateItem } from '../storage/items.ts';
+import { readItem, readItems, updateItem } from '../storage/items.ts';
 import { hashOf, loginUserKey, sessionKey } from '../storage/keys.ts';
 import { type BlockedCode, blockedError } from './blocked.ts';
 import { listed } from './people-of-login-app.ts';
@@ -103,5 +103,3 @@ export async function readLoginUser(loginUserId: string): Promise<LoginUser | un
   const item = await readItem(loginUserKey(loginUserId));
   return item && v.parse(loginUser, item);
 }
-
-export const deleteLoginUser = (loginUserId: string): Promise<void> => deleteItem(loginUserKey(loginUserId));

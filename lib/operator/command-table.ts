@@ -6,7 +6,7 @@ import { grantTypes } from '../tokens/grants/grant-types.ts';
 import type { IdForm } from './id-forms.ts';
 
 /**
- * What one flag takes. Values of `id`, `number`, `choice` and `subset` are logged, others never are. A `number` is an id too.
+ * What one flag takes. Values of `id`, `number`, `choice`, `subset` and `switch` are logged, others never are. A `number` is an id too.
  * `lines` is a file that the command line sends line by line, in batches; its name is typed without a flag. A `secret`
  * is typed as the name of a file that holds it (`--app-secret-file`), so that it stays out of the shell's history.
  */
@@ -16,6 +16,8 @@ export type Flag = { help: string; optional?: true } /** `from` names the comman
   /** Some of them, separated by commas; or `all`, or `none`. */
   | { kind: 'subset'; of: readonly string[] }
   | { kind: 'text'; mayBeEmpty?: true }
+  /** Given or not, without a value. Optional, of course. */
+  | { kind: 'switch' }
   | { kind: 'number' | 'json' | 'lines' | 'secret' }
 );
 
@@ -97,6 +99,10 @@ export const commandTable = {
       flags: { account },
       files: secretTo,
     },
+    delete: {
+      summary: 'Delete an account and its accesses; its access requests and what it wrote stay',
+      flags: { account },
+    },
     revoke: {
       summary: 'Revoke a secret of an account',
       flags: { account, secret: secretOf('accounts show') },
@@ -119,6 +125,17 @@ export const commandTable = {
       flags: { 'login-app': loginApp },
     },
     enable: { summary: 'Let people use a disabled Login App again', flags: { 'login-app': loginApp } },
+    delete: {
+      summary: 'Delete a Login App while nobody can log in, or with all its people and devices',
+      flags: {
+        'login-app': loginApp,
+        'with-everything': {
+          kind: 'switch',
+          help: 'Disable it, and delete its people and devices too',
+          optional: true,
+        },
+      },
+    },
     logout: {
       summary: 'End all sessions of a Login App; takes up to 30 seconds',
       flags: { 'login-app': loginApp },
@@ -354,6 +371,10 @@ export const commandTable = {
     logout: { summary: 'End all sessions of a Login User', flags: { 'login-user': loginUser } },
     delete: {
       summary: 'Delete a Login User, their sessions and the relations of their devices',
+      flags: { 'login-user': loginUser },
+    },
+    export: {
+      summary: 'Show everything that is known about a Login User, as one JSON document',
       flags: { 'login-user': loginUser },
     },
   },

@@ -10,6 +10,7 @@ type ValueOf<F extends Flag> = F extends { kind: 'choice'; of: readonly (infer C
       number: number;
       choice: string;
       subset: string;
+      switch: true;
       json: unknown;
       lines: unknown;
     }[F['kind']];
@@ -33,7 +34,7 @@ export function flagProblems({ flags: known }: Command, given: Record<string, un
   return [...unknown, ...wrong];
 }
 
-/** The flags of a command that go into the log: ids, choices and subsets, and no text that an operator wrote or pasted. */
+/** The flags of a command that go into the log: ids, choices, subsets and switches, and no text that an operator wrote or pasted. */
 export function loggedFlags({ flags }: Command, given: Record<string, unknown>): Record<string, unknown> {
   const wellFormed = Object.entries(flags).filter(
     ([name, flag]) => given[name] !== undefined && problem(name, flag, given[name]) === undefined,
@@ -43,7 +44,7 @@ export function loggedFlags({ flags }: Command, given: Record<string, unknown>):
     if (kind === 'id' || kind === 'number') {
       return [[field.endsWith('id') ? field : `${field}_id`, given[name]]];
     }
-    return kind === 'choice' || kind === 'subset' ? [[field, given[name]]] : [];
+    return kind === 'choice' || kind === 'subset' || kind === 'switch' ? [[field, given[name]]] : [];
   });
   return Object.fromEntries(logged);
 }
@@ -58,6 +59,7 @@ function problem(flagName: string, flag: Flag, value: unknown): string | undefin
   if (value === undefined) return optional ? undefined : `--${name} is missing${sourceOf(flag)}`;
   if (kind === 'json' || kind === 'lines') return undefined;
   if (kind === 'number') return Number.isSafeInteger(value) ? undefined : `--${name} must be an integer`;
+  if (kind === 'switch') return value === true ? undefined : `--${name} takes no value`;
   if (typeof value !== 'string') return `--${name} must be text`;
   if (kind === 'id' && !idForms[flag.form].test(value))
     return `--${name} must be an id of the form ${flag.form}`;

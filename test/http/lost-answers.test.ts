@@ -1,8 +1,10 @@
+import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readFunctions } from '../../infra/endpoints.ts';
 import type { Demo } from '../../infra/local/demo.ts';
 import { shardOf } from '../../lib/devices/shards.ts';
 import { commandTable } from '../../lib/operator/command-table.ts';
+import { loginAppKey } from '../../lib/storage/keys.ts';
 import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
 import { createClient, createLoginApp, demoSettings } from '../support/login-app.ts';
 import { newPerson, newPhone, type Person } from '../support/people.ts';
@@ -15,7 +17,7 @@ import { hexToken } from '../support/tokens.ts';
  * The store does a call, and its answer is lost: the SDK sends the call again. The caller of the service then
  * gets exactly what they get when nothing is lost, whichever answer it was.
  */
-const { running, service, proxy } = await startServiceWithStore();
+const { running, service, proxy, dynamoDb, tableName } = await startServiceWithStore();
 const { operate } = service;
 
 /** Makes what a request needs, all of it new; returns the request. */
@@ -230,6 +232,16 @@ const command =
     return () => operate(noun, verb.join(' '), given);
   };
 const ofApp = async (): Promise<{ 'login-app': string }> => ({ 'login-app': (await newApp()).login_app_id });
+/** Disables a Login App so long ago that every instance knows. */
+const disabledLongAgo = async ({ 'login-app': id }: { 'login-app': string }): Promise<void> => {
+  const past = new UpdateCommand({
+    TableName: tableName,
+    Key: loginAppKey(id),
+    UpdateExpression: 'SET disabled_at = :past',
+    ExpressionAttributeValues: { ':past': '2020-01-01T00:00:00.000Z' },
+  });
+  await DynamoDBDocumentClient.from(dynamoDb).send(past);
+};
 const ofAccount = async () => ({ account: (await newAccount()).account_id });
 const ofPerson = async () => loginUser((await newOwner()).person);
 const ofEvent = async () => ({
@@ -262,6 +274,7 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     'accounts update': async () => ({ ...(await ofAccount()), access: 'read' }),
     'accounts disable': ofAccount,
     'accounts enable': async () => after('accounts disable', await ofAccount()),
+    'accounts delete': async () => ({ account: (await newAccessRequest()).account.account_id }),
     'accounts revoke': async () => oldSecretOf('accounts', await ofAccount()),
     'login-apps find': async () => ({ name: unique('nobody') }),
     'login-apps show': ofApp,
@@ -269,6 +282,11 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     'login-apps create': async () => ({ name: 'Test' }),
     'login-apps disable': ofApp,
     'login-apps enable': async () => after('login-apps disable', await ofApp()),
+    'login-apps delete': async () => {
+      const flags = await ofApp();
+      await disabledLongAgo(flags);
+      return flags;
+    },
     'login-apps logout': ofApp,
     'login-apps undo-logout': async () => after('login-apps logout', await ofApp()),
     'login-apps tokens create': async () => ({ ...(await ofApp()), name: 'Test' }),
@@ -343,6 +361,7 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     },
     'login-users logout': ofPerson,
     'login-users delete': ofPerson,
+    'login-users export': ofPerson,
     'sessions list': ofPerson,
     'sessions show': async () => {
       const flags = await ofPerson();
@@ -371,6 +390,13 @@ commandScenarios['accounts rotate'] = async () => {
     return { rotated, works: (await service.search('', { account: renewed, id })).status };
   };
 };
+
+commandScenarios['login-apps delete, with everything'] = command('login-apps delete', async () => {
+  const { app } = await newOwner();
+  const flags = { 'login-app': app.login_app_id };
+  await disabledLongAgo(flags);
+  return { ...flags, 'with-everything': true };
+});
 
 // Other scenarios add to these lists.
 for (const [noun, field] of [

@@ -15,9 +15,9 @@ import { importLines } from '../../import-lines.ts';
 import { ServiceError } from '../../service-error.ts';
 import { accessRequestsOfAccountList } from '../../storage/keys.ts';
 import { readLastOrdinal } from '../../storage/lists.ts';
+import { readPage } from '../../storage/pages.ts';
 import { invalidRequest, unprocessableEntity, validated } from '../../validation.ts';
 import type { CommandsOf } from '../commands-of.ts';
-import { readPage } from '../pages.ts';
 import { requireAccount } from './accounts.ts';
 
 export const accessRequestCommands: CommandsOf<'access-requests'> = {

@@ -10,11 +10,12 @@ import {
   setAccountDisabled,
   setReadOnly,
 } from '../../accounts/account.ts';
+import { deleteAccount } from '../../accounts/delete-account.ts';
 import { ServiceError } from '../../service-error.ts';
 import { shownSecret } from '../../storage/item-secrets.ts';
 import { accountsList, namePrefix } from '../../storage/keys.ts';
+import { readPage } from '../../storage/pages.ts';
 import type { CommandsOf } from '../commands-of.ts';
-import { readPage } from '../pages.ts';
 import { disabledSince } from './disabled.ts';
 import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
 
@@ -64,6 +65,10 @@ export const accountCommands: CommandsOf<'accounts'> = {
   },
   disable: ({ account }) => disable(account, true),
   enable: ({ account }) => disable(account, false),
+  delete: async ({ account: id }) => {
+    const { account_id } = await requireAccount(id);
+    return { account_id, ...(await deleteAccount(account_id)) };
+  },
   rotate: async ({ account: id }) => {
     const account = await requireAccount(id);
     const { secret, old_secrets } = rotatedOrThrow(await rotateAccountSecret(account), account);

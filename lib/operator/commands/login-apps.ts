@@ -9,6 +9,7 @@ import {
   setGrantTypes,
 } from '../../login-apps/clients.ts';
 import { createLoginApp, renameLoginApp } from '../../login-apps/create-login-app.ts';
+import { deleteLoginApp, reasonToKeep } from '../../login-apps/delete-login-app.ts';
 import { type LoginApp, loginAppItem, readLoginApp } from '../../login-apps/login-app.ts';
 import {
   createLoginAppToken,
@@ -20,10 +21,10 @@ import { endAllSessions, setLoginAppDisabled, undoLogout } from '../../login-app
 import { ServiceError } from '../../service-error.ts';
 import { shownSecret } from '../../storage/item-secrets.ts';
 import { loginAppsList, namePrefix } from '../../storage/keys.ts';
+import { readPage } from '../../storage/pages.ts';
 import { grantTypes } from '../../tokens/grants/grant-types.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { membersOf } from '../flags.ts';
-import { readPage } from '../pages.ts';
 import { disabledSince } from './disabled.ts';
 import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
 
@@ -100,6 +101,15 @@ export const loginAppCommands: CommandsOf<'login-apps'> = {
   create: async ({ name }) => createLoginApp(name),
   disable: ({ 'login-app': id }) => disable(id, true),
   enable: ({ 'login-app': id }) => disable(id, false),
+  delete: async ({ 'login-app': id, 'with-everything': withEverything }) => {
+    const loginApp = await requireLoginApp(id);
+    const reason = withEverything ? undefined : await reasonToKeep(loginApp);
+    if (reason !== undefined) {
+      const message = `The Login App is not deleted: ${reason}. --with-everything deletes its people and devices too.`;
+      throw new ServiceError('invalid_request', message);
+    }
+    return { login_app_id: loginApp.login_app_id, ...(await deleteLoginApp(loginApp)) };
+  },
   logout: async ({ 'login-app': login_app_id }) => ({
     login_app_id,
     sessions_valid_from: validFromOrThrow(await endAllSessions(login_app_id)),

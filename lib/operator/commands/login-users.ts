@@ -1,21 +1,17 @@
 import * as v from 'valibot';
-import { endAllRelations } from '../../devices/end-relation.ts';
 import { readCurrentDevices } from '../../devices/related-devices.ts';
+import { inTurns } from '../../in-turns.ts';
 import { readSwitches } from '../../login-apps/switches.ts';
+import { deleteLoginUser } from '../../login-users/delete-login-user.ts';
 import { endSession } from '../../login-users/end-session.ts';
+import { exportLoginUser } from '../../login-users/export-login-user.ts';
 import { findLoginUser } from '../../login-users/find-login-user.ts';
-import {
-  deleteLoginUser,
-  type LoginUser,
-  loginUser,
-  readLoginUser,
-  setBlocked,
-} from '../../login-users/login-user.ts';
+import { type LoginUser, loginUser, readLoginUser, setBlocked } from '../../login-users/login-user.ts';
 import { peopleLists } from '../../login-users/people-of-login-app.ts';
 import { ServiceError } from '../../service-error.ts';
-import { isActive, isOpen, readSessions, removeSession, type Session } from '../../sessions/session.ts';
+import { isActive, isOpen, readSessions } from '../../sessions/session.ts';
+import { readPage } from '../../storage/pages.ts';
 import type { CommandsOf } from '../commands-of.ts';
-import { readPage } from '../pages.ts';
 import { requireLoginApp } from './login-apps.ts';
 
 export const loginUserCommands: CommandsOf<'login-users'> = {
@@ -39,25 +35,18 @@ export const loginUserCommands: CommandsOf<'login-users'> = {
     await inTurns(open, ({ session_id }) => endSession(id, session_id, 'operator'));
     return { login_user_id: id, sessions_ended: open.length };
   },
-  /**
-   * Blocks the user first, so that they don't log in while the rest is deleted. A device that the index does not show
-   * yet is not theirs either: a relation ends with its Login User. Run again, the command deletes what is left.
-   */
   delete: async ({ 'login-user': id }) => {
-    const exists = await setBlocked(id, true);
-    const sessions = await readSessions(id);
-    await inTurns(sessions, ({ session_id }) => removeSession(id, session_id));
-    const relations = await endAllRelations(id);
-    if (!exists && sessions.length === 0 && relations === 0) throw noSuchLoginUser();
-    await deleteLoginUser(id);
+    const deletion = await deleteLoginUser(id);
+    if (!deletion) throw noSuchLoginUser();
+    const { activeSessions, sessions, relations } = deletion;
     return {
       login_user_id: id,
-      sessions_ended: sessions.filter(isOpen).length,
-      sessions_removed: sessions.length,
-      device_relations_ended: relations,
+      sessions_ended: activeSessions,
+      removed: { sessions, device_relations: relations },
       deleted: true,
     };
   },
+  export: async ({ 'login-user': id }) => exportLoginUser(await requireLoginUser(id)),
 };
 
 /** A Login User in a list. */
@@ -82,15 +71,6 @@ async function overview(user: LoginUser): Promise<Record<string, unknown>> {
     active_sessions: sessions.filter((session) => isActive(session, switches)).length,
     devices: devices.length,
   };
-}
-
-/** How many sessions are ended side by side. */
-const atOnce = 25;
-
-async function inTurns(sessions: Session[], end: (session: Session) => Promise<unknown>): Promise<void> {
-  for (let start = 0; start < sessions.length; start += atOnce) {
-    await Promise.all(sessions.slice(start, start + atOnce).map(end));
-  }
 }
 
 /** The Login User of a command. @throws ServiceError when there is none */

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { ServiceError } from '../service-error.ts';
-import { type Item, readItems } from '../storage/items.ts';
-import type { Key } from '../storage/keys.ts';
-import { readListInOrder } from '../storage/lists.ts';
+import { type Item, readItems } from './items.ts';
+import type { Key } from './keys.ts';
+import { readListInOrder } from './lists.ts';
 
 /** How many members a page has at most: as many as the store reads in one request. */
 const pageSize = 100;

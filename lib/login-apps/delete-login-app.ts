@@ -1,0 +1,95 @@
+import { clock } from '../clock.ts';
+import { inTurns } from '../in-turns.ts';
+import { deleteLoginUser } from '../login-users/delete-login-user.ts';
+import { peopleLists } from '../login-users/people-of-login-app.ts';
+import { deleteItem, type Item } from '../storage/items.ts';
+import { deviceKey, devicesOfLoginAppShard, loginAppKey, loginAppPartition } from '../storage/keys.ts';
+import { readGlobalList, readPartition } from '../storage/lists.ts';
+import { readPage } from '../storage/pages.ts';
+import { shards } from '../storage/shards.ts';
+import { timeLimit } from '../time-limit.ts';
+import type { LoginApp } from './login-app.ts';
+import { setLoginAppDisabled } from './switches.ts';
+
+/** Seconds after which no instance lets anybody log in at a disabled Login App: its switches are cached for 30. */
+const settledAfter = 60;
+
+/** What a step of a deletion removed, and how to go on when that is not all. */
+export interface DeletionStep {
+  deleted: boolean;
+  removed: { login_users: number; devices: number };
+  /** Seconds to wait before the next step; absent when all is deleted. */
+  again_after_seconds?: number;
+}
+
+/** Why a Login App is not deleted without its people: they could still log in. Undefined when there is no reason. */
+export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefined> {
+  const { login_app_id, disabled_at, clients, providers } = loginApp;
+  const people = await firstOf(peopleLists(login_app_id));
+  if (people.length > 0) return 'it has Login Users';
+  const devices = await Promise.all(shards.map((shard) => readDevices(login_app_id, shard, { limit: 1 })));
+  if (devices.some(({ items }) => items.length > 0)) return 'it has devices';
+  if (disabled_at === undefined && clients.size > 0 && providers.size > 0) {
+    return 'it is enabled, and people can log in';
+  }
+  return undefined;
+}
+
+const firstOf = async (lists: string[]): Promise<Item[]> => {
+  const pages = await Promise.all(lists.map((list) => readPage(list, undefined)));
+  return pages.flatMap(({ items }) => items);
+};
+
+/**
+ * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first, so that nobody
+ * logs in meanwhile. The Login App itself goes last, and not before every instance knows that it is disabled: until
+ * then, each step looks for people who have come since. A step that was interrupted is simply done again.
+ */
+export async function deleteLoginApp({ login_app_id, disabled_at }: LoginApp): Promise<DeletionStep> {
+  await setLoginAppDisabled(login_app_id, true);
+  const hasTime = timeLimit();
+  const people = await deletePeople(login_app_id, hasTime);
+  const devices = await deleteDevices(login_app_id, hasTime);
+  const removed = { login_users: people.count, devices: devices.count };
+  if (!people.isAll || !devices.isAll) return { deleted: false, removed, again_after_seconds: 0 };
+  const since = disabled_at === undefined ? 0 : (clock.now().getTime() - Date.parse(disabled_at)) / 1000;
+  if (since < settledAfter) {
+    return { deleted: false, removed, again_after_seconds: Math.ceil(settledAfter - since) };
+  }
+  const items = await readPartition(loginAppPartition(login_app_id));
+  const root = loginAppKey(login_app_id);
+  const members = items.filter(({ sk }) => sk !== root.sk);
+  await inTurns(members, ({ pk, sk }) => deleteItem({ pk: String(pk), sk: String(sk) }));
+  await deleteItem(root);
+  return { deleted: true, removed };
+}
+
+async function deletePeople(loginAppId: string, hasTime: () => boolean) {
+  let count = 0;
+  let after: string | undefined;
+  do {
+    const { items, next } = await readPage(peopleLists(loginAppId), after);
+    await inTurns(items, ({ login_user_id }) => deleteLoginUser(String(login_user_id)));
+    count += items.length;
+    after = next;
+  } while (after !== undefined && hasTime());
+  return { count, isAll: after === undefined };
+}
+
+async function deleteDevices(loginAppId: string, hasTime: () => boolean) {
+  let count = 0;
+  for (const shard of shards) {
+    let start: Item | undefined;
+    do {
+      if (!hasTime()) return { count, isAll: false };
+      const { items, next } = await readDevices(loginAppId, shard, { limit: 100, start });
+      await inTurns(items, ({ device_id }) => deleteItem(deviceKey(String(device_id))));
+      count += items.length;
+      start = next;
+    } while (start);
+  }
+  return { count, isAll: true };
+}
+
+const readDevices = (loginAppId: string, shard: number, page: { limit: number; start?: Item | undefined }) =>
+  readGlobalList('by_shard', devicesOfLoginAppShard(loginAppId, shard), page);

@@ -1,0 +1,167 @@
+import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { describe, expect, test } from '@jest/globals';
+import { untilDone } from '../../infra/operator/until-done.ts';
+import { createLoginApp, demoSettings } from '../support/login-app.ts';
+import { newPerson, newPhone } from '../support/people.ts';
+import { unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
+
+const { running, service, proxy, dynamoDb, tableName } = await startServiceWithStore(
+  {},
+  { movableClock: true },
+);
+const { operate } = service;
+
+/** Every item that names an id, anywhere. */
+async function itemsAbout(id: string): Promise<unknown[]> {
+  const { Items = [] } = await DynamoDBDocumentClient.from(dynamoDb).send(
+    new ScanCommand({ TableName: tableName }),
+  );
+  return Items.filter((item) => JSON.stringify(item).includes(id));
+}
+
+/** A Login App that people can log in with, with one person and two phones, of which one is theirs. */
+async function usedApp() {
+  const app = await createLoginApp(service, unique('app'));
+  const flags = { 'login-app': app.login_app_id };
+  const settings = await demoSettings(service, 'provider_f');
+  await operate('providers', 'set', { ...flags, provider: 'provider_f', settings });
+  await operate('mobile-applications', 'set', { ...flags, platform: 'android' });
+  const person = await newPerson(service, unique('alice'), app);
+  const appToken = await service.loginAppToken(app);
+  const phone = await newPhone(service, appToken);
+  await newPhone(service, appToken);
+  await service.relate(phone, person.token);
+  return { app, flags, person };
+}
+
+describe('login-apps delete', () => {
+  test('refuses while people could log in', async () => {
+    const { app, flags, person } = await usedApp();
+    const keeps = (reason: string) =>
+      expect(operate('login-apps', 'delete', flags)).rejects.toThrow(
+        `The Login App is not deleted: ${reason}. --with-everything deletes its people and devices too.`,
+      );
+    await keeps('it has Login Users');
+    await operate('login-users', 'delete', { 'login-user': person.loginUserId });
+    await keeps('it has devices');
+    const unused = await createLoginApp(service, unique('app'));
+    const ofUnused = { 'login-app': unused.login_app_id };
+    const settings = await demoSettings(service, 'provider_f');
+    await operate('providers', 'set', { ...ofUnused, provider: 'provider_f', settings });
+    await expect(operate('login-apps', 'delete', ofUnused)).rejects.toThrow(
+      'it is enabled, and people can log in',
+    );
+    expect((await service.token({ grant_type: 'client_credentials' }, app)).status).toBe(200);
+  });
+
+  test('with everything: nothing about it is left, once every instance knows that it is disabled', async () => {
+    const { app, flags, person } = await usedApp();
+    const everything = { ...flags, 'with-everything': true };
+    const first = await operate('login-apps', 'delete', everything);
+    expect(first).toEqual({
+      login_app_id: app.login_app_id,
+      deleted: false,
+      removed: { login_users: 1, devices: 2 },
+      again_after_seconds: 60,
+    });
+    // An instance that cached the Login App doesn't know yet, so somebody else gets in.
+    expect((await service.logIn(unique('bob'), 'provider_f', app)).status).toBe(200);
+    running.advance(60);
+    expect(await operate('login-apps', 'delete', everything)).toEqual({
+      login_app_id: app.login_app_id,
+      deleted: true,
+      removed: { login_users: 1, devices: 0 },
+    });
+    expect(await itemsAbout(app.login_app_id)).toEqual([]);
+    expect(await itemsAbout(person.loginUserId)).toEqual([]);
+    await expect(operate('login-apps', 'delete', everything)).rejects.toThrow('There is no such Login App.');
+  });
+
+  test('a step that was interrupted is done again', async () => {
+    const { app, flags } = await usedApp();
+    await operate('login-apps', 'disable', flags);
+    running.advance(60);
+    const everything = { ...flags, 'with-everything': true };
+    let deletions = 0;
+    for (let failing = 1; failing < 20; failing += 1) {
+      deletions = 0;
+      proxy.hook = ({ operation }) => {
+        if (operation !== 'DeleteItem') return undefined;
+        deletions += 1;
+        return deletions >= failing ? 'fails before' : undefined;
+      };
+      const done = await operate('login-apps', 'delete', everything).catch(() => undefined);
+      if (done?.deleted) break;
+      expect(await itemsAbout(app.login_app_id)).not.toEqual([]);
+    }
+    proxy.hook = () => undefined;
+    expect(await itemsAbout(app.login_app_id)).toEqual([]);
+  });
+});
+
+test('accounts delete: the account and its accesses are gone, its access requests stay', async () => {
+  const { account_id, account_secret } = await operate('accounts', 'create', { name: 'Test' });
+  const account = { account_id: String(account_id), account_secret: String(account_secret) };
+  const created = await service.createAccessRequest({ account, headers: { 'idempotency-key': 'x' } });
+  const id = created.body.id;
+  const flags = { account: account_id };
+  await operate('comments', 'add', {
+    ...{ 'access-request': id, 'actor-type': 'custom', 'actor-id': '7', comment: 'x' },
+  });
+  expect(await operate('accounts', 'delete', flags)).toEqual({
+    account_id,
+    deleted: true,
+    removed: { accesses: 1 },
+  });
+  expect(await operate('access-requests', 'show', { 'access-request': id })).toMatchObject({
+    events: 1,
+    accounts: [],
+  });
+  running.advance(31);
+  expect((await service.search('', { account, id })).status).toBe(401);
+  await expect(operate('accounts', 'delete', flags)).rejects.toThrow('There is no such account.');
+});
+
+describe('people', () => {
+  test('login-users export has everything but push tokens and secrets', async () => {
+    const { app, person } = await usedApp();
+    const flags = { 'login-user': person.loginUserId };
+    const exported = await operate('login-users', 'export', flags);
+    expect(exported).toMatchObject({
+      login_user: { login_user_id: person.loginUserId, login_app_id: app.login_app_id },
+      identities: [{ provider: 'provider_f', subject: person.subject }],
+      sessions: [{ client_id: app.client_id }],
+      devices: [{ platform: 'android', login_user_id: person.loginUserId }],
+      log_lines: { filter_pattern: `{ $.login_user_id = "${person.loginUserId}" }` },
+    });
+    expect(JSON.stringify(exported)).not.toMatch(/"token"|secret/);
+  });
+
+  test('login-users delete says what it removed', async () => {
+    const { person } = await usedApp();
+    const flags = { 'login-user': person.loginUserId };
+    expect(await operate('login-users', 'delete', flags)).toEqual({
+      login_user_id: person.loginUserId,
+      sessions_ended: 1,
+      removed: { sessions: 1, device_relations: 1 },
+      deleted: true,
+    });
+    await expect(operate('login-users', 'export', flags)).rejects.toThrow('There is no such Login User.');
+  });
+});
+
+test('the command line repeats a deletion until it is done, and adds up what was removed', async () => {
+  const steps = [
+    { deleted: false, removed: { login_users: 2, devices: 1 }, again_after_seconds: 0 },
+    { deleted: false, removed: { login_users: 3, devices: 0 }, again_after_seconds: 42 },
+    { login_app_id: 'la_1', deleted: true, removed: { login_users: 1, devices: 0 } },
+  ];
+  const pauses: number[] = [];
+  const result = await untilDone(
+    async () => steps.shift() ?? {},
+    async (seconds) => void pauses.push(seconds),
+  );
+  expect(result).toEqual({ login_app_id: 'la_1', deleted: true, removed: { login_users: 6, devices: 1 } });
+  expect(pauses).toEqual([0, 42]);
+});
