@@ -6,8 +6,8 @@ import { parseCommandLine } from './parse-command-line.ts';
 import { printLines } from './print-lines.ts';
 import { progressBar } from './progress-bar.ts';
 import { isShown, readable } from './readable.ts';
+import { runImport } from './run-import.ts';
 import { secretToFile } from './secret-file.ts';
-import { sendLines } from './send-lines.ts';
 import { explainFailure, functionOf } from './target.ts';
 import { untilDone } from './until-done.ts';
 
@@ -48,11 +48,8 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
       print(isTable ? readable(result) : JSON.stringify(result, null, 2));
       return result.ok === false ? 2 : 0;
     }
-    const summary = await sendLines(
-      lines.file,
-      (batch) => call({ [lines.flag]: batch }),
-      progressBar(stderr),
-    );
+    const send = (batch: unknown) => call({ [lines.flag]: batch });
+    const summary = await runImport({ file: lines.file, files }, send, progressBar(stderr));
     print(JSON.stringify(summary, null, 2));
     return summary.refused > 0 ? 2 : 0;
   } catch (error) {

@@ -11,8 +11,10 @@ const longestLine = 250_000;
 /** How many of the rejected lines are named for each reason. */
 const mostNamed = 20;
 
+type Rewrite = (text: string) => { text: string } | { reason: string };
+
 /** The result for a file. */
-interface Summary {
+export interface Summary {
   lines: number;
   added: number;
   already_there: number;
@@ -21,30 +23,37 @@ interface Summary {
   reasons: { reason: string; count: number; lines: number[] }[];
 }
 
-type Send = (batch: ImportLine[]) => Promise<Record<string, unknown>>;
+export type Send = (batch: ImportLine[]) => Promise<Record<string, unknown>>;
 
 /**
  * Sends the lines of a file in batches, one after the other; empty lines are skipped.
+ * @param rewrite what becomes of a line before it is sent, or why it is not sent
  * @throws Error naming the last line that was sent; the same file can be sent again
  */
-export async function sendLines(file: string, send: Send, progress: Progress): Promise<Summary> {
+export async function sendLines(
+  file: string,
+  send: Send,
+  { progress, rewrite = (text) => ({ text }) }: { progress: Progress; rewrite?: Rewrite | undefined },
+): Promise<Summary> {
   const size = sizeOf(file);
   const refused: ImportResult['refused'] = [];
   const counts = { lines: 0, added: 0, already_there: 0 };
   let sent = 0;
   let last = 0;
-  for await (const batch of batchesOf(file)) {
+  for await (const read of batchesOf(file, rewrite)) {
+    const batch = read.filter((line) => 'repetition' in line);
+    refused.push(...read.filter((line) => 'reason' in line));
     const { short = [], long = [] } = Object.groupBy(batch, ({ text }) =>
       text.length > longestLine ? 'long' : 'short',
     );
     const result = await sendBatch(send, short, last);
-    counts.lines += batch.length;
+    counts.lines += read.length;
     counts.added += result.added;
     counts.already_there += result.repeated;
     const reason = `The line is longer than ${longestLine} characters.`;
     refused.push(...long.map(({ line }) => ({ line, reason })), ...result.refused);
-    last = batch.at(-1)?.line ?? last;
-    sent += batch.reduce((bytes, { text }) => bytes + Buffer.byteLength(text) + 1, 0);
+    last = read.at(-1)?.line ?? last;
+    sent += read.reduce((bytes, { text }) => bytes + Buffer.byteLength(text) + 1, 0);
     progress(Math.min(sent / size, 0.99), counts.lines);
   }
   progress(1, counts.lines);
@@ -65,19 +74,24 @@ async function sendBatch(send: Send, batch: ImportLine[], last: number): Promise
   }
 }
 
-async function* batchesOf(file: string): AsyncGenerator<ImportLine[]> {
+/** A line of the file, or why it is not sent. */
+type ReadLine = ImportLine | { line: number; text: string; reason: string };
+
+async function* batchesOf(file: string, rewrite: Rewrite): AsyncGenerator<ReadLine[]> {
   const repetitions = new Map<string, number>();
-  let batch: ImportLine[] = [];
+  let batch: ReadLine[] = [];
   let characters = 0;
   let line = 0;
   for await (const read of linesOf(file)) {
     line += 1;
-    const text = read.replace(/^\ufeff/, '').trim();
-    if (text === '') continue;
+    const typed = read.replace(/^\ufeff/, '').trim();
+    if (typed === '') continue;
+    const rewritten = { text: typed, ...rewrite(typed) };
+    const { text } = rewritten;
     const digest = createHash('sha256').update(text).digest('base64');
     const repetition = repetitions.get(digest) ?? 0;
     repetitions.set(digest, repetition + 1);
-    batch.push({ line, text, repetition });
+    batch.push('reason' in rewritten ? { line, ...rewritten } : { line, text, repetition });
     characters += text.length;
     if (batch.length === mostLines || characters > mostCharacters) {
       yield batch;

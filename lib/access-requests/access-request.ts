@@ -33,12 +33,30 @@ const mostProbes = 8;
  * @throws ServiceError `temporarily_unavailable` after 8 s of others being faster
  */
 export async function createAccessRequest(accountId: string, operator?: string): Promise<AccessRequest> {
-  const created_at = timestamp();
+  const made = await putAccessRequest(accountId, { operator });
+  await grantAccess(made.access_request_id, accountId);
+  return made;
+}
+
+/**
+ * The same without giving the account access.
+ * @param after an id below which no free one is left, from whoever has just created that one
+ */
+export async function putAccessRequest(
+  accountId: string,
+  {
+    operator,
+    created_at = timestamp(),
+    after,
+  }: { operator?: string | undefined; created_at?: string | undefined; after?: number | undefined },
+): Promise<AccessRequest> {
   const giveUpAt = performance.now() + patience;
   let id = 0;
   for (let attempt = 0; performance.now() < giveUpAt; attempt += 1) {
     // The index may lag behind: it says where to look for a free id, and the write decides whether one is free.
-    if (attempt % mostProbes === 0) id = Math.max(id, (await lastKnownId()) + 1);
+    if (attempt % mostProbes === 0) {
+      id = attempt === 0 && after !== undefined ? after + 1 : Math.max(id, (await lastKnownId()) + 1);
+    }
     const item = {
       access_request_id: id,
       account_id: accountId,
@@ -51,10 +69,7 @@ export async function createAccessRequest(accountId: string, operator?: string):
       list: accessRequestsList,
       list_position: ordinalIn('ACCESS_REQUEST', id),
     });
-    if (outcome === 'put') {
-      await grantAccess(id, accountId);
-      return item;
-    }
+    if (outcome === 'put') return item;
     id += 1;
     await wait(Math.random() * longestPause);
   }

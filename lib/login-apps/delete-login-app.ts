@@ -3,7 +3,7 @@ import { inTurns } from '../in-turns.ts';
 import { deleteLoginUser } from '../login-users/delete-login-user.ts';
 import { peopleLists } from '../login-users/people-of-login-app.ts';
 import { deleteItem, type Item } from '../storage/items.ts';
-import { deviceKey, devicesOfLoginAppShard, loginAppKey, loginAppPartition } from '../storage/keys.ts';
+import { deviceKey, devicesOfLoginAppShard, installationKey, loginAppKey, loginAppPartition } from '../storage/keys.ts';
 import { readGlobalList, readPartition } from '../storage/lists.ts';
 import { readPage } from '../storage/pages.ts';
 import { shards } from '../storage/shards.ts';
@@ -83,12 +83,20 @@ async function deleteDevices(loginAppId: string, hasTime: () => boolean) {
     do {
       if (!hasTime()) return { count, isAll: false };
       const { items, next } = await readDevices(loginAppId, shard, { limit: 100, start });
-      await inTurns(items, ({ device_id }) => deleteItem(deviceKey(String(device_id))));
+      await inTurns(items, deleteDevice);
       count += items.length;
       start = next;
     } while (start);
   }
   return { count, isAll: true };
+}
+
+/** The device goes last: it tells which installation it belongs to. */
+async function deleteDevice({ login_app_id, device_id, installation_id }: Item): Promise<void> {
+  if (installation_id !== undefined) {
+    await deleteItem(installationKey(String(login_app_id), String(installation_id)));
+  }
+  await deleteItem(deviceKey(String(device_id)));
 }
 
 const readDevices = (loginAppId: string, shard: number, page: { limit: number; start?: Item | undefined }) =>

@@ -249,7 +249,23 @@ export const commandTable = {
       summary: 'Show an access request, who has access to it and how many events it has',
       flags: { 'access-request': accessRequest },
     },
+    find: {
+      summary: 'Show which access request an import made of an id',
+      flags: { account, 'imported-id': { kind: 'text', help: 'Its id in the system that it came from' } },
+    },
     create: { summary: 'Create an access request that an account has access to', flags: { account } },
+    import: {
+      summary:
+        'Create an access request for each line of a file; run it again to continue after an interruption',
+      flags: {
+        account,
+        'access-requests': {
+          kind: 'lines',
+          help: 'A file of JSON objects, one per line, with id and created_at',
+        },
+      },
+      files: { 'ids-to': 'Write which id became which to this file, for events import (optional)' },
+    },
     grant: {
       summary: 'Give an account access to an access request',
       flags: { 'access-request': accessRequest, account },
@@ -286,6 +302,7 @@ export const commandTable = {
     import: {
       summary: 'Add the comments and reviews of a file; run it again to continue after an interruption',
       flags: { events: { kind: 'lines', help: 'A file of JSON objects, one per line, like search results' } },
+      files: { 'ids-from': 'Replace the access_request_id of each line by what this file says (optional)' },
     },
     export: {
       summary: 'Print the comments and reviews of an access request, as import reads them',

@@ -116,6 +116,12 @@ export const newAccessRequestKey = (accountId: string, keyHash: string): Key => 
   sk: `NEW_ACCESS_REQUEST#${encoded(keyHash)}`,
 });
 
+/** `ACCOUNT#ac_7Yt… / IMPORTED_ACCESS_REQUEST#gDl…`: what an import made, by the hash of the id that it had before. */
+export const importedAccessRequestKey = (accountId: string, idHash: string): Key => ({
+  pk: accountPartition(accountId),
+  sk: `IMPORTED_ACCESS_REQUEST#${encoded(idHash)}`,
+});
+
 /** `ACCESS_REQUEST#42` */
 export const accessRequestPartition = (accessRequestId: number): string =>
   `ACCESS_REQUEST#${accessRequestId}`;

@@ -242,6 +242,7 @@ const disabledLongAgo = async ({ 'login-app': id }: { 'login-app': string }): Pr
   });
   await DynamoDBDocumentClient.from(dynamoDb).send(past);
 };
+const lineOf = (line: number, content: object) => ({ line, text: JSON.stringify(content), repetition: 0 });
 const ofAccount = async () => ({ account: (await newAccount()).account_id });
 const ofPerson = async () => loginUser((await newOwner()).person);
 const ofEvent = async () => ({
@@ -313,6 +314,15 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     'providers show': ofApp,
     'access-requests list': async () => ({ account: (await newAccessRequest()).account.account_id }),
     'access-requests show': async () => ({ 'access-request': (await newAccessRequest()).id }),
+    'access-requests find': async () => {
+      const flags = await ofAccount();
+      await operate('access-requests', 'import', { ...flags, 'access-requests': [lineOf(1, { id: 7 })] });
+      return { ...flags, 'imported-id': '7' };
+    },
+    'access-requests import': async () => ({
+      ...(await ofAccount()),
+      'access-requests': [lineOf(1, { id: 7 }), lineOf(2, { id: 'x' }), lineOf(3, { id: 7 })],
+    }),
     'access-requests create': ofAccount,
     'access-requests grant': async () => ({
       ...(await ofAccount()),

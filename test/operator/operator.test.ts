@@ -229,6 +229,21 @@ describe('npm run operator: each command', () => {
     expect(stdout).not.toContain('our-secret');
   });
 
+  test('providers check: exit code 2 when something is not ok', async () => {
+    const { login_app_id } = await service.newLoginApp([]);
+    const flags = { 'login-app': login_app_id, provider: 'provider_c' };
+    const settings = {
+      ...{ verify_url: 'http://127.0.0.1:1/verify', consumer_key: 'our-key', consumer_secret: 'our-secret' },
+      ...{ subject_field: 'id', namespace: 'provider.example' },
+    };
+    await service.operate('providers', 'set', { ...flags, settings });
+    const check = ['providers', 'check', '--login-app', login_app_id, '--provider', 'provider_c', '--local'];
+    const { code, stdout } = await operator(...check);
+    expect({ code, ok: JSON.parse(stdout).ok }).toEqual({ code: 2, ok: false });
+    const ofDemo = ['--login-app', demo.login_app.login_app_id, '--provider', 'provider_f', '--local'];
+    expect(await operator('providers', 'check', ...ofDemo)).toMatchObject({ code: 0, stderr: '' });
+  });
+
   test('the flags may come in any order, also before the noun', async () => {
     const { code, stdout } = await operator('--local', 'accounts', 'create', '--name=x');
     expect({ code, keys: Object.keys(JSON.parse(stdout)) }).toEqual({

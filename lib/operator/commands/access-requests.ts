@@ -8,6 +8,7 @@ import {
 import { addEvent } from '../../access-requests/add-event.ts';
 import { allEvents } from '../../access-requests/event-lists.ts';
 import { exportEvents } from '../../access-requests/export-events.ts';
+import { findImported, importAccessRequests } from '../../access-requests/import-access-requests.ts';
 import { importEvents } from '../../access-requests/import-events.ts';
 import { listEvents } from '../../access-requests/list-events.ts';
 import { newEvent } from '../../access-requests/new-event.ts';
@@ -34,6 +35,19 @@ export const accessRequestCommands: CommandsOf<'access-requests'> = {
     const accessRequest = await requireAccessRequest(id);
     const [accesses, events] = await Promise.all([readAccesses(id), readLastOrdinal(allEvents(id))]);
     return { ...accessRequest, events, accounts: accesses };
+  },
+  find: async ({ account: id, 'imported-id': importedId }) => {
+    const { account_id } = await requireAccount(id);
+    const found = await findImported(account_id, importedId);
+    if (found === undefined) {
+      throw new ServiceError('not_found', 'The account has imported no access request with this id.');
+    }
+    return { account_id, access_request_id: found };
+  },
+  import: async ({ account: id, 'access-requests': lines }, operator) => {
+    const { account_id } = await requireAccount(id);
+    const read = validated(importLines, lines, invalidRequest);
+    return { ...(await importAccessRequests(account_id, read, operator)) };
   },
   create: async ({ account }, operator) => {
     await requireAccount(account);

@@ -1,0 +1,107 @@
+import * as v from 'valibot';
+import { type ImportLine, type ImportResult, type Read, readLine } from '../import-lines.ts';
+import { timeField } from '../rfc3339.ts';
+import { readItem, readItems, updateItem } from '../storage/items.ts';
+import { accessKey, hashOf, importedAccessRequestKey } from '../storage/keys.ts';
+import { keyRequired, unprocessableEntity, validated } from '../validation.ts';
+import { grantAccess } from './access.ts';
+import { putAccessRequest } from './access-request.ts';
+
+const idMessage = 'id must be an integer or a string of 1 to 200 characters.';
+const importedLine = v.object(
+  {
+    /** Its id in the system that it comes from. */
+    id: v.pipe(
+      v.union([v.pipe(v.number(), v.safeInteger()), v.string()], idMessage),
+      v.transform(String),
+      v.check((id) => id.isWellFormed() && id.length > 0 && id.length <= 200, idMessage),
+    ),
+    created_at: timeField('created_at'),
+  },
+  (issue) => (issue.path ? keyRequired()(issue) : 'The line must be a JSON object.'),
+);
+type ImportedLine = v.InferOutput<typeof importedLine>;
+
+/** What an import remembers of an access request, for good. */
+const importedItem = v.object({ imported_id: v.string(), access_request_id: v.number() });
+
+/** The same with the ids that the access requests had and have. */
+export interface AccessRequestsImport extends ImportResult {
+  ids: { id: string; access_request_id: number }[];
+}
+
+/**
+ * Creates an access request for each line, unless the account has imported one with this id before. After an
+ * interruption the same lines can be sent again: the id is claimed by one conditional write after the access request is
+ * created, and access is given last. A crash before the claim, or another import at the same time, leaves an empty access
+ * request that nobody has access to.
+ * @throws ServiceError when it has to stop; what was created so far stays
+ */
+export async function importAccessRequests(
+  accountId: string,
+  lines: ImportLine[],
+  operator: string,
+): Promise<AccessRequestsImport> {
+  const result: AccessRequestsImport = { added: 0, repeated: 0, refused: [], ids: [] };
+  const wanted: ImportedLine[] = [];
+  for (const { line, text } of lines) {
+    const outcome = read(text);
+    if ('reason' in outcome) result.refused.push({ line, reason: outcome.reason });
+    else wanted.push(outcome.content);
+  }
+  const ids = await readImported(accountId, wanted);
+  await grantMissing(accountId, [...ids.values()]);
+  let last: number | undefined;
+  for (const imported of wanted) {
+    const known = ids.get(imported.id);
+    const made =
+      known === undefined ? await create(accountId, imported, { operator, after: last }) : undefined;
+    result[made?.isNew ? 'added' : 'repeated'] += 1;
+    const access_request_id = made?.access_request_id ?? known ?? 0;
+    if (made) last = access_request_id;
+    ids.set(imported.id, access_request_id);
+  }
+  result.ids = [...ids].map(([id, access_request_id]) => ({ id, access_request_id }));
+  return result;
+}
+
+/** The access request that an account has imported with an id; undefined when there is none. */
+export async function findImported(accountId: string, id: string): Promise<number | undefined> {
+  const item = await readItem(keyOf(accountId, id));
+  return item && v.parse(importedItem, item).access_request_id;
+}
+
+const keyOf = (accountId: string, id: string) => importedAccessRequestKey(accountId, hashOf(id));
+
+const read = (text: string): Read<ImportedLine> =>
+  readLine(text, (value) => validated(importedLine, value, unprocessableEntity));
+
+async function readImported(accountId: string, wanted: ImportedLine[]): Promise<Map<string, number>> {
+  const ids = [...new Set(wanted.map(({ id }) => id))];
+  const items = ids.length > 0 ? await readItems(ids.map((id) => keyOf(accountId, id))) : [];
+  const known = items.filter((item) => item !== undefined).map((item) => v.parse(importedItem, item));
+  return new Map(known.map(({ imported_id, access_request_id }) => [imported_id, access_request_id]));
+}
+
+/** Gives the account the accesses that an import which was interrupted has not given. */
+async function grantMissing(accountId: string, ids: number[]): Promise<void> {
+  if (ids.length === 0) return;
+  const accesses = await readItems(ids.map((id) => accessKey(id, accountId)));
+  const missing = ids.filter((_, place) => accesses[place] === undefined);
+  await Promise.all(missing.map((id) => grantAccess(id, accountId)));
+}
+
+async function create(
+  accountId: string,
+  { id, created_at }: ImportedLine,
+  { operator, after }: { operator: string; after: number | undefined },
+): Promise<{ access_request_id: number; isNew: boolean }> {
+  const { access_request_id } = await putAccessRequest(accountId, { operator, created_at, after });
+  const claim = await updateItem(keyOf(accountId, id), {
+    set: { imported_id: id, access_request_id },
+    when: { pk: { exists: false } },
+  });
+  const claimed = claim.done ? access_request_id : v.parse(importedItem, claim.found).access_request_id;
+  await grantAccess(claimed, accountId);
+  return { access_request_id: claimed, isNew: claim.done };
+}

@@ -1,0 +1,155 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { operator } from '../support/operator.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
+
+const { running, service, proxy } = await startServiceWithStore();
+const { operate } = service;
+const folder = mkdtempSync(join(tmpdir(), 'access-requests-import-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A file of lines; its path. */
+function fileOf(name: string, lines: unknown[]): string {
+  const file = join(folder, name);
+  writeFileSync(
+    file,
+    lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'),
+  );
+  return file;
+}
+
+async function run(...words: string[]) {
+  const { code, stdout, stderr } = await operator.at(running.directory)(...words, '--local');
+  return { code, stderr, summary: stdout ? JSON.parse(stdout) : undefined };
+}
+
+/** An account, and the command that imports a file for it. */
+async function newImporter() {
+  const { account_id, account_secret } = await operate('accounts', 'create', { name: 'Import' });
+  const account = { account_id: String(account_id), account_secret: String(account_secret) };
+  const accessRequests = async () => {
+    const { access_requests } = await operate('access-requests', 'list', { account: account_id });
+    return (access_requests as { access_request_id: number }[]).map(({ access_request_id: id }) => id);
+  };
+  const importFile = (file: string, ...more: string[]) =>
+    run('access-requests', 'import', file, '--account', account.account_id, ...more);
+  return { account, accessRequests, importFile };
+}
+
+const done = (counts: object) => ({
+  code: 0,
+  stderr: '',
+  summary: { refused: 0, reasons: [], already_there: 0, ...counts },
+});
+
+describe('moving from another system takes two commands', () => {
+  test('access-requests import writes a map of ids, and events import reads it', async () => {
+    const { account, importFile } = await newImporter();
+    const requests = fileOf('requests', [{ id: 17, created_at: '2024-05-02T08:00:00Z' }, { id: 'AR-9' }]);
+    const map = join(folder, 'map');
+    expect(await importFile(requests, '--ids-to', map)).toEqual(done({ lines: 2, added: 2 }));
+    const [first, second] = readFileSync(map, 'utf8').trim().split('\n');
+    const { id, access_request_id: moved } = JSON.parse(first ?? '');
+    expect({ id, second }).toEqual({ id: '17', second: expect.stringContaining('"id":"AR-9"') });
+    expect(await operate('access-requests', 'show', { 'access-request': moved })).toMatchObject({
+      created_at: '2024-05-02T08:00:00.000Z',
+      accounts: [{ account_id: account.account_id }],
+    });
+    const found = { account: account.account_id, 'imported-id': '17' };
+    expect(await operate('access-requests', 'find', found)).toMatchObject({ access_request_id: moved });
+
+    const event = { type: 'comment', actor_type: 'custom', actor_id: '7', comment: 'x' };
+    const events = fileOf('events', [
+      { access_request_id: 17, ...event },
+      { access_request_id: 'AR-9', ...event },
+      { access_request_id: 18, ...event },
+      'no json',
+    ]);
+    const importEvents = () => run('events', 'import', events, '--ids-from', map);
+    const reasons = [
+      { reason: 'The map of ids lacks its access_request_id.', count: 1, lines: [3] },
+      { reason: 'The line is not JSON.', count: 1, lines: [4] },
+    ];
+    const counts = { lines: 4, refused: 2, reasons };
+    expect(await importEvents()).toEqual({
+      code: 2,
+      stderr: '',
+      summary: { ...counts, added: 2, already_there: 0 },
+    });
+    expect((await importEvents()).summary).toEqual({ ...counts, added: 0, already_there: 2 });
+    const { body } = await service.search('', { account, id: moved });
+    expect(body.results).toMatchObject([{ comment: 'x' }]);
+  });
+
+  test('run again, it creates nothing and writes the same map', async () => {
+    const { accessRequests, importFile } = await newImporter();
+    const file = fileOf('again', [{ id: 1 }, { id: 2 }, { id: 1 }]);
+    const [map, other] = [join(folder, 'again-map'), join(folder, 'again-map-2')];
+    expect(await importFile(file, '--ids-to', map)).toEqual(done({ lines: 3, added: 2, already_there: 1 }));
+    const ids = await accessRequests();
+    expect(await importFile(file, '--ids-to', other)).toEqual(done({ lines: 3, added: 0, already_there: 3 }));
+    expect(await accessRequests()).toEqual(ids);
+    expect(readFileSync(other, 'utf8')).toBe(readFileSync(map, 'utf8'));
+  });
+
+  test.each(['fails before', 'fails after'] as const)(
+    'when a write %s, whichever it is, running it again finishes it without a duplicate',
+    async (fault) => {
+      const file = fileOf('interrupted', [{ id: 1 }, { id: 2 }]);
+      for (let failing = 1, isDone = false; !isDone; failing += 1) {
+        const { accessRequests, importFile } = await newImporter();
+        let writes = 0;
+        proxy.hook = ({ operation }) => {
+          if (operation !== 'PutItem' && operation !== 'UpdateItem') return undefined;
+          writes += 1;
+          return writes === failing ? fault : undefined;
+        };
+        isDone = (await importFile(file)).code === 0;
+        proxy.hook = () => undefined;
+        expect((await importFile(file)).code).toBe(0);
+        expect(await accessRequests()).toHaveLength(2);
+      }
+    },
+  );
+
+  test('two at once make one access request of each id', async () => {
+    const { accessRequests, importFile } = await newImporter();
+    const file = fileOf('race', [{ id: 1 }, { id: 2 }, { id: 3 }]);
+    const runs = await Promise.all([importFile(file), importFile(file)]);
+    expect(runs.map(({ summary }) => summary.added).reduce((a, b) => a + b)).toBe(3);
+    expect(await accessRequests()).toHaveLength(3);
+  });
+
+  test('lines that are wrong are named, the others are imported: exit code 2', async () => {
+    const { importFile } = await newImporter();
+    const file = fileOf('wrong', [{}, { id: '' }, 'x', { id: 1, created_at: 'today' }, { id: 1 }]);
+    const { code, summary } = await importFile(file);
+    const id = 'id must be an integer or a string of 1 to 200 characters.';
+    const time = 'created_at must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.';
+    expect({ code, summary }).toEqual({
+      code: 2,
+      summary: {
+        ...{ lines: 5, added: 1, already_there: 0, refused: 4 },
+        reasons: [
+          { reason: 'id is required.', count: 1, lines: [1] },
+          { reason: id, count: 1, lines: [2] },
+          { reason: 'The line is not JSON.', count: 1, lines: [3] },
+          { reason: time, count: 1, lines: [4] },
+        ],
+      },
+    });
+  });
+
+  test('a file that is no map of ids stays as it is, and nothing is imported', async () => {
+    const { accessRequests, importFile } = await newImporter();
+    const [file, mine] = [fileOf('some', [{ id: 1 }]), fileOf('mine', ['my notes'])];
+    expect(await importFile(file, '--ids-to', mine)).toMatchObject({
+      code: 1,
+      stderr: `--ids-to: the file ${mine} is no map of ids.\n`,
+    });
+    expect(readFileSync(mine, 'utf8')).toBe('my notes');
+    expect(await accessRequests()).toEqual([]);
+  });
+});
