@@ -42,6 +42,13 @@ test('the lines about importing devices print what the page says', () => {
   expectPromised(examplesOf(readFileSync('docs/importing-devices.md', 'utf8')));
 });
 
+test('the lines for operators work', () => {
+  const [, tryIt = ''] = readFileSync('README.md', 'utf8').match(/^## Try it$(.*?)^## /ms) ?? [];
+  const lines = [tryIt, readFileSync('docs/operating.md', 'utf8')].flatMap(examplesOf);
+  expectPromised(lines.map((example) => ({ ...example, promised: undefined })));
+  // Each line starts a process of its own.
+}, 600_000);
+
 function examplesOf(page: string): Example[] {
   const blocks = page.matchAll(/^```sh\n(.*?)^```$(?:(?:(?!```).)*?^```json\n(.*?)^```$)?/gms);
   return [...blocks].map(([, lines = '', promised]) => ({ lines, promised }));
