@@ -3,7 +3,13 @@ import { inTurns } from '../in-turns.ts';
 import { deleteLoginUser } from '../login-users/delete-login-user.ts';
 import { peopleLists } from '../login-users/people-of-login-app.ts';
 import { deleteItem, type Item } from '../storage/items.ts';
-import { deviceKey, devicesOfLoginAppShard, installationKey, loginAppKey, loginAppPartition } from '../storage/keys.ts';
+import {
+  deviceKey,
+  devicesOfLoginAppShard,
+  installationKey,
+  loginAppKey,
+  loginAppPartition,
+} from '../storage/keys.ts';
 import { readGlobalList, readPartition } from '../storage/lists.ts';
 import { readPage } from '../storage/pages.ts';
 import { shards } from '../storage/shards.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 /**
  * Every key of the table is built here. Nothing that comes from outside stands in a key as it came: a subject or an
  * actor id is hashed, an id is encoded by `encoded`. So no value looks like the prefix of another key, and none is too
- * long for a key.
+ * long for a key. Only the names that operators give stand as they came, cut, in the places of a list of their own.
  */
 export interface Key {
   pk: string;

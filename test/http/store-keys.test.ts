@@ -14,8 +14,12 @@ const builders: [string, (a: string, b: string) => unknown][] = [
   ['sessionKey', keys.sessionKey],
   ['deviceKey', keys.deviceKey],
   ['installationKey', keys.installationKey],
+  ['accountPartition', keys.accountPartition],
   ['accountKey', keys.accountKey],
   ['newAccessRequestKey', keys.newAccessRequestKey],
+  ['importedAccessRequestKey', keys.importedAccessRequestKey],
+  ['accessRequestsOfAccountList', keys.accessRequestsOfAccountList],
+  ['loginUsersOfLoginAppShard', (id) => keys.loginUsersOfLoginAppShard(id, 7)],
   ['accessKey', (id) => keys.accessKey(7, id)],
   ['actorTypeList', keys.actorTypeList],
   ['actorIdList', keys.actorIdList],
@@ -30,10 +34,20 @@ const textsOf = (key: unknown): string[] => (typeof key === 'string' ? [key] : O
 
 test('every key builder that takes an id is tried', () => {
   const ofNumbers = ['accessRequestPartition', 'accessRequestKey', 'eventKey', 'ordinalIn', 'ordinalOf'];
-  const others = ['hashOf', 'listNameOf', 'publicSigningKeysKey'];
+  const others = ['hashOf', 'listNameOf', 'publicSigningKeysKey', 'namePosition', 'namePrefix'];
   const all = Object.entries(keys).filter(([, value]) => typeof value === 'function');
   const tried = builders.map(([name]) => name);
   expect(all.map(([name]) => name).toSorted()).toEqual([...tried, ...ofNumbers, ...others].toSorted());
+});
+
+test('the place of a name in its list is not too long for a key, and its prefixes find it', () => {
+  for (const name of ['x', '🔑', 'İ', '\u{10ffff}'].map((character) => character.repeat(5_000))) {
+    const place = keys.namePosition(name, `la_${'A'.repeat(22)}`);
+    expect(Buffer.byteLength(place)).toBeLessThan(1_024);
+    for (const length of [2, 40, 4_000]) {
+      expect(place.startsWith(keys.namePrefix(name.slice(0, length)))).toBe(true);
+    }
+  }
 });
 
 describe.each(builders)('%s', (_, build) => {

@@ -154,7 +154,7 @@ describe('npm run operator: access requests', () => {
       ...{ 'access-request': id, 'actor-type': 'custom', 'actor-id': '7', comment: 'x' },
     });
     const shown = await succeeded('access-requests', 'show', '--access-request', String(id));
-    expect(shown).toEqual({ ...created, events: 1, accounts: expect.any(Array) });
+    expect(shown).toMatchObject({ ...created, events: 1 });
     expect(new Set(Object.values(Object(shown.accounts)).map(idOf))).toEqual(new Set(accounts));
     const listed = async () => (await operate('access-requests', 'list', { account: other })).access_requests;
     await eventuallyPasses(async () =>
@@ -190,9 +190,9 @@ describe('npm run operator: people, their sessions and devices', () => {
     };
     const find = ['login-users', 'find', '--login-app', app.login_app_id, '--provider', 'provider_f'];
     const found = await succeeded(...find, '--subject', subject);
-    expect(found).toEqual(known);
+    expect(found).toMatchObject(known);
     const issuer = ['--issuer', String(found.namespace)];
-    expect(await succeeded(...find, '--subject', subject, ...issuer)).toEqual(known);
+    expect(await succeeded(...find, '--subject', subject, ...issuer)).toEqual(found);
     expect(await failed(...find, '--subject', 'nobody')).toBe('There is no such Login User.');
     expect(await failed(...find, '--subject', subject, '--issuer', 'https://else.example')).toBe(
       'There is no such Login User.',
@@ -204,7 +204,7 @@ describe('npm run operator: people, their sessions and devices', () => {
     await operate('login-users', 'block', { 'login-user': login_user_id });
     await operate('login-apps', 'disable', { 'login-app': app.login_app_id });
     expect(await succeeded('login-users', 'show', '--login-user', login_user_id)).toEqual({
-      ...known,
+      ...found,
       ...{ blocked: true, blocked_at: time, login_app_disabled: true },
     });
     await eventuallyPasses(async () => {
