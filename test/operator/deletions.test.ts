@@ -30,9 +30,10 @@ async function usedApp() {
   const person = await newPerson(service, unique('alice'), app);
   const appToken = await service.loginAppToken(app);
   const phone = await newPhone(service, appToken);
-  await newPhone(service, appToken);
+  const installed = { platform: 'android', token: unique('phone'), installation_id: unique('installation') };
+  const { id: tablet } = (await service.register(installed, appToken)).body;
   await service.relate(phone, person.token);
-  return { app, flags, person };
+  return { app, flags, person, tablet };
 }
 
 describe('login-apps delete', () => {
@@ -56,7 +57,7 @@ describe('login-apps delete', () => {
   });
 
   test('with everything: nothing about it is left, once every instance knows that it is disabled', async () => {
-    const { app, flags, person } = await usedApp();
+    const { app, flags, person, tablet } = await usedApp();
     const everything = { ...flags, 'with-everything': true };
     const first = await operate('login-apps', 'delete', everything);
     expect(first).toEqual({
@@ -75,6 +76,7 @@ describe('login-apps delete', () => {
     });
     expect(await itemsAbout(app.login_app_id)).toEqual([]);
     expect(await itemsAbout(person.loginUserId)).toEqual([]);
+    expect(await itemsAbout(tablet)).toEqual([]);
     await expect(operate('login-apps', 'delete', everything)).rejects.toThrow('There is no such Login App.');
   });
 
