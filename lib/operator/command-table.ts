@@ -259,7 +259,11 @@ export const commandTable = {
     sessions: { summary: 'List the sessions of a Login User', flags: { 'login-user': loginUser } },
     logout: { summary: 'End all sessions of a Login User', flags: { 'login-user': loginUser } },
     delete: {
-      summary: 'Delete a Login User, their sessions and the relations of their devices',
+      summary: 'Delete a Login User, their sessions, identities and the relations of their devices',
+      flags: { 'login-user': loginUser },
+    },
+    'retry-revocations': {
+      summary: "Revoke a deleted Login User's tokens at providers that did not answer then",
       flags: { 'login-user': loginUser },
     },
   },

@@ -161,7 +161,13 @@ describe('functions', () => {
   test.each([
     ['SecretsSigningKeys', ['IssueToken', 'RotateSigningKeys']],
     ['SecretsRefreshTokens', ['IntrospectToken', 'IssueToken', 'RevokeToken', 'RotateServiceSecrets']],
-    ['SecretsProviderSettings', ['IssueToken', 'Operator', 'RotateServiceSecrets']],
+    [
+      'SecretsProviderSettings',
+      [
+        ...['DeleteLoginUser', 'IssueToken', 'LinkIdentity', 'Operator', 'ReceiveNotification'],
+        'RotateServiceSecrets',
+      ],
+    ],
   ])('%s is read by %j alone', (secret, readers) => {
     const mayRead = functions.filter(({ properties }) =>
       rightsOf(properties.Role).includes(`secretsmanager:GetSecretValue ${secret}`),

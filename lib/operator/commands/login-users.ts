@@ -1,9 +1,10 @@
-import { endAllRelations } from '../../devices/end-relation.ts';
 import { readSwitches } from '../../login-apps/switches.ts';
-import { endSession } from '../../login-users/end-session.ts';
-import { deleteLoginUser, readLoginUser, setBlocked } from '../../login-users/login-user.ts';
+import { deleteLoginUser } from '../../login-users/delete-login-user.ts';
+import { endSessions } from '../../login-users/end-sessions.ts';
+import { readLoginUser, setBlocked } from '../../login-users/login-user.ts';
+import { retryRevocations } from '../../login-users/revoke-kept-tokens.ts';
 import { ServiceError } from '../../service-error.ts';
-import { isActive, isOpen, readSessions, removeSession, type Session } from '../../sessions/session.ts';
+import { isActive, readSessions } from '../../sessions/session.ts';
 import type { CommandsOf } from '../commands-of.ts';
 
 export const loginUserCommands: CommandsOf<'login-users'> = {
@@ -19,33 +20,26 @@ export const loginUserCommands: CommandsOf<'login-users'> = {
   },
   logout: async ({ 'login-user': id }) => {
     await requireLoginUser(id);
-    const open = (await readSessions(id)).filter(isOpen);
-    await inTurns(open, ({ session_id }) => endSession(id, session_id, 'operator'));
-    return { login_user_id: id, sessions_ended: open.length };
+    return { login_user_id: id, sessions_ended: await endSessions(id, 'operator') };
   },
-  /**
-   * Blocks the user first, so that they don't log in while the rest is deleted. A device that the index does not show
-   * yet is not theirs either: a relation ends with its Login User. Run again, the command deletes what is left.
-   */
+  /** Run again, the command deletes what an interrupted deletion has left, also one that the person began. */
   delete: async ({ 'login-user': id }) => {
-    const exists = await setBlocked(id, true);
-    const sessions = await readSessions(id);
-    await inTurns(sessions, ({ session_id }) => removeSession(id, session_id));
-    const relations = await endAllRelations(id);
-    if (!exists && sessions.length === 0 && relations === 0) throw noSuchLoginUser();
-    await deleteLoginUser(id);
-    return { login_user_id: id, sessions_ended: sessions.filter(isOpen).length, deleted: true };
+    const deletion = await deleteLoginUser(id, 'operator');
+    if (!deletion) throw noSuchLoginUser();
+    const { openSessions: sessions_ended, tokensLeft: tokens_not_revoked } = deletion;
+    return {
+      login_user_id: id,
+      sessions_ended,
+      ...(tokens_not_revoked > 0 && { tokens_not_revoked }),
+      deleted: true,
+    };
+  },
+  'retry-revocations': async ({ 'login-user': id }) => {
+    const outcome = await retryRevocations(id);
+    if (!outcome) throw new ServiceError('not_found', 'No deleted Login User has this id.');
+    return { login_user_id: id, ...outcome };
   },
 };
-
-/** How many sessions are ended side by side. */
-const atOnce = 25;
-
-async function inTurns(sessions: Session[], end: (session: Session) => Promise<unknown>): Promise<void> {
-  for (let start = 0; start < sessions.length; start += atOnce) {
-    await Promise.all(sessions.slice(start, start + atOnce).map(end));
-  }
-}
 
 async function requireLoginUser(id: string) {
   const user = await readLoginUser(id);
