@@ -176,7 +176,7 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
       return async () => shown(await account.remove());
     },
   },
-  'end-sessions': {
+  'end-all-sessions': {
     'all of them': async () => {
       const { account } = await newManager();
       return async () => shown(await account.endSessions());

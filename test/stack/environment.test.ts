@@ -41,7 +41,7 @@ const needed: Record<string, Variable[]> = {
   'search-events': ['TABLE_NAME'],
   'link-identity': ['TABLE_NAME', 'ISSUER', 'PROVIDER_SETTINGS_SECRET_ID'],
   'delete-login-user': ['TABLE_NAME', 'ISSUER', 'PROVIDER_SETTINGS_SECRET_ID'],
-  'end-sessions': ['TABLE_NAME', 'ISSUER'],
+  'end-all-sessions': ['TABLE_NAME', 'ISSUER'],
   operator: ['TABLE_NAME', 'PROVIDER_SETTINGS_SECRET_ID', 'SIGNING_KEY_ROTATION_FUNCTION'],
   'publish-events': ['EVENT_BUS_NAME', 'DEAD_LETTER_QUEUE_URL'],
   'rotate-signing-keys': ['TABLE_NAME', 'SIGNING_KEYS_SECRET_ID', 'TOKEN_ALGORITHM', 'ACCESS_TOKEN_SECONDS'],
