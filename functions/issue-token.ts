@@ -64,6 +64,10 @@ export const endpoint = defineEndpoint({
       when: 'The credential, the authorization code or the refresh token is not accepted, or the person is blocked. Let the person log in again.',
       example: 'The provider does not accept this credential for this Login App.',
     },
+    temporarily_unavailable: {
+      when: 'The service was deployed a moment ago and has no signing key yet. Send the request again.',
+      example: 'The service has no signing key yet; send the request again in a minute.',
+    },
   },
   errorEvent: 'token_refused',
   table: {

@@ -37,7 +37,11 @@ export const endpoint = defineEndpoint({
   table: { GetItem: ['signing_keys'] },
   secrets: [],
   example: {},
-  handle: async () => ok({ keys: await publicKeys() }),
+  handle: async () => {
+    const keys = await publicKeys();
+    // An empty set is that of a service which is being deployed: no cache may hold it against the first tokens.
+    return { ...ok({ keys }), mayBeCached: keys.length > 0 };
+  },
 });
 
 export const handler = serve(endpoint);

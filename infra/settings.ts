@@ -70,6 +70,13 @@ const settings = v.object({
   ),
   publishEvents: v.optional(truth, true),
   tokenConcurrency: v.optional(whole(0, 1000), 0),
+  tokenReservedConcurrency: v.optional(whole(1, 100_000)),
+  warmReadUnits: v.optional(whole(12_000, 10_000_000)),
+  warmWriteUnits: v.optional(whole(4_000, 10_000_000)),
+  replicaRegions: v.optional(
+    text(/^[a-z]{2}(-[a-z]+)+-\d(,[a-z]{2}(-[a-z]+)+-\d)*$/, 'must be names of regions, separated by commas'),
+  ),
+  tracing: v.optional(truth, false),
   canary: v.optional(truth),
   originSecretHashes: v.optional(
     text(
@@ -77,6 +84,7 @@ const settings = v.object({
       'must be one or two SHA-256 hashes in lower-case hex, separated by a comma',
     ),
   ),
+  ignoreAlarms: v.optional(truth, false),
   loopbackProviders: v.optional(truth, false),
 });
 
@@ -144,5 +152,11 @@ function consistent(given: Given): Settings {
     throw new SettingsError('loopbackProviders', 'must be false in production');
   if (given.sessionIdleSeconds > given.sessionAbsoluteSeconds)
     throw new SettingsError('sessionIdleSeconds', 'must be at most sessionAbsoluteSeconds');
+  const { tokenReservedConcurrency = Infinity, tableName, warmReadUnits, warmWriteUnits } = given;
+  // While a deployment runs, the old and the new version both have theirs.
+  if (2 * given.tokenConcurrency > tokenReservedConcurrency)
+    throw new SettingsError('tokenReservedConcurrency', 'must be at least twice tokenConcurrency');
+  if (tableName && (warmReadUnits || warmWriteUnits))
+    throw new SettingsError('tableName', 'must not come with warmReadUnits or warmWriteUnits');
   return { ...given, removalPolicy, canary };
 }

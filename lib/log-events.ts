@@ -55,6 +55,8 @@ export interface LogEvents {
   provider_keys_fetched: { issuer: string };
   provider_keys_stale: { issuer: string; age_seconds: number; failure: Failure };
   signing_keys_rotated: { kid: string };
+  new_versions_checked: Record<never, never>;
+  new_versions_failed: { failure: Failure };
   audit: AuditFields;
   events_published: { count: number };
   events_delayed: { failure: Failure };
@@ -195,6 +197,14 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   signing_keys_rotated: {
     when: 'The signing keys were rotated',
     fields: { kid: 'the key that signs from now on' },
+  },
+  new_versions_checked: {
+    when: 'During a deployment: the new versions have issued a token that can be verified, and have searched',
+    fields: {},
+  },
+  new_versions_failed: {
+    when: 'During a deployment: they have not, so none of them goes live',
+    fields: { failure },
   },
   events_published: { when: 'Events were put on the event bus', fields: { count: 'how many' } },
   events_delayed: {

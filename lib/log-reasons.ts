@@ -38,6 +38,7 @@ export const logReasons = {
   refresh_token_malformed: 'The refresh token is not one of ours',
   session_ended: 'The session of the refresh token has ended',
   issued_to_another_client: 'The refresh token was issued to another client',
+  signing_key_missing: 'The first rotation of the signing keys has not finished yet',
   refresh_token_reused: 'The refresh token had been replaced; its session has ended now',
 } as const;
 

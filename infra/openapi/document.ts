@@ -122,6 +122,11 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
           required: true,
           schema: { type: 'string', enum: Object.values(challenges) },
         },
+        RetryAfter: {
+          description: 'Seconds to wait before the request is sent again (RFC 9110, section 10.2.3).',
+          required: true,
+          schema: { type: 'string', pattern: '^[1-9][0-9]*$' },
+        },
       },
       responses: {
         ContentTooLarge: byGateway('The body is larger than 10 MB.', 'Request Entity Too Large'),

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@valibot/to-json-schema';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
-import { challenges, statuses } from '../../lib/http/errors.ts';
+import { challenges, retryAfterSeconds, statuses } from '../../lib/http/errors.ts';
 import { originError } from '../../lib/http/origin-secret.ts';
 import type { ErrorRecord } from '../../lib/service-error.ts';
 import { pascal } from './alternatives.ts';
@@ -44,11 +44,13 @@ const unknownErrorRecord: ErrorRecord = {
 function errorResponse(status: number, codes: [string, ErrorRecord][], received: Components): Json {
   const isValidation = status === 422;
   const challenge = codes.some(([code]) => code in challenges);
+  const retryAfter = codes.some(([code]) => code in retryAfterSeconds);
   return {
     description: codes.map(([code, { when }]) => `\`${code}\`: ${when}`).join('\n\n'),
     headers: {
       ...commonHeaders,
       ...(challenge && { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } }),
+      ...(retryAfter && { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }),
     },
     content: {
       'application/json': {

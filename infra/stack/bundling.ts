@@ -19,8 +19,8 @@ export const bundling: BundlingOptions = {
   logLevel: LogLevel.WARNING,
 };
 
-/** The clients of Lambda and of CloudWatch Logs need the module of event streams as soon as they are loaded. */
-export const withEventStreams = ['operator', 'forward-audit'];
+/** The clients of Lambda, CloudWatch Logs and CodeDeploy need the module of event streams as soon as they are loaded. */
+const withEventStreams = ['operator', 'forward-audit', 'check-new-versions'];
 
 /** How one function becomes a file, by the name of its file. */
 export const bundlingFor = (key: string): BundlingOptions =>

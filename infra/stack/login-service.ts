@@ -1,18 +1,20 @@
 import { type App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { isAudited } from '../../lib/http/endpoint.ts';
+import { type AnyEndpoint, isAudited } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Functions } from '../endpoints.ts';
 import { type Settings, tokenVariables } from '../settings.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { EventPublishing } from './event-publishing.ts';
+import { FirstRotation } from './first-rotation.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
+import { newVersionCheck } from './new-version-check.ts';
 import { SecretRotation, signingKeyWindows } from './secret-rotation.ts';
 import { ServiceAlarms } from './service-alarms.ts';
 import { ServiceApi } from './service-api.ts';
 import { ServiceDashboard } from './service-dashboard.ts';
-import { ServiceFunction } from './service-function.ts';
+import { ServiceFunction, type ServiceFunctionProps } from './service-function.ts';
 import { ServiceSecrets } from './service-secrets.ts';
 import { existingTable, ServiceTable } from './service-table.ts';
 
@@ -23,12 +25,13 @@ export class LoginService extends Stack {
     const removalPolicy = settings.removalPolicy === 'retain' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
     const table = settings.tableName
       ? existingTable(this, settings.tableName, settings.tableStreamArn)
-      : new ServiceTable(this, 'Table', removalPolicy);
-    const secrets = new ServiceSecrets(this, 'Secrets', removalPolicy).named;
+      : new ServiceTable(this, 'Table', removalPolicy, settings);
+    const secrets = new ServiceSecrets(this, 'Secrets', settings).named;
     const api = new ServiceApi(this, 'Api', settings);
-    const shared = { table, secrets, environment: environmentOf(settings, api.url) };
+    const { tracing } = settings;
+    const shared = { table, secrets, tracing, environment: environmentOf(settings, api.url) };
 
-    const withoutRoute = (key: string, props: WithoutRouteProps = {}): ServiceFunction => {
+    const withoutRoute = (key: string, props: Partial<ServiceFunctionProps> = {}): ServiceFunction => {
       const access = others.get(key);
       if (!access) throw new Error(`There is no functions/${key}.ts.`);
       const environment = { ...shared.environment, ...props.environment };
@@ -44,11 +47,16 @@ export class LoginService extends Stack {
     audit.of(operator);
     const keyRotation = withoutRoute('rotate-signing-keys').lambda;
     keyRotation.addEnvironment('SIGNING_KEYS_SECRET_ID', secrets['signing-keys'].secretArn);
-    new SecretRotation(this, 'SigningKeyRotation', {
+    const signingKeyRotation = new SecretRotation(this, 'SigningKeyRotation', {
       secret: secrets['signing-keys'],
       rotation: keyRotation,
       every: 'rate(30 days)',
       window: signingKeyWindows[settings.tokenAlgorithm],
+    });
+    new FirstRotation(this, 'FirstRotation', {
+      signingKeys: secrets['signing-keys'],
+      rotation: signingKeyRotation,
+      awaiting: withoutRoute('await-signing-keys').lambda,
     });
     // The operator has a key revoked, but writes none.
     operator.lambda.addEnvironment('SIGNING_KEY_ROTATION_FUNCTION', keyRotation.functionArn);
@@ -81,6 +89,8 @@ export class LoginService extends Stack {
     const { serverErrors, all, topic } = new ServiceAlarms(this, 'Alarms', {
       measurements,
       rotations: [keyRotation, secretRotation],
+      signingKeys: secrets['signing-keys'],
+      endpoints,
       forwarder: forwarder.lambda,
       undeliveredAudit: audit.undelivered,
       publishing,
@@ -88,14 +98,25 @@ export class LoginService extends Stack {
     });
     new ServiceDashboard(this, 'Dashboard', measurements, all);
 
-    const live = new LiveVersions(this, 'LiveVersions', settings.canary ? serverErrors : undefined);
-    for (const [key, endpoint] of endpoints) {
-      const served = new ServiceFunction(this, key, { ...shared, access: endpoint });
+    // Last, the function whose failure is noticed most: what others check tokens with is live before it.
+    const issuesTokens = ({ path }: AnyEndpoint): boolean => path === tokenPath;
+    const inOrder = [...endpoints]
+      .sort(([, a], [, b]) => Number(issuesTokens(a)) - Number(issuesTokens(b)))
+      .map(([key, endpoint]) => {
+        const concurrency = issuesTokens(endpoint) ? tokenConcurrencyOf(settings) : {};
+        const props = { ...shared, access: endpoint, ...concurrency };
+        return { endpoint, served: new ServiceFunction(this, key, props) };
+      });
+    const functions = inOrder.map(({ served }) => served);
+    const canary = settings.canary && {
+      alarms: settings.ignoreAlarms ? [] : [serverErrors],
+      check: newVersionCheck(withoutRoute('check-new-versions'), functions),
+    };
+    const live = new LiveVersions(this, 'LiveVersions', canary || undefined);
+    for (const { endpoint, served } of inOrder) {
       if (isAudited(endpoint)) audit.of(served);
-      const issuesTokens = endpoint.path === tokenPath;
-      const target = live.of(served, issuesTokens ? settings.tokenConcurrency : 0);
-      const route = api.addRoute(key, endpoint, target);
-      if (issuesTokens) api.throttleTokens(endpoint, route);
+      const route = api.addRoute(served.key, endpoint, live.of(served));
+      if (issuesTokens(endpoint)) api.throttleTokens(endpoint, route);
     }
 
     new CfnOutput(this, 'ApiUrl', { value: api.url });
@@ -111,11 +132,10 @@ export class LoginService extends Stack {
   }
 }
 
-/** What a function without a route may have besides what every function has. */
-interface WithoutRouteProps {
-  functionName?: string;
-  environment?: Record<string, string>;
-}
+const tokenConcurrencyOf = ({ tokenConcurrency, tokenReservedConcurrency }: Settings) => ({
+  warm: tokenConcurrency,
+  ...(tokenReservedConcurrency && { reservedConcurrentExecutions: tokenReservedConcurrency }),
+});
 
 /** The environment variables of every function. */
 const environmentOf = (settings: Settings, issuer: string): Record<string, string> => ({

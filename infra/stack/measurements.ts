@@ -6,11 +6,15 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { LogReason } from '../../lib/log-reasons.ts';
 import type { metrics } from '../../lib/metrics.ts';
+import { table } from '../../lib/storage/table.ts';
 
 /** The names of the metrics that the functions write. */
 type OwnMetric = (typeof metrics)[keyof typeof metrics]['name'];
 
-type ObservedTable = Pick<ITable, 'metric'>;
+type ObservedTable = Pick<ITable, 'tableName' | 'metric'>;
+
+/** The metric of the access log's 5xx, by route. */
+export const routeServerErrors = 'RouteServerErrors';
 
 /** What alarms and dashboard show, per minute. */
 export class Measurements {
@@ -47,16 +51,39 @@ export class Measurements {
       period: Duration.minutes(1),
     });
 
-  tableThrottles = (): IMetric =>
-    new MathExpression({
-      expression: 'reads + writes',
-      usingMetrics: {
-        reads: this.#ofTable('ReadThrottleEvents'),
-        writes: this.#ofTable('WriteThrottleEvents'),
-      },
+  /** The requests to one route that ended in 5xx, by the access log. Without any, there is no metric, which costs nothing. */
+  serverErrorsOf = (routeKey: string): Metric =>
+    new Metric({
+      namespace: this.#namespace,
+      metricName: routeServerErrors,
+      dimensionsMap: { route: routeKey },
+      statistic: Stats.SUM,
+      period: Duration.minutes(1),
+    });
+
+  /**
+   * Of the table and of its global indexes, which are throttled by themselves. Each is missing while nothing is throttled.
+   * @see Amazon DynamoDB developer guide, "DynamoDB Metrics and dimensions": GlobalSecondaryIndexName
+   */
+  tableThrottles = (): IMetric => {
+    const usingMetrics = Object.fromEntries(
+      [undefined, ...Object.keys(table.globalIndexes)].flatMap((index) => {
+        const suffix = index === undefined ? '' : `_${index}`;
+        return [
+          [`reads${suffix}`, this.#ofTable('ReadThrottleEvents', index)],
+          [`writes${suffix}`, this.#ofTable('WriteThrottleEvents', index)],
+        ];
+      }),
+    );
+    return new MathExpression({
+      expression: Object.keys(usingMetrics)
+        .map((name) => `FILL(${name}, 0)`)
+        .join(' + '),
+      usingMetrics,
       label: 'Table throttles',
       period: Duration.minutes(1),
     });
+  };
 
   consumed = (): Metric[] => [
     this.#ofTable('ConsumedReadCapacityUnits'),
@@ -128,8 +155,14 @@ export class Measurements {
     });
   }
 
-  #ofTable(metricName: string): Metric {
-    return this.#table.metric(metricName, { statistic: Stats.SUM, period: Duration.minutes(1) });
+  #ofTable(metricName: string, GlobalSecondaryIndexName?: string): Metric {
+    const { tableName: TableName } = this.#table;
+    const dimensionsMap = { TableName, ...(GlobalSecondaryIndexName && { GlobalSecondaryIndexName }) };
+    return this.#table.metric(metricName, {
+      dimensionsMap,
+      statistic: Stats.SUM,
+      period: Duration.minutes(1),
+    });
   }
 }
 

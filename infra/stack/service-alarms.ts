@@ -1,14 +1,20 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { Rule } from 'aws-cdk-lib/aws-events';
+import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
+import { routeKeyOf } from '../endpoints.ts';
 import type { EventPublishing } from './event-publishing.ts';
 import type { Measurements } from './measurements.ts';
+import { logicalIdOf } from './service-function.ts';
 
 /** When an alarm goes off: in `minutes` of the last `of` minutes the metric was at least `from`. */
 interface Limit {
@@ -21,6 +27,8 @@ interface Limit {
 interface ServiceAlarmsProps {
   measurements: Measurements;
   rotations: IFunction[];
+  signingKeys: Secret;
+  endpoints: ReadonlyMap<string, AnyEndpoint>;
   forwarder: IFunction;
   /** The queue of audit lines that were not forwarded. */
   undeliveredAudit: IQueue;
@@ -40,7 +48,16 @@ export class ServiceAlarms extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    { measurements, rotations, forwarder, undeliveredAudit, publishing, email }: ServiceAlarmsProps,
+    {
+      measurements,
+      rotations,
+      signingKeys,
+      endpoints,
+      forwarder,
+      undeliveredAudit,
+      publishing,
+      email,
+    }: ServiceAlarmsProps,
   ) {
     super(scope, id);
     this.topic = new Topic(this, 'Topic', { enforceSSL: true });
@@ -53,6 +70,7 @@ export class ServiceAlarms extends Construct {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
       }),
     );
+    this.#tellOfFailedRotations(signingKeys);
     if (email) this.topic.addSubscription(new EmailSubscription(email));
     const { total } = measurements;
     this.serverErrors = this.#alarm('ServerErrors', {
@@ -85,6 +103,15 @@ export class ServiceAlarms extends Construct {
         minutes: 1,
         of: 1,
       }),
+      // The share of all requests hides a route that few use.
+      ...[...endpoints].map(([key, endpoint]) =>
+        this.#alarm(`ServerErrorsOf${logicalIdOf(key)}`, {
+          metric: measurements.serverErrorsOf(routeKeyOf(endpoint)),
+          from: 5,
+          minutes: 3,
+          of: 5,
+        }),
+      ),
       this.#alarm('AuditFailure', {
         metric: measurements.auditFailures(forwarder, undeliveredAudit),
         from: 1,
@@ -103,6 +130,26 @@ export class ServiceAlarms extends Construct {
       this.#alarm('EventsDelayed', { metric: age, from: 15 * 60_000, minutes: 3, of: 5 }),
       this.#alarm('EventsUndeliverable', { metric: letters, from: 1, minutes: 1, of: 1 }),
     ];
+  }
+
+  /**
+   * Secrets Manager reports a rotation that has failed as a whole, also when the function was never invoked. EventBridge
+   * gets the event from CloudTrail, if the account has a trail.
+   * @see AWS Secrets Manager user guide, "Match AWS Secrets Manager events with Amazon EventBridge"
+   */
+  #tellOfFailedRotations(signingKeys: Secret): void {
+    const rule = new Rule(this, 'FailedRotations', {
+      description: 'RotationFailure: see docs/watching.md',
+      eventPattern: {
+        source: ['aws.secretsmanager'],
+        detailType: ['AWS Service Event via CloudTrail'],
+        detail: {
+          eventName: ['RotationFailed'],
+          additionalEventData: { SecretId: [signingKeys.secretArn] },
+        },
+      },
+    });
+    rule.addTarget(new SnsTopic(this.topic));
   }
 
   #alarm(name: string, { metric, from, minutes, of }: Limit): Alarm {

@@ -12,12 +12,13 @@ import {
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
-import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { FilterPattern, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import type { Settings } from '../settings.ts';
 import { logRetention } from './log-retention.ts';
+import { routeServerErrors } from './measurements.ts';
 import { resourceOf } from './resource-of.ts';
 
 /** One line per request, about load and failures. Nothing of the query, the headers or the body. */
@@ -95,11 +96,21 @@ export class ServiceApi extends Construct {
   }
 
   #accessLogGroup(): LogGroup {
-    return new LogGroup(this, 'AccessLog', {
-      logGroupName: `/${Stack.of(this).stackName}/access`,
+    const logGroup = new LogGroup(this, 'AccessLog', {
+      // API Gateway names every other group one by one in a policy of the account that takes 5,120 characters.
+      // @see AWS Step Functions developer guide, "Avoiding Amazon CloudWatch Logs resource policy size restrictions"
+      logGroupName: `/aws/vendedlogs/${Stack.of(this).stackName}/access`,
       retention: logRetention,
       removalPolicy: RemovalPolicy.DESTROY,
     });
+    // API Gateway's own metrics by route would be billed for every route, all the time.
+    logGroup.addMetricFilter('ServerErrors', {
+      filterPattern: FilterPattern.stringValue('$.status', '=', '5*'),
+      metricNamespace: this.#settings.stack,
+      metricName: routeServerErrors,
+      dimensions: { route: '$.route' },
+    });
+    return logGroup;
   }
 
   /** The owner of the domain creates its DNS record, which points to the output `DomainTarget`. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Architecture, CfnFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { Architecture, CfnFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -14,13 +14,19 @@ import { logRetention } from './log-retention.ts';
 import { resourceOf } from './resource-of.ts';
 import { indexArnsOf } from './service-table.ts';
 
-interface ServiceFunctionProps {
+export interface ServiceFunctionProps {
   access: Access;
   table: Pick<ITable, 'tableName' | 'tableArn'>;
   secrets: Record<SecretName, Secret>;
   /** Environment variables in addition to those of the table and the secrets. */
   environment?: Record<string, string>;
   functionName?: string;
+  /** The most instances, which no other function can take away. @default what the account has left */
+  reservedConcurrentExecutions?: number;
+  /** Whether X-Ray samples its invocations. Lambda does that itself, so the bundle is the same. */
+  tracing?: boolean;
+  /** Provisioned concurrency: instances of the live version that are kept warm. @default 0 */
+  warm?: number;
 }
 
 const functionsFolder = join(import.meta.dirname, '../../functions');
@@ -44,7 +50,7 @@ export class ServiceFunction extends Construct {
   constructor(
     scope: Construct,
     key: string,
-    { access, table, secrets, environment, ...name }: ServiceFunctionProps,
+    { access, table, secrets, environment, warm = 0, tracing = false, ...others }: ServiceFunctionProps,
   ) {
     super(scope, key);
     this.key = key;
@@ -65,20 +71,32 @@ export class ServiceFunction extends Construct {
       architecture: Architecture.ARM_64,
       // CPU grows with memory (1,769 MB is one vCPU): 1,024 MB shortens the cold start; the data needs less.
       memorySize: 1024,
-      // Up to 3 s for a provider, a cold start, and retries of the store.
-      timeout: Duration.seconds(10),
+      timeout: Duration.seconds(access.seconds ?? 10),
       role,
       logGroup: this.log,
       bundling: bundlingFor(key),
-      ...name,
+      ...(tracing && { tracing: Tracing.ACTIVE }),
+      ...others,
       environment: {
         TABLE_NAME: table.tableName,
         ...Object.fromEntries(access.secrets.map((name) => [secretVariables[name], secrets[name].secretArn])),
         ...environment,
+        // Another number needs another version, and Lambda publishes one only if the function has changed.
+        // @see AWS::Lambda::Version ProvisionedConcurrencyConfiguration, "Update requires: Replacement"
+        ...(warm > 0 && { PROVISIONED_CONCURRENCY: String(warm) }),
       },
+      // Of the version, not of its alias: an alias that is shifting weights can have none.
+      // @see AWS Lambda developer guide, "Implement Lambda canary deployments using a weighted alias"
+      ...(warm > 0 && { currentVersionOptions: { provisionedConcurrentExecutions: warm } }),
     });
     resourceOf(this.lambda, CfnFunction).overrideLogicalId(logicalIdOf(key));
 
+    if (tracing) {
+      Validations.of(this).acknowledge({
+        id: 'AwsSolutions-IAM5[Resource::*]',
+        reason: 'X-Ray has no resources that a role could be limited to when it writes traces',
+      });
+    }
     for (const { action, keys } of tableRightsOf(access)) {
       role.addToPolicy(
         new PolicyStatement({

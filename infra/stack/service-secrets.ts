@@ -1,7 +1,8 @@
-import type { RemovalPolicy } from 'aws-cdk-lib';
+import { RemovalPolicy } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { SecretName } from '../../lib/http/endpoint.ts';
+import type { Settings } from '../settings.ts';
 
 /**
  * The secrets of the service; in production they outlive the stack. Never change how a value is generated: the next
@@ -10,25 +11,37 @@ import type { SecretName } from '../../lib/http/endpoint.ts';
 export class ServiceSecrets extends Construct {
   readonly named: Record<SecretName, Secret>;
 
-  constructor(scope: Construct, id: string, removalPolicy: RemovalPolicy) {
+  constructor(scope: Construct, id: string, settings: Pick<Settings, 'removalPolicy' | 'replicaRegions'>) {
     super(scope, id);
+    const kept = {
+      // A first deployment that fails deletes them again: nothing depends on them yet.
+      // @see AWS CloudFormation template reference, "DeletionPolicy attribute": RetainExceptOnCreate
+      removalPolicy:
+        settings.removalPolicy === 'retain'
+          ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+          : RemovalPolicy.DESTROY,
+      // @see AWS Secrets Manager user guide, "Replicate AWS Secrets Manager secrets across Regions"
+      ...(settings.replicaRegions && {
+        replicaRegions: settings.replicaRegions.split(',').map((region) => ({ region })),
+      }),
+    };
     const random = { generateSecretString: { passwordLength: 64, excludePunctuation: true } };
     this.named = {
       /** At first a random text; the first rotation, at deployment, creates the keys. */
       'signing-keys': new Secret(this, 'SigningKeys', {
         description: 'The keys that sign access tokens; written by their rotation alone',
-        removalPolicy,
+        ...kept,
       }),
       /** These two at first as well. Rotations then write key sets that begin with that text. */
       'refresh-tokens': new Secret(this, 'RefreshTokens', {
         description: 'What the key of refresh tokens is derived from',
         ...random,
-        removalPolicy,
+        ...kept,
       }),
       'provider-settings': new Secret(this, 'ProviderSettings', {
         description: 'What the key that encrypts provider settings is derived from',
         ...random,
-        removalPolicy,
+        ...kept,
       }),
     };
   }

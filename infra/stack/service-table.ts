@@ -10,12 +10,18 @@ import {
 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { table } from '../../lib/storage/table.ts';
+import type { Settings } from '../settings.ts';
 
 const text = (name: string) => ({ name, type: AttributeType.STRING });
 
 /** The one table. In production it cannot be deleted by mistake, and outlives the stack. */
 export class ServiceTable extends Table {
-  constructor(scope: Construct, id: string, removalPolicy: RemovalPolicy) {
+  constructor(
+    scope: Construct,
+    id: string,
+    removalPolicy: RemovalPolicy,
+    { warmReadUnits, warmWriteUnits }: Pick<Settings, 'warmReadUnits' | 'warmWriteUnits'>,
+  ) {
     super(scope, id, {
       partitionKey: text(table.partitionKey),
       sortKey: text(table.sortKey),
@@ -25,7 +31,14 @@ export class ServiceTable extends Table {
       encryption: TableEncryption.AWS_MANAGED,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       deletionProtection: removalPolicy === RemovalPolicy.RETAIN,
+      // Not RetainExceptOnCreate: after a failed first deployment, the protection would keep CloudFormation from deleting it.
       removalPolicy,
+      ...((warmReadUnits || warmWriteUnits) && {
+        warmThroughput: {
+          ...(warmReadUnits && { readUnitsPerSecond: warmReadUnits }),
+          ...(warmWriteUnits && { writeUnitsPerSecond: warmWriteUnits }),
+        },
+      }),
     });
     for (const [indexName, { sortKey, projection }] of Object.entries(table.localIndexes)) {
       this.addLocalSecondaryIndex({

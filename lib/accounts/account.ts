@@ -58,8 +58,8 @@ export async function authenticateAccount(
 export async function createAccount(
   name: string,
   read_only: boolean,
+  account_id = newId('ac'),
 ): Promise<{ account_id: string; account_secret: string }> {
-  const account_id = newId('ac');
   const account_secret = newSecret(secretPrefix);
   const created_at = timestamp();
   await putNewItem({

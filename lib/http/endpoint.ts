@@ -18,6 +18,8 @@ export interface Access {
   /** What it may do with the one table, and with items of which kinds; nothing else is granted to it. */
   table: Partial<Record<TableAction, readonly ItemKind[]>>;
   secrets: readonly SecretName[];
+  /** After how many seconds it is stopped. @default 10: up to 3 s for a provider, a cold start, and retries of the store */
+  seconds?: number;
 }
 
 /** The groups of the API document. */
@@ -57,7 +59,12 @@ type BodyOf<Response> = Response extends { body: infer Schema extends v.GenericS
 
 /** What a handler returns: one of the documented statuses with its body. */
 export type Answer<R extends Responses = Responses> = {
-  [Status in keyof R & number]: { status: Status; body: BodyOf<R[Status]> };
+  [Status in keyof R & number]: {
+    status: Status;
+    body: BodyOf<R[Status]>;
+    /** False where this one answer must not be cached. @default what the record says */
+    mayBeCached?: boolean;
+  };
 }[keyof R & number];
 
 /** What a handler gets of a request: who calls, and each part as its schema has read it. */

@@ -34,6 +34,9 @@ export const challenges: Partial<Record<ErrorCode, string>> = {
   invalid_token: 'Bearer realm="login service", error="invalid_token"',
 };
 
+/** Seconds after which a client may send a request again that the service could not answer. @see RFC 9110 section 10.2.3 */
+export const retryAfterSeconds: Partial<Record<ErrorCode, number>> = { temporarily_unavailable: 10 };
+
 /** The one place that turns errors into responses. Unexpected errors are logged; the caller gets a plain 500. */
 export const renderErrors = ({
   errorEvent = 'request_refused',
@@ -60,10 +63,14 @@ export const renderErrors = ({
 
 function responseTo({ code, message, errors }: ServiceError) {
   const challenge = challenges[code];
+  const retryAfter = retryAfterSeconds[code];
   return {
     status: statuses[code],
     body: { error: code, error_description: message, ...(errors && { errors }) },
-    ...(challenge && { headers: { 'www-authenticate': challenge } }),
+    headers: {
+      ...(challenge && { 'www-authenticate': challenge }),
+      ...(retryAfter && { 'retry-after': String(retryAfter) }),
+    },
   };
 }
 

@@ -7,6 +7,12 @@ import { type ErrorRecord, ServiceError } from '../service-error.ts';
 /** The header in which a content delivery network proves that a request came through it. */
 export const originSecretHeader = 'x-origin-secret';
 
+/**
+ * Stands in the place of the API's id in the event of a direct invocation, for which AWS demands a permission. API Gateway
+ * sets the id itself, so nobody can send it this one.
+ */
+export const directInvocation = 'direct-invocation';
+
 /** What the caller of any endpoint gets for a request that did not. */
 export const originError: ErrorRecord = {
   when: 'The request did not come through the public address of the service, and this deployment demands it.',
@@ -19,7 +25,8 @@ export const originError: ErrorRecord = {
  * whoever adds the header, so nothing secret is in the environment and nothing has to be read for a request.
  * @throws ServiceError `forbidden`
  */
-export function requireOriginSecret(headers: RequestHeaders): void {
+export function requireOriginSecret(headers: RequestHeaders, apiId: string): void {
+  if (apiId === directInvocation) return;
   const hashes = optionalEnvironment('ORIGIN_SECRET_HASHES')?.split(',');
   if (hashes === undefined) return;
   const secret = headers[originSecretHeader];

@@ -16,7 +16,7 @@ import { parameterReader } from './parameters.ts';
 /** An endpoint, with a handler for the request that its own schemas make. */
 type Served = AnyEndpoint & {
   /** A method, so that the compiler takes handlers of any request; `defineEndpoint` has checked this one. */
-  handle(request: object): Promise<{ status: number; body?: unknown }>;
+  handle(request: object): Promise<{ status: number; body?: unknown; mayBeCached?: boolean }>;
 };
 
 /** The Lambda handler of an endpoint. A request passes these steps in order; each hands its result to the next. */
@@ -26,16 +26,16 @@ export function serve(endpoint: Served) {
   const chain = middy<ApiEvent, APIGatewayProxyStructuredResultV2>()
     .use(renderErrors(endpoint))
     .handler(async (event, context) => {
-      requireOriginSecret(event.headers);
+      requireOriginSecret(event.headers, event.requestContext.apiId);
       auditIds(event.pathParameters);
       const caller = await endpoint.authenticate.identify(event.headers);
       auditCaller(endpoint.authenticate.scheme);
       const parameters = readParameters(event);
       const body = endpoint.body?.read(event, context);
       auditIds(body);
-      const answer = await endpoint.handle({ caller, ...parameters, body });
+      const { mayBeCached = true, ...answer } = await endpoint.handle({ caller, ...parameters, body });
       auditIds(idsOf(endpoint, answer.body));
-      const { cacheSeconds } = endpoint.responses[answer.status] ?? {};
+      const { cacheSeconds } = mayBeCached ? (endpoint.responses[answer.status] ?? {}) : {};
       return jsonResponse({ ...answer, cacheSeconds }, event.requestContext.requestId);
     });
 

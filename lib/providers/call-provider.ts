@@ -48,6 +48,10 @@ export async function callProvider({
     const response = await fetch(url, {
       headers: {
         accept: 'application/json',
+        // A socket may die while Lambda has frozen the instance, and a request on it would fail. It must not be sent again
+        // either: it may hold an authorization code.
+        // @see AWS Lambda developer guide, "Best practices for working with AWS Lambda functions": idle connections are purged
+        connection: 'close',
         ...(json !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },

@@ -26,6 +26,8 @@ export const leadingKeys = {
   access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS'],
   signing_keys: ['SIGNING_KEYS'],
   issuer_keys: ['ISSUER#*'],
+  /** What the check of new versions makes and removes again; all of it also belongs to a kind above. */
+  probes: ['LOGIN_APP#la_probe-*', 'ACCOUNT#ac_probe-*', 'ACCESS_REQUEST#9999999999999'],
 } as const satisfies Record<string, readonly string[]>;
 export type ItemKind = keyof typeof leadingKeys;
 

@@ -23,6 +23,12 @@ export async function readSecret(secretId: string, versionId?: string): Promise<
   return SecretString;
 }
 
+/** When a secret was last rotated; undefined when it never was. */
+export async function lastRotation(secretId: string): Promise<Date | undefined> {
+  const { LastRotatedDate } = await client.send(new DescribeSecretCommand({ SecretId: secretId }));
+  return LastRotatedDate;
+}
+
 /** The value that a rotation has prepared under a version id; undefined when it has prepared none. */
 export async function readPendingSecret(secretId: string, versionId: string): Promise<string | undefined> {
   try {

@@ -84,7 +84,10 @@ const importKey = async (jwk: PublicJwk): Promise<ImportedKey> => ({
 async function keysReadWithin(milliseconds: number): Promise<PublishedKey[]> {
   const now = clock.now().getTime();
   if (!remembered || now - remembered.readAt >= milliseconds) {
-    remembered = { keys: (await readPublished()).keys, readAt: now };
+    const { keys } = await readPublished();
+    // Until the first rotation there are none, which is about to change.
+    if (keys.length === 0) return [];
+    remembered = { keys, readAt: now };
     imported = new Map();
   }
   return remembered.keys.filter(({ keep_until = Infinity }) => keep_until > epochSeconds());

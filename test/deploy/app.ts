@@ -8,9 +8,9 @@ import { LoginService } from '../../infra/stack/login-service.ts';
 /** Resources that MiniStack cannot create. */
 const unsupported = new Set([
   'AWS::SecretsManager::RotationSchedule',
+  // Waits for that schedule.
+  'Custom::FirstRotation',
   'AWS::SecretsManager::ResourcePolicy',
-  'AWS::CodeDeploy::Application',
-  'AWS::CodeDeploy::DeploymentGroup',
 ]);
 
 /**
@@ -27,8 +27,6 @@ for (const resource of stack.node.findAll().filter((construct) => CfnResource.is
     resource.node.scope?.node.tryRemoveChild(resource.node.id);
     adapted.leftOut.push(id);
   }
-  // The only update policy is CodeDeploy's; MiniStack shifts no traffic.
-  delete resource.cfnOptions.updatePolicy;
   if (resource instanceof CfnFunction)
     resource.addPropertyOverride('Environment.Variables.ISSUER', process.env.FRONT_URL);
   if (resource instanceof CfnAlarm && resource.metrics) {

@@ -32,12 +32,12 @@ import { findApproval } from './published-events.ts';
 
 const stack = 'login-service-test';
 
-/** As in production, but for the providers on this machine, which production does not allow. */
+/** As in production, but for the providers on this machine, which production does not allow, and CodeDeploy, which MiniStack lacks. */
 const settings = {
   stack,
   stage: 'development',
   removalPolicy: 'retain',
-  canary: 'true',
+  canary: 'false',
   loopbackProviders: 'true',
 };
 

@@ -17,7 +17,14 @@ import { print, runCheck, step } from '../support/steps.ts';
 import { answerOfFunction, answerOverHttp, withoutRandomness } from './answers.ts';
 import { installRuntimeInterfaceClient } from './aws-lambda-ric.ts';
 import { containerTools, hostLoopback, installSam, packImage, startSamLocal } from './container/sam-local.ts';
-import { eventOf, eventWithoutRoute, filledIn, type Replacements, requestOf } from './event-files.ts';
+import {
+  eventOf,
+  eventWithoutRoute,
+  filledIn,
+  keysWithoutRoute,
+  type Replacements,
+  requestOf,
+} from './event-files.ts';
 import { type LambdaRuntime, startLambdaRuntime } from './lambda-runtime.ts';
 import { environmentOf, functionOf, synthesize } from './synthesized-functions.ts';
 
@@ -81,7 +88,7 @@ runCheck(async (cleanUps) => {
     });
 
   const { check, conclude } = countedChecks();
-  const { endpoints, others } = await readFunctions();
+  const { endpoints } = await readFunctions();
   const real = async (key: string) =>
     filledIn(eventOf(key), { ...credentials, ...(await newItems(service, credentials)) });
   const compareAll = async (start: StartRuntime, withoutRealCredentials: string[] = []): Promise<void> => {
@@ -98,7 +105,7 @@ runCheck(async (cleanUps) => {
         return told;
       });
     }
-    for (const key of others.keys()) {
+    for (const key of keysWithoutRoute()) {
       await using runtime = await start(key);
       await check(`${key}, the event as committed`, () => compareFunction(runtime, awsEndpoint, key));
     }

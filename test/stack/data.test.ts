@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { table } from '../../lib/storage/table.ts';
 import { resources, template, templateWith } from '../support/template.ts';
@@ -48,6 +49,13 @@ describe('the table', () => {
   });
 });
 
+test('the table is warm for as much as is set, and else as new tables are', () => {
+  template.allResourcesProperties('AWS::DynamoDB::Table', { WarmThroughput: Match.absent() });
+  templateWith({ warmWriteUnits: '8000' }).hasResourceProperties('AWS::DynamoDB::Table', {
+    WarmThroughput: { WriteUnitsPerSecond: 8000 },
+  });
+});
+
 describe('a table that was restored', () => {
   const tableStreamArn =
     'arn:aws:dynamodb:eu-central-1:123456789012:table/a-stack-restored/stream/2026-01-31T08:00:00.000';
@@ -69,10 +77,18 @@ describe('a table that was restored', () => {
 describe('the secrets', () => {
   test('outlive the stack', () => {
     template.allResources('AWS::SecretsManager::Secret', {
-      DeletionPolicy: 'Retain',
+      DeletionPolicy: 'RetainExceptOnCreate',
       UpdateReplacePolicy: 'Retain',
     });
     template.resourceCountIs('AWS::SecretsManager::Secret', 3);
+  });
+
+  test('have replicas in the regions of the setting, and else nowhere', () => {
+    template.allResourcesProperties('AWS::SecretsManager::Secret', { ReplicaRegions: Match.absent() });
+    templateWith({ replicaRegions: 'eu-west-1,us-gov-west-1' }).allResourcesProperties(
+      'AWS::SecretsManager::Secret',
+      { ReplicaRegions: [{ Region: 'eu-west-1' }, { Region: 'us-gov-west-1' }] },
+    );
   });
 
   // CloudFormation puts a new value in the place of the old one whenever this changes.
@@ -101,6 +117,17 @@ describe('the secrets', () => {
         RotateImmediatelyOnUpdate: true,
       })),
     ]);
+  });
+
+  test('a deployment ends only when they have been rotated once, within six minutes', () => {
+    template.hasResource('Custom::FirstRotation', {
+      Properties: {
+        ServiceToken: { 'Fn::GetAtt': ['AwaitSigningKeys', 'Arn'] },
+        ServiceTimeout: '360',
+        SecretId: { Ref: 'SecretsSigningKeys20695C0E' },
+      },
+      DependsOn: ['SigningKeyRotationSchedule8E3BE7B6'],
+    });
   });
 
   test('a change of the algorithm is an update of the schedule, which rotates at once', () => {

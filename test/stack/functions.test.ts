@@ -1,22 +1,69 @@
-import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { Match } from 'aws-cdk-lib/assertions';
 import { build } from 'esbuild';
 import * as v from 'valibot';
-import { bundlingFor, withEventStreams } from '../../infra/stack/bundling.ts';
+import { logicalIdOf } from '../../infra/stack/service-function.ts';
 import { tableRightsOf } from '../../infra/table-rights.ts';
 import type { SecretName } from '../../lib/http/endpoint.ts';
 import { table as storage } from '../../lib/storage/table.ts';
 import {
   accesses,
+  endpoints,
   functions,
   named,
   policies,
   resources,
   rightsOf,
   root,
+  template,
+  templateWith,
   text,
 } from '../support/template.ts';
+
+const secretIds: Record<SecretName, string> = {
+  'signing-keys': 'SecretsSigningKeys',
+  'refresh-tokens': 'SecretsRefreshTokens',
+  'provider-settings': 'SecretsProviderSettings',
+};
+
+/** What the rotation of these secrets may do with each. */
+const rotationOf = (...names: SecretName[]): string[] =>
+  names.flatMap((name) =>
+    ['DescribeSecret', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'].map(
+      (action) => `secretsmanager:${action} ${secretIds[name]}`,
+    ),
+  );
+
+/** The functions whose new versions are tried before they get requests. */
+const tried = ['issue-token', 'list-signing-keys', 'search-events'];
+const reportsOn = (key: string): RegExp =>
+  new RegExp(
+    `^codedeploy:PutLifecycleEventHookExecutionStatus .*/LiveVersions${key.replaceAll('-', '')}[0-9A-F]{8}$`,
+  );
+
+/** What a function may do beyond what its access says. */
+const ownRights: Record<string, unknown[]> = {
+  'rotate-signing-keys': rotationOf('signing-keys'),
+  'rotate-service-secrets': rotationOf('refresh-tokens', 'provider-settings'),
+  'await-signing-keys': [`secretsmanager:DescribeSecret ${secretIds['signing-keys']}`],
+  operator: ['lambda:InvokeFunction RotateSigningKeys'],
+  'publish-events': [
+    ...['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map(
+      (action) => `dynamodb:${action} Table`,
+    ),
+    'events:PutEvents EventPublishingBus',
+    'sqs:SendMessage EventPublishingDeadLetters',
+  ],
+  'forward-audit': [
+    'logs:PutLogEvents AuditLog',
+    ...['GetQueueAttributes', 'GetQueueUrl', 'SendMessage'].map((name) => `sqs:${name} AuditUndelivered`),
+  ],
+  'check-new-versions': [
+    ...tried.map((key) => `lambda:InvokeFunction ${logicalIdOf(key)}:*`),
+    ...tried.map((key) => expect.stringMatching(reportsOn(key))),
+  ],
+};
 
 /** The code of a function as a bundle has it: without what it can never reach. */
 async function reachableCode(key: string): Promise<string> {
@@ -35,28 +82,21 @@ const matches = (code: string, pattern: RegExp): string[] =>
   [...new Set([...code.matchAll(pattern)].map(([, found]) => found ?? ''))].sort();
 
 const indexNames = [...Object.keys(storage.localIndexes), ...Object.keys(storage.globalIndexes)];
-const secretIds: Record<SecretName, string> = {
-  'signing-keys': 'SecretsSigningKeys',
-  'refresh-tokens': 'SecretsRefreshTokens',
-  'provider-settings': 'SecretsProviderSettings',
-};
-
-/** The secrets that a function rotates. */
-const rotatedBy: Record<string, SecretName[]> = {
-  'rotate-signing-keys': ['signing-keys'],
-  'rotate-service-secrets': ['refresh-tokens', 'provider-settings'],
-};
 
 describe('functions', () => {
-  test.each(accesses)('%s runs on Node 24 on arm64 for at most 10 seconds', (key) => {
-    expect(named(key)).toMatchObject({
-      Runtime: 'nodejs24.x',
-      Architectures: ['arm64'],
-      Handler: 'index.handler',
-      Timeout: 10,
-      MemorySize: 1024,
-    });
-  });
+  test.each(accesses)(
+    '%s runs on Node 24 on arm64, those that serve requests for at most 10 seconds',
+    (key, { seconds = 10 }) => {
+      expect(named(key)).toMatchObject({
+        Runtime: 'nodejs24.x',
+        Architectures: ['arm64'],
+        Handler: 'index.handler',
+        Timeout: seconds,
+        MemorySize: 1024,
+      });
+      if (endpoints.has(key)) expect(seconds).toBe(10);
+    },
+  );
 
   test.each(accesses)('%s has a log of its own, kept for 90 days', (key) => {
     const logGroups = resources(
@@ -69,36 +109,20 @@ describe('functions', () => {
 
   test.each(accesses)('%s may only write its log and do what its access says', (key, access) => {
     const log = `${key.replaceAll('-', '')}Log`;
-    const forwarding = [
-      'logs:PutLogEvents AuditLog',
-      ...['GetQueueAttributes', 'GetQueueUrl', 'SendMessage'].map((name) => `sqs:${name} AuditUndelivered`),
+    const rights = [
+      ...tableRightsOf(access).flatMap(({ action, keys }) =>
+        ['Table', ...(action === 'Query' ? indexNames.map((name) => `Table/index/${name}`) : [])].map(
+          (on) => `dynamodb:${action} ${on} if ${keys}`,
+        ),
+      ),
+      ...access.secrets.map((name) => `secretsmanager:GetSecretValue ${secretIds[name]}`),
+      ...(ownRights[key] ?? []),
+      `logs:CreateLogStream ${log}`,
+      `logs:PutLogEvents ${log}`,
     ];
-    const stream = ['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'];
-    const rotation = ['DescribeSecret', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
-    expect(rightsOf(named(key).Role)).toEqual(
-      [
-        ...tableRightsOf(access).flatMap(({ action, keys }) =>
-          ['Table', ...(action === 'Query' ? indexNames.map((name) => `Table/index/${name}`) : [])].map(
-            (on) => `dynamodb:${action} ${on} if ${keys}`,
-          ),
-        ),
-        ...access.secrets.map((name) => `secretsmanager:GetSecretValue ${secretIds[name]}`),
-        ...(rotatedBy[key] ?? []).flatMap((name) =>
-          rotation.map((action) => `secretsmanager:${action} ${secretIds[name]}`),
-        ),
-        ...(key === 'operator' ? ['lambda:InvokeFunction RotateSigningKeys'] : []),
-        ...(key === 'forward-audit' ? forwarding : []),
-        ...(key === 'publish-events'
-          ? [
-              ...stream.map((action) => `dynamodb:${action} Table`),
-              'events:PutEvents EventPublishingBus',
-              'sqs:SendMessage EventPublishingDeadLetters',
-            ]
-          : []),
-        `logs:CreateLogStream ${log}`,
-        `logs:PutLogEvents ${log}`,
-      ].sort(),
-    );
+    const granted = rightsOf(named(key).Role);
+    expect(granted).toEqual(expect.arrayContaining(rights));
+    expect(granted).toHaveLength(rights.length);
   });
 
   test.each(accesses)('%s may do with the table exactly what its code can do', async (key, { table }) => {
@@ -118,27 +142,6 @@ describe('functions', () => {
     expect(Object.keys(named(key).Environment.Variables)).toEqual(expect.arrayContaining(variables));
   });
 
-  test.each([
-    ['one with event streams', withEventStreams],
-    ['any other', accesses.map(([key]) => key).filter((key) => !withEventStreams.includes(key))],
-  ])('%s needs no package at its start that its bundle does not have', async (_, keys) => {
-    const { mainFields = [], externalModules = [] } = bundlingFor(keys[0] ?? '');
-    const { metafile } = await build({
-      entryPoints: keys.map((key) => join(root, `functions/${key}.ts`)),
-      bundle: true,
-      mainFields,
-      external: externalModules,
-      format: 'esm',
-      platform: 'node',
-      metafile: true,
-      write: false,
-      outdir: 'bundle',
-    });
-    const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
-    const packages = imports.filter(({ kind, path }) => kind === 'import-statement' && !isBuiltin(path));
-    expect(packages.map(({ path }) => path)).toEqual([]);
-  });
-
   test('only the rotation writes the keys that tokens are verified with', () => {
     const writers = functions.filter(({ properties }) =>
       rightsOf(properties.Role).some((right) =>
@@ -150,12 +153,17 @@ describe('functions', () => {
 
   test('have no rights by other ways: no wildcards, no managed policies, no shared roles', () => {
     const rights = functions.flatMap(({ properties }) => rightsOf(properties.Role));
-    expect(rights.filter((right) => right.split(' if ')[0]?.includes('*'))).toEqual([]);
+    const wildcards = rights.filter((right) => right.split(' if ')[0]?.includes('*'));
+    // Each deployment makes a version of its own.
+    expect(wildcards).toEqual(tried.map((key) => `lambda:InvokeFunction ${logicalIdOf(key)}:*`));
     const all = resources('AWS::IAM::Role', v.record(v.string(), v.unknown()));
     const roles = all.filter(({ id }) => functions.some(({ properties }) => text(properties.Role) === id));
     for (const { properties } of roles) expect(Object.keys(properties)).toEqual(['AssumeRolePolicyDocument']);
     expect(roles).toHaveLength(functions.length);
-    expect(policies).toHaveLength(functions.length);
+    const own = policies.filter(({ properties }) =>
+      functions.some(({ properties: { Role } }) => properties.Roles.map(text).includes(text(Role))),
+    );
+    expect(own).toHaveLength(functions.length);
   });
 
   test.each([
@@ -194,6 +202,24 @@ describe('functions', () => {
   ])('%s has the settings, and also %j', (key, variables) => {
     const told = Object.keys(named(key).Environment.Variables);
     expect(told.sort()).toEqual([...always, ...variables].sort());
+  });
+
+  test('the token function alone has reserved concurrency, when it is set', () => {
+    const type = 'AWS::Lambda::Function';
+    template.allResourcesProperties(type, { ReservedConcurrentExecutions: Match.absent() });
+    const reserved = templateWith({ tokenReservedConcurrency: 200 });
+    reserved.resourcePropertiesCountIs(type, { ReservedConcurrentExecutions: 200 }, 1);
+    expect(reserved.findResources(type).IssueToken?.Properties.ReservedConcurrentExecutions).toBe(200);
+  });
+
+  test('are traced when the setting says so, with the same code', () => {
+    const type = 'AWS::Lambda::Function';
+    template.allResourcesProperties(type, { TracingConfig: Match.absent() });
+    const traced = templateWith({ tracing: true });
+    traced.allResourcesProperties(type, { TracingConfig: { Mode: 'Active' } });
+    const code = (of: typeof template) =>
+      Object.values(of.findResources(type)).map(({ Properties }) => Properties.Code);
+    expect(code(traced)).toEqual(code(template));
   });
 
   test('the issuer is the address of the API', () => {

@@ -18,6 +18,10 @@ const settings = [
     certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd',
     alarmEmail: 'ops@example.com',
     tokenConcurrency: 1,
+    tokenReservedConcurrency: 10,
+    warmReadUnits: 20_000,
+    replicaRegions: 'eu-west-1',
+    tracing: true,
   },
 ];
 

@@ -53,6 +53,14 @@ describe('settings', () => {
       { sessionIdleSeconds: '7200', sessionAbsoluteSeconds: 3600 },
       'sessionIdleSeconds must be at most sessionAbsoluteSeconds',
     ],
+    [
+      { tokenConcurrency: 6, tokenReservedConcurrency: 11 },
+      'tokenReservedConcurrency must be at least twice tokenConcurrency',
+    ],
+    [
+      { tableName: 'a-restored-one', publishEvents: false, warmReadUnits: 20_000 },
+      'tableName must not come with warmReadUnits or warmWriteUnits',
+    ],
     [{ rateLimits: 5 }, 'rateLimits is unknown; there are stack, stage, '],
   ])('%j: %s', (given, message) => {
     expect(() => readSettings(given)).toThrow(`The setting ${message}`);
@@ -108,6 +116,11 @@ describe('the API', () => {
     const allowed =
       /^\$context\.(requestTime|requestId|routeKey|status|responseLatency|integrationLatency|responseLength|identity\.sourceIp|protocol|error\.responseType)$/;
     expect(fields.filter((field) => !allowed.test(field))).toEqual([]);
+  });
+
+  // A name elsewhere would be added to a policy of the account, which has room for few.
+  test('writes its access log where API Gateway needs no entry in the policy of the account', () => {
+    template.hasResourceProperties('AWS::Logs::LogGroup', { LogGroupName: '/aws/vendedlogs/a-stack/access' });
   });
 
   test('every log group but that of the audit keeps its lines for 90 days', () => {

@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
+import { routeKeyOf } from '../../infra/endpoints.ts';
 import { metrics } from '../../lib/metrics.ts';
-import { resources, template, templateWith } from '../support/template.ts';
+import { table } from '../../lib/storage/table.ts';
+import { endpoints, named, resources, template, templateWith, text } from '../support/template.ts';
 
 const alarms = resources(
   'AWS::CloudWatch::Alarm',
@@ -20,6 +22,11 @@ const alarms = resources(
     Metrics: v.optional(v.array(v.object({ Expression: v.optional(v.string()) }))),
   }),
 );
+const metricStat = v.object({
+  MetricStat: v.object({
+    Metric: v.object({ Dimensions: v.array(v.object({ Name: v.string(), Value: v.unknown() })) }),
+  }),
+});
 const dashboard = JSON.stringify(template.findResources('AWS::CloudWatch::Dashboard'));
 
 describe('alarms', () => {
@@ -27,11 +34,16 @@ describe('alarms', () => {
     ['ServerErrors', 'IF(failed >= 5, 100 * failed / all, 0)', '2 of 3 minutes from 1'],
     ['Latency', 'AWS/ApiGateway Latency', '5 of 5 minutes from 3000'],
     ['FunctionThrottles', 'AWS/Lambda Throttles', '2 of 5 minutes from 1'],
-    ['TableThrottles', 'reads + writes', '2 of 5 minutes from 1'],
+    [
+      'TableThrottles',
+      'FILL(reads, 0) + FILL(writes, 0) + FILL(reads_by_list, 0) + FILL(writes_by_list, 0) + FILL(reads_by_shard, 0) + FILL(writes_by_shard, 0)',
+      '2 of 5 minutes from 1',
+    ],
     ['ProviderFailures', 'a-stack ProviderFailures', '3 of 5 minutes from 5'],
     ['RefreshTokensReused', 'a-stack RefreshTokensReused', '1 of 1 minutes from 5'],
     ['WrongSecrets', 'FILL(tokens, 0) + FILL(others, 0)', '3 of 5 minutes from 100'],
     ['RotationFailure', 'FILL(errors0, 0) + FILL(errors1, 0)', '1 of 1 minutes from 1'],
+    ['ServerErrorsOfIssueToken', 'a-stack RouteServerErrors', '3 of 5 minutes from 5'],
     ['AuditFailure', 'FILL(failed, 0) + FILL(waiting, 0)', '1 of 1 minutes from 1'],
     ['EventsDelayed', 'AWS/Lambda IteratorAge', '3 of 5 minutes from 900000'],
     ['EventsUndeliverable', 'AWS/SQS ApproximateNumberOfMessagesVisible', '1 of 1 minutes from 1'],
@@ -53,7 +65,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(11);
+    expect(alarms).toHaveLength(11 + endpoints.size);
     const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
     for (const { properties } of alarms) {
       expect(properties).toMatchObject({
@@ -63,6 +75,57 @@ describe('alarms', () => {
         ComparisonOperator: 'GreaterThanOrEqualToThreshold',
       });
     }
+  });
+
+  test('about throttles look at the table and each of its global indexes', () => {
+    const throttles = Object.values(template.findResources('AWS::CloudWatch::Alarm')).find(({ Properties }) =>
+      Properties.AlarmDescription.startsWith('TableThrottles:'),
+    );
+    const indexes: unknown[] = throttles?.Properties.Metrics.flatMap((one: Record<string, unknown>) =>
+      v.is(metricStat, one)
+        ? one.MetricStat.Metric.Dimensions.filter(({ Name }) => Name === 'GlobalSecondaryIndexName')
+        : [],
+    ).map(({ Value }: { Value: string }) => Value);
+    expect([...new Set(indexes)].sort()).toEqual(Object.keys(table.globalIndexes).sort());
+    expect(indexes).toHaveLength(2 * Object.keys(table.globalIndexes).length);
+  });
+
+  test('watch each route for itself, by the 5xx in its access log', () => {
+    template.resourceCountIs('AWS::Logs::MetricFilter', 1);
+    template.hasResourceProperties('AWS::Logs::MetricFilter', {
+      FilterPattern: '{ $.status = "5*" }',
+      LogGroupName: { Ref: Match.stringLikeRegexp('^ApiAccessLog') },
+      MetricTransformations: [
+        {
+          Dimensions: [{ Key: 'route', Value: '$.route' }],
+          MetricName: 'RouteServerErrors',
+          MetricNamespace: 'a-stack',
+          MetricValue: '1',
+        },
+      ],
+    });
+    for (const endpoint of endpoints.values()) {
+      template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+        MetricName: 'RouteServerErrors',
+        Dimensions: [{ Name: 'route', Value: routeKeyOf(endpoint) }],
+      });
+    }
+  });
+
+  test('a rotation that failed is told to the topic, also when the function was never invoked', () => {
+    const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
+    template.hasResourceProperties('AWS::Events::Rule', {
+      EventPattern: {
+        source: ['aws.secretsmanager'],
+        'detail-type': ['AWS Service Event via CloudTrail'],
+        detail: {
+          eventName: ['RotationFailed'],
+          additionalEventData: { SecretId: [{ Ref: 'SecretsSigningKeys20695C0E' }] },
+        },
+      },
+      State: 'ENABLED',
+      Targets: [Match.objectLike({ Arn: { Ref: topic } })],
+    });
   });
 
   test('of this account, and nobody else, may publish to the topic, over TLS', () => {
@@ -77,6 +140,7 @@ describe('alarms', () => {
             Resource: Match.anyValue(),
             Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
           },
+          Match.objectLike({ Effect: 'Allow', Principal: { Service: 'events.amazonaws.com' } }),
         ],
       },
     });
@@ -122,6 +186,33 @@ describe('new code', () => {
     });
   });
 
+  test('of what issues, verifies and searches gets requests only after it has been tried', () => {
+    const hooks = Object.entries(template.findResources(live)).flatMap(([id, { UpdatePolicy }]) => {
+      const hook: unknown = UpdatePolicy.CodeDeployLambdaAliasUpdate.BeforeAllowTrafficHook;
+      return hook === undefined ? [] : [[id, hook]];
+    });
+    const check = { Ref: 'CheckNewVersions' };
+    expect(hooks.sort()).toEqual([
+      ['IssueTokenLive', check],
+      ['ListSigningKeysLive', check],
+      ['SearchEventsLive', check],
+    ]);
+    // What it tries are the versions that are about to go live.
+    const published = Object.keys(template.findResources('AWS::Lambda::Version'));
+    const { Variables } = named('check-new-versions').Environment;
+    for (const name of ['ISSUE_TOKEN_VERSION', 'LIST_SIGNING_KEYS_VERSION', 'SEARCH_EVENTS_VERSION'])
+      expect(published).toContain(text(Variables[name]));
+    canaryOff.resourcePropertiesCountIs('AWS::Lambda::Function', { Timeout: 60 }, 0);
+  });
+
+  test('goes live in spite of an alarm that is on, when the setting ignoreAlarms says so', () => {
+    const fix = templateWith({ ignoreAlarms: true });
+    fix.resourceCountIs('AWS::CodeDeploy::DeploymentGroup', endpoints.size);
+    fix.allResourcesProperties('AWS::CodeDeploy::DeploymentGroup', {
+      AlarmConfiguration: { Enabled: false },
+    });
+  });
+
   test('is in use at once without a canary', () => {
     for (const alias of Object.values(canaryOff.findResources(live)))
       expect(alias.UpdatePolicy).toBeUndefined();
@@ -130,10 +221,45 @@ describe('new code', () => {
   });
 
   test('of the token function has as many warm instances as are set, by default none', () => {
-    template.resourcePropertiesCountIs(live, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
+    const version = 'AWS::Lambda::Version';
+    template.resourcePropertiesCountIs(version, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
     const warm = templateWith({ tokenConcurrency: 5 });
     const provisioned = { ProvisionedConcurrencyConfig: { ProvisionedConcurrentExecutions: 5 } };
-    warm.resourcePropertiesCountIs(live, provisioned, 1);
-    warm.hasResourceProperties(live, { ...provisioned, FunctionName: { Ref: 'IssueToken' } });
+    warm.resourcePropertiesCountIs(version, provisioned, 1);
+    warm.hasResourceProperties(version, { ...provisioned, FunctionName: { Ref: 'IssueToken' } });
+  });
+
+  test('of the token function has them in the version alone: Lambda rejects an alias that has them and shifts weights', () => {
+    const warm = templateWith({ tokenConcurrency: 5 });
+    warm.resourcePropertiesCountIs(live, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
+  });
+
+  test('of the token function is published anew for another number of warm instances', () => {
+    const publishedWith = (tokenConcurrency: number): unknown =>
+      Object.entries(templateWith({ tokenConcurrency }).findResources('AWS::Lambda::Version'))
+        .filter(([, { Properties }]) => Properties.FunctionName.Ref === 'IssueToken')
+        .map(([id]) => id);
+    expect(publishedWith(5)).not.toEqual(publishedWith(6));
+    expect(publishedWith(5)).not.toEqual(publishedWith(0));
+    const configured = (tokenConcurrency: number): unknown =>
+      templateWith({ tokenConcurrency }).findResources('AWS::Lambda::Function').IssueToken?.Properties;
+    expect(configured(5)).not.toEqual(configured(6));
+  });
+
+  test('goes live in groups of at most five, each after the one before, with the token function in the last', () => {
+    const waiting = Object.entries(template.findResources(live)).map(([id, { DependsOn = [] }]) => ({
+      id,
+      after: [DependsOn].flat().filter((other) => /Live$/.test(other)),
+    }));
+    const groups = Map.groupBy(waiting, ({ after }) => after.toSorted().join());
+    const first = waiting.filter(({ after }) => after.length === 0).map(({ id }) => id);
+    const order = [first];
+    for (let group = first; group.length > 0; ) {
+      group = (groups.get(group.toSorted().join()) ?? []).map(({ id }) => id);
+      if (group.length > 0) order.push(group);
+    }
+    expect(order.flat().sort()).toEqual(waiting.map(({ id }) => id).sort());
+    for (const group of order) expect(group.length).toBeLessThanOrEqual(5);
+    expect(order.at(-1)).toContain('IssueTokenLive');
   });
 });

@@ -1,0 +1,14 @@
+import { checkNewVersions } from '../lib/deployment/check-new-versions.ts';
+import { requireEnvironmentInLambda } from '../lib/environment.ts';
+import type { Access } from '../lib/http/endpoint.ts';
+
+/** That it may invoke the versions and report to CodeDeploy comes with the deployment groups. */
+export const access: Access = {
+  summary: 'Tries new versions before they get requests',
+  table: { GetItem: ['probes'], PutItem: ['probes'], DeleteItem: ['probes'] },
+  secrets: [],
+  seconds: 60,
+};
+
+requireEnvironmentInLambda();
+export const handler = checkNewVersions;

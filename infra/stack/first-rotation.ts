@@ -1,0 +1,32 @@
+import { CustomResource, Duration } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import type { SecretRotation } from './secret-rotation.ts';
+
+interface FirstRotationProps {
+  signingKeys: Secret;
+  /** What rotates them. */
+  rotation: SecretRotation;
+  /** `functions/await-signing-keys.ts` */
+  awaiting: IFunction;
+}
+
+/** Lets a deployment end only when the first rotation has created the keys, so that the first token can be signed. */
+export class FirstRotation extends Construct {
+  constructor(scope: Construct, id: string, { signingKeys, rotation, awaiting }: FirstRotationProps) {
+    super(scope, id);
+    awaiting.addToRolePolicy(
+      new PolicyStatement({ actions: ['secretsmanager:DescribeSecret'], resources: [signingKeys.secretArn] }),
+    );
+    const rotated = new CustomResource(this, 'Wait', {
+      resourceType: 'Custom::FirstRotation',
+      serviceToken: awaiting.functionArn,
+      // Should the function end without a response, CloudFormation would wait for an hour.
+      serviceTimeout: Duration.minutes(6),
+      properties: { SecretId: signingKeys.secretArn },
+    });
+    rotated.node.addDependency(rotation);
+  }
+}

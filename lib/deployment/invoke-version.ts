@@ -1,0 +1,41 @@
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import * as v from 'valibot';
+import { directInvocation } from '../http/origin-secret.ts';
+
+const client = new LambdaClient({});
+
+/** A request to a version of a function. */
+interface VersionRequest {
+  /** ARN with the version. */
+  version: string;
+  /** As API Gateway writes it. */
+  routeKey: string;
+  headers?: Record<string, string>;
+  pathParameters?: Record<string, string>;
+  body?: string;
+}
+
+const answer = v.object({ statusCode: v.number(), body: v.optional(v.string(), 'null') });
+
+/**
+ * The JSON body that a version answers with, invoked as API Gateway would: payload format 2.0.
+ * @throws Error that names the route, when the version fails or answers anything but 200
+ */
+export async function askVersion({ version, routeKey, ...request }: VersionRequest): Promise<unknown> {
+  const event = {
+    version: '2.0',
+    routeKey,
+    rawQueryString: '',
+    headers: {},
+    requestContext: { apiId: directInvocation, requestId: 'check-new-versions', routeKey },
+    isBase64Encoded: false,
+    ...request,
+  };
+  const { Payload, FunctionError } = await client.send(
+    new InvokeCommand({ FunctionName: version, Payload: JSON.stringify(event) }),
+  );
+  if (FunctionError) throw new Error(`The new version for ${routeKey} does not run: ${FunctionError}.`);
+  const { statusCode, body } = v.parse(answer, JSON.parse(Payload?.transformToString() ?? ''));
+  if (statusCode !== 200) throw new Error(`The new version for ${routeKey} answers ${statusCode}.`);
+  return JSON.parse(body);
+}

@@ -1,0 +1,113 @@
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { type InvocableFunction, startLocalAws } from '../../infra/local/aws.ts';
+import type { Route } from '../../infra/local/gateway.ts';
+import {
+  loadOtherFunctions,
+  loadRoutes,
+  secretIds,
+  setEnvironment,
+} from '../../infra/local/load-functions.ts';
+import { readBody, serve } from '../../infra/local/loopback-server.ts';
+import { rotateSigningKeys } from '../../infra/local/stack.ts';
+import { startOwnTable } from '../support/own-table.ts';
+
+const table = await startOwnTable();
+const functions = new Map<string, InvocableFunction>();
+const aws = await startLocalAws(functions);
+/** What CodeDeploy was told. */
+const told: unknown[] = [];
+const codeDeploy = await serve(async (request, response) => {
+  told.push(JSON.parse((await readBody(request)).toString()));
+  response.setHeader('content-type', 'application/x-amz-json-1.1').end('{}');
+});
+afterAll(() => Promise.all([table.stop(), aws.close(), codeDeploy.close()]));
+
+aws.secrets.create(secretIds.signingKeys, 'to be replaced by the first rotation');
+for (const id of [secretIds.refreshTokens, secretIds.providerSettings]) aws.secrets.create(id, 'a secret');
+setEnvironment({
+  issuer: 'https://login.example.com',
+  tableName: table.tableName,
+  dynamoDbEndpoint: table.url,
+  awsEndpoint: aws.url,
+});
+Object.assign(process.env, {
+  AWS_ENDPOINT_URL_LAMBDA: aws.url,
+  AWS_ENDPOINT_URL_CODEDEPLOY: codeDeploy.url,
+  ISSUE_TOKEN_VERSION: 'issue-token',
+  LIST_SIGNING_KEYS_VERSION: 'list-signing-keys',
+  SEARCH_EVENTS_VERSION: 'search-events',
+});
+await loadOtherFunctions(functions);
+await rotateSigningKeys(aws.url);
+const routes: Route[] = [];
+await loadRoutes(routes);
+
+let log: string;
+const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+  log += String(text);
+  return true;
+});
+afterAll(() => write.mockRestore());
+
+/** The new versions are those of this code. */
+beforeEach(() => {
+  told.length = 0;
+  log = '';
+  for (const { endpoint, handler } of routes) {
+    const key = { POST: 'issue-token', GET: 'search-events', DELETE: '' }[endpoint.method];
+    const name = endpoint.path.endsWith('/jwks') ? 'list-signing-keys' : key;
+    const tried = /oauth\/(token|jwks)$|\{access_request_id\}\/events$/.test(endpoint.path);
+    if (tried) functions.set(name, (event) => Reflect.apply(handler, undefined, [event, {}]));
+  }
+});
+
+/** Does what CodeDeploy does before a version gets requests. */
+const check = () =>
+  functions.get('check-new-versions')?.(
+    { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'e-1' },
+    { awsRequestId: 'r-1' },
+  );
+
+const verdict = (status: string) => [{ deploymentId: 'd-1', lifecycleEventHookExecutionId: 'e-1', status }];
+
+/** The items that are left: with nothing of the check, only the public signing keys. */
+async function partitionsLeft(): Promise<unknown[]> {
+  const { Items = [] } = await table.dynamoDb.send(new ScanCommand({ TableName: table.tableName }));
+  return Items.map(({ pk }) => pk);
+}
+
+test('versions that issue a token, publish its key and search may get requests; nothing of the check is left', async () => {
+  await check();
+  expect(log).not.toContain('new_versions_failed');
+  expect(told).toEqual(verdict('Succeeded'));
+  expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
+});
+
+test('they are also tried where requests must come through CloudFront', async () => {
+  process.env.ORIGIN_SECRET_HASHES = '0'.repeat(64);
+  await check();
+  delete process.env.ORIGIN_SECRET_HASHES;
+  expect(told).toEqual(verdict('Succeeded'));
+});
+
+const answering = (statusCode: number, body: unknown) => async () => ({
+  statusCode,
+  body: JSON.stringify(body),
+});
+
+test.each<[string, string, InvocableFunction]>([
+  ['does not run', 'issue-token', () => Promise.reject(new Error('Cannot find module'))],
+  ['rejects the client', 'issue-token', answering(401, { error: 'invalid_client' })],
+  ['issues what is no token', 'issue-token', answering(200, { access_token: 'a.b.c' })],
+  ['publishes no keys', 'list-signing-keys', answering(200, { keys: [] })],
+  ['answers a search with an error', 'search-events', answering(500, {})],
+  ['finds what nobody wrote', 'search-events', answering(200, { total: 1, results: [{ id: 1 }] })],
+])('one that %s gets none, and nothing of the check is left', async (_, name, broken) => {
+  functions.set(name, broken);
+  await check();
+  expect(told).toEqual(verdict('Failed'));
+  expect(log).toContain('new_versions_failed');
+  expect(log).not.toMatch(/(lcs|acs)_|eyJ/);
+  expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
+});
