@@ -14,7 +14,7 @@ export const access: Access = {
     GetItem: everything,
     BatchGetItem: everything,
     Query: everything,
-    PutItem: ['login_apps', 'accounts', 'access_requests'],
+    PutItem: ['login_apps', 'devices', 'accounts', 'access_requests'],
     UpdateItem: everything,
     DeleteItem: ['login_apps', 'login_users', 'access_requests'],
   },

@@ -1,5 +1,6 @@
 import { loginAppToken } from '../lib/auth/login-app-token.ts';
-import { registerDevice, registeredDevice, registrationRequest } from '../lib/devices/register-device.ts';
+import { registrationRequest } from '../lib/devices/new-device.ts';
+import { registerDevice, registeredDevice } from '../lib/devices/register-device.ts';
 import { created, ok } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
@@ -17,7 +18,7 @@ export const endpoint = defineEndpoint({
   path: '/v2/marketing/push_notifications/devices',
   summary: 'Registers a device for push notifications',
   description:
-    'Call it at every start of the app: the same push token is the same device, and each registration says that the device was seen. A device that is not seen for 270 days gets no more messages.',
+    'Call it at every start of the app: the same push token is the same device, and each registration says that the device was seen. A device that is not seen for 270 days gets no more messages. What a registration leaves out is no longer known of the device. With an `installation_id`, a registration with a new token replaces the device that the installation had, and takes over its person: whoever knows the id could do that, so make it random and send it nowhere else.',
   tag: 'Devices',
   authenticate: loginAppToken,
   body: json(registrationRequest, invalidFieldsOf('device')),
@@ -50,10 +51,25 @@ export const endpoint = defineEndpoint({
       errors: [{ field: 'device.platform', message: 'device.platform must be ios or android.' }],
     },
   },
-  table: { GetItem: ['login_apps', 'signing_keys', 'devices'], UpdateItem: ['devices'] },
+  table: {
+    GetItem: ['login_apps', 'signing_keys', 'devices'],
+    BatchGetItem: ['devices'],
+    UpdateItem: ['devices'],
+  },
   secrets: [],
   idIs: 'device_id',
-  example: { body: { device: { token: '0'.repeat(64), platform: 'ios' } } },
+  example: {
+    body: {
+      device: {
+        token: '0'.repeat(64),
+        platform: 'ios',
+        environment: 'sandbox',
+        locale: 'de-AT',
+        app_version: '4.2.0',
+        installation_id: '8d1f3a52-6f0e-4a53-9a0c-2f9f4a1f2c77',
+      },
+    },
+  },
   handle: async ({ caller, body }) => {
     const { id, outcome } = await registerDevice(caller.loginAppId, body.device);
     return outcome === 'created' ? created({ id }) : ok({ id });

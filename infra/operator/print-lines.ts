@@ -9,10 +9,10 @@ type Call = (flags: Record<string, unknown>) => Promise<Record<string, unknown>>
  */
 export async function printLines({ members, from }: Pages, call: Call, print: (line: string) => void) {
   const page = v.pipe(
-    v.looseObject({ next: v.optional(v.number()) }),
+    v.looseObject({ next: v.optional(v.union([v.number(), v.string()])) }),
     v.transform((result) => ({ lines: v.parse(v.array(v.unknown()), result[members]), next: result.next })),
   );
-  let next: number | undefined;
+  let next: number | string | undefined;
   do {
     const { lines, next: following } = v.parse(page, await callFrom(from, next, call));
     for (const line of lines) print(JSON.stringify(line));
@@ -20,7 +20,7 @@ export async function printLines({ members, from }: Pages, call: Call, print: (l
   } while (next !== undefined);
 }
 
-async function callFrom(flag: string, next: number | undefined, call: Call) {
+async function callFrom(flag: string, next: number | string | undefined, call: Call) {
   if (next === undefined) return call({});
   try {
     return await call({ [flag]: next });

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { once } from '../http/once.ts';
 import { wire } from '../wire.ts';
 import { actorTypes } from './event.ts';
 
@@ -17,15 +18,6 @@ export const accessRequestId = v.pipe(
   wire(numberInText(largestNumber)),
   v.description('The id of the access request.'),
 );
-
-/** A query parameter that comes once. */
-const once = <Output>(name: string, schema: v.GenericSchema<string, Output>) =>
-  v.pipe(
-    v.array(v.string()),
-    v.maxLength(1, `The parameter ${name} is repeated.`),
-    v.transform(([value = '']) => value),
-    schema,
-  );
 
 const eventIds = v.pipe(
   v.array(v.string()),

@@ -1,59 +1,15 @@
 import * as v from 'valibot';
-import { epochSeconds, timestamp } from '../clock.ts';
+import { timestamp } from '../clock.ts';
 import { logEvent } from '../log.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
-import { type Platform, platforms } from '../login-apps/platforms.ts';
+import type { Platform } from '../login-apps/platforms.ts';
 import { ServiceError } from '../service-error.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
-import { jsonObject, keyRequired } from '../validation.ts';
-import { wire } from '../wire.ts';
+import { deviceLifetimeSeconds } from './device.ts';
+import { formerAttributes, takeInstallation } from './installation.ts';
+import type { NewDevice } from './new-device.ts';
 import { shardOf } from './shards.ts';
-
-const tokenText = v.string('device.token must be a string.');
-/** An APNs device token in hexadecimal, of any case; stored in lower case. */
-const iosToken = v.pipe(
-  v.string(),
-  v.regex(/^([0-9a-fA-F]{2}){32,200}$/, 'device.token must be 64 to 400 hexadecimal digits for ios.'),
-  v.toLowerCase(),
-);
-/** An FCM registration token: opaque. */
-const androidToken = v.pipe(
-  v.string(),
-  v.regex(/^[\x21-\x7e]{1,4096}$/, 'device.token must be 1 to 4096 visible ASCII characters for android.'),
-);
-
-const hashMessage = 'device must be a JSON object with the fields token and platform.';
-
-/** What a token is on its platform. */
-const deviceOfPlatform = v.pipe(
-  v.variant('platform', [
-    v.pipe(v.object({ platform: v.literal('ios'), token: iosToken }), v.title('IosDevice')),
-    v.pipe(v.object({ platform: v.literal('android'), token: androidToken }), v.title('AndroidDevice')),
-  ]),
-  v.title('NewDevice'),
-);
-
-/** `{"device": {"token": …, "platform": "ios" | "android"}}`; other fields are ignored. */
-export const registrationRequest = v.object(
-  {
-    device: v.pipe(
-      jsonObject(hashMessage),
-      // First both fields, so that each one that is wrong is named; then what a token is on its platform.
-      v.object(
-        { platform: v.picklist(platforms, 'device.platform must be ios or android.'), token: tokenText },
-        keyRequired('device.'),
-      ),
-      deviceOfPlatform,
-      wire(deviceOfPlatform),
-    ),
-  },
-  ({ input }) =>
-    input instanceof Object ? hashMessage : 'The body must be a JSON object with the field device.',
-);
-
-/** Seconds after its last registration until a device is deleted: 400 days. */
-const lifetimeSeconds = 400 * 86_400;
 
 /** The device as registration and relation return it. */
 export const registeredDevice = v.object({
@@ -63,36 +19,70 @@ export const registeredDevice = v.object({
   ),
 });
 
+/** The id of the device that has a token on a platform. */
+const deviceIdOf = (loginAppId: string, { platform, token }: NewDevice): string =>
+  `d_${hashOf(loginAppId, platform, token)}`;
+
 /**
- * Registers a device for push notifications. The same token is the same device, however often it is registered. One
- * write, so of several requests at once exactly one creates it.
+ * Registers a device for push notifications. The same token is the same device, however often it is registered. What
+ * a registration says of it replaces what the one before said. One write, so of several requests at once exactly one
+ * creates it; with an installation id at most two requests before that.
  * @throws ServiceError `not_found` when the Login App has no mobile application for the platform
  */
 export async function registerDevice(
   login_app_id: string,
-  { platform, token }: { platform: Platform; token: string },
+  newDevice: NewDevice,
 ): Promise<{ id: string; outcome: 'created' | 'known' }> {
+  const { platform, installation_id } = newDevice;
   if (!(await hasMobileApplication(login_app_id, platform))) {
-    throw new ServiceError('not_found', `The Login App has no mobile application for ${platform}.`);
+    throw new ServiceError('not_found', noMobileApplication(platform));
   }
-  const id = `d_${hashOf(login_app_id, platform, token)}`;
+  const id = deviceIdOf(login_app_id, newDevice);
+  const takenOver =
+    installation_id === undefined ? {} : await takeInstallation(login_app_id, installation_id, id);
   const now = timestamp();
+  const details = detailsOf(newDevice);
   const update = await updateItem(deviceKey(id), {
-    set: {
-      device_id: id,
-      login_app_id,
-      platform,
-      token,
-      last_seen_at: now,
-      expires_at: epochSeconds() + lifetimeSeconds,
-      list_position: now,
-      shard: shardOf(login_app_id, id),
-      shard_position: now,
-    },
+    set: { ...attributesOf(login_app_id, newDevice, now), ...takenOver },
     setIfAbsent: { created_at: now },
-    remove: ['disabled_at'],
+    remove: [
+      'disabled_at',
+      'replaced_by',
+      ...formerAttributes,
+      ...Object.entries(details).flatMap(([name, value]) => (value === undefined ? [name] : [])),
+    ],
   });
   const outcome = update.done && update.created ? 'created' : 'known';
   logEvent('device_registered', { platform, outcome });
   return { id, outcome };
+}
+
+export const noMobileApplication = (platform: Platform): string =>
+  `The Login App has no mobile application for ${platform}.`;
+
+/** What a registration may leave out, under the names of the item's attributes. */
+const detailsOf = ({ environment, locale, app_version, installation_id }: NewDevice) => ({
+  environment,
+  locale,
+  app_version,
+  installation_id,
+});
+
+/** What the item of a device holds that was last seen at a time, apart from when it was created and whose it is. */
+export function attributesOf(login_app_id: string, newDevice: NewDevice, last_seen_at: string) {
+  const { platform, token } = newDevice;
+  const id = deviceIdOf(login_app_id, newDevice);
+  const known = Object.entries(detailsOf(newDevice)).filter(([, value]) => value !== undefined);
+  return {
+    device_id: id,
+    login_app_id,
+    platform,
+    token,
+    ...Object.fromEntries(known),
+    last_seen_at,
+    expires_at: Math.floor(Date.parse(last_seen_at) / 1000) + deviceLifetimeSeconds,
+    list_position: last_seen_at,
+    shard: shardOf(login_app_id, id),
+    shard_position: last_seen_at,
+  };
 }

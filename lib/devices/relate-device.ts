@@ -16,7 +16,7 @@ export const relationRequest = v.object(
 /**
  * Relates a registered device to a Login User; the last one wins. One conditional write. When the device was not
  * theirs before, the relations beyond the most that a person may have then end.
- * @throws ServiceError `not_found` for an unknown device or user, `forbidden` for a device of another Login App,
+ * @throws ServiceError `not_found` for an unknown user or a device that is unknown or was replaced, `forbidden` for a device of another Login App,
  *   `unprocessable_entity` for a blocked user or a disabled device
  */
 export async function relateDevice(caller: AuthenticatedUser, id: string): Promise<void> {
@@ -31,16 +31,22 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
       related_session_id: sessionId,
       list: devicesOfLoginUserList(loginUserId),
     },
-    when: { login_app_id: { is: loginAppId }, disabled_at: { exists: false } },
+    when: {
+      login_app_id: { is: loginAppId },
+      disabled_at: { exists: false },
+      replaced_by: { exists: false },
+    },
   });
   if (update.done) {
     if (update.before?.login_user_id !== loginUserId) await endSurplusRelations(loginUserId, id);
     return;
   }
   if (!update.found) throw noSuchDevice();
-  if (v.parse(device, update.found).login_app_id !== loginAppId) {
+  const found = v.parse(device, update.found);
+  if (found.login_app_id !== loginAppId) {
     throw new ServiceError('forbidden', 'The device does not belong to the Login App of this token.');
   }
+  if (found.replaced_by !== undefined) throw noSuchDevice();
   throw new ServiceError('unprocessable_entity', disabled, {
     errors: [{ field: 'device_id', message: disabled }],
   });

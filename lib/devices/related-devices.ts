@@ -4,6 +4,7 @@ import { devicesOfLoginUserList, type Key } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
 import { timestampField } from '../wire.ts';
 import { type Device, device, isActive } from './device.ts';
+import { notReplaced } from './installation.ts';
 import { endLeftoverRelations } from './relation.ts';
 
 /** The most devices that a person may have. */
@@ -19,9 +20,10 @@ export async function readRelatedDevices(loginUserId: string): Promise<Device[]>
   return confirmRelated(loginUserId, await findRelated(loginUserId));
 }
 
-/** The devices of a Login User whose relation stands. One that is left over ends here. */
+/** The devices of a Login User that were not replaced and whose relation stands. A relation that is left over ends here. */
 export async function readCurrentDevices(loginUserId: string): Promise<Device[]> {
-  const devices = await endLeftoverRelations(await readRelatedDevices(loginUserId));
+  const related = await readRelatedDevices(loginUserId);
+  const devices = await endLeftoverRelations(await notReplaced(related));
   return devices.filter(({ login_user_id }) => login_user_id !== undefined);
 }
 

@@ -4,7 +4,7 @@ import { deviceKey, type Key, loginUserKey, sessionKey } from '../storage/keys.t
 import type { Device } from './device.ts';
 
 /** The attributes of a device that say whose it is. */
-const relation = ['login_user_id', 'login_user_since', 'related_at', 'related_session_id', 'list'];
+export const relation = ['login_user_id', 'login_user_since', 'related_at', 'related_session_id', 'list'];
 
 /** Ends the relation of a device to a Login User. False when there is none, or (where a session is named) not by that session. */
 export async function unrelate(loginUserId: string, deviceId: string, sessionId?: string): Promise<boolean> {

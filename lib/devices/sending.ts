@@ -1,67 +1,125 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { type Item, updateItem } from '../storage/items.ts';
+import type { Platform } from '../login-apps/platforms.ts';
+import { readItems, updateItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
+import { timestampField } from '../wire.ts';
 import { activeSince, type Device, device, isActive } from './device.ts';
+import { notReplaced } from './installation.ts';
 import { mostDevices, readCurrentDevices } from './related-devices.ts';
 import { endLeftoverRelations } from './relation.ts';
 
 export { shards } from './shards.ts';
 
-/** What a worker that sends messages needs to know of a device, and whose it is. */
-export type Recipient = Pick<Device, 'device_id' | 'platform' | 'token' | 'last_seen_at' | 'login_user_id'>;
+/** What a worker that sends messages needs to know of a device, and whose it is. What is not known is left out. */
+export const recipient = v.object({
+  device_id: v.string(),
+  platform: device.entries.platform,
+  /** The push token. */
+  token: v.string(),
+  /** For ios alone. */
+  environment: device.entries.environment,
+  locale: v.optional(v.string()),
+  app_version: v.optional(v.string()),
+  last_seen_at: timestampField,
+  login_user_id: v.optional(v.string()),
+});
+export type Recipient = v.InferOutput<typeof recipient>;
 
 /** The devices that messages to a Login User go to. Strongly consistent as to whose they are. */
-export async function recipientsOfLoginUser(loginUserId: string): Promise<Recipient[]> {
+export async function recipientsOfLoginUser(loginUserId: string): Promise<Device[]> {
   const related = await readCurrentDevices(loginUserId);
-  return related.slice(0, mostDevices).filter(isActive).map(recipient);
+  return related.slice(0, mostDevices).filter(isActive);
 }
 
-/** Some recipients of a shard, and where the next ones begin; undefined after the last. */
+/** A place in a shard: after this device, at the time when it was last seen. */
+export const place = v.object({ device_id: v.string(), last_seen_at: v.string() });
+export type Place = v.InferOutput<typeof place>;
+
+/** Some recipients of a shard, and the place where the next ones begin; undefined after the last. */
 interface RecipientsPage {
-  recipients: Recipient[];
-  next: Item | undefined;
+  recipients: Device[];
+  next: Place | undefined;
 }
 
 /**
- * Some of the devices that messages to everyone go to, related or not, the one seen last first. Workers read the
- * shards side by side. What happened in the last seconds may be missing.
+ * Some of the devices that messages to everyone go to, related or not. Workers read the shards side by side. The index
+ * that finds the devices lags behind, so each one is read again, strongly consistent: none is listed for a person
+ * whose device it is no longer. What was registered in the last seconds may be missing.
+ *
+ * The device seen least recently comes first. One that registers while a worker reads moves to the end, so the worker
+ * may meet it again, but never misses it.
  * @param shard one of `shards`
- * @param limit how many at most
- * @param start `next` of the page before
+ * @param limit how many are read, so at most how many are returned
+ * @param after `next` of the page before
+ * @param platform leaves out devices of others, after they were found: the page may be shorter, or empty, before the last
  */
 export async function recipientsOfLoginApp(
   loginAppId: string,
   shard: number,
-  { limit, start }: { limit: number; start?: Item | undefined },
+  { limit, after, platform }: { limit: number; after?: Place | undefined; platform?: Platform | undefined },
 ): Promise<RecipientsPage> {
-  const { items, next } = await readGlobalList('by_shard', devicesOfLoginAppShard(loginAppId, shard), {
-    from: activeSince(),
-    limit,
-    start,
-  });
-  const devices = await endLeftoverRelations(items.map((item) => v.parse(device, item)));
-  return { recipients: devices.map(recipient), next };
+  const list = devicesOfLoginAppShard(loginAppId, shard);
+  const from = activeSince();
+  // Nothing from a place that is out of date by now on is active, up to `from`. The store rejects it as a start, too.
+  const isWithin = after !== undefined && after.last_seen_at >= from;
+  const start = isWithin
+    ? { ...deviceKey(after.device_id), shard: list, shard_position: after.last_seen_at }
+    : undefined;
+  const { items, next } = await readGlobalList('by_shard', list, { from, limit, start, order: 'ascending' });
+  const ids = items
+    .filter((item) => platform === undefined || item.platform === platform)
+    .map(({ device_id }) => String(device_id));
+  return {
+    recipients: await readActive(loginAppId, ids),
+    next: next && v.parse(nextPlace, next),
+  };
+}
+
+/** The place that a key of the index stands for. */
+const nextPlace = v.pipe(
+  v.object({ pk: v.pipe(v.string(), v.startsWith('DEVICE#')), shard_position: v.string() }),
+  v.transform(
+    ({ pk, shard_position }): Place => ({
+      device_id: pk.slice('DEVICE#'.length),
+      last_seen_at: shard_position,
+    }),
+  ),
+);
+
+async function readActive(loginAppId: string, ids: string[]): Promise<Device[]> {
+  // An index that is just being written may show an item twice, and a batch read takes each key once.
+  const items = await readItems([...new Set(ids)].map(deviceKey));
+  const devices = items
+    .filter((item) => item !== undefined)
+    .map((item) => v.parse(device, item))
+    .filter((one) => one.login_app_id === loginAppId && isActive(one));
+  return endLeftoverRelations(await notReplaced(devices));
 }
 
 /**
- * Removes a device from every list of recipients: its push service reports the token as unregistered. Registering the
- * device again enables it. False when there is no such device.
+ * Removes a device from every list of recipients: its push service reports the token as dead. Registering the device
+ * again enables it. False when there is no such device.
+ * @param loginAppId only if it is a device of this Login App
  */
-export async function disableDevice(id: string): Promise<boolean> {
+export async function disableDevice(id: string, loginAppId?: string): Promise<boolean> {
   const { done } = await updateItem(deviceKey(id), {
     setIfAbsent: { disabled_at: timestamp() },
     remove: ['shard'],
-    when: { pk: { exists: true } },
+    when: loginAppId === undefined ? { pk: { exists: true } } : { login_app_id: { is: loginAppId } },
   });
   return done;
 }
 
-const recipient = ({ device_id, platform, token, last_seen_at, login_user_id }: Device): Recipient => ({
-  device_id,
-  platform,
-  token,
-  last_seen_at,
-  ...(login_user_id !== undefined && { login_user_id }),
+/** A device as a worker sees it. */
+export const toRecipient = (found: Device): Recipient => ({
+  device_id: found.device_id,
+  platform: found.platform,
+  token: found.token,
+  ...(found.platform === 'ios' && { environment: found.environment ?? 'production' }),
+  ...(found.locale !== undefined && { locale: found.locale }),
+  ...(found.app_version !== undefined && { app_version: found.app_version }),
+  last_seen_at: found.last_seen_at,
+  ...(found.login_user_id !== undefined && { login_user_id: found.login_user_id }),
 });

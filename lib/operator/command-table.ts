@@ -245,6 +245,21 @@ export const commandTable = {
       summary: 'Stop sending messages to a device until it registers again',
       flags: { device: { kind: 'id', form: 'd_…', help: 'The id of the device' } },
     },
+    import: {
+      summary: 'Add the devices of a file; run it again to continue after an interruption',
+      flags: {
+        'login-app': loginApp,
+        devices: { kind: 'lines', help: 'A file of JSON objects, one per line: platform, token and more' },
+      },
+    },
+    export: {
+      summary: 'Print the active devices of a Login App with their tokens, as import reads them',
+      flags: {
+        'login-app': loginApp,
+        after: { kind: 'text', help: 'Where an earlier export stopped', optional: true },
+      },
+      pages: { members: 'devices', from: 'after' },
+    },
   },
   'signing-keys': {
     revoke: {

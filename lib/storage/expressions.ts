@@ -3,6 +3,8 @@ export interface Change {
   set?: Record<string, unknown>;
   /** Set only where the item has no such attribute yet. */
   setIfAbsent?: Record<string, unknown>;
+  /** Set to what another attribute was before the change, by its name; to null where the item had none. */
+  copy?: Record<string, string>;
   remove?: string[];
   /** Strings to add to a set. */
   add?: Record<string, Set<string>>;
@@ -28,11 +30,14 @@ export class Expressions {
   readonly names: Record<string, string> = {};
   readonly values: Record<string, unknown> = {};
 
-  update({ set = {}, setIfAbsent = {}, remove = [], add = {}, take = {} }: Change): string {
+  update({ set = {}, setIfAbsent = {}, copy = {}, remove = [], add = {}, take = {} }: Change): string {
     const assignments = [
       ...Object.entries(set).map(([name, value]) => `${this.name(name)} = ${this.value(value)}`),
       ...Object.entries(setIfAbsent).map(
         ([name, value]) => `${this.name(name)} = if_not_exists(${this.name(name)}, ${this.value(value)})`,
+      ),
+      ...Object.entries(copy).map(
+        ([name, from]) => `${this.name(name)} = if_not_exists(${this.name(from)}, ${this.value(null)})`,
       ),
     ];
     const clause = (keyword: string, parts: string[]) =>

@@ -98,6 +98,8 @@ type UpdateOutcome =
       created: boolean;
       /** The item before the update; undefined when there was none, or when an answer was lost. */
       before: Item | undefined;
+      /** The item after the update, when an answer was lost. */
+      after?: Item;
     }
   | { done: false; found: Item | undefined };
 
@@ -137,7 +139,7 @@ export async function updateItem(key: Key, change: Change): Promise<UpdateOutcom
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
     const found = await itemThatStands(error, key);
     return found?.write_id === write_id
-      ? { done: true, created: found.created_by === write_id, before: undefined }
+      ? { done: true, created: found.created_by === write_id, before: undefined, after: found }
       : { done: false, found };
   }
 }

@@ -19,8 +19,8 @@ export const leadingKeys = {
   /** Login Apps with all that belongs to them, and the list of all provider settings. */
   login_apps: ['LOGIN_APP#*', 'PROVIDER_SETTINGS'],
   login_users: ['LOGIN_USER#*'],
-  /** The devices themselves, and the lists of those of a person or a Login App. */
-  devices: ['DEVICE#*', 'DEVICES_OF#*'],
+  /** The devices themselves, the lists of those of a person or a Login App, and the installations they belong to. */
+  devices: ['DEVICE#*', 'DEVICES_OF#*', 'INSTALLATION#*'],
   accounts: ['ACCOUNT#*'],
   /** Access requests with their events, and the list of all of them. */
   access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS'],
@@ -94,6 +94,12 @@ export const sessionPrefix = 'SESSION#';
 
 /** `DEVICE#d_kP0… / DEVICE` */
 export const deviceKey = (deviceId: string): Key => ({ pk: `DEVICE#${encoded(deviceId)}`, sk: 'DEVICE' });
+
+/** `INSTALLATION#q1B… / INSTALLATION`: an installation of a Login App's app, by the hash of the id that the app chose. */
+export const installationKey = (loginAppId: string, installationId: string): Key => ({
+  pk: `INSTALLATION#${hashOf(loginAppId, installationId)}`,
+  sk: 'INSTALLATION',
+});
 
 /** `ACCOUNT#ac_7Yt… / ACCOUNT` */
 export const accountKey = (accountId: string): Key => ({

@@ -62,7 +62,7 @@ interface GlobalListPage {
 }
 
 /**
- * The members of a list of a global index, last position first. Such an index lags behind the table.
+ * The members of a list of a global index, last position first unless told otherwise. Such an index lags behind the table.
  * @param from the least position
  * @param limit how many members at most
  * @param start `next` of the page before
@@ -70,14 +70,19 @@ interface GlobalListPage {
 export async function readGlobalList(
   index: GlobalIndex,
   list: string,
-  { from = ' ', limit, start }: { from?: string; limit: number; start?: Item | undefined },
+  {
+    from = ' ',
+    limit,
+    start,
+    order = 'descending',
+  }: { from?: string; limit: number; start?: Item | undefined; order?: 'ascending' | 'descending' },
 ): Promise<GlobalListPage> {
   const { partitionKey, sortKey } = table.globalIndexes[index];
   const { Items = [], LastEvaluatedKey } = await query({
     IndexName: index,
     ...keyCondition('#pk = :pk AND #sk >= :from', partitionKey, sortKey),
     ExpressionAttributeValues: { ':pk': list, ':from': from },
-    ScanIndexForward: false,
+    ScanIndexForward: order === 'ascending',
     Limit: limit,
     ...(start && { ExclusiveStartKey: start }),
   });

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { logEvent } from '../log.ts';
+import { requireEnabled } from '../login-apps/client-rights.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
-import { findSwitches } from '../login-apps/switches.ts';
 import { providerIds } from '../providers/identifiers.ts';
 import { note } from '../request-fields.ts';
 import { ServiceError } from '../service-error.ts';
@@ -60,11 +60,7 @@ async function requireGrant(
       reason: 'grant_type_not_allowed',
     });
   }
-  if (!(await findSwitches(loginAppId)).isEnabled) {
-    throw new ServiceError('unauthorized_client', 'The Login App is disabled.', {
-      reason: 'login_app_disabled',
-    });
-  }
+  await requireEnabled(loginAppId);
 }
 
 function issue(

@@ -1,4 +1,5 @@
 import { auditIds } from '../audit.ts';
+import { requireMoreThanIntrospection } from '../login-apps/client-rights.ts';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
 import { endSession } from '../login-users/end-session.ts';
 import { ServiceError } from '../service-error.ts';
@@ -13,7 +14,7 @@ import { type PresentedToken, readToken } from './presented-token.ts';
  * @see RFC 7009 section 2
  */
 export async function revokeToken(client: AuthenticatedClient, token: string): Promise<void> {
-  if (client.grantTypes?.length === 0) throw introspectsOnly();
+  requireMoreThanIntrospection(client);
   const presented = await readToken(token);
   if (!presented) return;
   const { loginUserId, sessionId } = sessionOf(presented, client);
@@ -41,11 +42,6 @@ function sessionOf(presented: PresentedToken, { clientId, loginAppId }: Authenti
   if (claims.client_id !== clientId) throw anotherClients();
   throw notRevocable('A Login App Token cannot be revoked; it expires, or ends with its client.');
 }
-
-const introspectsOnly = (): ServiceError =>
-  new ServiceError('unauthorized_client', 'The client may only introspect tokens.', {
-    reason: 'grant_type_not_allowed',
-  });
 
 const anotherClients = (): ServiceError =>
   new ServiceError('invalid_request', 'The token was issued to another client.');

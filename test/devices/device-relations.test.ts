@@ -83,6 +83,25 @@ test('the devices of a Login App spread over its shards, each read alone, each d
   expect(Math.max(...sizes)).toBeLessThan(24);
 });
 
+test('a place in a shard that is stale by now continues with what is active', async () => {
+  const { login_app_id } = await newLoginApp();
+  const register = (token: string) => domain.registerDevice(login_app_id, { platform: 'android', token });
+  for (let number = 0; number < 40; number += 1) await register(`ages ${number}`);
+  const pages = await Promise.all(
+    domain.shards.map((shard) => domain.recipientsOfLoginApp(login_app_id, shard, { limit: 1 })),
+  );
+  const shard = pages.findIndex(({ next }) => next !== undefined);
+  const { next: after } = pages[shard] ?? {};
+  expect(after).toBeDefined();
+  pass(271 * day);
+  const rest = () => domain.recipientsOfLoginApp(login_app_id, shard, { limit: 100, after });
+  expect(await rest()).toEqual({ recipients: [], next: undefined });
+  for (let number = 0; number < 40; number += 1) await register(`ages ${number}`);
+  const all = await domain.recipientsOfLoginApp(login_app_id, shard, { limit: 100 });
+  expect(all.recipients).not.toEqual([]);
+  expect(await rest()).toEqual(all);
+});
+
 test('at the limit, five relations at once leave the 20 devices seen last', async () => {
   const loginApp = await newLoginApp();
   const alice = await person(loginApp.login_app_id, 'lu_limit', 's_limit');

@@ -38,6 +38,10 @@ test('the lines about importing events print what the page says', () => {
   expectPromised(examplesOf(readFileSync('docs/importing-events.md', 'utf8')));
 });
 
+test('the lines about importing devices print what the page says', () => {
+  expectPromised(examplesOf(readFileSync('docs/importing-devices.md', 'utf8')));
+});
+
 function examplesOf(page: string): Example[] {
   const blocks = page.matchAll(/^```sh\n(.*?)^```$(?:(?:(?!```).)*?^```json\n(.*?)^```$)?/gms);
   return [...blocks].map(([, lines = '', promised]) => ({ lines, promised }));

@@ -54,7 +54,14 @@ def log_in(subject):
 LOGIN_USER_TOKEN = log_in("fuzzer")
 people = itertools.count()
 LOGIN_APP_TOKEN = issue_token({"grant_type": "client_credentials"})
-DEVICE = call(REGISTER, LOGIN_APP_TOKEN, json={"device": {"platform": "android", "token": "fuzzer"}})["id"]
+
+
+def register_device():
+    return call(REGISTER, LOGIN_APP_TOKEN, json={"device": {"platform": "android", "token": "fuzzer"}})["id"]
+
+
+DEVICE = register_device()
+
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
@@ -137,4 +144,6 @@ def begin_anew(case):
     if case.operation.label == REGISTER:
         case.body = {"device": {"platform": "android", "token": f"scenario-{next(number)}"}}
     if case.operation.label == LIST:
+        # Another scenario may have disabled it.
+        register_device()
         call(RELATE, LOGIN_USER_TOKEN, json={"device_id": DEVICE})

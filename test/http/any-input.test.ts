@@ -157,8 +157,15 @@ describe('whatever is sent, the answer is a documented one', () => {
   });
 
   test('POST /v2/marketing/push_notifications/devices', async () => {
+    const someDetail = fc.oneof(fc.constantFrom('sandbox', 'de-AT', '4.2.0'), someValue, someJson);
+    const someDevice = fc
+      .record(
+        { environment: someDetail, locale: someDetail, app_version: someDetail, installation_id: someDetail },
+        { requiredKeys: [] },
+      )
+      .map((details) => JSON.stringify({ device: { platform: 'ios', token: 'a'.repeat(64), ...details } }));
     await fc.assert(
-      fc.asyncProperty(jsonText, usually('application/json'), (body, type) => {
+      fc.asyncProperty(fc.oneof(someDevice, jsonText), usually('application/json'), (body, type) => {
         const headers = { authorization: `Bearer ${appToken}`, 'content-type': type };
         return post('/v2/marketing/push_notifications/devices', headers, body);
       }),
@@ -205,6 +212,39 @@ describe('whatever is sent, the answer is a documented one', () => {
     await fc.assert(
       fc.asyncProperty(someId, async (id) =>
         expectAnswered(await call(`${ofPerson}/${id}`, { method: 'DELETE', headers: { authentication } })),
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  const forSenders = '/v2/marketing/push_notifications';
+
+  test(`GET ${forSenders}/recipients`, async () => {
+    const someParameter = fc.tuple(
+      fc.constantFrom('login_user_id', 'shard', 'limit', 'cursor', 'platform'),
+      fc.oneof(fc.nat(20).map(String), someValue),
+    );
+    const parameters = fc.array(someParameter, { minLength: 1, maxLength: 3 });
+    const query = fc.oneof(
+      parameters.map((pairs) => new URLSearchParams(pairs).toString()),
+      encodedPairs,
+    );
+    await fc.assert(
+      fc.asyncProperty(query, async (text) =>
+        expectAnswered(
+          await call(`${forSenders}/recipients?${text}`, { headers: { authorization: client } }),
+        ),
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test(`DELETE ${forSenders}/devices/{device_id}`, async () => {
+    const someId = usuallySegment(`d_${'A'.repeat(43)}`);
+    const request = { method: 'DELETE', headers: { authorization: client } };
+    await fc.assert(
+      fc.asyncProperty(someId, async (id) =>
+        expectAnswered(await call(`${forSenders}/devices/${id}`, request)),
       ),
       { numRuns: 150 },
     );

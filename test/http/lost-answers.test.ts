@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readFunctions } from '../../infra/endpoints.ts';
 import type { Demo } from '../../infra/local/demo.ts';
+import { shardOf } from '../../lib/devices/shards.ts';
 import { commandTable } from '../../lib/operator/command-table.ts';
 import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
 import { accountOf, identityIdsOf } from '../support/account.ts';
@@ -89,6 +90,10 @@ const revoke = (token: string, app: Demo['login_app']): Promise<Answer> =>
     method: 'POST',
     headers: { authorization: basic(app.client_id, app.client_secret) },
     body: new URLSearchParams({ token }),
+  });
+const listRecipients = (query: string, app: Demo['login_app']): Promise<Answer> =>
+  service.call(`/v2/marketing/push_notifications/recipients?${query}`, {
+    headers: { authorization: basic(app.client_id, app.client_secret) },
   });
 const write =
   (path: 'comments' | 'reviews', more: object, headers = () => ({})): Scenario =>
@@ -246,6 +251,29 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
       await service.register(device, token);
       return async () => shown(await service.register(device, token));
     },
+    'another token of an installation': async () => {
+      const { app, person } = await newOwner();
+      const token = await service.loginAppToken(app);
+      const installation_id = unique('installation');
+      const device = () => ({ platform: 'android', token: unique('phone'), installation_id });
+      await service.relate((await service.register(device(), token)).body.id, person.token);
+      return async () => {
+        const { status, body } = shown(await service.register(device(), token));
+        const { devices } = (await service.listDevices(person.token)).body;
+        return { status, isTheirs: devices.some(({ id }: { id: string }) => id === body.id) };
+      };
+    },
+  },
+  'list-recipients': {
+    'a person': async () => {
+      const { app, person } = await newOwner();
+      return async () => shown(await listRecipients(`login_user_id=${person.loginUserId}`, app));
+    },
+    'a shard': async () => {
+      const { app, phone } = await newOwner();
+      const shard = Number(shardOf(app.login_app_id, phone).slice(-2));
+      return async () => shown(await listRecipients(`shard=${shard}&limit=10`, app));
+    },
   },
   'relate-device': {
     'a new device': async () => {
@@ -377,6 +405,11 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     'events export': async () => ({ 'access-request': (await newAccessRequest()).id }),
     'signing-keys revoke': async () => ({ kid: (await stolenSigningKeys(running)).next.kid }),
     'devices list': ofPerson,
+    'devices import': async () => {
+      const device = { platform: 'android', token: unique('phone'), installation_id: unique('installation') };
+      return { ...(await ofApp()), devices: [{ line: 1, text: JSON.stringify(device), repetition: 0 }] };
+    },
+    'devices export': async () => ({ 'login-app': (await newOwner()).app.login_app_id }),
     'devices disable': async () => ({ device: (await newOwner()).phone }),
     'login-users block': ofPerson,
     'login-users unblock': async () => {
@@ -420,6 +453,7 @@ function withoutRandomness(value: unknown): unknown {
   const text = JSON.stringify(value)
     .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"TIME"')
     .replaceAll(/"ey[\w-]+\.[\w-]+\.[\w-]+"/g, '"JWT"')
+    .replaceAll(/"phone-[\d-]+"/g, '"PUSH_TOKEN"')
     .replaceAll(/"rt\.[\w.-]+"/g, '"REFRESH_TOKEN"')
     .replaceAll(/\b([a-z]{1,3})_[\w-]{43}(?![\w-])/g, '$1_…')
     .replaceAll(/\b([a-z]{1,3})_[\w-]{22}(?![\w-])/g, '$1_…')

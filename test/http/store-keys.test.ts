@@ -13,6 +13,7 @@ const builders: [string, (a: string, b: string) => unknown][] = [
   ['loginUserKey', keys.loginUserKey],
   ['sessionKey', keys.sessionKey],
   ['deviceKey', keys.deviceKey],
+  ['installationKey', keys.installationKey],
   ['accountKey', keys.accountKey],
   ['newAccessRequestKey', keys.newAccessRequestKey],
   ['accessKey', (id) => keys.accessKey(7, id)],

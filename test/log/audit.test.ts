@@ -108,6 +108,7 @@ describe('every endpoint that writes: one line, with who, what and the result', 
     }),
     'relate-device': () => ({ status: 200, ...byPerson(), device_id: phone }),
     'end-device-relation': () => ({ status: 204, ...byPerson(), device_id: phone }),
+    'disable-device': () => ({ status: 204, ...byClient(), device_id: phone }),
     'issue-token': () => ({
       status: 200,
       ...byClient(),
@@ -122,6 +123,8 @@ describe('every endpoint that writes: one line, with who, what and the result', 
     if (key === 'end-device-relation') await service.relate(phone, person.token);
     const line = await lineOf(await example(key));
     expect(line).toEqual({ route: routeKeyOf(endpoint), result: 'done', ...rows[key]?.() });
+    // A disabled one can't be related.
+    if (key === 'disable-device') phone = await newPhone(service, await service.loginAppToken());
   });
 
   const wrong = {

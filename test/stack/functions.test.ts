@@ -168,7 +168,10 @@ describe('functions', () => {
 
   test.each([
     ['SecretsSigningKeys', ['IssueToken', 'RotateSigningKeys']],
-    ['SecretsRefreshTokens', ['IntrospectToken', 'IssueToken', 'RevokeToken', 'RotateServiceSecrets']],
+    [
+      'SecretsRefreshTokens',
+      ['IntrospectToken', 'IssueToken', 'ListRecipients', 'RevokeToken', 'RotateServiceSecrets'],
+    ],
     [
       'SecretsProviderSettings',
       [

@@ -14,6 +14,7 @@ const secretFields = [
   'account_secret',
   'login_app_token',
   'token',
+  'installation_id',
 ];
 
 const fileIn = (directory: string): string => join(directory, 'secrets-seen.txt');

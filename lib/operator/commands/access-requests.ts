@@ -7,9 +7,9 @@ import {
 import { addEvent } from '../../access-requests/add-event.ts';
 import { exportEvents } from '../../access-requests/export-events.ts';
 import { importEvents } from '../../access-requests/import-events.ts';
-import { importLines } from '../../access-requests/import-lines.ts';
 import { listEvents } from '../../access-requests/list-events.ts';
 import { newEvent } from '../../access-requests/new-event.ts';
+import { importLines } from '../../import-lines.ts';
 import { ServiceError } from '../../service-error.ts';
 import { invalidRequest, unprocessableEntity, validated } from '../../validation.ts';
 import type { CommandsOf } from '../commands-of.ts';

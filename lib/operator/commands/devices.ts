@@ -1,69 +1,103 @@
 import * as v from 'valibot';
+import type { Device } from '../../devices/device.ts';
+import { importDevices } from '../../devices/import-devices.ts';
 import {
   disableDevice,
-  type Recipient,
+  type Place,
+  place,
   recipientsOfLoginApp,
   recipientsOfLoginUser,
   shards,
+  toRecipient,
 } from '../../devices/sending.ts';
+import { importLines } from '../../import-lines.ts';
 import { ServiceError } from '../../service-error.ts';
+import { invalidRequest, validated } from '../../validation.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { requireLoginApp } from './login-apps.ts';
 
-/** How many devices of a Login App one call lists. */
+/** How many devices of a Login App one call lists or exports. */
 const mostListed = 100;
 
 /** Where the next page of a list begins: a shard, and the place in it where the store left off. */
-const place = v.object({
+const listPlace = v.object({
   shard: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(shards.length - 1)),
-  start: v.optional(v.record(v.string(), v.string())),
+  after: v.optional(place),
 });
-type Place = v.InferOutput<typeof place>;
+type ListPlace = v.InferOutput<typeof listPlace>;
 
 export const deviceCommands: CommandsOf<'devices'> = {
   list: async ({ 'login-user': loginUser, 'login-app': loginApp, after }) => {
     if (loginUser !== undefined && loginApp === undefined && after === undefined) {
       return { login_user_id: loginUser, devices: (await recipientsOfLoginUser(loginUser)).map(shown) };
     }
-    if (loginApp !== undefined && loginUser === undefined) return listOfLoginApp(loginApp, after);
+    if (loginApp !== undefined && loginUser === undefined) {
+      return { login_app_id: loginApp, ...(await pageOfLoginApp(loginApp, after, shown)) };
+    }
     throw new ServiceError('invalid_request', 'Name either a --login-user or a --login-app.');
   },
   disable: async ({ device }) => {
     if (!(await disableDevice(device))) throw new ServiceError('not_found', 'There is no such device.');
     return { device_id: device, disabled: true };
   },
+  import: async ({ 'login-app': loginApp, devices }) => {
+    await requireLoginApp(loginApp);
+    return { ...(await importDevices(loginApp, validated(importLines, devices, invalidRequest))) };
+  },
+  export: ({ 'login-app': loginApp, after }) => pageOfLoginApp(loginApp, after, toLine),
 };
 
 /** Up to 100 devices, from as many shards as needed. */
-async function listOfLoginApp(id: string, after: string | undefined): Promise<Record<string, unknown>> {
+async function pageOfLoginApp(
+  id: string,
+  after: string | undefined,
+  toShown: (found: Device) => Record<string, unknown>,
+): Promise<Record<string, unknown>> {
   const { login_app_id } = await requireLoginApp(id);
-  const devices: Recipient[] = [];
-  let next: Place | undefined = after === undefined ? { shard: 0 } : readPlace(after);
+  const devices: Device[] = [];
+  let next: ListPlace | undefined = after === undefined ? { shard: 0 } : readPlace(after);
   while (next && devices.length < mostListed) {
     const page = await recipientsOfLoginApp(login_app_id, next.shard, {
       limit: mostListed - devices.length,
-      start: next.start,
+      after: next.after,
     });
     devices.push(...page.recipients);
     next = following(next.shard, page.next);
   }
-  return { login_app_id, devices: devices.map(shown), ...(next && { next: writePlace(next) }) };
+  return { devices: devices.map(toShown), ...(next && { next: writePlace(next) }) };
 }
 
-function following(shard: number, start: Record<string, unknown> | undefined): Place | undefined {
-  if (start) return v.parse(place, { shard, start });
+function following(shard: number, after: Place | undefined): ListPlace | undefined {
+  if (after) return { shard, after };
   return shard + 1 < shards.length ? { shard: shard + 1 } : undefined;
 }
 
-const writePlace = (next: Place): string => Buffer.from(JSON.stringify(next)).toString('base64url');
+const writePlace = (next: ListPlace): string => Buffer.from(JSON.stringify(next)).toString('base64url');
 
-function readPlace(text: string): Place {
+function readPlace(text: string): ListPlace {
   try {
-    return v.parse(place, JSON.parse(Buffer.from(text, 'base64url').toString()));
+    return v.parse(listPlace, JSON.parse(Buffer.from(text, 'base64url').toString()));
   } catch {
-    throw new ServiceError('invalid_request', '--after must be the next of a list before.');
+    throw new ServiceError('invalid_request', '--after must be the next of a list or an export before.');
   }
 }
 
 /** A recipient without its push token, with which anybody could send to the device. */
-const shown = ({ token: _, ...device }: Recipient) => device;
+function shown(found: Device): Record<string, unknown> {
+  const { token: _, ...device } = toRecipient(found);
+  return device;
+}
+
+/** A device as `import` reads it. The token is a part of it. */
+const toLine = ({ platform, token, environment, locale, app_version, installation_id, ...more }: Device) => ({
+  platform,
+  token,
+  environment,
+  locale,
+  app_version,
+  installation_id,
+  created_at: more.created_at,
+  last_seen_at: more.last_seen_at,
+  login_user_id: more.login_user_id,
+  related_at: more.related_at,
+});

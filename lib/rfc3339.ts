@@ -1,3 +1,5 @@
+import * as v from 'valibot';
+
 const dateTime =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))T(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
@@ -15,3 +17,13 @@ export function utcTimestamp(text: string): string | undefined {
   const utc = new Date(time).toISOString();
   return /^\d{4}-/.test(utc) ? utc : undefined;
 }
+
+/** An optional field that holds such a time. */
+export const timeField = (name: string) =>
+  v.optional(
+    v.pipe(
+      v.string(`${name} must be a string.`),
+      v.transform(utcTimestamp),
+      v.string(`${name} must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.`),
+    ),
+  );

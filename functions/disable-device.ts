@@ -1,0 +1,42 @@
+import * as v from 'valibot';
+import { loginAppClient } from '../lib/auth/login-app-client.ts';
+import { isDeviceId } from '../lib/devices/device.ts';
+import { loginAppOfSender, noSender } from '../lib/devices/sender.ts';
+import { disableDevice } from '../lib/devices/sending.ts';
+import { noContent } from '../lib/http/answers.ts';
+import { defineEndpoint } from '../lib/http/endpoint.ts';
+import { serve } from '../lib/http/serve.ts';
+import { ServiceError } from '../lib/service-error.ts';
+
+export const endpoint = defineEndpoint({
+  method: 'DELETE',
+  path: '/v2/marketing/push_notifications/devices/{device_id}',
+  summary: 'Stops messages to a device whose token is dead',
+  description:
+    'For servers that send push notifications: call it when the push service says that it no longer knows the token. The device is no longer listed for sending until it registers again.',
+  tag: 'Devices',
+  authenticate: loginAppClient,
+  parameters: {
+    path: { device_id: v.pipe(v.string(), v.description('The `device_id` of the recipient.')) },
+  },
+  responses: { 204: { description: 'No more messages go to the device; also when that was so before.' } },
+  errors: {
+    unauthorized_client: noSender,
+    not_found: {
+      when: 'The Login App has no such device.',
+      example: 'The Login App has no such device.',
+    },
+  },
+  table: { GetItem: ['login_apps', 'devices'], UpdateItem: ['devices'] },
+  secrets: [],
+  example: { path: { device_id: `d_${'A'.repeat(43)}` } },
+  handle: async ({ caller, path }) => {
+    const loginAppId = await loginAppOfSender(caller);
+    if (!isDeviceId(path.device_id) || !(await disableDevice(path.device_id, loginAppId))) {
+      throw new ServiceError('not_found', 'The Login App has no such device.');
+    }
+    return noContent();
+  },
+});
+
+export const handler = serve(endpoint);

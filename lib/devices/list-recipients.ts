@@ -1,0 +1,36 @@
+import * as v from 'valibot';
+import { readCursor, writeCursor } from './recipients-cursor.ts';
+import type { RecipientsRequest } from './recipients-request.ts';
+import { recipient, recipientsOfLoginApp, recipientsOfLoginUser, toRecipient } from './sending.ts';
+
+/** Devices that a sender may send to; with a shard, one page of them. */
+export const recipientList = v.object({
+  recipients: v.array(recipient),
+  next_cursor: v.pipe(
+    v.optional(v.string()),
+    v.description('The `cursor` of the next page; absent on the last one.'),
+  ),
+});
+type RecipientList = v.InferOutput<typeof recipientList>;
+
+/**
+ * The devices of a person or of a shard that messages go to. Of another Login App there are none.
+ * @throws ServiceError `invalid_request` for a cursor that is not of this query
+ */
+export async function listRecipients(loginAppId: string, request: RecipientsRequest): Promise<RecipientList> {
+  const { platform } = request;
+  if ('login_user_id' in request) {
+    const devices = await recipientsOfLoginUser(request.login_user_id);
+    const own = devices.filter((one) => one.login_app_id === loginAppId);
+    const wanted = own.filter((one) => platform === undefined || one.platform === platform);
+    return { recipients: wanted.map(toRecipient) };
+  }
+  const { shard, limit, cursor } = request;
+  const scope = { loginAppId, shard, platform };
+  const after = cursor === undefined ? undefined : await readCursor(scope, cursor);
+  const { recipients, next } = await recipientsOfLoginApp(loginAppId, shard, { limit, after, platform });
+  return {
+    recipients: recipients.map(toRecipient),
+    ...(next && { next_cursor: await writeCursor(scope, next) }),
+  };
+}

@@ -1,0 +1,280 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createLoginApp, demoSettings, type LoginApp } from '../support/login-app.ts';
+import { operator } from '../support/operator.ts';
+import { eventually, newPerson } from '../support/people.ts';
+import { basic, unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
+import { hexToken } from '../support/tokens.ts';
+
+const own = await startServiceWithStore();
+const { service, proxy } = own;
+const folder = mkdtempSync(join(tmpdir(), 'devices-import-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let app: LoginApp;
+let appToken: string;
+const newApp = async (): Promise<LoginApp> => {
+  const made = await createLoginApp(service, unique('app'));
+  for (const platform of ['ios', 'android']) {
+    await service.operate('mobile-applications', 'set', { 'login-app': made.login_app_id, platform });
+  }
+  const flags = { 'login-app': made.login_app_id, provider: 'provider_f' };
+  await service.operate('providers', 'set', {
+    ...flags,
+    settings: await demoSettings(service, 'provider_f'),
+  });
+  return made;
+};
+beforeAll(async () => {
+  app = await newApp();
+  appToken = await service.loginAppToken(app);
+});
+
+const run = (...words: string[]) => operator.at(own.running.directory)(...words, '--local');
+const importText = async (text: string, { login_app_id } = app) => {
+  const file = join(folder, 'devices.ndjson');
+  writeFileSync(file, text);
+  const { code, stdout, stderr } = await run('devices', 'import', file, '--login-app', login_app_id);
+  return { code, stderr, summary: stdout ? JSON.parse(stdout) : undefined };
+};
+const importLines = (lines: unknown[], to?: LoginApp) =>
+  importText(lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'), to);
+const exported = async ({
+  login_app_id,
+} = app): Promise<{ text: string; lines: Record<string, unknown>[] }> => {
+  const { code, stdout } = await run('devices', 'export', '--login-app', login_app_id);
+  expect(code).toBe(0);
+  return {
+    text: stdout,
+    lines: stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line)),
+  };
+};
+const recipients = async (query: string, { client_id, client_secret } = app) => {
+  const headers = { authorization: basic(client_id, client_secret) };
+  return (await service.call(`/v2/marketing/push_notifications/recipients?${query}`, { headers })).body
+    .recipients;
+};
+const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString();
+const android = (more: object = {}) => ({ platform: 'android', token: unique('push-token'), ...more });
+
+describe('operator devices import FILE.ndjson', () => {
+  test('adds each device with what its line says', async () => {
+    const person = await newPerson(service, unique('alice'), app);
+    const line = {
+      platform: 'ios',
+      token: hexToken(),
+      environment: 'sandbox',
+      locale: 'DE-at',
+      app_version: '4.2.0',
+      installation_id: unique('installation'),
+      created_at: daysAgo(500),
+      last_seen_at: daysAgo(3),
+      login_user_id: person.loginUserId,
+      badge: 7,
+    };
+    expect(await importLines([line, android()])).toEqual({
+      code: 0,
+      stderr: '',
+      summary: { lines: 2, added: 2, already_there: 0, refused: 0, reasons: [] },
+    });
+    const query = `login_user_id=${person.loginUserId}`;
+    const listed = await eventually(
+      () => recipients(query),
+      ({ length }) => length === 1,
+    );
+    expect(listed).toEqual([
+      {
+        device_id: expect.stringMatching(/^d_/),
+        platform: 'ios',
+        token: line.token,
+        environment: 'sandbox',
+        locale: 'de-AT',
+        app_version: '4.2.0',
+        last_seen_at: line.last_seen_at,
+        login_user_id: person.loginUserId,
+      },
+    ]);
+    const { status, body } = await service.register({ platform: 'ios', token: line.token }, appToken);
+    expect({ status, id: body.id }).toEqual({ status: 200, id: listed[0].device_id });
+  });
+
+  test('a new token of the installation replaces the imported device', async () => {
+    const person = await newPerson(service, unique('bob'), app);
+    const installation_id = unique('installation');
+    await importLines([android({ installation_id, login_user_id: person.loginUserId })]);
+    const { id } = (await service.register(android({ installation_id }), appToken)).body;
+    const query = `login_user_id=${person.loginUserId}`;
+    const listed = await eventually(
+      () => recipients(query),
+      ([first]) => first?.device_id === id,
+    );
+    expect(listed).toMatchObject([{ device_id: id }]);
+  });
+
+  test('run again, it adds what is new, and changes nothing that the app has registered meanwhile', async () => {
+    const lines = [android({ app_version: '1', last_seen_at: daysAgo(9) }), android({ app_version: '1' })];
+    expect((await importLines(lines)).summary).toMatchObject({ added: 2, already_there: 0 });
+    const [first, second] = lines;
+    await service.register({ ...first, app_version: '2' }, appToken);
+    expect((await importLines([first, second, android(), second])).summary).toMatchObject({
+      added: 1,
+      already_there: 3,
+    });
+    const versions = (await exported()).lines.filter(({ token }) =>
+      lines.some((line) => line.token === token),
+    );
+    expect(versions.map(({ app_version }) => app_version).toSorted()).toEqual(['1', '2']);
+  });
+
+  test('stopped in the middle, it says so, and continues when it is run again', async () => {
+    const lines = Array.from({ length: 150 }, (_, number) =>
+      android(number % 2 === 0 ? {} : { installation_id: unique('installation') }),
+    );
+    let puts = 0;
+    proxy.hook = ({ operation }) => {
+      if (operation === 'PutItem') puts += 1;
+      return operation === 'PutItem' && puts > 120 ? 'fails before' : undefined;
+    };
+    const { code, stderr, summary } = await importLines(lines);
+    expect({ code, summary }).toEqual({ code: 1, summary: undefined });
+    expect(stderr).toMatch(/^The import stopped after line 100\. Run the command again to continue\. .+\n$/);
+    proxy.hook = () => undefined;
+    const { summary: rest } = await importLines(lines);
+    // Writes that were under way when the first one failed may have come through.
+    expect(rest).toMatchObject({ lines: 150, added: 150 - rest.already_there, refused: 0 });
+    expect(rest.already_there).toBeGreaterThanOrEqual(120);
+    const tokens = (await exported()).lines.map(({ token }) => token);
+    expect(tokens).toEqual(expect.arrayContaining(lines.map(({ token }) => token)));
+  });
+
+  test('says which lines were rejected and why, adds the others, and ends with exit code 2', async () => {
+    const person = await newPerson(service);
+    const installation_id = unique('installation');
+    const { code, summary } = await importLines([
+      '\ufeff',
+      android(),
+      '{"half',
+      '[]',
+      android({ platform: 'windows' }),
+      { platform: 'ios', token: 'x' },
+      android({ environment: 'sandbox' }),
+      android({ locale: 'de_AT' }),
+      android({ app_version: '4.2 beta' }),
+      android({ last_seen_at: 'yesterday' }),
+      android({ last_seen_at: daysAgo(271) }),
+      android({ last_seen_at: daysAgo(-1) }),
+      android({ login_user_id: person.loginUserId }),
+      android({ installation_id }),
+      android({ installation_id }),
+      { platform: 'android' },
+    ]);
+    expect(code).toBe(2);
+    expect(summary).toMatchObject({ lines: 15, added: 2, already_there: 0, refused: 13 });
+    const reasons = summary.reasons.map((one: { reason: string; lines: number[] }) => [
+      one.reason,
+      one.lines,
+    ]);
+    expect(Object.fromEntries(reasons)).toEqual({
+      'The line is not JSON.': [3],
+      'The line must be a JSON object.': [4],
+      'platform must be ios or android.': [5],
+      'token must be 64 to 400 hexadecimal digits for ios.': [6],
+      'environment must not be supplied for android.': [7],
+      'locale must be a language tag of at most 100 characters, such as de-AT.': [8],
+      'app_version must be 1 to 64 visible ASCII characters.': [9],
+      'last_seen_at must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.': [10],
+      'The device was not seen for 270 days.': [11],
+      'last_seen_at must not be in the future.': [12],
+      'The Login App has no such Login User.': [13],
+      'The installation has another device.': [15],
+      'token is required.': [16],
+    });
+  });
+
+  test('a platform without a mobile application, and a Login App that there is not', async () => {
+    const without = await createLoginApp(service, unique('app'));
+    expect((await importLines([android()], without)).summary).toMatchObject({
+      added: 0,
+      reasons: [{ reason: 'The Login App has no mobile application for android.', count: 1, lines: [1] }],
+    });
+    const { code, stderr } = await importLines([android()], {
+      ...without,
+      login_app_id: `la_${'A'.repeat(22)}`,
+    });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('There is no such Login App.'),
+    });
+  });
+});
+
+describe('operator devices export', () => {
+  test('prints every active device as a line that import accepts', async () => {
+    const from = await newApp();
+    const person = await newPerson(service, unique('alice'), from);
+    const lines = [
+      ...Array.from({ length: 120 }, () => android({ last_seen_at: daysAgo(1) })),
+      android({
+        installation_id: unique('installation'),
+        login_user_id: person.loginUserId,
+        locale: 'de-AT',
+      }),
+      { platform: 'ios', token: hexToken(), environment: 'sandbox', created_at: daysAgo(300) },
+    ];
+    expect((await importLines(lines, from)).summary).toMatchObject({ added: 122 });
+    const { text, lines: printed } = await eventually(
+      () => exported(from),
+      ({ lines: found }) => found.length === 122,
+    );
+    for (const line of lines) expect(printed).toContainEqual(expect.objectContaining(line));
+    const to = await newApp();
+    const { summary } = await importText(text.replaceAll(/,"login_user_id":"[^"]*"/g, ''), to);
+    expect(summary).toMatchObject({ added: 122, refused: 0 });
+    const again = await eventually(
+      () => exported(to),
+      ({ lines: found }) => found.length === 122,
+    );
+    const tokens = (all: Record<string, unknown>[]) => all.map(({ token }) => token).toSorted();
+    expect(tokens(again.lines)).toEqual(tokens(printed));
+  });
+
+  test('an export that stops says how to get the rest', async () => {
+    const from = await newApp();
+    await importLines(
+      Array.from({ length: 110 }, () => android()),
+      from,
+    );
+    await eventually(
+      () => exported(from),
+      ({ lines }) => lines.length === 110,
+    );
+    let reads = 0;
+    proxy.hook = ({ operation, body }) => {
+      if (operation !== 'Query' || body.IndexName !== 'by_shard') return undefined;
+      reads += 1;
+      return reads > 16 ? 'fails before' : undefined;
+    };
+    const stopped = await run('devices', 'export', '--login-app', from.login_app_id);
+    proxy.hook = () => undefined;
+    const first = stopped.stdout.split('\n').filter(Boolean);
+    expect({ code: stopped.code, lines: first.length }).toEqual({ code: 1, lines: 100 });
+    const [, after = ''] = stopped.stderr.match(/--after (\S+) for the rest/) ?? [];
+    const rest = await run('devices', 'export', '--login-app', from.login_app_id, '--after', after);
+    const all = [...first, ...rest.stdout.split('\n').filter(Boolean)];
+    expect(new Set(all).size).toBe(110);
+  });
+
+  test('an --after that is none of ours is an error', async () => {
+    const { code, stderr } = await run('devices', 'export', '--login-app', app.login_app_id, '--after', 'x');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('--after must be the next'),
+    });
+  });
+});

@@ -1,0 +1,211 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { createLoginApp } from '../support/login-app.ts';
+import { deviceIdsOf, eventually, newPerson } from '../support/people.ts';
+import { basic, unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
+import type { Fault } from '../support/store-proxy.ts';
+
+const { service, proxy } = await startServiceWithStore();
+const { demo } = service;
+let appToken: string;
+
+beforeAll(async () => {
+  appToken = await service.loginAppToken();
+  // From now on the public signing keys and the mobile application are cached.
+  await service.register({ platform: 'android', token: unique('phone') }, appToken);
+});
+
+const register = (token: string, installation_id?: string) =>
+  service.register({ platform: 'android', token, ...(installation_id && { installation_id }) }, appToken);
+const idOf = async (token: string, installation_id?: string): Promise<string> =>
+  (await register(token, installation_id)).body.id;
+
+const authorization = basic(demo.login_app.client_id, demo.login_app.client_secret);
+const recipients = async (query: string): Promise<{ device_id: string; login_user_id?: string }[]> =>
+  (await service.call(`/v2/marketing/push_notifications/recipients?${query}`, { headers: { authorization } }))
+    .body.recipients;
+const idsFor = async (loginUserId: string) =>
+  (await recipients(`login_user_id=${loginUserId}`)).map(({ device_id }) => device_id);
+const idsInShards = async (): Promise<string[]> => {
+  const shards = Array.from({ length: 16 }, (_, shard) => recipients(`shard=${shard}&limit=1000`));
+  return (await Promise.all(shards)).flat().map(({ device_id }) => device_id);
+};
+
+/** An installation whose device is a person's, listed as such. */
+async function installed() {
+  const installation = unique('installation');
+  const person = await newPerson(service);
+  const id = await idOf(unique('token'), installation);
+  await service.relate(id, person.token);
+  await eventually(
+    () => idsFor(person.loginUserId),
+    ({ length }) => length === 1,
+  );
+  return { installation, person, id };
+}
+
+/** Registers, and has one call of the store go wrong. */
+async function interrupted(at: number, fault: Fault, token: string, installation: string) {
+  let number = 0;
+  proxy.hook = () => {
+    number += 1;
+    return number === at ? fault : undefined;
+  };
+  const { status } = await register(token, installation);
+  proxy.hook = () => undefined;
+  return status;
+}
+
+describe('a registration of the same installation with another token', () => {
+  test('replaces the device and takes over its person', async () => {
+    const { installation, person, id } = await installed();
+    const next = await register(unique('token'), installation);
+    expect(next.status).toBe(201);
+    expect(next.body.id).not.toBe(id);
+    expect(
+      await eventually(
+        () => idsFor(person.loginUserId),
+        ({ length }) => length === 1,
+      ),
+    ).toEqual([next.body.id]);
+    expect(await deviceIdsOf(service, person)).toEqual([next.body.id]);
+    const all = await eventually(idsInShards, (ids) => ids.includes(next.body.id));
+    expect(all).not.toContain(id);
+  });
+
+  test('the device that was replaced cannot be related; registered again, it is nobody’s', async () => {
+    const installation = unique('installation');
+    const [first, second] = [unique('token'), unique('token')];
+    const id = await idOf(first, installation);
+    const person = await newPerson(service);
+    await service.relate(id, person.token);
+    await register(second, installation);
+    expect((await service.relate(id, person.token)).status).toBe(404);
+    expect((await register(first)).status).toBe(200);
+    const listed = await eventually(
+      async () =>
+        (await Promise.all([...Array(16).keys()].map((n) => recipients(`shard=${n}&limit=1000`)))).flat(),
+      (all) => all.some(({ device_id }) => device_id === id),
+    );
+    expect(listed.find(({ device_id }) => device_id === id)).not.toHaveProperty('login_user_id');
+    expect((await service.relate(id, person.token)).status).toBe(200);
+  });
+
+  test('back and forth between two tokens, the person goes along', async () => {
+    const { installation, person } = await installed();
+    const tokens = [unique('token'), unique('token')];
+    for (const token of [...tokens, ...tokens]) {
+      const id = await idOf(token, installation);
+      const now = await eventually(
+        () => idsFor(person.loginUserId),
+        (ids) => ids[0] === id,
+      );
+      expect(now).toEqual([id]);
+    }
+  });
+
+  test('the person of the device before goes along, not one from earlier on', async () => {
+    const { installation, person } = await installed();
+    const [first, second] = [unique('token'), unique('token')];
+    const id = await idOf(first, installation);
+    const next = await newPerson(service);
+    await service.relate(id, next.token);
+    const last = await idOf(second, installation);
+    expect(
+      await eventually(
+        () => idsFor(next.loginUserId),
+        (ids) => ids.includes(last),
+      ),
+    ).toEqual([last]);
+    expect(await idsFor(person.loginUserId)).toEqual([]);
+    // The relation has ended: a third token brings nobody back.
+    await service.endRelation(last, next.token);
+    await register(second, installation);
+    await register(unique('token'), installation);
+    expect(
+      await eventually(
+        () => idsFor(next.loginUserId),
+        ({ length }) => length === 0,
+      ),
+    ).toEqual([]);
+  });
+
+  test('the same id in another Login App is another installation', async () => {
+    const app = await createLoginApp(service, unique('app'));
+    await service.operate('mobile-applications', 'set', {
+      'login-app': app.login_app_id,
+      platform: 'android',
+    });
+    const { installation, person, id } = await installed();
+    const token = await service.loginAppToken(app);
+    await service.register({ platform: 'android', token: unique('t'), installation_id: installation }, token);
+    expect(await idsFor(person.loginUserId)).toEqual([id]);
+  });
+
+  test('of several at once, one device is left', async () => {
+    const { installation, person } = await installed();
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => register(unique('token'), installation)),
+    );
+    const ids = answers.map(({ body }) => body.id);
+    const listed = await eventually(idsInShards, (all) => ids.some((id) => all.includes(id)));
+    expect(listed.filter((id) => ids.includes(id))).toHaveLength(1);
+    expect((await idsFor(person.loginUserId)).length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('the requests of a registration', () => {
+  const callsOf = async (token: string, installation?: string): Promise<string[]> => {
+    proxy.forget();
+    await register(token, installation);
+    return proxy.calls().map(({ operation }) => operation);
+  };
+
+  test('one write without an installation, at most three requests with one', async () => {
+    const [installation, first, second] = [unique('installation'), unique('token'), unique('token')];
+    expect(await callsOf(first)).toEqual(['UpdateItem']);
+    expect(await callsOf(first, installation)).toEqual(['UpdateItem', 'UpdateItem']);
+    expect(await callsOf(first, installation)).toEqual(['UpdateItem', 'UpdateItem']);
+    expect(await callsOf(second, installation)).toEqual(['UpdateItem', 'UpdateItem', 'UpdateItem']);
+    expect(await callsOf(second, installation)).toEqual(['UpdateItem', 'BatchGetItem', 'UpdateItem']);
+    expect(await callsOf(second, installation)).toEqual(['UpdateItem', 'UpdateItem']);
+  });
+
+  const faults: Fault[] = ['fails before', 'fails after', 'answer lost'];
+  test.each([1, 2, 3].flatMap((at) => faults.map((fault) => [at, fault] as const)))(
+    'request %i %s: the next registration finishes, in at most three',
+    async (at, fault) => {
+      const { installation, person, id } = await installed();
+      const token = unique('token');
+      const status = await interrupted(at, fault, token, installation);
+      expect(status).toBe(fault === 'answer lost' ? 201 : 500);
+      const between = await idsFor(person.loginUserId);
+      expect(between.length).toBeLessThanOrEqual(1);
+
+      proxy.forget();
+      const again = await register(token, installation);
+      expect([200, 201]).toContain(again.status);
+      expect(proxy.calls().length).toBeLessThanOrEqual(3);
+      const now = await eventually(
+        () => idsFor(person.loginUserId),
+        ({ length }) => length === 1,
+      );
+      expect(now).toEqual([again.body.id]);
+      const all = await eventually(idsInShards, (ids) => ids.includes(again.body.id));
+      expect(all).not.toContain(id);
+    },
+  );
+
+  test('also when the two tokens have taken turns before', async () => {
+    const { installation, person } = await installed();
+    const [first, second] = [unique('token'), unique('token')];
+    for (const token of [first, second, first]) await register(token, installation);
+    expect(await interrupted(1, 'fails after', second, installation)).toBe(500);
+    const id = await idOf(second, installation);
+    const now = await eventually(
+      () => idsFor(person.loginUserId),
+      (ids) => ids.includes(id),
+    );
+    expect(now).toEqual([id]);
+  });
+});

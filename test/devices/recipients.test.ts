@@ -1,0 +1,341 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { expectAnswer, expectError } from '../support/expectations.ts';
+import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { eventually, newPerson, newPhone } from '../support/people.ts';
+import { basic, sharedService, unique } from '../support/service.ts';
+import { hexToken } from '../support/tokens.ts';
+
+const service = sharedService();
+const { call, demo, operate } = service;
+const path = '/v2/marketing/push_notifications/recipients';
+const devices = '/v2/marketing/push_notifications/devices';
+
+interface Recipient {
+  device_id: string;
+  platform: string;
+  login_user_id?: string;
+}
+
+const credentials = ({ client_id, client_secret }: LoginApp) => ({
+  authorization: basic(client_id, client_secret),
+});
+const list = (query: string, app: LoginApp = demo.login_app) =>
+  call(`${path}${query}`, { headers: credentials(app) });
+const disable = (id: string, app: LoginApp = demo.login_app) =>
+  call(`${devices}/${id}`, { method: 'DELETE', headers: credentials(app) });
+const idsOf = (recipients: Recipient[]) => recipients.map(({ device_id }) => device_id).toSorted();
+const forPerson = async (id: string, app?: LoginApp): Promise<Recipient[]> =>
+  (await list(`?login_user_id=${id}`, app)).body.recipients;
+
+/** Every page of a shard. */
+async function pagesOf(shard: number, query: string, app: LoginApp): Promise<Recipient[][]> {
+  const pages: Recipient[][] = [];
+  let cursor = '';
+  do {
+    const { status, body } = await list(`?shard=${shard}${query}${cursor && `&cursor=${cursor}`}`, app);
+    expect(status).toBe(200);
+    pages.push(body.recipients);
+    cursor = body.next_cursor ?? '';
+  } while (cursor);
+  return pages;
+}
+const everyone = async (app: LoginApp, query = ''): Promise<Recipient[]> =>
+  (await Promise.all([...Array(16).keys()].map((shard) => pagesOf(shard, query, app)))).flat(2);
+
+async function newApp(): Promise<LoginApp> {
+  const app = await createLoginApp(service, unique('app'));
+  for (const platform of ['ios', 'android']) {
+    await operate('mobile-applications', 'set', { 'login-app': app.login_app_id, platform });
+  }
+  return app;
+}
+
+let appToken: string;
+beforeAll(async () => {
+  appToken = await service.loginAppToken();
+});
+
+describe('GET recipients?login_user_id', () => {
+  test('the active devices of a person, with what is known of each', async () => {
+    const person = await newPerson(service);
+    const said = {
+      environment: 'sandbox',
+      locale: 'DE-at',
+      app_version: '4.2.0',
+      installation_id: unique('i'),
+    };
+    const tokens = [hexToken(), hexToken(), unique('push-token')];
+    const registrations = [
+      { platform: 'ios', token: tokens[0], ...said },
+      { platform: 'ios', token: tokens[1] },
+      { platform: 'android', token: tokens[2] },
+    ];
+    for (const registration of registrations) {
+      const { id } = (await service.register(registration, appToken)).body;
+      await service.relate(id, person.token);
+    }
+    await eventually(
+      () => forPerson(person.loginUserId),
+      ({ length }) => length === 3,
+    );
+    const known = {
+      device_id: expect.stringMatching(/^d_/),
+      last_seen_at: expect.stringMatching(/Z$/),
+      login_user_id: person.loginUserId,
+    };
+    expectAnswer(await list(`?login_user_id=${person.loginUserId}`), 200, {
+      recipients: [
+        { ...known, platform: 'android', token: tokens[2] },
+        { ...known, platform: 'ios', token: tokens[1], environment: 'production' },
+        {
+          ...known,
+          platform: 'ios',
+          token: tokens[0],
+          environment: 'sandbox',
+          locale: 'de-AT',
+          app_version: '4.2.0',
+        },
+      ],
+    });
+    const narrowed = await list(`?login_user_id=${person.loginUserId}&platform=android`);
+    expect(narrowed.body.recipients).toHaveLength(1);
+    await service.register({ platform: 'ios', token: tokens[0] }, appToken);
+    const [first] = await forPerson(person.loginUserId);
+    expect(first).toEqual({ ...known, platform: 'ios', token: tokens[0], environment: 'production' });
+  });
+
+  test('a device that moves to another person is listed for that one alone', async () => {
+    const [former, next] = [await newPerson(service), await newPerson(service)];
+    const id = await newPhone(service, appToken);
+    await service.relate(id, former.token);
+    await eventually(
+      () => forPerson(former.loginUserId),
+      ({ length }) => length === 1,
+    );
+    await service.relate(id, next.token);
+    expect(await forPerson(former.loginUserId)).toEqual([]);
+    expect(
+      idsOf(
+        await eventually(
+          () => forPerson(next.loginUserId),
+          ({ length }) => length === 1,
+        ),
+      ),
+    ).toEqual([id]);
+  });
+
+  test('nobody known, and a person of another Login App, have none', async () => {
+    const person = await newPerson(service);
+    const id = await newPhone(service, appToken);
+    await service.relate(id, person.token);
+    await eventually(
+      () => forPerson(person.loginUserId),
+      ({ length }) => length === 1,
+    );
+    expectAnswer(await list(`?login_user_id=${person.loginUserId}`, demo.other_login_app), 200, {
+      recipients: [],
+    });
+    expectAnswer(await list('?login_user_id=nobody'), 200, { recipients: [] });
+  });
+});
+
+describe('GET recipients?shard', () => {
+  test('all shards side by side: each active device once, whatever the page size', async () => {
+    const app = await newApp();
+    const token = await service.loginAppToken(app);
+    const registered = await Promise.all(
+      Array.from({ length: 60 }, (_, number) => {
+        const platform = number % 3 === 0 ? 'ios' : 'android';
+        const installation = number % 2 === 0 ? { installation_id: unique('installation') } : {};
+        return service.register({ platform, token: hexToken(), ...installation }, token);
+      }),
+    );
+    const ids = registered.map(({ body }) => String(body.id));
+    const [dead = '', ...active] = ids;
+    expect((await disable(dead, app)).status).toBe(204);
+    await eventually(
+      () => everyone(app),
+      (all) => idsOf(all).join() === active.toSorted().join(),
+    );
+    const property = fc.asyncProperty(
+      fc.integer({ min: 1, max: 8 }),
+      fc.constantFrom('', 'ios', 'android'),
+      async (limit, platform) => {
+        const found = await everyone(app, `&limit=${limit}${platform && `&platform=${platform}`}`);
+        const wanted = active.filter((id) => {
+          const isIos = ids.indexOf(id) % 3 === 0;
+          return platform === '' || isIos === (platform === 'ios');
+        });
+        expect(idsOf(found)).toEqual(wanted.toSorted());
+      },
+    );
+    await fc.assert(property, { numRuns: 6, seed: 1 });
+  });
+
+  test('a page has at most `limit` devices, and 100 unless told otherwise', async () => {
+    const app = await newApp();
+    const token = await service.loginAppToken(app);
+    await Promise.all(Array.from({ length: 40 }, () => newPhone(service, token)));
+    await eventually(
+      () => everyone(app),
+      ({ length }) => length === 40,
+    );
+    const shards = [...Array(16).keys()];
+    const pages = (await Promise.all(shards.map((shard) => pagesOf(shard, '&limit=2', app)))).flat();
+    expect(Math.max(...pages.map(({ length }) => length))).toBe(2);
+    const whole = await Promise.all(shards.map((shard) => pagesOf(shard, '', app)));
+    expect(whole.every(({ length }) => length === 1)).toBe(true);
+  });
+
+  test('devices of another Login App are not there', async () => {
+    const app = await newApp();
+    await newPhone(service, await service.loginAppToken(app));
+    await eventually(
+      () => everyone(app),
+      ({ length }) => length === 1,
+    );
+    expect(await everyone(await newApp())).toEqual([]);
+  });
+});
+
+describe('a cursor', () => {
+  /** A Login App, a shard with at least three devices, and the cursor after its first. */
+  async function paged() {
+    const app = await newApp();
+    const token = await service.loginAppToken(app);
+    await Promise.all(Array.from({ length: 48 }, () => newPhone(service, token)));
+    const all = await eventually(
+      () => everyone(app),
+      ({ length }) => length === 48,
+    );
+    expect(all).toHaveLength(48);
+    for (let shard = 0; ; shard += 1) {
+      const { body } = await list(`?shard=${shard}&limit=1`, app);
+      if (body.next_cursor && (await pagesOf(shard, '', app)).flat().length >= 3) {
+        return { app, shard, cursor: String(body.next_cursor) };
+      }
+    }
+  }
+  const invalid = { status: 400, error: 'invalid_request', naming: /cursor/ };
+
+  test('continues the same query alone, and only as it was written', async () => {
+    const { app, shard, cursor } = await paged();
+    const query = `?shard=${shard}&limit=1&cursor=`;
+    expect((await list(`${query}${cursor}`, app)).body.recipients).toHaveLength(1);
+    expect(cursor).toMatch(/^[\w.-]+$/);
+    for (let at = 0; at < cursor.length; at += 1) {
+      const other = cursor[at] === 'A' ? 'B' : 'A';
+      const altered = cursor.slice(0, at) + other + cursor.slice(at + 1);
+      expectError(await list(`${query}${altered}`, app), invalid);
+    }
+    for (const text of [cursor.slice(1), cursor.slice(0, -1), `${cursor}A`, 'x', '..', '%00']) {
+      expectError(await list(`${query}${text}`, app), invalid);
+    }
+    expectError(await list(`?shard=${(shard + 1) % 16}&cursor=${cursor}`, app), invalid);
+    expectError(await list(`?shard=${shard}&platform=android&cursor=${cursor}`, app), invalid);
+    expectError(await list(`?shard=${shard}&cursor=${cursor}`, await newApp()), invalid);
+  });
+});
+
+describe('GET recipients, 400', () => {
+  test.each([
+    ['', /login_user_id or the parameter shard/],
+    ['?platform=ios', /login_user_id or the parameter shard/],
+    ['?login_user_id=lu_x&shard=1', /login_user_id or the parameter shard/],
+    ['?login_user_id=lu_x&limit=1', /go with the parameter shard/],
+    ['?login_user_id=lu_x&cursor=x', /go with the parameter shard/],
+    ['?login_user_id=', /login_user_id is empty/],
+    ['?login_user_id=a&login_user_id=b', /login_user_id is repeated/],
+    ['?shard=16', /shard must be an integer from 0 to 15/],
+    ['?shard=-1', /shard must be/],
+    ['?shard=1.0', /shard must be/],
+    ['?shard=', /shard must be/],
+    ['?shard=0&shard=1', /shard is repeated/],
+    ['?shard=0&limit=0', /limit must be an integer from 1 to 1000/],
+    ['?shard=0&limit=1001', /limit must be/],
+    ['?shard=0&cursor=', /cursor is empty/],
+    ['?shard=0&platform=windows', /platform must be ios or android/],
+    ['?shard=0&page=1', /page is unknown/],
+  ])('%s', async (query, naming) => {
+    expectError(await list(query), { status: 400, error: 'invalid_request', naming });
+  });
+});
+
+describe('DELETE devices/{device_id}', () => {
+  test('204, also the second time; the device is listed again when it has registered again', async () => {
+    const person = await newPerson(service);
+    const token = unique('push-token');
+    const { id } = (await service.register({ platform: 'android', token }, appToken)).body;
+    await service.relate(id, person.token);
+    await eventually(
+      () => forPerson(person.loginUserId),
+      ({ length }) => length === 1,
+    );
+    for (let time = 0; time < 2; time += 1) {
+      const answer = await disable(id);
+      expect({ status: answer.status, text: answer.text }).toEqual({ status: 204, text: '' });
+      expect(await forPerson(person.loginUserId)).toEqual([]);
+      expect((await everyone(demo.login_app)).map(({ device_id }) => device_id)).not.toContain(id);
+    }
+    await service.register({ platform: 'android', token }, appToken);
+    expect(idsOf(await forPerson(person.loginUserId))).toEqual([id]);
+  });
+
+  test("404 for a device that there is not, and for another Login App's, which stays as it is", async () => {
+    const person = await newPerson(service);
+    const id = await newPhone(service, appToken);
+    await service.relate(id, person.token);
+    const notFound = { status: 404, error: 'not_found', naming: /no such device/ };
+    for (const unknown of [`d_${'A'.repeat(43)}`, 'x', 'd_', '%00', 'a'.repeat(3_000)]) {
+      expectError(await disable(unknown), notFound);
+    }
+    expectError(await disable(id, demo.other_login_app), notFound);
+    expect(
+      idsOf(
+        await eventually(
+          () => forPerson(person.loginUserId),
+          ({ length }) => length === 1,
+        ),
+      ),
+    ).toEqual([id]);
+  });
+});
+
+describe('who may ask', () => {
+  test.each([
+    ['no credentials', {}],
+    ['a wrong secret', { authorization: basic(demo.login_app.client_id, 'wrong') }],
+    ['an account', { authorization: basic(demo.account.account_id, demo.account.account_secret) }],
+  ])('%s: 401', async (_, headers) => {
+    const invalid = { status: 401, error: 'invalid_client' };
+    expectError(await call(`${path}?shard=0`, { headers }), invalid);
+    expectError(await call(`${devices}/d_${'A'.repeat(43)}`, { method: 'DELETE', headers }), invalid);
+  });
+
+  test('not a client that may only introspect tokens', async () => {
+    const { login_app_id } = await newApp();
+    const client = await operate('clients', 'create', { 'login-app': login_app_id, 'grant-types': 'none' });
+    const app = {
+      login_app_id,
+      client_id: String(client.client_id),
+      client_secret: String(client.client_secret),
+    };
+    const onlyIntrospects = { status: 400, error: 'unauthorized_client', naming: /may only introspect/ };
+    expectError(await list('?shard=0', app), onlyIntrospects);
+    expectError(await disable(`d_${'A'.repeat(43)}`, app), onlyIntrospects);
+  });
+
+  test('nobody while the Login App is disabled', async () => {
+    const app = await newApp();
+    await operate('login-apps', 'disable', { 'login-app': app.login_app_id });
+    const disabled = { status: 400, error: 'unauthorized_client', naming: /Login App is disabled/ };
+    expectError(await list('?shard=0', app), disabled);
+    expectError(await disable(`d_${'A'.repeat(43)}`, app), disabled);
+  });
+
+  test('a Login App Token: 401', async () => {
+    const headers = { authorization: `Bearer ${appToken}` };
+    expectError(await call(`${path}?shard=0`, { headers }), { status: 401, error: 'invalid_client' });
+  });
+});

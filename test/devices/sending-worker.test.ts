@@ -1,0 +1,215 @@
+import { execFile } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { createServer as createHttp2Server } from 'node:http2';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { afterAll, expect, test } from '@jest/globals';
+import { decodeProtectedHeader, jwtVerify } from 'jose';
+import { createLoginApp } from '../support/login-app.ts';
+import { eventually } from '../support/people.ts';
+import { basic, sharedService, unique } from '../support/service.ts';
+import { hexToken } from '../support/tokens.ts';
+
+const service = sharedService();
+const folder = mkdtempSync(join(tmpdir(), 'worker-'));
+const [, worker = ''] = readFileSync('docs/sending.md', 'utf8').match(/^```js\n(.*?)^```$/ms) ?? [];
+const file = (name: string, content: string): string => {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+};
+
+const google = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const apple = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const pem = ({ privateKey }: typeof google) => privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+/** Each push that a stand-in was sent: where to, and the token. */
+const pushes: string[] = [];
+/** What a stand-in answers for a token, once each; 200 after that. */
+type Planned = { status: number; body: unknown; headers?: Record<string, string> };
+const planned = new Map<string, Planned[]>();
+const outcomeOf = (token: string): Planned => planned.get(token)?.shift() ?? { status: 200, body: {} };
+const problems: unknown[] = [];
+const portOf = (server: { address(): unknown }) => Object(server.address()).port;
+
+/** Stands in for Google: the token endpoint (RFC 7523) and `projects.messages.send` of FCM HTTP v1. */
+const fcm = createServer(async (request, response) => {
+  const body = await textOf(request);
+  await (request.url === '/token'
+    ? grant(body, response)
+    : push(request.url, request.headers, body, response));
+});
+async function grant(body: string, response: ServerResponse): Promise<void> {
+  const form = new URLSearchParams(body);
+  expectEqual(form.get('grant_type'), 'urn:ietf:params:oauth:grant-type:jwt-bearer');
+  const audience = `http://127.0.0.1:${portOf(fcm)}/token`;
+  const { payload } = await jwtVerify(form.get('assertion') ?? '', google.publicKey, { audience });
+  expectEqual(payload.scope, 'https://www.googleapis.com/auth/firebase.messaging');
+  expectEqual(payload.iss, 'sender@demo.iam.gserviceaccount.com');
+  response.end(JSON.stringify({ access_token: 'ya29.demo', expires_in: 3599, token_type: 'Bearer' }));
+}
+async function push(
+  url: string | undefined,
+  headers: IncomingHttpHeaders,
+  body: string,
+  response: ServerResponse,
+) {
+  expectEqual([url, headers.authorization], ['/v1/projects/demo/messages:send', 'Bearer ya29.demo']);
+  const { message } = JSON.parse(body);
+  expectEqual(message.notification, { title: 'Hello', body: 'Something is new.' });
+  pushes.push(`fcm ${message.token}`);
+  const { status, body: answer, headers: more } = outcomeOf(message.token);
+  response.writeHead(status, { 'content-type': 'application/json', ...more }).end(JSON.stringify(answer));
+}
+
+/** Stands in for a gateway of APNs: HTTP/2, a provider token (JWT, ES256), and the token in the path. */
+const apns = (gateway: string) =>
+  createHttp2Server(async (request, response) => {
+    const { authorization = '', 'apns-topic': topic, 'apns-push-type': type } = request.headers;
+    const jwt = authorization.replace(/^bearer /, '');
+    const { payload } = await jwtVerify(jwt, apple.publicKey);
+    expectEqual(decodeProtectedHeader(jwt), { alg: 'ES256', kid: 'KEY1234567' });
+    expectEqual(
+      [payload.iss, request.method, topic, type],
+      ['TEAM123456', 'POST', 'com.example.app', 'alert'],
+    );
+    const [, token = ''] = request.url.match(/^\/3\/device\/([0-9a-f]+)$/) ?? [];
+    expectEqual(JSON.parse(await textOf(request)), {
+      aps: { alert: { title: 'Hello', body: 'Something is new.' } },
+    });
+    pushes.push(`${gateway} ${token}`);
+    const { status, body, headers } = outcomeOf(token);
+    response.writeHead(status, { 'apns-id': 'EC1BF194-B3B2-424A-89A9-5A918A6E6B5E', ...headers });
+    response.end(status === 200 ? '' : JSON.stringify(body));
+  });
+const [production, sandbox] = [apns('production'), apns('sandbox')];
+
+/** A stand-in has no other way to fail the test. */
+function expectEqual(found: unknown, wanted: unknown): void {
+  if (JSON.stringify(found) !== JSON.stringify(wanted)) problems.push({ found, wanted });
+}
+
+const servers = [fcm, production, sandbox];
+for (const server of servers) {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+}
+afterAll(() => {
+  for (const server of servers) server.close();
+  rmSync(folder, { recursive: true });
+});
+
+const fcmError = (status: number, code: string, details: object[], headers = {}): Planned => ({
+  status,
+  headers,
+  body: { error: { code: status, message: 'An error.', status: code, details } },
+});
+const detail = (errorCode: string) => ({
+  '@type': 'type.googleapis.com/google.firebase.fcm.v1.FcmError',
+  errorCode,
+});
+const violation = (field: string) => ({
+  '@type': 'type.googleapis.com/google.rpc.BadRequest',
+  fieldViolations: [{ field, description: 'Invalid value' }],
+});
+const again = { 'retry-after': '1' };
+
+test('the worker sends to every device, tries again what may be tried again, and reports dead tokens', async () => {
+  expect(worker.trimEnd().split('\n').length).toBeLessThan(60);
+  const app = await createLoginApp(service, unique('app'));
+  for (const platform of ['ios', 'android']) {
+    await service.operate('mobile-applications', 'set', { 'login-app': app.login_app_id, platform });
+  }
+  const appToken = await service.loginAppToken(app);
+  const ids = new Map<string, string>();
+  /** A device for which the push service has these answers. */
+  const device = async (platform: string, name: string, answers: Planned[], details = {}) => {
+    const token = platform === 'ios' ? hexToken() : unique('push-token');
+    const { body } = await service.register({ platform, token, ...details }, appToken);
+    ids.set(name, body.id);
+    planned.set(token, answers);
+    return token;
+  };
+  const future = Date.now() + 60_000;
+  const tokens = {
+    android: await device('android', 'android', []),
+    busy: await device('android', 'busy', [
+      fcmError(429, 'RESOURCE_EXHAUSTED', [detail('QUOTA_EXCEEDED')], again),
+      fcmError(503, 'UNAVAILABLE', [detail('UNAVAILABLE')], again),
+    ]),
+    gone: await device('android', 'gone', [fcmError(404, 'NOT_FOUND', [detail('UNREGISTERED')])]),
+    malformed: await device('android', 'malformed', [
+      fcmError(400, 'INVALID_ARGUMENT', [detail('INVALID_ARGUMENT'), violation('message.token')]),
+    ]),
+    message: await device('android', 'message', [
+      fcmError(400, 'INVALID_ARGUMENT', [violation('message.data')]),
+    ]),
+    ios: await device('ios', 'ios', []),
+    sandbox: await device('ios', 'sandbox', [], { environment: 'sandbox' }),
+    iosBusy: await device('ios', 'iosBusy', [
+      { status: 429, body: { reason: 'TooManyRequests' }, headers: again },
+      { status: 503, body: { reason: 'ServiceUnavailable' }, headers: again },
+    ]),
+    iosGone: await device('ios', 'iosGone', [
+      { status: 410, body: { reason: 'Unregistered', timestamp: future } },
+    ]),
+    iosExpired: await device('ios', 'iosExpired', [
+      { status: 410, body: { reason: 'ExpiredToken', timestamp: future } },
+    ]),
+    iosBack: await device('ios', 'iosBack', [
+      { status: 410, body: { reason: 'Unregistered', timestamp: 1 } },
+    ]),
+    iosBad: await device('ios', 'iosBad', [{ status: 400, body: { reason: 'BadDeviceToken' } }]),
+    topic: await device('ios', 'topic', [{ status: 400, body: { reason: 'DeviceTokenNotForTopic' } }]),
+  };
+  const headers = { authorization: basic(app.client_id, app.client_secret) };
+  const listed = async (): Promise<string[]> => {
+    const shards = Array.from({ length: 16 }, (_, shard) =>
+      service.call(`/v2/marketing/push_notifications/recipients?shard=${shard}`, { headers }),
+    );
+    return (await Promise.all(shards)).flatMap(({ body }) =>
+      body.recipients.map(({ device_id }: { device_id: string }) => device_id),
+    );
+  };
+  await eventually(listed, ({ length }) => length === ids.size);
+
+  const account = {
+    project_id: 'demo',
+    client_email: 'sender@demo.iam.gserviceaccount.com',
+    private_key: pem(google),
+    token_uri: `http://127.0.0.1:${portOf(fcm)}/token`,
+  };
+  const { stdout } = await promisify(execFile)(process.execPath, [file('worker.mjs', worker)], {
+    env: {
+      BASE: service.demo.base_url,
+      CLIENT_ID: app.client_id,
+      CLIENT_SECRET: app.client_secret,
+      GOOGLE_FILE: file('account.json', JSON.stringify(account)),
+      APNS_FILE: file('key.p8', pem(apple)),
+      APNS_KEY_ID: 'KEY1234567',
+      APNS_TEAM_ID: 'TEAM123456',
+      APNS_TOPIC: 'com.example.app',
+      FCM: `http://127.0.0.1:${portOf(fcm)}`,
+      APNS: `http://127.0.0.1:${portOf(production)}`,
+      APNS_SANDBOX: `http://127.0.0.1:${portOf(sandbox)}`,
+    },
+  });
+
+  expect(problems).toEqual([]);
+  const { android, busy, gone, malformed, message, sandbox: other, iosBusy, ...ios } = tokens;
+  expect(pushes.toSorted()).toEqual(
+    [
+      ...[android, busy, busy, busy, gone, malformed, message].map((token) => `fcm ${token}`),
+      ...[iosBusy, iosBusy, iosBusy, ...Object.values(ios)].map((token) => `production ${token}`),
+      `sandbox ${other}`,
+    ].toSorted(),
+  );
+  const dead = ['gone', 'malformed', 'iosGone', 'iosExpired', 'iosBad'];
+  const alive = [...ids].filter(([name]) => !dead.includes(name)).map(([, id]) => id);
+  expect((await listed()).toSorted()).toEqual(alive.toSorted());
+  for (const token of Object.values(tokens)) expect(stdout).not.toContain(token);
+});
