@@ -63,7 +63,8 @@ export async function recordLogin(
   const now = timestamp();
   const own = identityId ?? firstIdentityId(loginUserId);
   const kept = await keptTokenOf(loginAppId, provider, proven, own);
-  const times = { last_login_at: now, [identityAttributes.lastLogin(own)]: now, last_session_id };
+  const latest = { last_login_at: now, last_provider: provider, last_session_id };
+  const times = { ...latest, [identityAttributes.lastLogin(own)]: now };
   return updateItem(
     loginUserKey(loginUserId),
     identityId === undefined
