@@ -34,7 +34,21 @@ export interface LogEvents {
     generation: number;
     presented_generation: number;
   };
-  session_ended: { login_user_id: string; session_id: string; by: 'reuse' | 'client' | 'operator' };
+  session_ended: {
+    login_user_id: string;
+    session_id: string;
+    by: 'reuse' | 'client' | 'operator' | 'person' | 'provider';
+  };
+  login_user_deleted: { login_user_id: string; by: 'operator' | 'person' | 'provider' };
+  identity_linked: { login_user_id: string; identity_id: string; provider: string };
+  identity_unlinked: { login_user_id: string; identity_id: string };
+  provider_token_revoked: { login_user_id: string };
+  provider_notified: {
+    kind: 'consent_revoked' | 'account_deleted';
+    outcome: 'sessions_ended' | 'deleted' | 'outdated' | 'person_unknown';
+    login_user_id?: string;
+  };
+  provider_token_not_revoked: { login_user_id: string; failure: Failure };
   login_user_refused: { login_user_id: string };
   device_registered: { platform: string; outcome: 'created' | 'known' };
   events_searched: { access_request_id: number; count: number };
@@ -126,7 +140,39 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   },
   session_ended: {
     when: 'A session was ended before it expired',
-    fields: { login_user_id: 'the person', session_id: 'the session', by: '`reuse`, `client` or `operator`' },
+    fields: {
+      login_user_id: 'the person',
+      session_id: 'the session',
+      by: '`reuse`, `client`, `operator`, `person` or `provider`',
+    },
+  },
+  login_user_deleted: {
+    when: 'A Login User was deleted',
+    fields: { login_user_id: 'the person', by: '`operator`, `person` or `provider`' },
+  },
+  identity_linked: {
+    when: 'A person linked an identity',
+    fields: { login_user_id: 'the person', identity_id: 'the identity', provider: 'its provider' },
+  },
+  identity_unlinked: {
+    when: 'A person unlinked an identity',
+    fields: { login_user_id: 'the person', identity_id: 'the identity' },
+  },
+  provider_token_revoked: {
+    when: 'A provider revoked its token of a person who was deleted',
+    fields: { login_user_id: 'the person' },
+  },
+  provider_notified: {
+    when: 'A provider told that a person revoked their consent, or deleted their account there',
+    fields: {
+      kind: '`consent_revoked` or `account_deleted`',
+      outcome: '`sessions_ended`, `deleted`, `outdated` or `person_unknown`',
+      login_user_id: 'the person, if they are known',
+    },
+  },
+  provider_token_not_revoked: {
+    when: 'The token was not revoked: `login-users retry-revocations` tries again',
+    fields: { login_user_id: 'the person', failure },
   },
   login_user_refused: {
     when: 'A blocked person tried to log in or to refresh',

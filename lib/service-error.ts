@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'unauthorized'
   | 'forbidden'
   | 'not_found'
+  | 'conflict'
   | 'unprocessable_entity'
   | 'temporarily_unavailable';
 

@@ -1,4 +1,4 @@
-import type * as v from 'valibot';
+import * as v from 'valibot';
 import type { SchemeName } from '../../lib/auth/credentials.ts';
 import type { AnyEndpoint, ExampleRequest, Link } from '../../lib/http/endpoint.ts';
 import { challenges } from '../../lib/http/errors.ts';
@@ -54,6 +54,7 @@ const tags = [
     name: 'Tokens',
     description: 'Trade what an identity provider issued for tokens; refresh, revoke and inspect them.',
   },
+  { name: 'People', description: 'What people manage of their own account: identities and sessions.' },
   { name: 'Devices', description: 'Register devices for push notifications and relate them to people.' },
   {
     name: 'Access requests',
@@ -194,7 +195,8 @@ function parametersOf({ parameters = {}, example }: AnyEndpoint, schemas: Compon
       return {
         name: place === 'header' ? (headerNames[name] ?? name) : name,
         in: place,
-        required: place === 'path',
+        // A parameter is required where its absence is an error.
+        required: place === 'path' || !v.is(schema, undefined),
         ...(description !== undefined && { description }),
         ...(plain.type === 'array' && { style: 'form', explode: false }),
         schema: plain,

@@ -11,33 +11,44 @@ import { type Authentication, bearerToken } from './credentials.ts';
  * Login User Token: a bearer token of a person's session, in the `Authorization` header or in `Authentication`, as the
  * interface names it; when both are sent, they must be equal.
  */
-export const loginUserToken: Authentication<AuthenticatedUser> = {
-  scheme: 'login_user_token',
-  error: {
-    code: 'invalid_token',
-    when: 'The Login User Token is missing, expired or of another kind, its session has ended, or its Login App is disabled.',
-    example: 'The session of this Login User Token has ended.',
-  },
-  identify: async (headers) => {
-    const token = oneBearerToken([headers.authentication, headers.authorization]);
-    const claims = await verifyLoginUserToken(token);
-    note({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
-    const [{ user, session }, hasClient, switches] = await Promise.all([
-      readLoginUserWithSession(claims.sub, claims.sid),
-      isCurrentClient(claims.client_id),
-      findSwitches(claims.aud),
-    ]);
-    if (!switches.isEnabled) {
-      throw new ServiceError('invalid_token', 'The Login App of this Login User Token is disabled.', {
-        reason: 'login_app_disabled',
-      });
-    }
-    if (!session || !isActive(session, switches) || !hasClient || !hasIssued(session, claims)) {
-      throw new ServiceError('invalid_token', 'The session of this Login User Token has ended.');
-    }
-    return { loginAppId: claims.aud, loginUserId: claims.sub, sessionId: claims.sid, user };
-  },
-};
+export const loginUserToken = loginUserTokens({ ofDeletedToo: false });
+
+/** The same; the token of a person whose deletion was interrupted may repeat it. */
+export const loginUserTokenForDeletion = loginUserTokens({ ofDeletedToo: true });
+
+function loginUserTokens({ ofDeletedToo }: { ofDeletedToo: boolean }): Authentication<AuthenticatedUser> {
+  return {
+    scheme: 'login_user_token',
+    error: {
+      code: 'invalid_token',
+      when: 'The Login User Token is missing, expired or of another kind, its session has ended, or its Login App is disabled.',
+      example: 'The session of this Login User Token has ended.',
+    },
+    identify: async (headers) => {
+      const token = oneBearerToken([headers.authentication, headers.authorization]);
+      const claims = await verifyLoginUserToken(token);
+      note({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
+      const [{ user, isDeleted, session }, hasClient, switches] = await Promise.all([
+        readLoginUserWithSession(claims.sub, claims.sid),
+        isCurrentClient(claims.client_id),
+        findSwitches(claims.aud),
+      ]);
+      if (!switches.isEnabled) {
+        throw new ServiceError('invalid_token', 'The Login App of this Login User Token is disabled.', {
+          reason: 'login_app_disabled',
+        });
+      }
+      if (!session || !isActive(session, switches) || !hasClient || !hasIssued(session, claims)) {
+        throw sessionEnded();
+      }
+      if (isDeleted && !ofDeletedToo) throw sessionEnded();
+      return { loginAppId: claims.aud, loginUserId: claims.sub, sessionId: claims.sid, user, isDeleted };
+    },
+  };
+}
+
+const sessionEnded = (): ServiceError =>
+  new ServiceError('invalid_token', 'The session of this Login User Token has ended.');
 
 function oneBearerToken(headers: (string | undefined)[]): string {
   const sent = headers.filter((header) => header !== undefined);

@@ -25,7 +25,7 @@ export const device = v.object({
   last_seen_at: v.string(),
   /** The Login User it is related to. */
   login_user_id: v.optional(v.string()),
-  /** `created_at` of that Login User: one who was deleted and logs in again has another. */
+  /** `created_at` of that Login User: one whose item was deleted, and created again, has another. */
   login_user_since: v.optional(v.string()),
   related_at: v.optional(v.string()),
   /** The session that related it; when that session is logged out, the relation ends. */

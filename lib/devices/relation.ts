@@ -20,8 +20,8 @@ export async function unrelate(loginUserId: string, deviceId: string, sessionId?
 
 /**
  * Ends the relations among some devices that are left over: the session that made one was logged out, or its Login
- * User was deleted, and the index did not show the device then. A Login User who was deleted and logs in again has the
- * same id, but another `created_at`. Returns all the devices; those whose relation ended here have no owner.
+ * User was deleted, and the index did not show the device then. Returns all the devices; those whose relation ended here
+ * have no owner.
  *
  * A relation that ended with all sessions of its Login App is left in the table, since a logout can be undone.
  */
@@ -50,7 +50,8 @@ function stands(device: Device, found: Map<string, Item | undefined>): boolean {
   const [userKey, endedKey] = ownerKeys(device);
   if (!userKey || !endedKey) return true;
   const [user, session] = [found.get(nameOf(userKey)), found.get(nameOf(endedKey))];
-  return user?.created_at === device.login_user_since && session?.ended_at === undefined;
+  const isTheirs = user?.created_at === device.login_user_since && user?.deleted_at === undefined;
+  return isTheirs && session?.ended_at === undefined;
 }
 
 /** Whether the session of a relation ended with all sessions of its Login App; one not stored is as old as the relation. */

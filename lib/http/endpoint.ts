@@ -23,7 +23,7 @@ export interface Access {
 }
 
 /** The groups of the API document. */
-export type Tag = 'Tokens' | 'Devices' | 'Access requests' | 'Metadata';
+export type Tag = 'Tokens' | 'People' | 'Devices' | 'Access requests' | 'Metadata';
 
 /** One successful response. */
 export interface ResponseRecord {

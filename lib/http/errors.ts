@@ -19,6 +19,7 @@ export const statuses: Record<ErrorCode, number> = {
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,
+  conflict: 409,
   unprocessable_entity: 422,
   temporarily_unavailable: 503,
 };

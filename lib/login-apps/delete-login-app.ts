@@ -9,6 +9,7 @@ import {
   installationKey,
   loginAppKey,
   loginAppPartition,
+  loginUserKey,
 } from '../storage/keys.ts';
 import { readGlobalList, readPartition } from '../storage/lists.ts';
 import { readPage } from '../storage/pages.ts';
@@ -75,11 +76,22 @@ async function deletePeople(loginAppId: string, hasTime: () => boolean) {
   let after: string | undefined;
   do {
     const { items, next } = await readPage(peopleLists(loginAppId), after);
-    await inTurns(items, ({ login_user_id }) => deleteLoginUser(String(login_user_id)));
-    count += items.length;
+    await inTurns(items, async ({ login_user_id }) => {
+      if (await deletePerson(String(login_user_id))) count += 1;
+    });
     after = next;
   } while (after !== undefined && hasTime());
   return { count, isAll: after === undefined };
+}
+
+/**
+ * Whether there was somebody to delete. What remains of a deleted person, so that nobody gets their id again, has no use
+ * without the Login App, unless it holds a provider's token that is still to be revoked.
+ */
+async function deletePerson(id: string): Promise<boolean> {
+  const deletion = await deleteLoginUser(id, 'operator');
+  if (deletion?.tokensLeft === 0) await deleteItem(loginUserKey(id));
+  return deletion !== undefined;
 }
 
 async function deleteDevices(loginAppId: string, hasTime: () => boolean) {

@@ -1,29 +1,70 @@
+import { timestamp } from '../clock.ts';
 import { endAllRelations } from '../devices/end-relation.ts';
 import { inTurns } from '../in-turns.ts';
+import { logEvent } from '../log.ts';
 import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
-import { deleteItem } from '../storage/items.ts';
+import { type Item, readItem, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
-import { setBlocked } from './login-user.ts';
+import { linkedIdentitiesIn } from './linked-identity.ts';
+import { newSlot } from './login-user.ts';
+import { hasKeptTokens, isKeptToken, revokeKeptTokens } from './revoke-kept-tokens.ts';
+import { freeSlot } from './slot.ts';
 
 /** What a deletion removed. */
 export interface Deletion {
   sessions: number;
-  activeSessions: number;
+  openSessions: number;
   relations: number;
+  /** Tokens of providers that could not be revoked yet. */
+  tokensLeft: number;
 }
 
 /**
- * Deletes a Login User. Blocks them first, so that they don't log in while the rest is deleted. A device that the index
- * does not show yet is not theirs either: a relation ends with its Login User. After an interruption it can be repeated
- * and deletes what is left.
+ * Deletes a Login User: from the first write on nobody gets in, and the other writes remove what was theirs. After an
+ * interruption it can be repeated and finishes the work. A device that the index does not show yet is not theirs either:
+ * a relation ends with its Login User.
+ * @param last a session that is removed after everything else, so that its token can repeat what was interrupted
  * @returns undefined when there was nothing to delete
  */
-export async function deleteLoginUser(loginUserId: string): Promise<Deletion | undefined> {
-  const exists = await setBlocked(loginUserId, true);
+export async function deleteLoginUser(
+  loginUserId: string,
+  by: 'operator' | 'person' | 'provider',
+  last?: string,
+): Promise<Deletion | undefined> {
+  const key = loginUserKey(loginUserId);
+  const { done: isStored } = await updateItem(key, {
+    setIfAbsent: { deleted_at: timestamp(), next_slot: newSlot() },
+    when: { created_at: { exists: true } },
+  });
   const sessions = await readSessions(loginUserId);
-  await inTurns(sessions, ({ session_id }) => removeSession(loginUserId, session_id));
+  const others = sessions.filter(({ session_id }) => session_id !== last);
+  await inTurns(others, ({ session_id }) => removeSession(loginUserId, session_id));
   const relations = await endAllRelations(loginUserId);
-  if (!exists && sessions.length === 0 && relations === 0) return undefined;
-  await deleteItem(loginUserKey(loginUserId));
-  return { sessions: sessions.length, activeSessions: sessions.filter(isOpen).length, relations };
+  const tokensLeft = isStored ? await removeWhatIsStored(loginUserId) : 0;
+  if (last !== undefined) await removeSession(loginUserId, last);
+  if (!isStored && sessions.length === 0 && relations === 0) return undefined;
+  logEvent('login_user_deleted', { login_user_id: loginUserId, by });
+  return {
+    sessions: sessions.length,
+    openSessions: sessions.filter(isOpen).length,
+    relations,
+    tokensLeft,
+  };
 }
+
+/** Frees the slots of the linked identities, revokes the providers' tokens and removes all attributes but a few. */
+async function removeWhatIsStored(loginUserId: string): Promise<number> {
+  const item = (await readItem(loginUserKey(loginUserId))) ?? {};
+  await Promise.all(linkedIdentitiesIn(item).map(({ slot, identity_id }) => freeSlot(slot, identity_id)));
+  const tokensLeft = hasKeptTokens(item) ? await revokeKeptTokens(item) : 0;
+  const remove = Object.keys(item).filter((name) => !(remaining.has(name) || isKeptToken(name)));
+  if (remove.length > 0) {
+    await updateItem(loginUserKey(loginUserId), { remove, when: { deleted_at: { exists: true } } });
+  }
+  return tokensLeft;
+}
+
+/** The attributes that remain of a deleted Login User, so that nobody gets the id again. */
+const remaining = new Set<keyof Item>([
+  ...['pk', 'sk', 'login_user_id', 'login_app_id', 'deleted_at', 'next_slot', 'write_id', 'created_by'],
+]);

@@ -2,22 +2,23 @@ import { timestamp } from '../clock.ts';
 import { readRelatedDevices } from '../devices/related-devices.ts';
 import { readSessions } from '../sessions/session.ts';
 import type { LoginUser } from './login-user.ts';
+import { ownIdentities } from './own-identities.ts';
 
 /**
  * Everything that is known about a person, for when they ask. The push tokens of their devices are left out: whoever
  * has one could send to the device.
  */
 export async function exportLoginUser(user: LoginUser): Promise<Record<string, unknown>> {
-  const { namespace, subject, provider, ...self } = user;
-  const { login_user_id, created_at, last_login_at } = user;
-  const [sessions, devices] = await Promise.all([
+  const { login_user_id, login_app_id, created_at, last_login_at, blocked_at } = user;
+  const [identities, sessions, devices] = await Promise.all([
+    identitiesOf(user),
     readSessions(login_user_id),
     readRelatedDevices(login_user_id),
   ]);
   return {
     exported_at: timestamp(),
-    login_user: self,
-    identities: [{ provider, namespace, subject, linked_at: created_at, last_login_at }],
+    login_user: { login_user_id, login_app_id, created_at, last_login_at, blocked_at },
+    identities,
     sessions: sessions.map(({ login_user_id: _, ...session }) => session),
     devices: devices.map(({ token: _, login_user_since, ...device }) => device),
     /** What happened to them is in the log, which is not in the table. */
@@ -26,4 +27,13 @@ export async function exportLoginUser(user: LoginUser): Promise<Record<string, u
       filter_pattern: `{ $.login_user_id = "${login_user_id}" }`,
     },
   };
+}
+
+/** The identities that a person can log in with, and what their providers know them by. */
+export async function identitiesOf(user: LoginUser): Promise<Record<string, unknown>[]> {
+  const own = await ownIdentities(user);
+  return own.map((identity) => {
+    const { namespace, subject } = user.linked.find(({ identity_id }) => identity_id === identity.id) ?? user;
+    return { ...identity, namespace, subject };
+  });
 }

@@ -1,13 +1,15 @@
 import type { LoginApp } from '../login-apps/login-app.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
+import type { Identity } from '../providers/identity.ts';
 import { canonicalIssuer } from '../providers/oidc/issuer.ts';
 import { issuersOf } from '../providers/oidc/settings.ts';
 import { fieldAt } from '../providers/subject.ts';
 import { ServiceError } from '../service-error.ts';
-import { type LoginUser, loginUserIdOf, readLoginUser } from './login-user.ts';
+import { type LoginUser, readLoginUser } from './login-user.ts';
+import { confirmedOwner, findSlot } from './slot.ts';
 
 /**
- * The person whom a provider knows by a subject: their id is a hash of who vouches for them, so no index is asked.
+ * The person whom a provider knows by a subject: their identity's first slot is a hash, so no index is asked.
  * @param issuer who vouches, where the settings of the provider don't tell: it was removed, or several of its issuers
  *   know somebody by this subject
  * @throws ServiceError naming who could vouch, when it has to be said
@@ -20,14 +22,20 @@ export async function findLoginUser(
   if (namespaces.length === 0) {
     throw new ServiceError('invalid_request', `The Login App has no ${provider}; name its --issuer.`);
   }
-  const ids = namespaces.map((namespace) => loginUserIdOf(login_app_id, { namespace, subject }));
-  const found = await Promise.all(ids.map(readLoginUser));
+  const found = await Promise.all(
+    namespaces.map((namespace) => readOwner(login_app_id, { namespace, subject })),
+  );
   const [user, ...others] = found.filter((one) => one !== undefined);
   if (others.length > 0) {
     const known = namespaces.filter((_, place) => found[place]).join(', ');
     throw new ServiceError('invalid_request', `Name the --issuer; known are the people of ${known}.`);
   }
   return user;
+}
+
+async function readOwner(loginAppId: string, identity: Identity): Promise<LoginUser | undefined> {
+  const owner = await confirmedOwner(await findSlot(loginAppId, identity));
+  return owner && readLoginUser(owner.loginUserId);
 }
 
 /** Who vouches for the people of a provider. */

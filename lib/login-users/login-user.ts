@@ -1,36 +1,68 @@
+import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import type { Identity } from '../providers/identity.ts';
 import { ServiceError } from '../service-error.ts';
 import { type Session, session } from '../sessions/session.ts';
-import { readItem, readItems, updateItem } from '../storage/items.ts';
+import type { Condition } from '../storage/expressions.ts';
+import { type Item, readItem, readItems, updateItem } from '../storage/items.ts';
 import { hashOf, loginUserKey, sessionKey } from '../storage/keys.ts';
 import { type BlockedCode, blockedError } from './blocked.ts';
-import { listed } from './people-of-login-app.ts';
+import { identityAttributes, type LinkedIdentity, linkedIdentitiesIn } from './linked-identity.ts';
 
-export const loginUser = v.object({
+const loginUser = v.object({
   login_user_id: v.string(),
   login_app_id: v.string(),
-  /** The provider of the latest login. */
-  provider: v.string(),
-  namespace: v.string(),
-  subject: v.string(),
+  /** The provider of the latest login with the first identity. */
+  provider: v.optional(v.string()),
+  /** The first identity; absent once it is unlinked. */
+  namespace: v.optional(v.string()),
+  subject: v.optional(v.string()),
   created_at: v.string(),
+  /** With any identity; each has its own, too. */
   last_login_at: v.string(),
   /** The session that the latest login started. */
   last_session_id: v.optional(v.string()),
   blocked_at: v.optional(v.string()),
 });
 
-/** A person as one Login App knows them: who vouches for them, and the subject there. */
-export type LoginUser = v.InferOutput<typeof loginUser>;
+/** A person as one Login App knows them, with the identities that they have linked. */
+export type LoginUser = v.InferOutput<typeof loginUser> & {
+  /** Those that a slot leads to the person with, and those that a linking has left behind: `ownIdentities` tells. */
+  linked: LinkedIdentity[];
+  /** The latest login with the first identity. */
+  first_used_at: string;
+};
 
-/** The person of a Login User Token. The user is undefined when a session outlived its Login User. */
+/** The person of a Login User Token. The user is undefined when a session outlived its Login User, or they are deleted. */
 export interface AuthenticatedUser {
   loginAppId: string;
   loginUserId: string;
   sessionId: string;
   user: LoginUser | undefined;
+  isDeleted: boolean;
+}
+
+/** What must hold of an item so that it is a Login User whose deletion has not begun. */
+export const whileExisting = {
+  created_at: { exists: true },
+  deleted_at: { exists: false },
+} satisfies Record<string, Condition>;
+
+/** The same of one who may log in and change something. */
+export const whileActive = { ...whileExisting, blocked_at: { exists: false } } satisfies Record<
+  string,
+  Condition
+>;
+
+/** The Login User of an item; undefined for one that is deleted, and for a slot that is no Login User. */
+export function loginUserIn(item: Item | undefined): LoginUser | undefined {
+  if (!item?.created_at || item.deleted_at) return undefined;
+  const user = v.parse(loginUser, item);
+  // Absent of one who has not logged in since there can be several identities: then every login was with the first.
+  const firstUsed = item[identityAttributes.lastLogin(firstIdentityId(user.login_user_id))];
+  const first_used_at = typeof firstUsed === 'string' ? firstUsed : user.last_login_at;
+  return { ...user, linked: linkedIdentitiesIn(item), first_used_at };
 }
 
 /**
@@ -45,47 +77,35 @@ export function activeUser({ user }: AuthenticatedUser, blockedAs: BlockedCode):
 }
 
 /**
- * The id of a person who may see their devices and change them.
+ * The id of a person who may see what is theirs and change it.
  * @throws ServiceError `not_found` when a session outlived its Login User, `forbidden` when the Login User is blocked
  */
 export const requireActiveUser = (caller: AuthenticatedUser): string =>
   activeUser(caller, 'forbidden').login_user_id;
 
 /**
- * The same person is always the same Login User of that Login App: the id is a hash, so no race makes two. It has no
- * part of the provider's identifier: another company in its place never vouches for the people of the former one.
+ * The first slot of an identity, which is the id of the Login User that its first login creates: a hash, so no race makes
+ * two. It has no part of the provider's identifier: another company in its place never vouches for the people of the
+ * former one.
  */
-export const loginUserIdOf = (loginAppId: string, { namespace, subject }: Identity): string =>
+export const firstSlotOf = (loginAppId: string, { namespace, subject }: Identity): string =>
   `lu_${hashOf(loginAppId, namespace, subject)}`;
 
-/** Records a login. `blocked` when this Login User may not log in. */
-export async function recordLogin(
-  user: Pick<
-    LoginUser,
-    'login_user_id' | 'login_app_id' | 'provider' | 'namespace' | 'subject' | 'last_session_id'
-  >,
-): Promise<'recorded' | 'blocked'> {
-  const now = timestamp();
-  const { login_user_id, ...identity } = user;
-  const { done } = await updateItem(loginUserKey(login_user_id), {
-    set: { login_user_id, ...identity, last_login_at: now },
-    setIfAbsent: { created_at: now, ...listed(user, now) },
-    when: { blocked_at: { exists: false } },
-  });
-  return done ? 'recorded' : 'blocked';
-}
+/** The id of a slot that nobody has used. */
+export const newSlot = (): string => `lu_${randomBytes(32).toString('base64url')}`;
 
 /** A Login User and one of their sessions, in one request; undefined where there is none. */
 export async function readLoginUserWithSession(
   loginUserId: string,
   sessionId: string,
-): Promise<{ user: LoginUser | undefined; session: Session | undefined }> {
+): Promise<{ user: LoginUser | undefined; isDeleted: boolean; session: Session | undefined }> {
   const [userItem, sessionItem] = await readItems([
     loginUserKey(loginUserId),
     sessionKey(loginUserId, sessionId),
   ]);
   return {
-    user: userItem && v.parse(loginUser, userItem),
+    user: loginUserIn(userItem),
+    isDeleted: userItem?.deleted_at !== undefined,
     session: sessionItem && v.parse(session, sessionItem),
   };
 }
@@ -94,12 +114,14 @@ export async function readLoginUserWithSession(
 export async function setBlocked(loginUserId: string, blocked: boolean): Promise<boolean> {
   const { done } = await updateItem(loginUserKey(loginUserId), {
     ...(blocked ? { setIfAbsent: { blocked_at: timestamp() } } : { remove: ['blocked_at'] }),
-    when: { pk: { exists: true } },
+    when: whileExisting,
   });
   return done;
 }
 
-export async function readLoginUser(loginUserId: string): Promise<LoginUser | undefined> {
-  const item = await readItem(loginUserKey(loginUserId));
-  return item && v.parse(loginUser, item);
-}
+export const readLoginUser = async (loginUserId: string): Promise<LoginUser | undefined> =>
+  loginUserIn(await readItem(loginUserKey(loginUserId)));
+
+/** The id of a person's first identity. It tells nothing that the id of the person does not. */
+export const firstIdentityId = (loginUserId: string): string =>
+  `i_${hashOf('first identity', loginUserId).slice(0, 22)}`;

@@ -387,7 +387,11 @@ export const commandTable = {
     unblock: { summary: 'Let a blocked Login User log in again', flags: { 'login-user': loginUser } },
     logout: { summary: 'End all sessions of a Login User', flags: { 'login-user': loginUser } },
     delete: {
-      summary: 'Delete a Login User, their sessions and the relations of their devices',
+      summary: 'Delete a Login User, their sessions, identities and the relations of their devices',
+      flags: { 'login-user': loginUser },
+    },
+    'retry-revocations': {
+      summary: "Revoke a deleted Login User's tokens at providers that did not answer then",
       flags: { 'login-user': loginUser },
     },
     export: {

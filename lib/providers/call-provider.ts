@@ -23,6 +23,8 @@ interface ProviderCall {
   form?: Record<string, string>;
   /** Posted as JSON. */
   json?: unknown;
+  /** The status says everything: a successful answer need not be JSON. */
+  statusOnly?: boolean;
   signal: AbortSignal;
 }
 
@@ -38,6 +40,7 @@ export async function callProvider({
   headers,
   form,
   json,
+  statusOnly = false,
   signal,
 }: ProviderCall): Promise<ProviderAnswer> {
   const startedAt = performance.now();
@@ -62,7 +65,8 @@ export async function callProvider({
     if (status === 429 || status >= 500) {
       throw await givenUp(response, new ProviderFailure('unexpected_status', url, String(status)));
     }
-    return { status, body: parsed(response, await readText(response, url), url) };
+    const text = await readText(response, url);
+    return { status, body: statusOnly && status < 400 ? undefined : parsed(response, text, url) };
   } catch (error) {
     throw error instanceof ProviderFailure ? error : connectionFailure(error, url);
   } finally {

@@ -5,3 +5,9 @@ export interface Identity {
   /** Their id of the person. */
   subject: string;
 }
+
+/** An identity that a provider has just vouched for. */
+export interface ProvenIdentity extends Identity {
+  /** The provider's own refresh token, where its settings say that it is kept to be revoked. */
+  revocableToken?: string;
+}

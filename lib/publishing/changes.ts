@@ -40,6 +40,7 @@ const loginUser: Meaning = (change) => {
     ...when(!before, 'login_user.created', after),
     ...when(after && differs('last_session_id', change), 'login_user.logged_in', {
       ...after,
+      provider: after?.last_provider,
       session_id: after?.last_session_id,
       logged_in_at: after?.last_login_at,
     }),
@@ -72,7 +73,6 @@ const isoTime = (seconds: unknown): string => new Date(v.parse(v.number(), secon
 
 const device: Meaning = (change) => {
   const { before, after } = change;
-  // A Login User who was deleted and logs in again has the same id, but not the same `login_user_since`.
   const isOthers = differs('login_user_id', change) || differs('login_user_since', change);
   const isEnabled = before?.disabled_at !== undefined && after?.disabled_at === undefined;
   return [

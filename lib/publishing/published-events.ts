@@ -54,7 +54,7 @@ export const publishedEvents = {
     detail: detail(loginUser),
   },
   'login_user.blocked': {
-    when: 'A Login User was blocked. Deleting one blocks them first.',
+    when: 'A Login User was blocked.',
     detail: detail({ ...loginUser, blocked_at: timestampField }),
   },
   'identity.linked': {

@@ -10,10 +10,23 @@ import {
   readSecret,
   versionAt,
 } from '../storage/secrets.ts';
-import { isInTime, parseServiceSecret, type ServiceSecret, serviceSecretAfter } from './service-secret.ts';
+import {
+  isInTime,
+  longestRestoreSeconds,
+  parseServiceSecret,
+  type ServiceSecret,
+  serviceSecretAfter,
+} from './service-secret.ts';
 
 const providerSettingsSecretId = environment('PROVIDER_SETTINGS_SECRET_ID');
 const idleSeconds = environmentSeconds('SESSION_IDLE_SECONDS');
+
+/** Tokens of providers that are kept to be revoked are not encrypted again, and a person may go for years without a login. */
+const keptTokenSeconds = 5 * 366 * 86_400;
+
+/** For how long a secret is accepted after its rotation. Nobody is logged out: unused refresh tokens live no longer. */
+const keepSeconds = (secretId: string): number =>
+  secretId === providerSettingsSecretId() ? keptTokenSeconds : Math.max(idleSeconds(), longestRestoreSeconds);
 
 /** Carries out one step of a rotation of a service secret. */
 export const rotateServiceSecret = (step: RotationStep): Promise<void> => steps[step.Step](step);
@@ -22,7 +35,10 @@ const steps: RotationSteps = {
   /** Prepares the secret that follows the current one. */
   async createSecret({ SecretId, ClientRequestToken }) {
     if (await readPendingSecret(SecretId, ClientRequestToken)) return;
-    const following = serviceSecretAfter(parseServiceSecret(await readSecret(SecretId)), idleSeconds());
+    const following = serviceSecretAfter(
+      parseServiceSecret(await readSecret(SecretId)),
+      keepSeconds(SecretId),
+    );
     await putPendingSecret(SecretId, ClientRequestToken, JSON.stringify(following));
   },
 

@@ -17,7 +17,7 @@ const noticeSeconds = finishSeconds + serviceSecretFreshFor / 1000 + staleReadSe
 
 const days = 86_400;
 /** A table can be restored as it was up to 35 days ago, with provider settings that were encrypted then. */
-const longestRestoreSeconds = 35 * days;
+export const longestRestoreSeconds = 35 * days;
 
 /**
  * What the keys of one purpose are derived from. Functions use `current` for what is new, and accept all. `next` is known
@@ -38,14 +38,13 @@ export function parseServiceSecret(secret: string): ServiceSecret {
 }
 
 /**
- * What a rotation replaces a secret with. The first one only adds the next secret. A secret that is replaced is accepted
- * for as long as a refresh token lives that nobody uses, so that nobody is logged out.
- * @param idleSeconds for how long an unused refresh token is valid
+ * What a rotation replaces a secret with. The first one only adds the next secret.
+ * @param keepSeconds for how long a secret that is replaced is still accepted
  * @throws Error when the next secret may not be known everywhere yet
  */
 export function serviceSecretAfter(
   { current, next, previous }: ServiceSecret,
-  idleSeconds: number,
+  keepSeconds: number,
 ): ServiceSecret {
   const now = epochSeconds();
   const following = { text: randomBytes(48).toString('base64url'), made_at: now };
@@ -54,7 +53,7 @@ export function serviceSecretAfter(
     const again = new Date((next.made_at + noticeSeconds) * 1000).toISOString();
     throw new Error(`The next secret is not known everywhere yet. Rotate again after ${again}.`);
   }
-  const keep_until = now + noticeSeconds + Math.max(idleSeconds, longestRestoreSeconds);
+  const keep_until = now + noticeSeconds + keepSeconds;
   const kept = previous.filter((one) => one.keep_until > now);
   return { current: next.text, next: following, previous: [{ text: current, keep_until }, ...kept] };
 }

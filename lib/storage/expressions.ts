@@ -70,8 +70,10 @@ export class Expressions {
     return `${condition.exists ? 'attribute_exists' : 'attribute_not_exists'}(${name})`;
   }
 
+  /** A number, since an attribute's name may have characters that a placeholder must not have. */
   private name(attribute: string): string {
-    const placeholder = `#${attribute}`;
+    const known = Object.keys(this.names).find((placeholder) => this.names[placeholder] === attribute);
+    const placeholder = known ?? `#n${Object.keys(this.names).length}`;
     this.names[placeholder] = attribute;
     return placeholder;
   }

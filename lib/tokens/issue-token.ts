@@ -7,16 +7,14 @@ import { note } from '../request-fields.ts';
 import { ServiceError } from '../service-error.ts';
 import { invalidRequest, type MakeError } from '../validation.ts';
 import { clientCredentials, issueForClientCredentials } from './grants/client-credentials.ts';
+import { providerAuthorizationCode } from './grants/code-request.ts';
+import { providerCredentials } from './grants/credentials-request.ts';
+import { discriminatorProblem, unsupportedGrantType } from './grants/discriminator.ts';
 import { type GrantType, grantTypes } from './grants/grant-types.ts';
-import {
-  issueForAuthorizationCode,
-  providerAuthorizationCode,
-} from './grants/provider-authorization-code.ts';
-import { issueForProviderCredentials, providerCredentials } from './grants/provider-credentials.ts';
+import { issueForAuthorizationCode } from './grants/provider-authorization-code.ts';
+import { issueForProviderCredentials } from './grants/provider-credentials.ts';
 import { issueForRefreshToken, refreshToken } from './grants/refresh-token.ts';
 import type { TokenResponse } from './token-response.ts';
-
-const unsupportedGrantType = `The grant_type must be one of ${grantTypes.join(', ')}.`;
 
 /** A token request: a form whose other parameters depend on `grant_type`, and for provider credentials on `provider`. */
 export const tokenRequest = v.pipe(
@@ -87,15 +85,4 @@ function noteRequest(form: { grant_type?: unknown; provider?: unknown }): void {
   if (grant_type) note({ grant_type });
   const provider = grant_type?.startsWith('provider_') && providerIds.find((id) => id === form.provider);
   if (provider) note({ provider });
-}
-
-/** What is wrong with the `grant_type` or the `provider` of a form that fits no grant. */
-function discriminatorProblem({ path, input }: v.BaseIssue<unknown>): string {
-  const name = String(path?.[0]?.key);
-  if (input === undefined) return `The parameter ${name} is required.`;
-  if (Array.isArray(input)) return `The parameter ${name} is repeated.`;
-  if (input === '') return `The parameter ${name} is empty.`;
-  return name === 'grant_type'
-    ? unsupportedGrantType
-    : `The provider must be one of ${providerIds.join(', ')}.`;
 }

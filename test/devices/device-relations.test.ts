@@ -11,6 +11,7 @@ const domain = {
   ...(await import('../../lib/devices/sending.ts')),
   ...(await import('../../lib/login-apps/create-login-app.ts')),
   ...(await import('../../lib/login-apps/mobile-applications.ts')),
+  ...(await import('../../lib/login-users/log-in.ts')),
   ...(await import('../../lib/login-users/login-user.ts')),
 };
 
@@ -24,15 +25,13 @@ const newLoginApp = async () => {
 };
 /** A Login User who has logged in. */
 const person = async (login_app_id: string, login_user_id: string, sessionId: string) => {
-  await domain.recordLogin({
-    login_user_id,
-    login_app_id,
-    provider: 'provider_f',
-    namespace: 'n',
-    subject: login_user_id,
-  });
+  await domain.recordLogin(
+    { loginUserId: login_user_id },
+    { loginAppId: login_app_id, provider: 'provider_f', proven: { namespace: 'n', subject: login_user_id } },
+    sessionId,
+  );
   const user = await domain.readLoginUser(login_user_id);
-  return { loginAppId: login_app_id, loginUserId: login_user_id, sessionId, user };
+  return { loginAppId: login_app_id, loginUserId: login_user_id, sessionId, user, isDeleted: false };
 };
 const idsOf = async (loginUserId: string) =>
   (await domain.readRelatedDevices(loginUserId)).map(({ device_id }) => device_id).toSorted();

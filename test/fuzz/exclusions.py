@@ -65,6 +65,25 @@ def is_against_settings(failure, response):
     )
 
 
+def is_last_identity(failure, response):
+    """No schema can tell how many identities the person has left."""
+    return (
+        isinstance(failure, RejectedPositiveData)
+        and response.status_code == 422
+        and [one["field"] for one in content_of(response).get("errors", [])] == ["identity_id"]
+    )
+
+
+def is_unknown_notification(failure, response):
+    """No schema can tell what an issuer has signed, or which providers a Login App has."""
+    description = content_of(response).get("error_description", "")
+    return (
+        isinstance(failure, RejectedPositiveData)
+        and response.status_code == 400
+        and (description.startswith("The payload is not a notification") or description.endswith("is not set up for this Login App."))
+    )
+
+
 def is_no_locale(failure, response):
     """Which texts are language tags, no schema can tell."""
     return (
@@ -98,6 +117,8 @@ def filter_failure(context, failure, case, response):
         is_used_key,
         is_forbidden_key,
         is_against_settings,
+        is_last_identity,
+        is_unknown_notification,
         is_no_locale,
         is_no_sender_query,
     )

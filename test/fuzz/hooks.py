@@ -19,12 +19,15 @@ REGISTER = "POST /v2/marketing/push_notifications/devices"
 RELATE = "POST /v2/marketing/login/user/push_notifications/devices"
 LIST = "GET /v2/marketing/login/user/push_notifications/devices"
 TOKEN = "POST /v2/marketing/oauth/token"
+LINK = "POST /v2/marketing/login/user/identities"
+USER = "/v2/marketing/login/user"
+ENDING = {f"DELETE {USER}", f"DELETE {USER}/sessions", f"DELETE {USER}/sessions/{{session_id}}"}
 
 
-def provider_credentials(provider):
+def provider_credentials(provider, subject="fuzzer"):
     """The form parameters of a credential that the sandbox has just issued, and an authorization code."""
     url = f"{demo['sandbox_url']}/{provider}/credentials"
-    return requests.get(url, params={"subject": "fuzzer"}, timeout=30).json()
+    return requests.get(url, params={"subject": subject}, timeout=30).json()
 
 
 CLIENT = basic(demo["login_app"]["client_id"], demo["login_app"]["client_secret"])
@@ -43,8 +46,13 @@ def issue_token(form):
     return "Bearer " + call(TOKEN, CLIENT, data=form)["access_token"]
 
 
-login = {"grant_type": "provider_credentials", "provider": "provider_f"}
-LOGIN_USER_TOKEN = issue_token({**login, "id_token": provider_credentials("provider_f")["id_token"]})
+def log_in(subject):
+    form = {"grant_type": "provider_credentials", "provider": "provider_f"}
+    return issue_token({**form, "id_token": provider_credentials("provider_f", subject)["id_token"]})
+
+
+LOGIN_USER_TOKEN = log_in("fuzzer")
+people = itertools.count()
 LOGIN_APP_TOKEN = issue_token({"grant_type": "client_credentials"})
 
 
@@ -90,6 +98,9 @@ class Credentials:
 
     def set(self, case, data, context):
         name, value = data
+        if case.operation.label in ENDING and value == LOGIN_USER_TOKEN:
+            # The request may end the session, so it is that of somebody new.
+            value = log_in(f"somebody-{next(people)}")
         case.headers = {**(case.headers or {}), name: value}
 
 
@@ -108,6 +119,10 @@ def before_call(context, case, kwargs):
         return
     is_stateful = case.meta.phase.name == TestPhase.STATEFUL
     grant_type = case.body.get("grant_type", "") if isinstance(case.body, dict) else ""
+    if case.operation.label == LINK and isinstance(case.body, dict) and one_of([True, False], case.body):
+        issued = provider_credentials(case.body["provider"], f"linked-{next(people)}")
+        code = issued.pop("authorization_code", None)
+        case.body = {"provider": case.body["provider"], **({"authorization_code": code} if "authorization_code" in case.body else issued)}
     if case.operation.label == TOKEN and grant_type.startswith("provider_"):
         # The other half of the requests shows that made-up credentials are rejected.
         if is_stateful or one_of([True, False], case.body):

@@ -250,6 +250,64 @@ describe('whatever is sent, the answer is a documented one', () => {
     );
   });
 
+  const user = '/v2/marketing/login/user';
+  const identityFields = providers.map((provider): [string, string][] => [['provider', provider]]);
+
+  test(`POST ${user}/identities`, async () => {
+    const authorization = `Bearer ${await newUserToken()}`;
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(formWith(identityFields), encodedPairs, rawText), form, (body, type) =>
+        post(`${user}/identities`, { authorization, 'content-type': type }, body),
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test.each(['identities', 'sessions'])(`DELETE ${user}/%s/{id}`, async (path) => {
+    const authorization = `Bearer ${await newUserToken()}`;
+    const someId = usuallySegment(`${path.charAt(0)}_${'A'.repeat(22)}`);
+    await fc.assert(
+      fc.asyncProperty(someId, async (id) =>
+        expectAnswered(await call(`${user}/${path}/${id}`, { method: 'DELETE', headers: { authorization } })),
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test(`DELETE ${user}/sessions, with any query that is not right`, async () => {
+    const authorization = `Bearer ${await newUserToken()}`;
+    await fc.assert(
+      fc.asyncProperty(encodedPairs, async (query) =>
+        expectAnswered(
+          await call(`${user}/sessions?except=current&${query}`, {
+            method: 'DELETE',
+            headers: { authorization },
+          }),
+        ),
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  test('POST /v2/marketing/providers/{provider}/notifications', async () => {
+    const id = demo.login_app.login_app_id;
+    const bodies = fc.oneof(
+      someJson.map((payload) => JSON.stringify({ payload })),
+      jsonText,
+    );
+    const query = fc.oneof(fc.constant(`login_app_id=${id}`), encodedPairs);
+    await fc.assert(
+      fc.asyncProperty(usuallySegment('provider_f'), query, bodies, (provider, sent, body) =>
+        post(
+          `/v2/marketing/providers/${provider}/notifications?${sent}`,
+          { 'content-type': 'application/json' },
+          body,
+        ),
+      ),
+      { numRuns: 150 },
+    );
+  });
+
   test('POST /v1/rbac/access_requests', async () => {
     await fc.assert(
       fc.asyncProperty(fc.option(headerText), jsonText, usually('application/json'), (key, body, type) => {

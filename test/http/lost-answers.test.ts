@@ -6,8 +6,10 @@ import { shardOf } from '../../lib/devices/shards.ts';
 import { commandTable } from '../../lib/operator/command-table.ts';
 import { loginAppKey } from '../../lib/storage/keys.ts';
 import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
+import { accountOf, identityIdsOf } from '../support/account.ts';
 import { createClient, createLoginApp, demoSettings } from '../support/login-app.ts';
 import { newPerson, newPhone, type Person } from '../support/people.ts';
+import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, basic, unique } from '../support/service.ts';
 import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -19,6 +21,7 @@ import { hexToken } from '../support/tokens.ts';
  */
 const { running, service, proxy, dynamoDb, tableName } = await startServiceWithStore();
 const { operate } = service;
+const scene = (await startProviderStandIn()).openScene();
 
 /** Makes what a request needs, all of it new; returns the request. */
 type Scenario = () => Promise<() => Promise<unknown>>;
@@ -58,6 +61,30 @@ const newOwner = async () => {
   const phone = await newPhone(service, await service.loginAppToken(app));
   await service.relate(phone, person.token);
   return { app, person, phone };
+};
+/** A person with two sessions, a phone and a linked identity. */
+const newManager = async () => {
+  const { app, person } = await newOwner();
+  const tablet = await newPerson(service, person.subject, app);
+  const account = accountOf(service, person.token);
+  await account.linkAt('provider_f', unique('linked'));
+  return { app, person, account, tablet: accountOf(service, tablet.token) };
+};
+/** A notification of an issuer about a person with two sessions; the issuer's keys are known. */
+const notification = async (more: object): Promise<() => Promise<unknown>> => {
+  const app = await newApp();
+  const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
+  const issuer = { issuer: scene.url, audiences: [ourApp], ...more };
+  await operate('providers', 'set', { ...flags, settings: { issuers: [issuer] } });
+  const sub = unique('alice');
+  const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
+  for (let logins = 0; logins < 2; logins += 1) {
+    await service.token({ ...form, id_token: await scene.idToken({ sub }) }, app);
+  }
+  const events = { type: 'consent-revoked', sub };
+  const payload = await scene.idToken({ sub: undefined, exp: undefined, jti: 'x', events });
+  const path = `/v2/marketing/providers/provider_f/notifications?login_app_id=${app.login_app_id}`;
+  return async () => shown(await service.json(path, { payload }));
 };
 const loginUser = ({ loginUserId }: Person) => ({ 'login-user': loginUserId });
 const revoke = (token: string, app: Demo['login_app']): Promise<Answer> =>
@@ -122,6 +149,21 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
       await service.logIn(unique('alice'), provider, app);
       return async () => shown(await service.token(form, app));
     },
+    'the credentials of a linked identity': async () => {
+      const { app, person } = await newOwner();
+      const account = accountOf(service, person.token);
+      const { id_token = '' } = await service.credentials('provider_f', { subject: unique('bob') });
+      await account.link({ provider: 'provider_f', id_token });
+      const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
+      return async () => shown(await service.token(form, app));
+    },
+    'the credentials of somebody who was deleted': async () => {
+      const { app, person } = await newOwner();
+      await operate('login-users', 'delete', loginUser(person));
+      const { id_token = '' } = await service.credentials('provider_f', { subject: person.subject });
+      const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
+      return async () => shown(await service.token(form, app));
+    },
     'a refresh token': async () => {
       const { app, person } = await newOwner();
       const form = { grant_type: 'refresh_token', refresh_token: person.refreshToken };
@@ -134,6 +176,64 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
       await refresh((await refresh(person.refreshToken)).body.refresh_token);
       return async () => shown(await refresh(person.refreshToken));
     },
+  },
+  'delete-login-user': {
+    'with all that a person can have': async () => {
+      const { account } = await newManager();
+      return async () => shown(await account.remove());
+    },
+  },
+  'end-all-sessions': {
+    'all of them': async () => {
+      const { account } = await newManager();
+      return async () => shown(await account.endSessions());
+    },
+    'all others': async () => {
+      const { tablet } = await newManager();
+      return async () => shown(await tablet.endSessions('?except=current'));
+    },
+  },
+  'end-session': {
+    'another one': async () => {
+      const { account, tablet } = await newManager();
+      const { sessions } = (await account.sessions()).body;
+      const own = sessions.find(({ current }: { current: boolean }) => current);
+      return async () => shown(await tablet.endSession(own.id));
+    },
+  },
+  'link-identity': {
+    'a new one': async () => {
+      const { account } = await newManager();
+      const { id_token = '' } = await service.credentials('provider_f', { subject: unique('bob') });
+      return async () => shown(await account.link({ provider: 'provider_f', id_token }));
+    },
+    'one that is theirs': async () => {
+      const { account, person } = await newManager();
+      const { id_token = '' } = await service.credentials('provider_f', { subject: person.subject });
+      return async () => shown(await account.link({ provider: 'provider_f', id_token }));
+    },
+    "one that is another person's": async () => {
+      const { app, account } = await newManager();
+      const { subject } = await newPerson(service, unique('bob'), app);
+      const { id_token = '' } = await service.credentials('provider_f', { subject });
+      return async () => shown(await account.link({ provider: 'provider_f', id_token }));
+    },
+  },
+  'unlink-identity': {
+    'the first one': async () => {
+      const { account } = await newManager();
+      const [first = ''] = identityIdsOf(await account.show());
+      return async () => shown(await account.unlink(first));
+    },
+    'a linked one': async () => {
+      const { account } = await newManager();
+      const [, linked = ''] = identityIdsOf(await account.show());
+      return async () => shown(await account.unlink(linked));
+    },
+  },
+  'receive-notification': {
+    'that ends sessions': async () => notification({}),
+    'that deletes': async () => notification({ on_consent_revoked: 'delete' }),
   },
   'revoke-token': {
     'a refresh token': async () => {
@@ -371,6 +471,11 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     },
     'login-users logout': ofPerson,
     'login-users delete': ofPerson,
+    'login-users retry-revocations': async () => {
+      const flags = await ofPerson();
+      await operate('login-users', 'delete', flags);
+      return flags;
+    },
     'login-users export': ofPerson,
     'sessions list': ofPerson,
     'sessions show': async () => {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { accountOf } from '../support/account.ts';
 import { createClient, createLoginApp, demoSettings, type LoginApp } from '../support/login-app.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -72,6 +73,36 @@ describe('token, provider_f', () => {
   test('a rejected credential causes none', async () => {
     const form = { ...(await idTokenForm()), id_token: 'made-up' };
     await expectRounds(() => service.token(form), 400, []);
+  });
+});
+
+describe('token, provider_f, of an identity that leads elsewhere', () => {
+  /** How often a login causes each operation. The store in memory is asked again for the item that a condition failed on. */
+  const operationsOf = async (form: Record<string, string>): Promise<Record<string, number>> => {
+    proxy.forget();
+    expect((await service.token(form)).status).toBe(200);
+    const calls = Map.groupBy(proxy.calls(), ({ operation }) => operation);
+    return Object.fromEntries([...calls].map(([operation, { length }]) => [operation, length]));
+  };
+  const once = { PutItem: 2, UpdateItem: 2, DeleteItem: 1 };
+
+  test('linked: the 2 writes, the removal of the session, then 2 writes', async () => {
+    const account = accountOf(service, (await service.logIn(unique('alice'))).body.access_token);
+    const form = await idTokenForm();
+    await account.link({ provider: 'provider_f', id_token: form.id_token ?? '' });
+    expect(await operationsOf(form)).toMatchObject(once);
+  });
+
+  test('of somebody who was deleted: the same and 1 read, however often it was', async () => {
+    const form = await idTokenForm();
+    const deleteOnce = async () => accountOf(service, (await service.token(form)).body.access_token).remove();
+    await deleteOnce();
+    await service.token(form);
+    const first = await operationsOf(form);
+    for (let times = 0; times < 3; times += 1) await deleteOnce();
+    await service.token(form);
+    expect(await operationsOf(form)).toEqual(first);
+    expect(first).toMatchObject(once);
   });
 });
 

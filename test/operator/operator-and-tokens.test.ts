@@ -111,10 +111,11 @@ describe('the operator and the sessions of a Login User', () => {
     await service.operate('login-users', 'delete', flags);
     expect(await works()).toEqual([401, 401]);
     await expect(service.operate('sessions', 'list', flags)).rejects.toThrow('There is no such Login User.');
-    expect((await service.logIn(subject)).status).toBe(200);
+    const again = (await service.logIn(subject)).body;
     expect(await works()).toEqual([401, 401]);
     expect(await refresh(phone.refresh_token)).toBe('invalid_grant');
-    expect(await service.operate('sessions', 'list', flags)).toMatchObject({ sessions: [{}] });
+    const newcomer = { 'login-user': decodeJwt(again.access_token).sub };
+    expect(await service.operate('sessions', 'list', newcomer)).toMatchObject({ sessions: [{}] });
   });
 
   test.each(['show', 'logout', 'delete', 'block', 'unblock'])(

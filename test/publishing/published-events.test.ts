@@ -65,6 +65,35 @@ describe('people and sessions', () => {
     expect(second).toEqual([{ ...loggedIn, session_id: sessionOf(person.token) }]);
   });
 
+  test('linking: identity.linked; a login with either identity: logged_in, with its provider, whatever is unlinked', async () => {
+    const { loginUserId: login_user_id, token, subject } = await newPerson(service);
+    const { authorization_code: _, ...credential } = await service.credentials('provider_a', { subject });
+    let identity_id = '';
+    const link = async () => {
+      const headers = { authorization: `Bearer ${token}` };
+      const body = new URLSearchParams({ provider: 'provider_a', ...credential });
+      const { body: linked } = await service.call('/v2/marketing/login/user/identities', {
+        ...{ method: 'POST', headers, body },
+      });
+      identity_id = linked.id;
+    };
+    expect(await publishedDuring(link)).toEqual([{ event: 'identity.linked', login_user_id, identity_id }]);
+    const loggedIn = {
+      ...{ event: 'login_user.logged_in', login_user_id, login_app_id, provider: 'provider_a' },
+      ...{ session_id: expect.any(String), logged_in_at: 'TIME' },
+    };
+    expect(await publishedDuring(() => service.logIn(subject, 'provider_a'))).toEqual([loggedIn]);
+    const { identities } = (
+      await service.call('/v2/marketing/login/user', { headers: { authorization: `Bearer ${token}` } })
+    ).body;
+    const first = identities.find(({ provider }: { provider: string }) => provider === 'provider_f').id;
+    const unlinked = await service.call(`/v2/marketing/login/user/identities/${first}`, {
+      ...{ method: 'DELETE', headers: { authorization: `Bearer ${token}` } },
+    });
+    expect(unlinked.status).toBe(204);
+    expect(await publishedDuring(() => service.logIn(subject, 'provider_a'))).toEqual([loggedIn]);
+  });
+
   test('a refresh and a rejected login publish nothing', async () => {
     const { refreshToken, loginUserId, subject } = await newPerson(service);
     const refresh = () => service.token({ grant_type: 'refresh_token', refresh_token: refreshToken });

@@ -172,7 +172,13 @@ describe('functions', () => {
       'SecretsRefreshTokens',
       ['IntrospectToken', 'IssueToken', 'ListRecipients', 'RevokeToken', 'RotateServiceSecrets'],
     ],
-    ['SecretsProviderSettings', ['IssueToken', 'Operator', 'RotateServiceSecrets']],
+    [
+      'SecretsProviderSettings',
+      [
+        ...['DeleteLoginUser', 'IssueToken', 'LinkIdentity', 'Operator', 'ReceiveNotification'],
+        'RotateServiceSecrets',
+      ],
+    ],
   ])('%s is read by %j alone', (secret, readers) => {
     const mayRead = functions.filter(({ properties }) =>
       rightsOf(properties.Role).includes(`secretsmanager:GetSecretValue ${secret}`),

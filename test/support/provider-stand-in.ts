@@ -19,11 +19,14 @@ export interface Scene {
   behave: () => void;
   /** How often an address below the scene's own was called. */
   calls: (path: string) => number;
-  /** An id token of the issuer that the scene is, signed by its key. */
-  idToken: (claims?: JWTPayload) => Promise<string>;
+  /** An id token of the issuer that the scene is, signed by its key. A claim that is undefined is left out. */
+  idToken: (claims?: Claims) => Promise<string>;
   /** Signs with a new key from now on, and publishes that one alone. */
   rotateKey: () => void;
 }
+
+/** The claims that a test sets, or leaves out. */
+export type Claims = { [Name in keyof JWTPayload]?: JWTPayload[Name] | undefined };
 
 interface WrongAnswer {
   status: number;
@@ -101,7 +104,8 @@ export async function startProviderStandIn(): Promise<ProviderStandIn> {
         idToken: async (claims) => {
           const { kid, privateKey } = await signingKey(path);
           const { iat = Math.floor(Date.now() / 1000) } = claims ?? {};
-          return new SignJWT({ sub: 'alice', iss: url, aud: ourApp, iat, exp: iat + 86_400, ...claims })
+          const all = { sub: 'alice', iss: url, aud: ourApp, iat, exp: iat + 86_400, ...claims };
+          return new SignJWT(JSON.parse(JSON.stringify(all)))
             .setProtectedHeader({ alg: 'ES256', kid })
             .sign(privateKey);
         },

@@ -1,15 +1,14 @@
-import * as v from 'valibot';
 import { readCurrentDevices } from '../../devices/related-devices.ts';
-import { inTurns } from '../../in-turns.ts';
 import { readSwitches } from '../../login-apps/switches.ts';
 import { deleteLoginUser } from '../../login-users/delete-login-user.ts';
-import { endSession } from '../../login-users/end-session.ts';
-import { exportLoginUser } from '../../login-users/export-login-user.ts';
+import { endSessions } from '../../login-users/end-sessions.ts';
+import { exportLoginUser, identitiesOf } from '../../login-users/export-login-user.ts';
 import { findLoginUser } from '../../login-users/find-login-user.ts';
-import { type LoginUser, loginUser, readLoginUser, setBlocked } from '../../login-users/login-user.ts';
+import { type LoginUser, loginUserIn, readLoginUser, setBlocked } from '../../login-users/login-user.ts';
 import { peopleLists } from '../../login-users/people-of-login-app.ts';
+import { retryRevocations } from '../../login-users/revoke-kept-tokens.ts';
 import { ServiceError } from '../../service-error.ts';
-import { isActive, isOpen, readSessions } from '../../sessions/session.ts';
+import { isActive, readSessions } from '../../sessions/session.ts';
 import { readPage } from '../../storage/pages.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { requireLoginApp } from './login-apps.ts';
@@ -18,8 +17,8 @@ export const loginUserCommands: CommandsOf<'login-users'> = {
   list: async ({ 'login-app': id, after }) => {
     const { login_app_id } = await requireLoginApp(id);
     const { items, ...page } = await readPage(peopleLists(login_app_id), after);
-    const people = items.map((item) => shown(v.parse(loginUser, item)));
-    return { login_app_id, login_users: people, ...page };
+    const people = items.map(loginUserIn).filter((user) => user !== undefined);
+    return { login_app_id, login_users: people.map(shown), ...page };
   },
   show: async ({ 'login-user': id }) => overview(await requireLoginUser(id)),
   find: async ({ 'login-app': id, provider, subject, issuer }) => {
@@ -31,36 +30,45 @@ export const loginUserCommands: CommandsOf<'login-users'> = {
   unblock: ({ 'login-user': id }) => block(id, false),
   logout: async ({ 'login-user': id }) => {
     await requireLoginUser(id);
-    const open = (await readSessions(id)).filter(isOpen);
-    await inTurns(open, ({ session_id }) => endSession(id, session_id, 'operator'));
-    return { login_user_id: id, sessions_ended: open.length };
+    return { login_user_id: id, sessions_ended: await endSessions(id, 'operator') };
   },
+  /** Run again, the command deletes what an interrupted deletion has left, also one that the person began. */
   delete: async ({ 'login-user': id }) => {
-    const deletion = await deleteLoginUser(id);
+    const deletion = await deleteLoginUser(id, 'operator');
     if (!deletion) throw noSuchLoginUser();
-    const { activeSessions, sessions, relations } = deletion;
+    const { openSessions, sessions, relations, tokensLeft: tokens_not_revoked } = deletion;
     return {
       login_user_id: id,
-      sessions_ended: activeSessions,
+      sessions_ended: openSessions,
       removed: { sessions, device_relations: relations },
+      ...(tokens_not_revoked > 0 && { tokens_not_revoked }),
       deleted: true,
     };
   },
   export: async ({ 'login-user': id }) => exportLoginUser(await requireLoginUser(id)),
+  'retry-revocations': async ({ 'login-user': id }) => {
+    const outcome = await retryRevocations(id);
+    if (!outcome) throw new ServiceError('not_found', 'No deleted Login User has this id.');
+    return { login_user_id: id, ...outcome };
+  },
 };
 
 /** A Login User in a list. */
-const shown = ({ login_app_id: _, blocked_at, ...user }: LoginUser) => ({
-  ...user,
+const shown = ({ login_user_id, created_at, last_login_at, last_session_id, blocked_at }: LoginUser) => ({
+  login_user_id,
+  created_at,
+  last_login_at,
+  last_session_id,
   blocked: blocked_at !== undefined,
   ...(blocked_at !== undefined && { blocked_at }),
 });
 
-/** A Login User, whether anything keeps them out, and how much belongs to them. */
+/** A Login User, whether anything keeps them out, and what belongs to them. */
 async function overview(user: LoginUser): Promise<Record<string, unknown>> {
   const { login_user_id, login_app_id } = user;
-  const [switches, sessions, devices] = await Promise.all([
+  const [switches, identities, sessions, devices] = await Promise.all([
     readSwitches(login_app_id),
+    identitiesOf(user),
     readSessions(login_user_id),
     readCurrentDevices(login_user_id),
   ]);
@@ -70,6 +78,7 @@ async function overview(user: LoginUser): Promise<Record<string, unknown>> {
     login_app_disabled: !switches.isEnabled,
     active_sessions: sessions.filter((session) => isActive(session, switches)).length,
     devices: devices.length,
+    identities,
   };
 }
 

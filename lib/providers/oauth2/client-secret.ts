@@ -22,8 +22,22 @@ type ClientSecretJwt = v.InferOutput<typeof clientSecretJwt>;
 /** The keys of the settings that a warm function knows, each imported once. */
 const importedKeys = new WeakMap<ClientSecretJwt, KeyObject>();
 
+/** What our app at a provider authenticates with. */
+interface ClientCredential {
+  client_id: string;
+  client_secret?: string | undefined;
+  client_secret_jwt?: ClientSecretJwt | undefined;
+}
+
+/** The client secret of our app: the one of the settings, or one that we sign. */
+export const clientSecretOf = async ({
+  client_id,
+  client_secret = '',
+  client_secret_jwt,
+}: ClientCredential) => (client_secret_jwt ? signClientSecret(client_id, client_secret_jwt) : client_secret);
+
 /** A client secret as Apple wants it: a JWT that we sign. */
-export async function signClientSecret(clientId: string, settings: ClientSecretJwt): Promise<string> {
+async function signClientSecret(clientId: string, settings: ClientSecretJwt): Promise<string> {
   const key = importedKeys.get(settings) ?? createPrivateKey(settings.private_key_secret);
   importedKeys.set(settings, key);
   const now = epochSeconds();

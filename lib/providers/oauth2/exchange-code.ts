@@ -3,7 +3,7 @@ import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { plausible, rejected } from '../rejected.ts';
 import { fieldAt } from '../subject.ts';
-import { signClientSecret } from './client-secret.ts';
+import { clientSecretOf } from './client-secret.ts';
 import type { CodeExchange } from './settings.ts';
 
 /** An authorization code, with what the app used to get it. */
@@ -19,6 +19,7 @@ export interface AuthorizationCode {
 interface ProviderTokens {
   access_token?: string;
   id_token?: string;
+  refresh_token?: string;
 }
 
 /**
@@ -53,13 +54,16 @@ export async function exchangeCode(
   const told = [String(status), ...errorCode(error, [code, client_secret, code_verifier ?? ''])].join(', ');
   if (status === 401 || error === 'invalid_client')
     throw new ProviderFailure('refused_our_credentials', url, told);
-  const [access_token, id_token] = ['access_token', 'id_token'].map((name) => fieldAt(body, name));
+  const [access_token, id_token, refresh_token] = ['access_token', 'id_token', 'refresh_token'].map((name) =>
+    fieldAt(body, name),
+  );
   const [name, needed] = exchange.id_token ? ['id token', id_token] : ['access token', access_token];
   if (status !== 200 || typeof needed !== 'string')
     throw new ProviderFailure('unexpected_answer', url, `${told}, no ${name}`);
   return {
     ...(typeof access_token === 'string' && { access_token }),
     ...(typeof id_token === 'string' && { id_token }),
+    ...(typeof refresh_token === 'string' && { refresh_token }),
   };
 }
 
@@ -72,9 +76,6 @@ function redirectUriOf({ redirect_uris }: CodeExchange, named: string | undefine
     'The redirect_uri must be one of those in the provider settings.',
   );
 }
-
-const clientSecretOf = ({ client_id, client_secret, client_secret_jwt }: CodeExchange) =>
-  client_secret_jwt ? signClientSecret(client_id, client_secret_jwt) : (client_secret ?? '');
 
 /** An error code for the log, if it looks like one, and does not repeat what we sent. */
 const errorCode = (error: unknown, sent: string[]): string[] => {

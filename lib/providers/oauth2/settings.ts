@@ -62,6 +62,10 @@ const authorizationCode = v.pipe(
     client_id: described(text, 'your client id there'),
     client_secret: described(v.optional(text), 'its secret; required unless there is a `client_secret_jwt`'),
     client_secret_jwt: v.optional(clientSecretJwt),
+    revocation_url: described(
+      v.optional(providerUrl),
+      "the revocation endpoint (RFC 7009). With it, the service keeps the provider's refresh token, encrypted, and revokes it when the person is deleted",
+    ),
     redirect_uris: described(
       v.optional(v.pipe(v.array(text, 'must be a list of redirect URIs'), v.maxLength(20)), []),
       'a list, as registered at the provider. A login may name one of them; otherwise the first is sent, or none',

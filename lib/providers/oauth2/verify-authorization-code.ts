@@ -1,6 +1,6 @@
 import { ServiceError } from '../../service-error.ts';
 import { verificationDeadline } from '../call-provider.ts';
-import type { Identity } from '../identity.ts';
+import type { ProvenIdentity } from '../identity.ts';
 import { prepareIssuerKeys } from '../oidc/issuer-keys.ts';
 import { requireNonce } from '../oidc/nonce.ts';
 import { verifyIdToken } from '../oidc/verify.ts';
@@ -18,7 +18,7 @@ type CodeCredential = AuthorizationCode & { nonce?: string | undefined };
 export async function verifyAuthorizationCode(
   settings: OAuth2Settings,
   credential: CodeCredential,
-): Promise<Identity | undefined> {
+): Promise<ProvenIdentity | undefined> {
   const { authorization_code: exchange } = settings;
   if (exchange?.id_token) return verifyByIdToken(exchange, exchange.id_token, credential);
   const forAccessTokens = accessTokenSettings(settings);
@@ -30,8 +30,9 @@ export async function verifyAuthorizationCode(
       'The parameter nonce must not be supplied, since the settings of this provider use no id token.',
     );
   const signal = verificationDeadline();
-  const { access_token = '' } = await exchangeCode(exchange, code, signal);
-  return verifyAccessToken(forAccessTokens, access_token, signal);
+  const { access_token = '', refresh_token } = await exchangeCode(exchange, code, signal);
+  const person = await verifyAccessToken(forAccessTokens, access_token, signal);
+  return { ...person, ...revocable(exchange, refresh_token) };
 }
 
 /**
@@ -43,12 +44,19 @@ async function verifyByIdToken(
   exchange: CodeExchange,
   issuer: NonNullable<CodeExchange['id_token']>,
   { nonce, ...code }: CodeCredential,
-): Promise<Identity> {
+): Promise<ProvenIdentity> {
   requireNonce(issuer, nonce);
   const keys = prepareIssuerKeys(issuer.issuer);
   // The verdict on the code comes first, so a failure waits until then.
   keys.catch(() => undefined);
-  const { id_token = '', access_token } = await exchangeCode(exchange, code, verificationDeadline());
+  const tokens = await exchangeCode(exchange, code, verificationDeadline());
+  const { id_token = '', access_token, refresh_token } = tokens;
   await keys;
-  return verifyIdToken([{ ...issuer, audiences: [exchange.client_id] }], { id_token, access_token, nonce });
+  const trusted = [{ ...issuer, audiences: [exchange.client_id] }];
+  const person = await verifyIdToken(trusted, { id_token, access_token, nonce });
+  return { ...person, ...revocable(exchange, refresh_token) };
 }
+
+/** The provider's refresh token, if the settings say where it can be revoked. */
+const revocable = ({ revocation_url }: CodeExchange, token: string | undefined) =>
+  revocation_url !== undefined && token !== undefined && { revocableToken: token };

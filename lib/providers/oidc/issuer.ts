@@ -15,6 +15,9 @@ export const spellingsOf = (issuer: string): string[] => [
 
 /** Seconds for which an id token counts at most, unless the settings of its issuer say otherwise. */
 export const defaultMaxAge = 86_400;
+/** What happens to a person of whom their issuer tells something. */
+const actions = v.picklist(['end_sessions', 'delete'], 'must be end_sessions or delete');
+
 const maxAgeRule = 'must be an integer from 60 to 2592000';
 
 /** The settings that any trusted issuer has, besides its audiences. */
@@ -42,6 +45,14 @@ export const issuerEntries = {
     ),
     `the seconds since its \`iat\` for which an id token counts, if it has not expired before; ${defaultMaxAge} when left out`,
   ),
+  on_consent_revoked: described(
+    v.optional(actions),
+    'what happens when the issuer tells that a person revoked their consent: `end_sessions`, which is what happens when left out, or `delete` the person',
+  ),
+  on_account_deleted: described(
+    v.optional(actions),
+    'the same when the person deleted their account at the issuer',
+  ),
 };
 
 /** An issuer, and the apps whose id tokens count. */
@@ -50,4 +61,6 @@ export interface TrustedIssuer {
   audiences: string[];
   nonce: 'optional' | 'required';
   max_age_seconds?: number | undefined;
+  on_consent_revoked?: 'end_sessions' | 'delete' | undefined;
+  on_account_deleted?: 'end_sessions' | 'delete' | undefined;
 }

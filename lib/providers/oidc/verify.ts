@@ -26,7 +26,7 @@ const algorithms = [
   'Ed25519',
 ];
 /** Seconds by which the clocks may differ. */
-const leeway = 60;
+export const leeway = 60;
 
 /** What a login sends, or the answer to a code exchange has. */
 interface IdTokenCredential {
@@ -48,7 +48,10 @@ export async function verifyIdToken(
   try {
     const trusted = trustedIssuerOf(plausible(id_token), issuers);
     requireNonce(trusted, nonce);
-    const { payload, alg } = await verifiedIdToken(trusted, id_token);
+    const { payload, alg } = await verifiedJwt(trusted, id_token, {
+      types: /^(jwt)?$/i,
+      claims: ['exp', 'iat', 'sub'],
+    });
     rejectForeign(payload, trusted.audiences);
     rejectOtherKinds(payload);
     rejectOutdated(payload, trusted);
@@ -63,7 +66,7 @@ export async function verifyIdToken(
 }
 
 /** The issuer that a token names. Nothing is verified yet: this only chooses by whose keys it will be. */
-function trustedIssuerOf(idToken: string, issuers: TrustedIssuer[]): TrustedIssuer {
+export function trustedIssuerOf(idToken: string, issuers: TrustedIssuer[]): TrustedIssuer {
   const { iss } = decodeJwt(idToken);
   const named = typeof iss === 'string' ? canonicalIssuer(iss) : undefined;
   const trusted = issuers.find(({ issuer }) => issuer === named);
@@ -71,20 +74,26 @@ function trustedIssuerOf(idToken: string, issuers: TrustedIssuer[]): TrustedIssu
   return trusted;
 }
 
-async function verifiedIdToken(
+/**
+ * The payload of a JWT that an issuer has signed for one of our apps.
+ * @param types the `typ` that its header may have @param claims those that it must have
+ * @throws ServiceError, JOSEError, ProviderFailure
+ */
+export async function verifiedJwt(
   { issuer, audiences }: TrustedIssuer,
-  idToken: string,
+  jwt: string,
+  { types, claims }: { types: RegExp; claims: string[] },
 ): Promise<{ payload: JWTPayload; alg: string }> {
-  const { payload, protectedHeader } = await jwtVerify(idToken, (header) => issuerKey(issuer, header), {
+  const { payload, protectedHeader } = await jwtVerify(jwt, (header) => issuerKey(issuer, header), {
     algorithms,
     issuer: spellingsOf(issuer),
     audience: audiences,
     clockTolerance: leeway,
-    requiredClaims: ['exp', 'iat', 'sub'],
+    requiredClaims: claims,
     currentDate: clock.now(),
   });
   const { alg, typ = 'JWT' } = protectedHeader;
-  if (typeof typ !== 'string' || !/^(jwt)?$/i.test(typ)) throw rejected('not_an_id_token');
+  if (typeof typ !== 'string' || !types.test(typ)) throw rejected('not_an_id_token');
   return { payload, alg };
 }
 
@@ -103,7 +112,7 @@ const reasonsByClaim: Record<string, LogReason> = {
   sub: 'no_usable_subject',
 };
 
-function reasonOf(error: errors.JOSEError): LogReason {
+export function reasonOf(error: errors.JOSEError): LogReason {
   if (error instanceof errors.JWTClaimValidationFailed) return reasonsByClaim[error.claim] ?? 'claim_invalid';
   return reasons[error.code] ?? 'not_an_id_token';
 }

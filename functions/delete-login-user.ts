@@ -1,0 +1,43 @@
+import { loginUserTokenForDeletion } from '../lib/auth/login-user-token.ts';
+import { noContent } from '../lib/http/answers.ts';
+import { defineEndpoint } from '../lib/http/endpoint.ts';
+import { serve } from '../lib/http/serve.ts';
+import { deleteLoginUser } from '../lib/login-users/delete-login-user.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
+
+export const endpoint = defineEndpoint({
+  method: 'DELETE',
+  path: '/v2/marketing/login/user',
+  summary: 'Deletes the Login User',
+  description:
+    'Their sessions, identities and relations of devices are gone, and all their tokens are invalid at once. After a 5xx, send it again with the same token: it finishes the deletion. Somebody who logs in again later is a new Login User with another id.',
+  tag: 'People',
+  authenticate: loginUserTokenForDeletion,
+  responses: {
+    204: { description: 'The Login User is deleted. A second call is a 401: no session is left.' },
+  },
+  errors: {
+    forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
+    not_found: {
+      when: 'The Login User does not exist.',
+      example: 'The Login User does not exist.',
+    },
+  },
+  table: {
+    GetItem: ['login_apps', 'signing_keys', 'login_users', 'devices'],
+    BatchGetItem: ['login_users', 'devices'],
+    Query: ['login_users', 'devices'],
+    UpdateItem: ['login_users', 'devices'],
+    DeleteItem: ['login_users'],
+  },
+  secrets: ['provider-settings'],
+  example: {},
+  handle: async ({ caller }) => {
+    // One whose deletion was interrupted is neither there nor blocked.
+    const id = caller.isDeleted ? caller.loginUserId : requireActiveUser(caller);
+    await deleteLoginUser(id, 'person', caller.sessionId);
+    return noContent();
+  },
+});
+
+export const handler = serve(endpoint);

@@ -1,0 +1,60 @@
+import * as v from 'valibot';
+import { loginUserToken } from '../lib/auth/login-user-token.ts';
+import { noContent } from '../lib/http/answers.ts';
+import { defineEndpoint } from '../lib/http/endpoint.ts';
+import { serve } from '../lib/http/serve.ts';
+import { endOtherSessions, endSessions } from '../lib/login-users/end-sessions.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { wire } from '../lib/wire.ts';
+
+const except = v.pipe(
+  v.optional(
+    v.pipe(
+      v.array(v.string()),
+      v.maxLength(1, 'The parameter except is repeated.'),
+      v.transform(([value]) => value),
+      v.literal('current', 'The parameter except must be current.'),
+    ),
+  ),
+  wire({ type: 'string', enum: ['current'] }),
+  v.description('`current` keeps the session of the request.'),
+);
+
+export const endpoint = defineEndpoint({
+  method: 'DELETE',
+  path: '/v2/marketing/login/user/sessions',
+  summary: 'Ends the sessions of the Login User',
+  description:
+    'All of them, that of the request too, or with `except=current` all others. Their tokens are invalid at once, and the relations of devices that they made end.',
+  tag: 'People',
+  authenticate: loginUserToken,
+  parameters: { query: { except } },
+  responses: { 204: { description: 'The sessions have ended.' } },
+  errors: {
+    invalid_request: {
+      when: 'A query parameter is unknown, or `except` has another value.',
+      example: 'The parameter except must be current.',
+    },
+    forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
+    not_found: {
+      when: 'The Login User does not exist.',
+      example: 'The Login User does not exist.',
+    },
+  },
+  table: {
+    GetItem: ['login_apps', 'signing_keys', 'login_users', 'devices'],
+    BatchGetItem: ['login_users', 'devices'],
+    Query: ['login_users', 'devices'],
+    UpdateItem: ['login_users', 'devices'],
+  },
+  secrets: [],
+  example: { query: { except: 'current' } },
+  handle: async ({ caller, query }) => {
+    const id = requireActiveUser(caller);
+    if (query.except === 'current') await endOtherSessions(id, caller.sessionId);
+    else await endSessions(id, 'person', caller.sessionId);
+    return noContent();
+  },
+});
+
+export const handler = serve(endpoint);

@@ -1,0 +1,42 @@
+import * as v from 'valibot';
+import { loginUserToken } from '../lib/auth/login-user-token.ts';
+import { noContent } from '../lib/http/answers.ts';
+import { defineEndpoint } from '../lib/http/endpoint.ts';
+import { serve } from '../lib/http/serve.ts';
+import { endOwnSession } from '../lib/login-users/end-session.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
+
+export const endpoint = defineEndpoint({
+  method: 'DELETE',
+  path: '/v2/marketing/login/user/sessions/{session_id}',
+  summary: 'Ends one session of the Login User',
+  description:
+    'Its tokens are invalid at once, and the relations of devices that it made end. It may be the session of the request.',
+  tag: 'People',
+  authenticate: loginUserToken,
+  parameters: {
+    path: { session_id: v.pipe(v.string(), v.description('The `id` in the list of sessions.')) },
+  },
+  responses: { 204: { description: 'The session has ended.' } },
+  errors: {
+    forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
+    not_found: {
+      when: 'The person has no such session, or it is over, or the person does not exist.',
+      example: 'The Login User has no such session, or it is over.',
+    },
+  },
+  table: {
+    GetItem: ['login_apps', 'signing_keys', 'login_users', 'devices'],
+    BatchGetItem: ['login_users', 'devices'],
+    Query: ['devices'],
+    UpdateItem: ['login_users', 'devices'],
+  },
+  secrets: [],
+  example: { path: { session_id: `s_${'A'.repeat(22)}` } },
+  handle: async ({ caller, path }) => {
+    await endOwnSession(requireActiveUser(caller), caller.loginAppId, path.session_id);
+    return noContent();
+  },
+});
+
+export const handler = serve(endpoint);

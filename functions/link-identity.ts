@@ -1,0 +1,83 @@
+import { loginUserToken } from '../lib/auth/login-user-token.ts';
+import { created, ok } from '../lib/http/answers.ts';
+import { form } from '../lib/http/body.ts';
+import { defineEndpoint } from '../lib/http/endpoint.ts';
+import { serve } from '../lib/http/serve.ts';
+import { linkIdentity } from '../lib/login-users/link-identity.ts';
+import { activeUser } from '../lib/login-users/login-user.ts';
+import { shownIdentity } from '../lib/login-users/own-identities.ts';
+import { identityRequest, personOf } from '../lib/tokens/grants/identity-request.ts';
+import { invalidRequest } from '../lib/validation.ts';
+
+const example = {
+  id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',
+  provider: 'provider_b',
+  linked_at: '2026-02-14T18:20:00.000Z',
+};
+
+export const endpoint = defineEndpoint({
+  method: 'POST',
+  path: '/v2/marketing/login/user/identities',
+  summary: 'Links another identity to the Login User',
+  description:
+    'Afterwards either identity logs in as the same Login User. The form proves the other identity: it has the parameters of the grant `provider_credentials`, or those of `provider_authorization_code`, without `grant_type`. E-mail addresses never link anything.',
+  tag: 'People',
+  authenticate: loginUserToken,
+  body: form(identityRequest, invalidRequest),
+  responses: {
+    201: {
+      description: 'The identity is linked now.',
+      body: shownIdentity,
+      example,
+      links: {
+        Unlink: {
+          operationId: 'unlink-identity',
+          description: 'Unlinks it again.',
+          parameters: { identity_id: '$response.body#/id' },
+        },
+      },
+    },
+    200: { description: 'The identity was theirs already.', body: shownIdentity, example },
+  },
+  errors: {
+    invalid_request: {
+      when: 'A parameter is missing, empty, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App.',
+      example: 'The parameter provider is required.',
+    },
+    invalid_grant: {
+      when: 'The credential or the authorization code is not accepted.',
+      example: 'The provider does not accept this credential for this Login App.',
+    },
+    forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
+    not_found: {
+      when: 'The Login User does not exist.',
+      example: 'The Login User does not exist.',
+    },
+    conflict: {
+      when: 'The identity belongs to another Login User. They would have to unlink it, or delete their account.',
+      example: 'The identity belongs to another Login User of this Login App.',
+    },
+  },
+  table: {
+    GetItem: ['login_apps', 'signing_keys', 'issuer_keys', 'login_users'],
+    BatchGetItem: ['login_users'],
+    PutItem: ['issuer_keys'],
+    UpdateItem: ['login_users'],
+  },
+  secrets: ['provider-settings'],
+  example: {
+    bodies: {
+      'OIDC id token': { provider: 'provider_f', id_token: 'PROVIDER_ID_TOKEN' },
+      'OAuth 2.0 access token': { provider: 'provider_a', access_token: 'PROVIDER_ACCESS_TOKEN' },
+      'Authorization code': { provider: 'provider_b', authorization_code: 'AUTHORIZATION_CODE' },
+    },
+  },
+  handle: async ({ caller, body }) => {
+    const user = activeUser(caller, 'forbidden');
+    const person = await personOf(caller.loginAppId, body);
+    const { isNew, identity } = await linkIdentity(user, body.provider, person);
+    return isNew ? created(identity) : ok(identity);
+  },
+});
+
+export const handler = serve(endpoint);

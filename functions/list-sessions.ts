@@ -1,0 +1,58 @@
+import { loginUserToken } from '../lib/auth/login-user-token.ts';
+import { ok } from '../lib/http/answers.ts';
+import { defineEndpoint } from '../lib/http/endpoint.ts';
+import { serve } from '../lib/http/serve.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { listSessions, sessionList } from '../lib/sessions/shown-session.ts';
+
+export const endpoint = defineEndpoint({
+  method: 'GET',
+  path: '/v2/marketing/login/user/sessions',
+  summary: 'Lists the active sessions of the Login User',
+  description:
+    'The session used last comes first. A session is used when it is refreshed: calls with its access token are not recorded.',
+  tag: 'People',
+  authenticate: loginUserToken,
+  responses: {
+    200: {
+      description: 'The active sessions, the one used last first.',
+      body: sessionList,
+      example: {
+        sessions: [
+          {
+            id: 's_b2FhJ7yDk4GqXe9AoMnC5t',
+            current: true,
+            created_at: '2026-01-31T08:00:00.000Z',
+            last_used_at: '2026-03-01T09:30:00.000Z',
+            expires_at: '2026-03-31T09:30:00.000Z',
+          },
+        ],
+      },
+      links: {
+        End: {
+          operationId: 'end-session',
+          description: 'Ends a session; here, the one used last.',
+          parameters: { session_id: '$response.body#/sessions/0/id' },
+        },
+      },
+    },
+  },
+  errors: {
+    forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
+    not_found: {
+      when: 'The Login User does not exist.',
+      example: 'The Login User does not exist.',
+    },
+  },
+  table: {
+    GetItem: ['login_apps', 'signing_keys'],
+    BatchGetItem: ['login_users'],
+    Query: ['login_users'],
+  },
+  secrets: [],
+  example: {},
+  handle: async ({ caller }) =>
+    ok(await listSessions(requireActiveUser(caller), caller.loginAppId, caller.sessionId)),
+});
+
+export const handler = serve(endpoint);

@@ -1,0 +1,81 @@
+import * as v from 'valibot';
+import { anybody } from '../lib/auth/anybody.ts';
+import { noContent } from '../lib/http/answers.ts';
+import { json } from '../lib/http/body.ts';
+import { defineEndpoint } from '../lib/http/endpoint.ts';
+import { serve } from '../lib/http/serve.ts';
+import { loginAppIdForm, receiveNotification } from '../lib/login-users/receive-notification.ts';
+import { providerIds } from '../lib/providers/identifiers.ts';
+import { invalidRequest, keyRequired } from '../lib/validation.ts';
+import { wire } from '../lib/wire.ts';
+
+const notification = v.object(
+  { payload: v.pipe(v.string('payload must be a string.'), v.nonEmpty('payload must not be empty.')) },
+  ({ input, ...issue }) =>
+    input instanceof Object || issue.path
+      ? keyRequired()({ input, ...issue })
+      : 'The body must be a JSON object.',
+);
+
+const loginAppRequired = 'The query parameter login_app_id must be the id of a Login App.';
+
+export const endpoint = defineEndpoint({
+  method: 'POST',
+  path: '/v2/marketing/providers/{provider}/notifications',
+  summary: 'Receives what an identity provider tells of a person',
+  description:
+    'For Sign in with Apple: register this address at Apple, with the id of the Login App in the query. The payload is verified like an id token. When a person revokes their consent or deletes their Apple account, the service ends their sessions or deletes them, as the provider settings say. Other notifications change nothing.',
+  tag: 'People',
+  authenticate: anybody,
+  parameters: {
+    path: {
+      provider: v.pipe(
+        v.picklist(providerIds, `The provider must be one of ${providerIds.join(', ')}.`),
+        v.description('The provider whose settings name the issuer.'),
+      ),
+    },
+    query: {
+      login_app_id: v.pipe(
+        v.optional(
+          v.pipe(
+            v.array(v.string()),
+            v.maxLength(1, 'The parameter login_app_id is repeated.'),
+            v.transform(([value = '']) => value),
+            v.regex(loginAppIdForm, loginAppRequired),
+          ),
+          [''],
+        ),
+        wire({ type: 'string', pattern: loginAppIdForm.source }),
+        v.description('The Login App.'),
+      ),
+    },
+  },
+  body: json(notification, invalidRequest),
+  responses: { 204: { description: 'The notification has been received.' } },
+  errors: {
+    invalid_request: {
+      when: 'The payload is missing, or not a notification of this provider for this Login App. Or the provider is not set up for the Login App.',
+      example: 'The payload is not a notification of this provider for this Login App.',
+    },
+  },
+  table: {
+    GetItem: ['login_apps', 'issuer_keys', 'login_users', 'devices'],
+    BatchGetItem: ['devices'],
+    Query: ['login_users', 'devices'],
+    PutItem: ['issuer_keys'],
+    UpdateItem: ['login_users', 'devices'],
+    DeleteItem: ['login_users'],
+  },
+  secrets: ['provider-settings'],
+  example: {
+    path: { provider: 'provider_f' },
+    query: { login_app_id: `la_${'A'.repeat(22)}` },
+    body: { payload: 'PROVIDER_NOTIFICATION' },
+  },
+  handle: async ({ path, query, body }) => {
+    await receiveNotification(query.login_app_id, path.provider, body.payload);
+    return noContent();
+  },
+});
+
+export const handler = serve(endpoint);

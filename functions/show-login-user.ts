@@ -1,0 +1,63 @@
+import { loginUserToken } from '../lib/auth/login-user-token.ts';
+import { ok } from '../lib/http/answers.ts';
+import { defineEndpoint } from '../lib/http/endpoint.ts';
+import { serve } from '../lib/http/serve.ts';
+import { activeUser } from '../lib/login-users/login-user.ts';
+import { showLoginUser, shownLoginUser } from '../lib/login-users/own-identities.ts';
+
+export const endpoint = defineEndpoint({
+  method: 'GET',
+  path: '/v2/marketing/login/user',
+  summary: 'Shows the Login User and what they can log in with',
+  description:
+    'Ids of providers are not shown. `last_login_at` is the latest login with any of the identities.',
+  tag: 'People',
+  authenticate: loginUserToken,
+  responses: {
+    200: {
+      description: 'The Login User, with their identities, the oldest first.',
+      body: shownLoginUser,
+      example: {
+        id: 'lu_5nQ0yLkFQ2m7sD9XcVtBzE1hRgJwKpU3oYiAa8TfNqM',
+        created_at: '2026-01-31T08:00:00.000Z',
+        last_login_at: '2026-03-01T09:30:00.000Z',
+        identities: [
+          {
+            id: 'i_Zk3vQ8xWc1LmN0pRsTuV2w',
+            provider: 'provider_f',
+            linked_at: '2026-01-31T08:00:00.000Z',
+            last_login_at: '2026-03-01T09:30:00.000Z',
+          },
+          {
+            id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',
+            provider: 'provider_b',
+            linked_at: '2026-02-14T18:20:00.000Z',
+          },
+        ],
+      },
+      links: {
+        Unlink: {
+          operationId: 'unlink-identity',
+          description: 'Unlinks an identity; here, the first one, if there is another.',
+          parameters: { identity_id: '$response.body#/identities/0/id' },
+        },
+      },
+    },
+  },
+  errors: {
+    forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
+    not_found: {
+      when: 'The Login User does not exist.',
+      example: 'The Login User does not exist.',
+    },
+  },
+  table: {
+    GetItem: ['login_apps', 'signing_keys'],
+    BatchGetItem: ['login_users'],
+  },
+  secrets: [],
+  example: {},
+  handle: async ({ caller }) => ok(await showLoginUser(activeUser(caller, 'forbidden'))),
+});
+
+export const handler = serve(endpoint);

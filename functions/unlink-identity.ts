@@ -1,0 +1,53 @@
+import * as v from 'valibot';
+import { loginUserToken } from '../lib/auth/login-user-token.ts';
+import { noContent } from '../lib/http/answers.ts';
+import { defineEndpoint } from '../lib/http/endpoint.ts';
+import { serve } from '../lib/http/serve.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { unlinkIdentity } from '../lib/login-users/unlink-identity.ts';
+
+export const endpoint = defineEndpoint({
+  method: 'DELETE',
+  path: '/v2/marketing/login/user/identities/{identity_id}',
+  summary: 'Unlinks an identity from the Login User',
+  description:
+    'It no longer logs in as this Login User; a login with it makes a new one. Sessions go on, also those that it started: end them if somebody else may have used it.',
+  tag: 'People',
+  authenticate: loginUserToken,
+  parameters: {
+    path: { identity_id: v.pipe(v.string(), v.description('The `id` of one of their identities.')) },
+  },
+  responses: { 204: { description: 'The identity is no longer theirs.' } },
+  errors: {
+    forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
+    not_found: {
+      when: 'The person has no such identity, or does not exist.',
+      example: 'The Login User has no such identity.',
+    },
+    unprocessable_entity: {
+      when: 'It is their last identity: they could not log in any longer.',
+      example:
+        'The last identity cannot be unlinked: nobody could log in any longer. Delete the account instead.',
+      errors: [
+        {
+          field: 'identity_id',
+          message:
+            'The last identity cannot be unlinked: nobody could log in any longer. Delete the account instead.',
+        },
+      ],
+    },
+  },
+  table: {
+    GetItem: ['login_apps', 'signing_keys', 'login_users'],
+    BatchGetItem: ['login_users'],
+    UpdateItem: ['login_users'],
+  },
+  secrets: [],
+  example: { path: { identity_id: `i_${'A'.repeat(22)}` } },
+  handle: async ({ caller, path }) => {
+    await unlinkIdentity(requireActiveUser(caller), path.identity_id);
+    return noContent();
+  },
+});
+
+export const handler = serve(endpoint);

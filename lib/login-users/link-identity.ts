@@ -1,0 +1,84 @@
+import { timestamp } from '../clock.ts';
+import { logEvent } from '../log.ts';
+import type { ProviderId } from '../providers/identifiers.ts';
+import type { ProvenIdentity } from '../providers/identity.ts';
+import { newId } from '../secrets.ts';
+import { ServiceError } from '../service-error.ts';
+import { updateItem } from '../storage/items.ts';
+import { loginUserKey } from '../storage/keys.ts';
+import { keptTokenOf } from './kept-token.ts';
+import { attributesOf, identityAttributes, type LinkedIdentity } from './linked-identity.ts';
+import { firstIdentityId, type LoginUser, readLoginUser, whileActive } from './login-user.ts';
+import { ownIdentities, type ShownIdentity } from './own-identities.ts';
+import { claimSlot, confirmedOwner, findSlot } from './slot.ts';
+
+/** How often an identity is tried again while others link and unlink it. */
+const mostAttempts = 10;
+
+/** An identity of a person, and whether it has just been linked. */
+interface Linked {
+  isNew: boolean;
+  identity: ShownIdentity;
+}
+
+/**
+ * Links an identity, which its provider has just vouched for, to a Login User. Two conditional writes: the attribute of
+ * the Login User, then the slot of the identity, which only one of several people gets.
+ * @throws ServiceError `conflict` when the identity belongs to another Login User, `invalid_token` when the Login User
+ *   has been deleted or blocked meanwhile
+ */
+export async function linkIdentity(
+  { login_user_id, login_app_id }: LoginUser,
+  provider: ProviderId,
+  proven: ProvenIdentity,
+): Promise<Linked> {
+  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+    const slot = await findSlot(login_app_id, proven);
+    const owner = await confirmedOwner(slot);
+    if (owner && owner.loginUserId !== login_user_id) throw belongsToAnother();
+    if (owner) {
+      const identity = await identityOf(login_user_id, owner.identityId ?? firstIdentityId(login_user_id));
+      if (identity) return { isNew: false, identity };
+      continue;
+    }
+    const { namespace, subject } = proven;
+    const identity_id = newId('i');
+    const linked_at = timestamp();
+    const kept = await keptTokenOf(login_app_id, provider, proven, identity_id);
+    const identity = { identity_id, slot: slot.id, provider, namespace, subject, linked_at };
+    await addIdentity(login_user_id, identity, kept);
+    if (await claimSlot(slot, login_user_id, identity_id)) {
+      logEvent('identity_linked', { login_user_id, identity_id, provider });
+      return { isNew: true, identity: { id: identity_id, provider, linked_at } };
+    }
+    await removeIdentity(login_user_id, identity_id);
+  }
+  throw new Error('Others keep linking and unlinking the identity.');
+}
+
+/** The identity of a person who has changed meanwhile, perhaps. */
+async function identityOf(loginUserId: string, identityId: string): Promise<ShownIdentity | undefined> {
+  const user = await readLoginUser(loginUserId);
+  return user && (await ownIdentities(user)).find(({ id }) => id === identityId);
+}
+
+async function addIdentity(
+  loginUserId: string,
+  identity: LinkedIdentity,
+  kept: Record<string, object>,
+): Promise<void> {
+  const { done } = await updateItem(loginUserKey(loginUserId), {
+    set: { [identityAttributes.linked(identity.identity_id)]: identity, ...kept },
+    when: whileActive,
+  });
+  if (!done) throw new ServiceError('invalid_token', 'The Login User has been deleted or blocked.');
+}
+
+const removeIdentity = (loginUserId: string, identityId: string) =>
+  updateItem(loginUserKey(loginUserId), {
+    remove: attributesOf(identityId),
+    when: { [identityAttributes.linked(identityId)]: { exists: true } },
+  });
+
+const belongsToAnother = (): ServiceError =>
+  new ServiceError('conflict', 'The identity belongs to another Login User of this Login App.');

@@ -1,0 +1,65 @@
+import { logEvent } from '../log.ts';
+import { findProviderSettings } from '../login-apps/provider-settings.ts';
+import type { ProviderId } from '../providers/identifiers.ts';
+import { notSetUp } from '../providers/not-set-up.ts';
+import type { TrustedIssuer } from '../providers/oidc/issuer.ts';
+import { type Notification, verifyNotification } from '../providers/oidc/notification.ts';
+import { providers } from '../providers/providers.ts';
+import type { StoredSettings } from '../providers/settings-encryption.ts';
+import { note } from '../request-fields.ts';
+import { deleteLoginUser } from './delete-login-user.ts';
+import { endSessions } from './end-sessions.ts';
+import { type LoginUser, readLoginUser } from './login-user.ts';
+import { confirmedOwner, findSlot, type Owner } from './slot.ts';
+
+/** Whose notifications count: the ids of Login Apps have no other form. */
+export const loginAppIdForm = /^la_[\w-]{22}$/;
+
+/**
+ * Does what the provider settings say when an issuer tells that a person has revoked their consent, or deleted their
+ * account there. A notification from before the latest login with the identity is ignored: the person has consented again
+ * since, or somebody repeats an old one.
+ * @throws ServiceError `invalid_request` for one that is not the provider's, ProviderFailure
+ */
+export async function receiveNotification(
+  loginAppId: string,
+  provider: ProviderId,
+  payload: string,
+): Promise<void> {
+  const stored = await findProviderSettings(loginAppId, provider);
+  const issuers = stored ? await issuersOf(provider, stored) : [];
+  if (issuers.length === 0) throw notSetUp(provider);
+  note({ login_app_id: loginAppId, provider });
+  const notification = await verifyNotification(issuers, payload);
+  if (notification) logEvent('provider_notified', await act(loginAppId, notification));
+}
+
+async function act(loginAppId: string, { kind, person, issuedAt, action }: Notification) {
+  const owner = await confirmedOwner(await findSlot(loginAppId, person));
+  const user = owner && (await readLoginUser(owner.loginUserId));
+  if (!owner || !user) return { kind, outcome: 'person_unknown' } as const;
+  const { login_user_id } = user;
+  if (issuedAt < latestLogin(user, owner)) return { kind, outcome: 'outdated', login_user_id } as const;
+  // Deleting a blocked person would let them in again, as somebody new.
+  if (action === 'delete' && !user.blocked_at) {
+    await deleteLoginUser(login_user_id, 'provider');
+    return { kind, outcome: 'deleted', login_user_id } as const;
+  }
+  await endSessions(login_user_id, 'provider');
+  return { kind, outcome: 'sessions_ended', login_user_id } as const;
+}
+
+/** Epoch seconds of the latest login with the identity, or of when it was linked. */
+function latestLogin({ linked, first_used_at }: LoginUser, { identityId }: Owner): number {
+  const identity = linked.find(({ identity_id }) => identity_id === identityId);
+  const latest = identity ? (identity.last_login_at ?? identity.linked_at) : first_used_at;
+  return Math.floor(Date.parse(latest) / 1000);
+}
+
+/** The issuers whose id tokens log in at a provider; none where id tokens play no part. */
+async function issuersOf(provider: ProviderId, stored: StoredSettings): Promise<TrustedIssuer[]> {
+  const settings = await providers[provider].read(stored);
+  if ('issuers' in settings) return settings.issuers;
+  const exchange = 'authorization_code' in settings ? settings.authorization_code : undefined;
+  return exchange?.id_token ? [{ ...exchange.id_token, audiences: [exchange.client_id] }] : [];
+}

@@ -1,0 +1,34 @@
+import { basicAuthorization, callProvider, verificationDeadline } from '../call-provider.ts';
+import { ProviderFailure } from '../provider-failure.ts';
+import { fieldAt } from '../subject.ts';
+import { clientSecretOf } from './client-secret.ts';
+import type { OAuth2Settings } from './settings.ts';
+
+/**
+ * Revokes a refresh token of a provider that the exchange of a code gave us. A token that the provider no longer knows
+ * needs no revocation.
+ * @throws ProviderFailure when the provider does not confirm it
+ * @throws Error when the settings no longer say where
+ * @see RFC 7009 section 2.1
+ */
+export async function revokeProviderToken(
+  { authorization_code: exchange }: OAuth2Settings,
+  token: string,
+): Promise<void> {
+  const url = exchange?.revocation_url;
+  if (!exchange || url === undefined) throw new Error('The provider settings have no revocation_url.');
+  const { client_id, client_authentication } = exchange;
+  const client_secret = await clientSecretOf(exchange);
+  const form = { token, token_type_hint: 'refresh_token' };
+  const { status, body } = await callProvider({
+    url,
+    ...(client_authentication === 'basic'
+      ? { form, headers: { authorization: basicAuthorization(client_id, client_secret) } }
+      : { form: { ...form, client_id, client_secret } }),
+    statusOnly: true,
+    signal: verificationDeadline(),
+  });
+  const isUnknown =
+    status === 400 && exchange.refused_errors.includes(String(fieldAt(body, exchange.error_field)));
+  if (status !== 200 && !isUnknown) throw new ProviderFailure('unexpected_status', url, String(status));
+}

@@ -1,0 +1,86 @@
+import { errors, type JWTPayload } from 'jose';
+import * as v from 'valibot';
+import { epochSeconds } from '../../clock.ts';
+import { ServiceError } from '../../service-error.ts';
+import type { Identity } from '../identity.ts';
+import { plausible, rejected } from '../rejected.ts';
+import { subjectAt } from '../subject.ts';
+import type { TrustedIssuer } from './issuer.ts';
+import { leeway, reasonOf, trustedIssuerOf, verifiedJwt } from './verify.ts';
+
+/** What an issuer may tell us of a person; anything else is ignored. Apple has written the second in two ways. */
+const kinds: Record<string, NotificationKind> = {
+  'consent-revoked': 'consent_revoked',
+  'account-delete': 'account_deleted',
+  'account-deleted': 'account_deleted',
+};
+type NotificationKind = 'consent_revoked' | 'account_deleted';
+
+/** What an issuer tells of a person. */
+export interface Notification {
+  kind: NotificationKind;
+  person: Identity;
+  /** Epoch seconds. */
+  issuedAt: number;
+  /** What the settings of the issuer say should happen. */
+  action: 'end_sessions' | 'delete';
+}
+
+/** Seconds for which a notification counts; issuers send it again for some hours while we do not answer. */
+const longestAge = 86_400;
+
+/** The claim `events`: an object, which Apple writes as text. */
+const event = v.looseObject({ type: v.string() });
+const events = v.union([event, v.pipe(v.string(), v.parseJson(), event)]);
+
+/**
+ * Verifies a notification like an id token: the issuer's signature, the issuer, the audience and the time.
+ * @returns undefined for one that is about nothing we act on
+ * @throws ServiceError `invalid_request`, ProviderFailure
+ * @see https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts
+ */
+export async function verifyNotification(
+  issuers: TrustedIssuer[],
+  jwt: string,
+): Promise<Notification | undefined> {
+  try {
+    const trusted = trustedIssuerOf(plausible(jwt), issuers);
+    const { payload } = await verifiedJwt(trusted, jwt, {
+      types: /^(jwt|secevent\+jwt)?$/i,
+      claims: ['iat', 'jti'],
+    });
+    rejectOutdated(payload);
+    const told = v.safeParse(events, payload.events);
+    const subject = told.success ? subjectAt(told.output, 'sub') : undefined;
+    if (!told.success || subject === undefined) throw rejected('claim_invalid');
+    const kind = kinds[told.output.type];
+    if (kind === undefined) return undefined;
+    return {
+      kind,
+      person: { namespace: trusted.issuer, subject },
+      issuedAt: payload.iat ?? 0,
+      action: trusted[`on_${kind}`] ?? 'end_sessions',
+    };
+  } catch (error) {
+    throw notAccepted(error);
+  }
+}
+
+function rejectOutdated({ iat = 0 }: JWTPayload): void {
+  const age = epochSeconds() - iat;
+  if (age < -leeway) throw rejected('issued_in_the_future');
+  if (age > longestAge + leeway) throw rejected('issued_too_long_ago');
+}
+
+/** The same error whatever is wrong with it: only the log says more. */
+function notAccepted(error: unknown): unknown {
+  const reason =
+    error instanceof errors.JOSEError
+      ? reasonOf(error)
+      : error instanceof ServiceError
+        ? error.reason
+        : undefined;
+  if (reason === undefined) return error;
+  const message = 'The payload is not a notification of this provider for this Login App.';
+  return new ServiceError('invalid_request', message, { reason });
+}

@@ -1,0 +1,57 @@
+import * as v from 'valibot';
+import { optional, parameters, required } from '../../form-parameters.ts';
+import { findProviderSettings } from '../../login-apps/provider-settings.ts';
+import { authorizationCodeProvider } from '../../providers/identifiers.ts';
+import type { ProvenIdentity } from '../../providers/identity.ts';
+import { notSetUp } from '../../providers/not-set-up.ts';
+import { verifyAuthorizationCode } from '../../providers/oauth2/verify-authorization-code.ts';
+import { providers } from '../../providers/providers.ts';
+import { wire } from '../../wire.ts';
+
+/** @see RFC 7636 section 4.1 */
+const codeVerifier = v.pipe(
+  required('code_verifier'),
+  v.regex(
+    /^[\w.~-]{43,128}$/,
+    'The code_verifier must be 43 to 128 letters, digits, hyphens, dots, underscores or tildes.',
+  ),
+  v.description('The PKCE verifier (RFC 7636) of the challenge that the code was requested with.'),
+);
+
+/** The parameters besides `grant_type`. */
+export const codeParameters = {
+  provider: v.pipe(
+    required('provider'),
+    v.literal(authorizationCodeProvider, `The provider must be ${authorizationCodeProvider} for this grant.`),
+    wire({ type: 'string', const: authorizationCodeProvider }),
+  ),
+  authorization_code: required('authorization_code'),
+  code_verifier: v.optional(codeVerifier),
+  redirect_uri: v.pipe(
+    optional('redirect_uri'),
+    v.description('Where the code was sent: one of the provider settings, by default the first.'),
+  ),
+  nonce: v.pipe(
+    optional('nonce'),
+    v.description('The nonce of the id token that comes for the code, where that identifies the person.'),
+  ),
+};
+
+export const providerAuthorizationCode = v.pipe(
+  parameters({ grant_type: v.literal('provider_authorization_code'), ...codeParameters }),
+  v.title('AuthorizationCodeGrant'),
+);
+
+export type CodeRequest = v.InferOutput<typeof providerAuthorizationCode>;
+
+/** Whom an authorization code of a provider was issued for. @throws ServiceError, ProviderFailure */
+export async function personOfCode(
+  loginAppId: string,
+  { provider, ...code }: CodeRequest,
+): Promise<ProvenIdentity> {
+  const stored = await findProviderSettings(loginAppId, provider);
+  const settings = stored && (await providers[provider].read(stored));
+  const person = settings && (await verifyAuthorizationCode(settings, code));
+  if (!person) throw notSetUp(provider);
+  return person;
+}

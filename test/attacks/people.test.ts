@@ -1,0 +1,109 @@
+import { type AttributeValue, paginateScan } from '@aws-sdk/client-dynamodb';
+import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { accountOf, identityIdsOf } from '../support/account.ts';
+import { expectError } from '../support/expectations.ts';
+import { newPerson, newPhone } from '../support/people.ts';
+import { type Answer, unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
+
+const { service, dynamoDb, tableName } = await startServiceWithStore();
+const { other_login_app } = service.demo;
+
+const newAccount = async (client = service.demo.login_app) => {
+  const person = await newPerson(service, unique('person'), client);
+  const account = accountOf(service, person.token);
+  return { ...person, account, sessionId: String(decodeJwt(person.token).sid) };
+};
+
+describe("another person's ids are worth nothing", () => {
+  test.each([
+    ['of the same Login App', service.demo.login_app],
+    ['of another Login App', other_login_app],
+  ])('[OWASP API1 2023] %s', async (_, client) => {
+    const victim = await newAccount();
+    await service.logIn(victim.subject);
+    await victim.account.linkAt('provider_a', unique('other'));
+    const attacker = await newAccount(client);
+    if (client === service.demo.login_app) await attacker.account.linkAt('provider_a', unique('other'));
+    const notFound = { status: 404, error: 'not_found' };
+    const { sessions } = (await victim.account.sessions()).body;
+    for (const { id } of sessions) expectError(await attacker.account.endSession(id), notFound);
+    for (const id of identityIdsOf(await victim.account.show())) {
+      expectError(await attacker.account.unlink(id), notFound);
+    }
+    await attacker.account.endSessions('?except=current');
+    expect((await attacker.account.remove()).status).toBe(204);
+    expect((await victim.account.sessions()).body.sessions).toHaveLength(2);
+    expect(identityIdsOf(await victim.account.show())).toHaveLength(2);
+  });
+
+  test('[CWE-204] an unknown id and a foreign one get the same answer', async () => {
+    const [victim, attacker] = [await newAccount(), await newAccount()];
+    const bodyOf = async (answer: Promise<Answer>) => (await answer).body;
+    const foreign = await bodyOf(attacker.account.endSession(victim.sessionId));
+    expect(foreign).toEqual(await bodyOf(attacker.account.endSession(`s_${'A'.repeat(22)}`)));
+    const [identity = ''] = identityIdsOf(await victim.account.show());
+    expect(await bodyOf(attacker.account.unlink(identity))).toEqual(
+      await bodyOf(attacker.account.unlink(`i_${'A'.repeat(22)}`)),
+    );
+  });
+});
+
+test('[OWASP API2 2023] a Login App Token, a refresh token, a made-up token or none is a 401 at every endpoint', async () => {
+  const { refreshToken } = await newPerson(service);
+  const invalid = { status: 401, error: 'invalid_token' };
+  for (const token of [await service.loginAppToken(), refreshToken, 'made-up', '']) {
+    const account = accountOf(service, token);
+    const answers = [
+      await account.show(),
+      await account.remove(),
+      await account.sessions(),
+      await account.endSessions(),
+      await account.endSession('x'),
+      await account.link({ provider: 'provider_f', id_token: 'x' }),
+      await account.unlink('x'),
+    ];
+    for (const answer of answers) expectError(answer, invalid);
+  }
+});
+
+test('[OWASP API1 2023] the same provider account is another Login User in another Login App, and stays so when one links it', async () => {
+  const subject = unique('alice');
+  const here = await newAccount();
+  await here.account.linkAt('provider_f', subject);
+  const there = await newPerson(service, subject, other_login_app);
+  expect(there.loginUserId).not.toBe(here.loginUserId);
+  expect(identityIdsOf(await accountOf(service, there.token).show())).toHaveLength(1);
+  await accountOf(service, there.token).remove();
+  expect(decodeJwt((await service.logIn(subject)).body.access_token).sub).toBe(here.loginUserId);
+});
+
+test('[CVE-2013-4593] a credential that was issued to another app links nothing', async () => {
+  const { account } = await newAccount();
+  for (const provider of ['provider_a', 'provider_d', 'provider_f']) {
+    const query = { subject: unique('victim'), audience: 'another-app' };
+    const { authorization_code: _, ...credential } = await service.credentials(provider, query);
+    expectError(await account.link({ provider, ...credential }), { status: 400, error: 'invalid_grant' });
+  }
+  expect(identityIdsOf(await account.show())).toHaveLength(1);
+});
+
+test('[CWE-212] the table keeps no subject of a deleted person, and only their id, Login App and times of the deletion', async () => {
+  const { account, subject, loginUserId, token } = await newAccount();
+  const linked = unique('linked');
+  await account.linkAt('provider_a', linked);
+  await service.logIn(linked, 'provider_a');
+  await service.relate(await newPhone(service, await service.loginAppToken()), token);
+  expect((await account.remove()).status).toBe(204);
+  const items: Record<string, AttributeValue>[] = [];
+  for await (const { Items = [] } of paginateScan({ client: dynamoDb }, { TableName: tableName })) {
+    items.push(...Items);
+  }
+  const text = JSON.stringify(items);
+  expect([text.includes(subject), text.includes(linked)]).toEqual([false, false]);
+  const theirs = items.filter((item) => JSON.stringify(item).includes(loginUserId));
+  expect(theirs.map((item) => Object.keys(item).toSorted())).toEqual([
+    ['created_by', 'deleted_at', 'login_app_id', 'login_user_id', 'next_slot', 'pk', 'sk', 'write_id'],
+  ]);
+});

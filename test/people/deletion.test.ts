@@ -1,0 +1,115 @@
+import { describe, expect, test } from '@jest/globals';
+import { accountOf } from '../support/account.ts';
+import { expectError } from '../support/expectations.ts';
+import { deviceIdsOf, newPerson, newPhone } from '../support/people.ts';
+import { basic, sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const ended = { status: 401, error: 'invalid_token', naming: /session.*ended/ };
+
+describe('DELETE /v2/marketing/login/user', () => {
+  test('204: no token works any longer, and a second call is 401', async () => {
+    const phone = await newPerson(service);
+    const tablet = await newPerson(service, phone.subject);
+    const account = accountOf(service, phone.token);
+    expect((await account.remove()).status).toBe(204);
+    expectError(await account.remove(), ended);
+    for (const { token, refreshToken } of [phone, tablet]) {
+      expectError(await accountOf(service, token).show(), ended);
+      expectError(await service.listDevices(token), ended);
+      const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
+      expectError(await service.token(form), { status: 400, error: 'invalid_grant' });
+      const { client_id, client_secret } = service.demo.login_app;
+      const introspection = await service.call('/v2/marketing/oauth/introspect', {
+        method: 'POST',
+        headers: { authorization: basic(client_id, client_secret) },
+        body: new URLSearchParams({ token }),
+      });
+      expect(introspection.body).toEqual({ active: false });
+    }
+  });
+
+  test('they come back as a new Login User with a new id, again and again', async () => {
+    const subject = unique('alice');
+    const ids = [];
+    for (let time = 0; time < 4; time += 1) {
+      const person = await newPerson(service, subject);
+      ids.push(person.loginUserId);
+      const again = await newPerson(service, subject);
+      expect(again.loginUserId).toBe(person.loginUserId);
+      const { body } = await accountOf(service, person.token).show();
+      expect(body.identities).toHaveLength(1);
+      expect((await accountOf(service, person.token).sessions()).body.sessions).toHaveLength(2);
+      expect((await accountOf(service, person.token).remove()).status).toBe(204);
+    }
+    expect(new Set(ids).size).toBe(4);
+  });
+
+  test('their linked identities are free for anybody', async () => {
+    const person = await newPerson(service);
+    const account = accountOf(service, person.token);
+    const linked = unique('linked');
+    await account.linkAt('provider_a', linked);
+    await account.remove();
+    const next = accountOf(service, (await newPerson(service)).token);
+    expect((await next.linkAt('provider_a', linked)).status).toBe(201);
+    expect((await next.linkAt('provider_f', person.subject)).status).toBe(201);
+  });
+
+  test("their phone is nobody's, also when they come back", async () => {
+    const person = await newPerson(service);
+    const phone = await newPhone(service, await service.loginAppToken());
+    await service.relate(phone, person.token);
+    await accountOf(service, person.token).remove();
+    const again = await newPerson(service, person.subject);
+    expect(await deviceIdsOf(service, again)).toEqual([]);
+    const flags = { 'login-user': person.loginUserId };
+    expect((await service.operate('devices', 'list', flags)).devices).toEqual([]);
+  });
+
+  test('for the operator there is no such Login User', async () => {
+    const person = await newPerson(service);
+    await accountOf(service, person.token).remove();
+    const flags = { 'login-user': person.loginUserId };
+    for (const verb of ['show', 'logout', 'block', 'unblock', 'delete']) {
+      await expect(service.operate('login-users', verb, flags)).rejects.toThrow(
+        'There is no such Login User.',
+      );
+    }
+  });
+});
+
+test('a blocked person sees, links, ends and deletes nothing: 403', async () => {
+  const person = await newPerson(service);
+  const account = accountOf(service, person.token);
+  await service.operate('login-users', 'block', { 'login-user': person.loginUserId });
+  const forbidden = { status: 403, error: 'forbidden', naming: 'The Login User is blocked.' };
+  expectError(await account.show(), forbidden);
+  expectError(await account.remove(), forbidden);
+  expectError(await account.sessions(), forbidden);
+  expectError(await account.endSessions(), forbidden);
+  expectError(await account.endSession('x'), forbidden);
+  expectError(await account.linkAt('provider_a', unique('bob')), forbidden);
+  expectError(await account.unlink('x'), forbidden);
+});
+
+test('a person whom the operator deletes although blocked is a new one, who is not blocked', async () => {
+  const person = await newPerson(service);
+  const flags = { 'login-user': person.loginUserId };
+  await service.operate('login-users', 'block', flags);
+  expect(await service.operate('login-users', 'delete', flags)).toMatchObject({ deleted: true });
+  const again = await newPerson(service, person.subject);
+  expect(again.loginUserId).not.toBe(person.loginUserId);
+});
+
+test('a blocked person does not get in by a linked identity either', async () => {
+  const person = await newPerson(service);
+  const linked = unique('linked');
+  await accountOf(service, person.token).linkAt('provider_a', linked);
+  await service.operate('login-users', 'block', { 'login-user': person.loginUserId });
+  expectError(await service.logIn(linked, 'provider_a'), {
+    status: 400,
+    error: 'invalid_grant',
+    naming: 'The Login User is blocked.',
+  });
+});

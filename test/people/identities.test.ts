@@ -1,0 +1,216 @@
+import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { accountOf, identityIdsOf } from '../support/account.ts';
+import { expectAnswer, expectError } from '../support/expectations.ts';
+import { newPerson } from '../support/people.ts';
+import { sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const identityId = expect.stringMatching(/^i_[\w-]{22}$/);
+
+const newAccount = async () => {
+  const person = await newPerson(service);
+  return { ...person, account: accountOf(service, person.token) };
+};
+/** The Login User whom a login leads to. */
+const loggedInAs = async (subject: string, provider: string): Promise<string | undefined> =>
+  decodeJwt((await service.logIn(subject, provider)).body.access_token).sub;
+
+describe('GET /v2/marketing/login/user', () => {
+  test('shows the person and the identity of their login', async () => {
+    const { account, loginUserId } = await newAccount();
+    const identity = { id: identityId, provider: 'provider_f', linked_at: time, last_login_at: time };
+    expectAnswer(await account.show(), 200, {
+      id: loginUserId,
+      created_at: time,
+      last_login_at: time,
+      identities: [identity],
+    });
+  });
+
+  test('the ids and the answer tell no subject of the provider', async () => {
+    const { account, subject } = await newAccount();
+    const other = unique('bob');
+    await account.linkAt('provider_a', other);
+    const { text } = await account.show();
+    expect(text).not.toContain(subject);
+    expect(text).not.toContain(other);
+  });
+
+  test('last_login_at is that of the identity that logged in last', async () => {
+    const { account, subject } = await newAccount();
+    const other = unique('bob');
+    await account.linkAt('provider_a', other);
+    await service.logIn(subject);
+    await service.logIn(other, 'provider_a');
+    const { body } = await account.show();
+    expect(body.last_login_at).toBe(body.identities[1].last_login_at);
+    expect(body.last_login_at >= body.identities[0].last_login_at).toBe(true);
+  });
+});
+
+describe('POST /v2/marketing/login/user/identities', () => {
+  test.each(['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e'])(
+    '201 with the identity of %s; then either identity logs in as the same Login User',
+    async (provider) => {
+      const { account, subject, loginUserId } = await newAccount();
+      const other = unique('bob');
+      expectAnswer(await account.linkAt(provider, other), 201, { id: identityId, provider, linked_at: time });
+      expect(await loggedInAs(other, provider)).toBe(loginUserId);
+      expect(await loggedInAs(subject, 'provider_f')).toBe(loginUserId);
+      const { body } = await account.show();
+      expect(body.identities).toMatchObject([{ provider: 'provider_f' }, { provider, last_login_at: time }]);
+    },
+  );
+
+  test('201 by an authorization code', async () => {
+    const { account, loginUserId } = await newAccount();
+    const subject = unique('bob');
+    const { authorization_code = '' } = await service.credentials('provider_b', { subject });
+    expect((await account.link({ provider: 'provider_b', authorization_code })).status).toBe(201);
+    expect(await loggedInAs(subject, 'provider_b')).toBe(loginUserId);
+  });
+
+  test('a session of a linked identity works and can be refreshed', async () => {
+    const { account, loginUserId } = await newAccount();
+    const other = unique('bob');
+    await account.linkAt('provider_a', other);
+    const { access_token, refresh_token } = (await service.logIn(other, 'provider_a')).body;
+    expect((await accountOf(service, access_token).show()).body.id).toBe(loginUserId);
+    expect((await service.token({ grant_type: 'refresh_token', refresh_token })).status).toBe(200);
+    expect((await accountOf(service, access_token).sessions()).body.sessions).toHaveLength(2);
+  });
+
+  test('200 with the same identity when it is theirs already', async () => {
+    const { account, subject } = await newAccount();
+    const other = unique('bob');
+    const linked = (await account.linkAt('provider_a', other)).body;
+    expectAnswer(await account.linkAt('provider_a', other), 200, linked);
+    const [first] = (await account.show()).body.identities;
+    expectAnswer(await account.linkAt('provider_f', subject), 200, first);
+  });
+
+  test('409 when it belongs to another Login User, by login or by link; nothing changes', async () => {
+    const [alice, bob, carol] = await Promise.all([newAccount(), newAccount(), newAccount()]);
+    const conflict = { status: 409, error: 'conflict', naming: /another Login User/ };
+    expectError(await alice.account.linkAt('provider_f', bob.subject), conflict);
+    const linkedByCarol = unique('linked');
+    await carol.account.linkAt('provider_d', linkedByCarol);
+    expectError(await alice.account.linkAt('provider_d', linkedByCarol), conflict);
+    expect((await alice.account.show()).body.identities).toHaveLength(1);
+    expect(await loggedInAs(bob.subject, 'provider_f')).toBe(bob.loginUserId);
+    expect(await loggedInAs(linkedByCarol, 'provider_d')).toBe(carol.loginUserId);
+  });
+
+  test.each<[string, Record<string, string>, string, RegExp]>([
+    ['no provider', {}, 'invalid_request', /parameter provider is required/],
+    ['an unknown provider', { provider: 'x' }, 'invalid_request', /provider_a, provider_b/],
+    ['no credential', { provider: 'provider_f' }, 'invalid_request', /id_token is required/],
+    ['an empty one', { provider: 'provider_f', id_token: '' }, 'invalid_request', /id_token is empty/],
+    [
+      'a forbidden parameter',
+      { provider: 'provider_a', access_token: 'x', id_token: 'x' },
+      'invalid_request',
+      /id_token/,
+    ],
+    [
+      'a code of another provider',
+      { provider: 'provider_a', authorization_code: 'x' },
+      'invalid_request',
+      /provider_b/,
+    ],
+    [
+      'a code and a token',
+      { provider: 'provider_b', authorization_code: 'x', access_token: 'x' },
+      'invalid_request',
+      /None of access_token/,
+    ],
+    ['a made-up credential', { provider: 'provider_f', id_token: 'x' }, 'invalid_grant', /does not accept/],
+    [
+      'a made-up code',
+      { provider: 'provider_b', authorization_code: 'x' },
+      'invalid_grant',
+      /does not accept/,
+    ],
+  ])('400 %s', async (_, form, error, naming) => {
+    const { account } = await newAccount();
+    expectError(await account.link(form), { status: 400, error, naming });
+  });
+
+  test('400 for a credential of another app', async () => {
+    const { account } = await newAccount();
+    const query = { subject: unique('bob'), audience: 'another-app' };
+    const { id_token = '' } = await service.credentials('provider_f', query);
+    expectError(await account.link({ provider: 'provider_f', id_token }), {
+      status: 400,
+      error: 'invalid_grant',
+    });
+  });
+});
+
+describe('DELETE /v2/marketing/login/user/identities/{identity_id}', () => {
+  test('204 for a linked one: it logs in as a new Login User, and can be linked again', async () => {
+    const { account, loginUserId } = await newAccount();
+    const other = unique('bob');
+    const { id } = (await account.linkAt('provider_a', other)).body;
+    expect((await account.unlink(id)).status).toBe(204);
+    expect(identityIdsOf(await account.show())).toHaveLength(1);
+    expectError(await account.unlink(id), { status: 404, error: 'not_found' });
+    const again = await account.linkAt('provider_a', other);
+    expect(again.status).toBe(201);
+    expect(again.body.id).not.toBe(id);
+    await account.unlink(again.body.id);
+    const newcomer = await loggedInAs(other, 'provider_a');
+    expect(newcomer).not.toBe(loginUserId);
+    expectError(await account.linkAt('provider_a', other), { status: 409, error: 'conflict' });
+    expect(await loggedInAs(other, 'provider_a')).toBe(newcomer);
+  });
+
+  test('204 for the first one: the person lives on with the other, and the first is a new Login User', async () => {
+    const { account, subject, loginUserId } = await newAccount();
+    const other = unique('bob');
+    await account.linkAt('provider_a', other);
+    const [first = ''] = identityIdsOf(await account.show());
+    expect((await account.unlink(first)).status).toBe(204);
+    expect((await account.show()).body.identities).toMatchObject([{ provider: 'provider_a' }]);
+    expect(await loggedInAs(other, 'provider_a')).toBe(loginUserId);
+    const newcomer = await loggedInAs(subject, 'provider_f');
+    expect(newcomer).not.toBe(loginUserId);
+    expect(await loggedInAs(subject, 'provider_f')).toBe(newcomer);
+    expectError(await account.linkAt('provider_f', subject), { status: 409, error: 'conflict' });
+  });
+
+  test('the first one can be linked again', async () => {
+    const { account, subject, loginUserId } = await newAccount();
+    await account.linkAt('provider_a', unique('bob'));
+    const [first = ''] = identityIdsOf(await account.show());
+    await account.unlink(first);
+    const linked = await account.linkAt('provider_f', subject);
+    expect(linked.status).toBe(201);
+    expect(await loggedInAs(subject, 'provider_f')).toBe(loginUserId);
+    expect((await account.unlink(linked.body.id)).status).toBe(204);
+    expect(await loggedInAs(subject, 'provider_f')).not.toBe(loginUserId);
+  });
+
+  test('422 for the last one, first or linked', async () => {
+    const { account } = await newAccount();
+    const [first = ''] = identityIdsOf(await account.show());
+    const last = {
+      status: 422,
+      error: 'unprocessable_entity',
+      naming: /last identity/,
+      fields: ['identity_id'],
+    };
+    expectError(await account.unlink(first), last);
+    const { id } = (await account.linkAt('provider_a', unique('bob'))).body;
+    await account.unlink(first);
+    expectError(await account.unlink(id), last);
+  });
+
+  test.each([`i_${'A'.repeat(22)}`, 'x', 'subject', '%00', 'identity_id'])('404 for %s', async (id) => {
+    const { account } = await newAccount();
+    expectError(await account.unlink(id), { status: 404, error: 'not_found' });
+  });
+});

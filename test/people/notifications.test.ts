@@ -1,0 +1,196 @@
+import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { accountOf } from '../support/account.ts';
+import { expectError } from '../support/expectations.ts';
+import { createLoginApp } from '../support/login-app.ts';
+import { type Claims, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { type Answer, sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const standIn = await startProviderStandIn();
+
+/** A Login App whose provider_f is an issuer of its own, and a person who has logged in there. */
+async function newLogin(settings: object = {}) {
+  const scene = standIn.openScene();
+  const app = await createLoginApp(service, unique('app'));
+  await service.operate('providers', 'set', {
+    'login-app': app.login_app_id,
+    provider: 'provider_f',
+    settings: { issuers: [{ issuer: scene.url, audiences: [ourApp], ...settings }] },
+  });
+  const subject = unique('alice');
+  const logIn = async (sub = subject) => {
+    const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
+    const { body } = await service.token({ ...form, id_token: await scene.idToken({ sub }) }, app);
+    const loginUserId = String(decodeJwt(body.access_token).sub);
+    return { loginUserId, account: accountOf(service, body.access_token) };
+  };
+  const notify = async (type: string, claims: Claims = {}): Promise<Answer> => {
+    const { sub, exp, ...named } = { sub: undefined, exp: undefined, ...claims };
+    const events = JSON.stringify({ type, sub: subject, event_time: 1 });
+    return post(await scene.idToken({ sub, exp, events, jti: unique('jti'), ...named }));
+  };
+  const post = (payload: unknown, query = `?login_app_id=${app.login_app_id}`, provider = 'provider_f') =>
+    service.json(`/v2/marketing/providers/${provider}/notifications${query}`, { payload });
+  return { scene, app, subject, logIn, notify, post };
+}
+const isIn = async ({ account }: { account: ReturnType<typeof accountOf> }): Promise<boolean> =>
+  (await account.show()).status === 200;
+const notAccepted = {
+  status: 400,
+  error: 'invalid_request',
+  naming: 'The payload is not a notification of this provider for this Login App.',
+};
+const seconds = () => Math.floor(Date.now() / 1000);
+
+describe('POST /v2/marketing/providers/{provider}/notifications', () => {
+  test.each(['consent-revoked', 'account-delete', 'account-deleted'])(
+    '204 for %s: all sessions end, and the person can log in again',
+    async (type) => {
+      const { logIn, notify } = await newLogin();
+      const [phone, tablet] = [await logIn(), await logIn()];
+      expect((await notify(type)).status).toBe(204);
+      expect([await isIn(phone), await isIn(tablet)]).toEqual([false, false]);
+      expect((await logIn()).loginUserId).toBe(phone.loginUserId);
+    },
+  );
+
+  test.each([
+    ['consent-revoked', { on_consent_revoked: 'delete' }],
+    ['account-delete', { on_account_deleted: 'delete' }],
+  ])('204 for %s with %j: the person is deleted', async (type, settings) => {
+    const { logIn, notify } = await newLogin(settings);
+    const phone = await logIn();
+    expect((await notify(type)).status).toBe(204);
+    expect(await isIn(phone)).toBe(false);
+    expect((await logIn()).loginUserId).not.toBe(phone.loginUserId);
+  });
+
+  test('each kind has a setting of its own', async () => {
+    const { logIn, notify } = await newLogin({ on_account_deleted: 'delete' });
+    const phone = await logIn();
+    await notify('consent-revoked');
+    expect((await logIn()).loginUserId).toBe(phone.loginUserId);
+  });
+
+  test('a linked identity ends the sessions of the person who has linked it', async () => {
+    const { app, scene, logIn, notify, subject } = await newLogin();
+    const other = await logIn(unique('bob'));
+    const id_token = await scene.idToken({ sub: subject });
+    expect((await other.account.link({ provider: 'provider_f', id_token })).status).toBe(201);
+    expect((await notify('consent-revoked')).status).toBe(204);
+    expect(await isIn(other)).toBe(false);
+    expect(app.login_app_id).toMatch(/^la_/);
+  });
+
+  test('a blocked person is not deleted, so that they stay blocked', async () => {
+    const { logIn, notify, app, scene, subject } = await newLogin({ on_account_deleted: 'delete' });
+    const { loginUserId } = await logIn();
+    await service.operate('login-users', 'block', { 'login-user': loginUserId });
+    expect((await notify('account-delete')).status).toBe(204);
+    const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
+    const login = await service.token({ ...form, id_token: await scene.idToken({ sub: subject }) }, app);
+    expectError(login, { status: 400, error: 'invalid_grant', naming: 'The Login User is blocked.' });
+  });
+
+  test.each(['email-disabled', 'email-enabled', 'something-new'])(
+    '204 for %s: nothing changes',
+    async (type) => {
+      const { logIn, notify } = await newLogin();
+      const phone = await logIn();
+      expect((await notify(type)).status).toBe(204);
+      expect(await isIn(phone)).toBe(true);
+    },
+  );
+
+  test('204 for somebody unknown', async () => {
+    const { notify } = await newLogin();
+    expect((await notify('account-delete')).status).toBe(204);
+  });
+
+  test('204 for one from before the latest login: nothing changes', async () => {
+    const { logIn, notify } = await newLogin({ on_consent_revoked: 'delete' });
+    const phone = await logIn();
+    expect((await notify('consent-revoked', { iat: seconds() - 60 })).status).toBe(204);
+    expect(await isIn(phone)).toBe(true);
+  });
+
+  test('204 for events as an object', async () => {
+    const { logIn, notify, subject } = await newLogin();
+    const phone = await logIn();
+    const events = { type: 'consent-revoked', sub: subject };
+    expect((await notify('', { events })).status).toBe(204);
+    expect(await isIn(phone)).toBe(false);
+  });
+
+  test.each<[string, Claims]>([
+    ['of another issuer', { iss: 'https://accounts.example' }],
+    ['for another app', { aud: 'another-app' }],
+    ['from yesterday', { iat: seconds() - 90_000 }],
+    ['from the future', { iat: seconds() + 600 }],
+    ['that has expired', { exp: seconds() - 600 }],
+    ['without an id', { jti: undefined }],
+    ['without events', { events: undefined }],
+    ['with events that are no JSON', { events: '{' }],
+    ['with events of no type', { events: '{"sub":"alice"}' }],
+    ['with events of nobody', { events: '{"type":"account-delete"}' }],
+    ['with events of a number', { events: '{"type":"account-delete","sub":7}' }],
+  ])('400 for one %s: nothing changes', async (_, claims) => {
+    const { logIn, notify } = await newLogin({ on_account_deleted: 'delete' });
+    const phone = await logIn();
+    expectError(await notify('account-delete', claims), notAccepted);
+    expect(await isIn(phone)).toBe(true);
+  });
+
+  test('400 for one that another key has signed, for an id token, and for what is no JWT', async () => {
+    const { logIn, post, scene, subject } = await newLogin();
+    const phone = await logIn();
+    const events = { type: 'account-delete', sub: subject };
+    const claims = { iss: scene.url, events, jti: 'x' };
+    expectError(await post(await standIn.openScene().idToken(claims)), notAccepted);
+    expectError(await post(await scene.idToken({ sub: subject, jti: 'x' })), notAccepted);
+    expectError(await post('made-up'), notAccepted);
+    const [header, payload] = (await scene.idToken(claims)).split('.');
+    expectError(await post(`${header}.${payload}.`), notAccepted);
+    expect(await isIn(phone)).toBe(true);
+  });
+
+  test('a notification is no id token', async () => {
+    const { app, scene, subject } = await newLogin();
+    const events = { type: 'consent-revoked', sub: subject };
+    const id_token = await scene.idToken({ sub: subject, events });
+    const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
+    expectError(await service.token(form, app), { status: 400, error: 'invalid_grant' });
+  });
+
+  test('400 for another Login App, also with the same issuer', async () => {
+    const [one, other] = [await newLogin(), await newLogin()];
+    const phone = await one.logIn();
+    const events = { type: 'account-delete', sub: one.subject };
+    const jwt = await one.scene.idToken({ events, jti: 'x' });
+    expectError(await other.post(jwt), notAccepted);
+    const unknown = await one.post(jwt, `?login_app_id=la_${'A'.repeat(22)}`);
+    expectError(unknown, { status: 400, error: 'invalid_request', naming: /not set up/ });
+    expectError(await one.post(jwt, undefined, 'provider_a'), {
+      status: 400,
+      error: 'invalid_request',
+      naming: /provider_a is not set up/,
+    });
+    expect(await isIn(phone)).toBe(true);
+  });
+
+  test.each<[string, string, string, unknown]>([
+    ['no Login App', 'provider_f', '', 'x'],
+    ['a Login App of another form', 'provider_f', '?login_app_id=x', 'x'],
+    ['another parameter', 'provider_f', `?login_app_id=la_${'A'.repeat(22)}&x=1`, 'x'],
+    ['an unknown provider', 'provider_x', `?login_app_id=la_${'A'.repeat(22)}`, 'x'],
+    ['no payload', 'provider_f', `?login_app_id=la_${'A'.repeat(22)}`, undefined],
+    ['an empty payload', 'provider_f', `?login_app_id=la_${'A'.repeat(22)}`, ''],
+    ['a payload that is no text', 'provider_f', `?login_app_id=la_${'A'.repeat(22)}`, { a: 1 }],
+  ])('400 for %s', async (_, provider, query, payload) => {
+    const answer = await service.json(`/v2/marketing/providers/${provider}/notifications${query}`, {
+      payload,
+    });
+    expectError(answer, { status: 400, error: 'invalid_request' });
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { accountOf } from '../support/account.ts';
+import { expectAnswer, expectError } from '../support/expectations.ts';
+import { ownService } from '../support/own-service.ts';
+import { deviceIdsOf, newPerson, newPhone } from '../support/people.ts';
+import { sharedService } from '../support/service.ts';
+
+const service = sharedService();
+const { running, service: own } = await ownService({}, { movableClock: true });
+
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const ended = { status: 401, error: 'invalid_token', naming: /session.*ended/ };
+
+/** A person with two sessions, the second one newer. */
+async function twoSessions(on = service) {
+  const phone = await newPerson(on);
+  const tablet = await newPerson(on, phone.subject);
+  const sessionOf = ({ token }: { token: string }) => String(decodeJwt(token).sid);
+  return {
+    phone: { ...phone, id: sessionOf(phone), account: accountOf(on, phone.token) },
+    tablet: { ...tablet, id: sessionOf(tablet), account: accountOf(on, tablet.token) },
+  };
+}
+const refresh = ({ refreshToken }: { refreshToken: string }, on = service) =>
+  on.token({ grant_type: 'refresh_token', refresh_token: refreshToken });
+
+describe('GET /v2/marketing/login/user/sessions', () => {
+  test('lists each active session with its times, and says which one asks', async () => {
+    const { phone, tablet } = await twoSessions();
+    const times = { created_at: time, last_used_at: time, expires_at: time };
+    const answer = await phone.account.sessions();
+    expectAnswer(answer, 200, { sessions: expect.anything() });
+    const sorted = answer.body.sessions.toSorted((a: { id: string }, b: { id: string }) =>
+      a.id < b.id ? -1 : 1,
+    );
+    expect(sorted).toEqual(
+      [
+        { id: phone.id, current: true, ...times },
+        { id: tablet.id, current: false, ...times },
+      ].toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    );
+  });
+
+  test('a session that ended is not listed', async () => {
+    const { phone, tablet } = await twoSessions();
+    await phone.account.endSession(tablet.id);
+    expect((await phone.account.sessions()).body.sessions).toMatchObject([{ id: phone.id }]);
+  });
+
+  test('the session refreshed last comes first; an expired one is not listed', async () => {
+    const { phone, tablet } = await twoSessions(own);
+    running.advance(60);
+    const { access_token, refresh_token } = (await refresh(phone, own)).body;
+    const { sessions } = (await accountOf(own, access_token).sessions()).body;
+    expect(sessions).toMatchObject([{ id: phone.id }, { id: tablet.id }]);
+    const [first] = sessions;
+    expect(Date.parse(first.last_used_at) - Date.parse(first.created_at)).toBeGreaterThanOrEqual(59_000);
+    expect(Date.parse(first.expires_at) - Date.parse(first.last_used_at)).toBe(30 * 86_400_000);
+    running.advance(30 * 86_400 - 30);
+    const later = (await own.token({ grant_type: 'refresh_token', refresh_token })).body.access_token;
+    expect((await accountOf(own, later).sessions()).body.sessions).toMatchObject([{ id: phone.id }]);
+  });
+});
+
+describe('DELETE /v2/marketing/login/user/sessions', () => {
+  test('204 ends all, including the one that asks', async () => {
+    const { phone, tablet } = await twoSessions();
+    expect((await phone.account.endSessions()).status).toBe(204);
+    for (const { account } of [phone, tablet]) expectError(await account.show(), ended);
+    for (const one of [phone, tablet]) expect((await refresh(one)).body.error).toBe('invalid_grant');
+  });
+
+  test('204 with except=current ends all others', async () => {
+    const { phone, tablet } = await twoSessions();
+    expect((await phone.account.endSessions('?except=current')).status).toBe(204);
+    expectError(await tablet.account.show(), ended);
+    expect((await phone.account.show()).status).toBe(200);
+  });
+
+  test.each(['?except=others', '?except=', '?except=current&except=current', '?only=current'])(
+    '400 for %s: no session ends',
+    async (query) => {
+      const { phone } = await twoSessions();
+      expectError(await phone.account.endSessions(query), { status: 400, error: 'invalid_request' });
+      expect((await phone.account.sessions()).body.sessions).toHaveLength(2);
+    },
+  );
+});
+
+describe('DELETE /v2/marketing/login/user/sessions/{session_id}', () => {
+  test('204: its tokens are invalid, and its phone gets no messages', async () => {
+    const { phone, tablet } = await twoSessions();
+    const device = await newPhone(service, await service.loginAppToken());
+    await service.relate(device, tablet.token);
+    expect((await phone.account.endSession(tablet.id)).status).toBe(204);
+    expectError(await tablet.account.show(), ended);
+    expect(await deviceIdsOf(service, phone)).toEqual([]);
+    expectError(await phone.account.endSession(tablet.id), { status: 404, error: 'not_found' });
+  });
+
+  test('204 for the session of the request', async () => {
+    const { phone, tablet } = await twoSessions();
+    expect((await phone.account.endSession(phone.id)).status).toBe(204);
+    expectError(await phone.account.show(), ended);
+    expect((await tablet.account.show()).status).toBe(200);
+  });
+
+  test.each([`s_${'A'.repeat(22)}`, 'x', '%00', 'current'])('404 for %s', async (id) => {
+    const { phone } = await twoSessions();
+    expectError(await phone.account.endSession(id), { status: 404, error: 'not_found' });
+  });
+});
