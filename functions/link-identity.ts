@@ -72,6 +72,7 @@ export const endpoint = defineEndpoint({
       'Authorization code': { provider: 'provider_b', authorization_code: 'AUTHORIZATION_CODE' },
     },
   },
+  idIs: 'identity_id',
   handle: async ({ caller, body }) => {
     const user = activeUser(caller, 'forbidden');
     const person = await personOf(caller.loginAppId, body);

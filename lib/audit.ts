@@ -22,6 +22,7 @@ const audited = {
   account_id: idOf(idForms['ac_…']),
   client_id: idOf(idForms['la_….c_…']),
   device_id: idOf(idForms['d_…']),
+  identity_id: idOf(/^i_[\w-]{22}$/),
   login_app_id: idOf(idForms['la_…']),
   login_user_id: idOf(idForms['lu_…']),
   session_id: idOf(/^s_[\w-]{22}$/),

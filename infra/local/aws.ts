@@ -17,13 +17,14 @@ export interface LocalAws extends LoopbackServer {
  * Serves them on a loopback port. Requests must be signed, as the SDK's are, so that no web page can send them. The
  * signature itself is checked by STS alone.
  * @param functions by name; may be filled later
- * @param bus takes the events that are put on the event bus
+ * @param options.bus takes the events that are put on the event bus
+ * @param options.secretsFile keeps the secrets; without one they end with the process
  */
 export async function startLocalAws(
   functions: Map<string, InvocableFunction>,
-  bus: (event: BusEvent) => void = () => {},
+  { bus = () => {}, secretsFile }: { bus?: (event: BusEvent) => void; secretsFile?: string } = {},
 ): Promise<LocalAws> {
-  const secrets = new LocalSecrets();
+  const secrets = new LocalSecrets(secretsFile);
   const server = await serve((request, response) => {
     answer({ functions, secrets, bus }, request, response).catch((error: unknown) =>
       sendJson(response, 500, { __type: 'InternalFailure', message: String(error) }),

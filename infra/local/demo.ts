@@ -69,6 +69,23 @@ export async function seedDemo(stack: DemoStack): Promise<Demo> {
   };
 }
 
+/** A demo that was kept, on the stack as it is now: the sandbox's providers have new keys and secrets. */
+export async function reviveDemo(stack: DemoStack, kept: Demo): Promise<Demo> {
+  const operate: Operate = (noun, verb, flags) => callOperator(stack.operator, noun, verb, flags);
+  const apps = [kept.login_app, kept.other_login_app, kept.login_app_without_mobile_application];
+  await Promise.all(
+    apps.map(({ login_app_id }) => setProviders(operate, login_app_id, stack.sandbox.settings)),
+  );
+  return { ...kept, dynamodb_endpoint: stack.dynamoDbEndpoint, table_name: stack.tableName };
+}
+
+const setProviders = (operate: Operate, login_app_id: string, settings: Record<string, unknown>) =>
+  Promise.all(
+    providerIds.map((provider) =>
+      operate('providers', 'set', { 'login-app': login_app_id, provider, settings: settings[provider] }),
+    ),
+  );
+
 async function createLoginApp(
   operate: Operate,
   name: string,
@@ -78,9 +95,7 @@ async function createLoginApp(
   const login_app_id = String((await operate('login-apps', 'create', { name })).login_app_id);
   const [client] = await Promise.all([
     operate('clients', 'create', { 'login-app': login_app_id }),
-    ...providerIds.map((provider) =>
-      operate('providers', 'set', { 'login-app': login_app_id, provider, settings: settings[provider] }),
-    ),
+    setProviders(operate, login_app_id, settings),
     ...platforms.map((platform) =>
       operate('mobile-applications', 'set', { 'login-app': login_app_id, platform }),
     ),

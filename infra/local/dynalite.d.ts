@@ -5,5 +5,7 @@ declare module 'dynalite' {
     createTableMs?: number;
     deleteTableMs?: number;
     updateTableMs?: number;
+    /** A folder for the data, which otherwise stay in memory. */
+    path?: string;
   }): Server;
 }

@@ -6,14 +6,17 @@ import {
   DynamoDBClient,
   type KeySchemaElement,
   type KeyType,
+  ListTablesCommand,
+  PutItemCommand,
+  paginateScan,
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { table } from '../../lib/storage/table.ts';
 import { type LoopbackServer, listen } from './loopback-server.ts';
 
-/** DynamoDB in this process, in memory. */
-export const startDynalite = (): Promise<LoopbackServer> =>
-  listen(dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0 }), 0);
+/** DynamoDB in this process: in memory, or in the folder that is named. */
+export const startDynalite = (path?: string): Promise<LoopbackServer> =>
+  listen(dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0, ...(path && { path }) }), 0);
 
 const key = (name: string, KeyType: KeyType): KeySchemaElement => ({ AttributeName: name, KeyType });
 const keys = (partitionKey: string, sortKey: string) => [key(partitionKey, 'HASH'), key(sortKey, 'RANGE')];
@@ -59,6 +62,23 @@ export async function createTable(client: DynamoDBClient, name: string): Promise
 
 export const deleteTable = (client: DynamoDBClient, name: string): Promise<unknown> =>
   client.send(new DeleteTableCommand({ TableName: name }));
+
+/**
+ * Copies all items to a new table, which builds its indexes anew. dynalite writes an item and its index entries one after the
+ * other; so a process that was killed in between leaves indexes that differ from their table.
+ */
+export async function copyTable(client: DynamoDBClient, from: string, to: string): Promise<void> {
+  await createTable(client, to);
+  for await (const { Items = [] } of paginateScan({ client }, { TableName: from })) {
+    for (const Item of Items) await client.send(new PutItemCommand({ TableName: to, Item }));
+  }
+}
+
+/** Deletes every table but this one. */
+export async function deleteOtherTables(client: DynamoDBClient, name: string): Promise<void> {
+  const { TableNames = [] } = await client.send(new ListTablesCommand({}));
+  for (const other of TableNames.filter((other) => other !== name)) await deleteTable(client, other);
+}
 
 /** A client for a DynamoDB endpoint on this machine; these accept any credentials. */
 export const localDynamoDb = (endpoint: string): DynamoDBClient =>

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import * as v from 'valibot';
+import { writeWhole } from './write-whole.ts';
 
 const call = v.object({
   SecretId: v.string(),
@@ -24,16 +26,34 @@ interface SecretsAnswer {
   body: unknown;
 }
 
-/** The part of AWS Secrets Manager that reads and rotates secrets, in memory. */
-export class LocalSecrets {
-  readonly #secrets = new Map<string, Secret>();
+const texts = v.record(v.string(), v.string());
+const savedSecrets = v.record(v.string(), v.object({ values: texts, stages: texts }));
 
+/** The part of AWS Secrets Manager that reads and rotates secrets: in memory, and in a file if one is named. */
+export class LocalSecrets {
+  readonly #secrets: Map<string, Secret>;
+  readonly #file: string | undefined;
+
+  constructor(file?: string) {
+    this.#file = file;
+    const saved = file && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+    this.#secrets = new Map(
+      Object.entries(v.parse(savedSecrets, saved)).map(([id, { values, stages }]) => [
+        id,
+        { values: new Map(Object.entries(values)), stages: new Map(Object.entries(stages)) },
+      ]),
+    );
+  }
+
+  /** Creates a secret, unless there is one of that name. */
   create(id: string, value: string): void {
+    if (this.#secrets.has(id)) return;
     const version = randomUUID();
     this.#secrets.set(id, {
       values: new Map([[version, value]]),
       stages: new Map([['AWSCURRENT', version]]),
     });
+    this.#save();
   }
 
   /** Answers one call, named as in the header `x-amz-target`: `secretsmanager.GetSecretValue`. */
@@ -42,7 +62,18 @@ export class LocalSecrets {
     const input = v.parse(call, body);
     const secret = this.#secrets.get(input.SecretId);
     if (!action || !secret) return notFound;
-    return action(secret, input);
+    const answer = action(secret, input);
+    if (target.includes('Put') || target.includes('Update')) this.#save();
+    return answer;
+  }
+
+  #save(): void {
+    if (!this.#file) return;
+    const secrets = [...this.#secrets].map(([id, { values, stages }]) => [
+      id,
+      { values: Object.fromEntries(values), stages: Object.fromEntries(stages) },
+    ]);
+    writeWhole(this.#file, Object.fromEntries(secrets));
   }
 
   readonly #actions = new Map<string, (secret: Secret, input: Call) => SecretsAnswer>([

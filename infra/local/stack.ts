@@ -1,11 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 import { type InvocableFunction, startLocalAws } from './aws.ts';
-import { createTable, deleteTable, localDynamoDb, startDynalite } from './dynamodb.ts';
+import {
+  copyTable,
+  createTable,
+  deleteOtherTables,
+  deleteTable,
+  localDynamoDb,
+  startDynalite,
+} from './dynamodb.ts';
 import type { BusEvent } from './event-bus.ts';
 import { followStream } from './follow-stream.ts';
 import { gateway, type RequestLine, type Route } from './gateway.ts';
 import { loadOtherFunctions, loadRoutes, secretIds, setEnvironment } from './load-functions.ts';
+import { type LocalData, portOf } from './local-data.ts';
 import { type LoopbackServer, serve } from './loopback-server.ts';
 import { type Sandbox, startSandbox } from './sandbox/sandbox.ts';
 
@@ -14,6 +23,8 @@ export interface StackOptions {
   port: number;
   /** A DynamoDB endpoint to use instead of starting one. */
   dynamoDbEndpoint?: string | undefined;
+  /** Keeps the data for the next start; without it they end with the process. */
+  data?: LocalData | undefined;
   report: (line: RequestLine) => void;
   /** Takes the events that are put on the event bus. */
   bus?: (event: BusEvent) => void;
@@ -40,21 +51,26 @@ export interface Stack {
  * handlers run in this process, so there is one stack per process.
  * @throws the listen error, such as EADDRINUSE, when the port is taken
  */
-export async function startStack({ port, dynamoDbEndpoint, report, bus }: StackOptions): Promise<Stack> {
+export async function startStack({
+  port,
+  dynamoDbEndpoint,
+  data,
+  report,
+  bus,
+}: StackOptions): Promise<Stack> {
   const routes: Route[] = [];
   const functions = new Map<string, InvocableFunction>();
   // First, so that a taken port fails before anything else starts.
   const api = await serve(gateway(routes, report), port);
   const [aws, sandbox, dynalite] = await Promise.all([
-    startLocalAws(functions, bus),
-    startSandbox(),
-    dynamoDbEndpoint ? undefined : startDynalite(),
+    startLocalAws(functions, { ...(bus && { bus }), ...(data && { secretsFile: data.secretsFile }) }),
+    startSandbox({ port: data?.saved && portOf(data.saved.sandbox_url), keysFolder: data?.folder }),
+    dynamoDbEndpoint ? undefined : startDynalite(data?.tableFolder),
   ]);
   const servers = [api, aws, sandbox, dynalite].filter((server) => server !== undefined);
   const endpoint = dynamoDbEndpoint ?? dynalite?.url ?? '';
-  const tableName = `login-service-${randomUUID()}`;
   const dynamoDb = localDynamoDb(endpoint);
-  const streamArn = await createTable(dynamoDb, tableName);
+  const { tableName, streamArn } = await openTable(dynamoDb, data);
 
   aws.secrets.create(secretIds.signingKeys, 'to be replaced by the first rotation');
   for (const id of [secretIds.refreshTokens, secretIds.providerSettings]) {
@@ -63,7 +79,8 @@ export async function startStack({ port, dynamoDbEndpoint, report, bus }: StackO
   setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.url });
   await loadOtherFunctions(functions);
   // RSA keys take a while; they are made on other threads, while this one loads the routes.
-  await Promise.all([rotateSigningKeys(aws.url), rotateServiceSecrets(aws.url), loadRoutes(routes)]);
+  const rotateAll = () => Promise.all([rotateSigningKeys(aws.url), rotateServiceSecrets(aws.url)]);
+  await Promise.all([data?.saved ? undefined : rotateAll(), loadRoutes(routes)]);
 
   const call = async (event: unknown) =>
     functions.get('publish-events')?.(event, { awsRequestId: randomUUID() });
@@ -83,6 +100,25 @@ export async function startStack({ port, dynamoDbEndpoint, report, bus }: StackO
       await closeAll(servers, async () => dynamoDbEndpoint && deleteTable(dynamoDb, tableName));
     },
   };
+}
+
+/** The stack's table: the one that was kept, or a new one. Where the store has streams, with the stream of it. */
+async function openTable(
+  dynamoDb: DynamoDBClient,
+  data: LocalData | undefined,
+): Promise<{ tableName: string; streamArn?: string | undefined }> {
+  const saved = data?.saved;
+  if (saved?.stopped) {
+    data?.save({ ...saved, stopped: false });
+    return { tableName: saved.table_name };
+  }
+  const tableName = `login-service-${randomUUID()}`;
+  if (!saved) return { tableName, streamArn: await createTable(dynamoDb, tableName) };
+  await deleteOtherTables(dynamoDb, saved.table_name);
+  await copyTable(dynamoDb, saved.table_name, tableName);
+  data.save({ ...saved, table_name: tableName });
+  await deleteTable(dynamoDb, saved.table_name);
+  return { tableName };
 }
 
 /** The steps of a rotation, in their order. @see AWS Secrets Manager user guide, "Lambda rotation functions" */

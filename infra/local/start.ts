@@ -1,9 +1,10 @@
-import { relative } from 'node:path';
-import { seedDemo } from './demo.ts';
+import { relative, resolve } from 'node:path';
+import { reviveDemo, seedDemo } from './demo.ts';
 import { docsRoutes } from './docs-page.ts';
 import type { BusEvent } from './event-bus.ts';
 import type { RequestLine } from './gateway.ts';
 import { joinStack } from './join-stack.ts';
+import { openLocalData, savedPort } from './local-data.ts';
 import {
   localFiles,
   removeLocalFiles,
@@ -33,8 +34,9 @@ const reportRequest = ({ method, path, status, milliseconds, ...why }: RequestLi
 async function main(): Promise<void> {
   // One line per request; LOG_LEVEL=INFO shows the whole log.
   process.env.LOG_LEVEL ??= 'ERROR';
-  const { JOIN: directory, PORT, DYNAMODB_ENDPOINT } = process.env;
-  const options = { port: portFrom(PORT), report: reportRequest, bus: reportEvent };
+  const { JOIN: directory, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA } = process.env;
+  if (LOCAL_DATA && (directory || DYNAMODB_ENDPOINT))
+    throw new Error('LOCAL_DATA keeps the data of the embedded store. Leave out JOIN and DYNAMODB_ENDPOINT.');
   const files = localFiles();
   const other = await runningStack(files);
   if (other) {
@@ -43,9 +45,12 @@ async function main(): Promise<void> {
     );
   }
   writeAuditLinesTo(files);
+  const data = LOCAL_DATA ? openLocalData(resolve(LOCAL_DATA)) : undefined;
+  const port = savedPort(data?.saved, portFrom(PORT)) ?? 3000;
+  const options = { port, report: reportRequest, bus: reportEvent };
   const { demo, routes, awsEndpoint, close } = directory
     ? await joinStack({ ...options, directory })
-    : await startDemo({ ...options, dynamoDbEndpoint: DYNAMODB_ENDPOINT });
+    : await startDemo({ ...options, data, dynamoDbEndpoint: DYNAMODB_ENDPOINT });
   routes.push(...docsRoutes(demo));
   let stopping = false;
   const stop = () => {
@@ -68,12 +73,22 @@ const noStream =
   'Events are not published: the embedded store has no stream. DYNAMODB_ENDPOINT=http://127.0.0.1:8000 npm start uses DynamoDB Local, which has one.';
 
 async function startDemo(options: StackOptions) {
+  const { data } = options;
   const stack = await startStack(options);
   if (!stack.publishes) print(noStream);
-  return { ...stack, demo: await seedDemo(stack) };
+  const demo = data?.saved ? await reviveDemo(stack, data.saved.demo) : await seedDemo(stack);
+  const { url, tableName: table_name, sandbox } = stack;
+  const save = (stopped: boolean) => data?.save({ url, sandbox_url: sandbox.url, table_name, stopped, demo });
+  save(false);
+  const close = async () => {
+    await stack.close();
+    save(true);
+  };
+  return { ...stack, demo, close };
 }
 
-function portFrom(text = '3000'): number {
+function portFrom(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
   const port = Number(text);
   if (!/^\d{1,5}$/.test(text) || port > 65_535)
     throw new Error(`PORT must be a number from 0 to 65535, not ${text}.`);

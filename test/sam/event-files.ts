@@ -24,10 +24,13 @@ export type Replacements = Record<string, string>;
 export function filledIn(event: APIGatewayProxyEventV2, replacements: Replacements): APIGatewayProxyEventV2 {
   const text = (value: string): string =>
     Object.entries(replacements).reduce((filled, [name, real]) => filled.replaceAll(name, real), value);
-  const { rawPath, pathParameters, headers, body, isBase64Encoded } = event;
+  const { rawPath, rawQueryString, queryStringParameters, pathParameters, headers, body, isBase64Encoded } =
+    event;
   return {
     ...event,
     rawPath: text(rawPath),
+    rawQueryString: text(rawQueryString),
+    ...(queryStringParameters && { queryStringParameters: mapValues(queryStringParameters, text) }),
     headers: mapValues(headers, (value) => filledInHeader(value, text)),
     ...(pathParameters && {
       // A parameter is replaced together with the segment before it: `access_requests/1`.

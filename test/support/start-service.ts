@@ -22,6 +22,8 @@ export interface RunningService {
   advance: (seconds: number) => void;
   /** Ends it as Ctrl-C does; its exit code. */
   interrupt: () => Promise<number | null>;
+  /** Ends it at once, in the middle of whatever it does, as `kill -9` does. */
+  kill: () => Promise<number | null>;
   /** Ends it and takes its folder away. Throws when any line that it wrote, of its log or the audit, holds a secret that a test sent or got. */
   stop: () => Promise<void>;
 }
@@ -51,10 +53,11 @@ export async function startService(
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
-  const interrupt = (): Promise<number | null> => {
-    child.kill('SIGINT');
+  const end = (signal: 'SIGINT' | 'SIGKILL') => (): Promise<number | null> => {
+    child.kill(signal);
     return ended;
   };
+  const interrupt = end('SIGINT');
   const auditFile = filesIn(directory).audit;
   const audit = (): string => (existsSync(auditFile) ? readFileSync(auditFile, 'utf8') : '');
   const demoFile = join(directory, 'demo.json');
@@ -74,6 +77,7 @@ export async function startService(
       moveClock(directory, seconds);
     },
     interrupt,
+    kill: end('SIGKILL'),
     stop: async () => {
       await interrupt();
       const written = output.replace(tryIt(demo), '') + audit();

@@ -1,7 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair, importJWK, type JWK, type JWTPayload, SignJWT } from 'jose';
 import Provider, { type AccessToken } from 'oidc-provider';
+import { writeWhole } from '../write-whole.ts';
 import { type App, epochSeconds } from './sandbox-provider.ts';
 
 interface IdentityServerOptions {
@@ -10,6 +13,8 @@ interface IdentityServerOptions {
   apps: App[];
   /** Where authorization codes are sent; without one the apps can't use the code grant. */
   redirectUri?: string | undefined;
+  /** A folder that keeps the key that signs its tokens; without one it has a new key. */
+  keysFolder?: string | undefined;
   /** The `id` of a subject that the user info has besides `sub`. */
   idOf?: (subject: string) => string;
 }
@@ -30,9 +35,9 @@ const alg = 'ES256';
  * @see https://github.com/panva/node-oidc-provider/blob/main/docs/README.md
  */
 export async function createIdentityServer(options: IdentityServerOptions) {
-  const { privateKey } = await generateKeyPair(alg, { extractable: true });
-  const kid = randomUUID();
-  const jwk = { ...(await exportJWK(privateKey)), kid, alg, use: 'sig' };
+  const jwk = await signingKey(options);
+  const { kid } = jwk;
+  const privateKey = await importJWK(jwk, alg);
   const provider = new Provider(options.issuer, configurationOf(options, jwk));
   // Callers under test hang up on purpose; Koa would print each time.
   provider.silent = true;
@@ -73,6 +78,17 @@ export async function createIdentityServer(options: IdentityServerOptions) {
       return handle(request, response);
     },
   };
+}
+
+type SigningKey = JWK & { kid: string };
+
+async function signingKey({ issuer, keysFolder }: IdentityServerOptions): Promise<SigningKey> {
+  const file = keysFolder && join(keysFolder, `sandbox${new URL(issuer).pathname.replaceAll('/', '-')}.json`);
+  if (file && existsSync(file)) return JSON.parse(readFileSync(file, 'utf8'));
+  const { privateKey } = await generateKeyPair(alg, { extractable: true });
+  const jwk = { ...(await exportJWK(privateKey)), kid: randomUUID(), alg, use: 'sig' };
+  if (file) writeWhole(file, jwk);
+  return jwk;
 }
 
 /** Every default that oidc-provider would warn about in the terminal is set here. */

@@ -9,11 +9,15 @@ const secondPath = '/second';
  * An OpenID Connect provider with two issuers, each with discovery, published keys and signed id tokens.
  * @see OpenID Connect Core 1.0, section 2
  */
-export async function createOpenIdProvider(url: string, id: string): Promise<SandboxProvider> {
+export async function createOpenIdProvider(
+  url: string,
+  id: string,
+  keysFolder?: string,
+): Promise<SandboxProvider> {
   const apps = new Apps(id);
   const [first, second] = await Promise.all([
-    createIssuer(url, apps),
-    createIssuer(`${url}${secondPath}`, apps),
+    createIssuer(url, apps, keysFolder),
+    createIssuer(`${url}${secondPath}`, apps, keysFolder),
   ]);
   return {
     settings: { issuers: [first.settings, second.settings] },
@@ -25,8 +29,8 @@ export async function createOpenIdProvider(url: string, id: string): Promise<San
   };
 }
 
-async function createIssuer(url: string, apps: Apps): Promise<SandboxProvider> {
-  const server = await createIdentityServer({ issuer: url, apps: [apps.ours, apps.another] });
+async function createIssuer(url: string, apps: Apps, keysFolder?: string): Promise<SandboxProvider> {
+  const server = await createIdentityServer({ issuer: url, apps: [apps.ours, apps.another], keysFolder });
   return {
     settings: { issuer: url, audiences: [apps.ours.id] },
     async issue({ subject, audience, expired, with_access_token, nonce, claims }) {

@@ -13,11 +13,18 @@ export interface Sandbox extends LoopbackServer {
   settings: Record<string, object>;
 }
 
-/** Starts all six identity providers on one free loopback port. State lives in memory and ends with the sandbox. */
-export async function startSandbox(): Promise<Sandbox> {
+interface SandboxOptions {
+  /** 0 takes a free one. */
+  port?: number | undefined;
+  /** A folder that keeps the keys of the OpenID provider, since the service remembers them. */
+  keysFolder?: string | undefined;
+}
+
+/** Starts all six identity providers on one loopback port. State lives in memory and ends with the sandbox. */
+export async function startSandbox({ port = 0, keysFolder }: SandboxOptions = {}): Promise<Sandbox> {
   const server = createServer();
   // The providers know their own address, so that the server listens before it answers.
-  const { url, close } = await listen(server, 0);
+  const { url, close } = await listen(server, port);
   const at = (id: ProviderId): [url: string, id: ProviderId] => [`${url}/${id}`, id];
   const providers: Record<ProviderId, SandboxProvider> = {
     provider_a: await createOAuth2Provider(...at('provider_a'), 'introspection'),
@@ -25,7 +32,7 @@ export async function startSandbox(): Promise<Sandbox> {
     provider_c: createOAuth1Provider(...at('provider_c')),
     provider_d: await createOAuth2Provider(...at('provider_d'), 'tokenInfo'),
     provider_e: await createOAuth2Provider(...at('provider_e'), 'debugToken'),
-    provider_f: await createOpenIdProvider(...at('provider_f')),
+    provider_f: await createOpenIdProvider(...at('provider_f'), keysFolder),
   };
   const mounted = new Map(Object.entries(providers));
   server.on('request', (request, response) => {

@@ -1,0 +1,138 @@
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { localDynamoDb } from '../../infra/local/dynamodb.ts';
+import { problemsOfEvents } from '../support/check-events.ts';
+import { type Service, serviceOf, unique } from '../support/service.ts';
+import { type RunningService, startService } from '../support/start-service.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'login-service-data-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const startIn = async (data: string, PORT = '0') => {
+  const running = await startService({ LOCAL_DATA: data, PORT });
+  return { running, service: serviceOf(running.demo, running.directory) };
+};
+
+const comment = { actor_type: 'custom', actor_id: 'risk-desk', comment: 'A page is missing.' };
+
+/** Somebody logs in with a new phone. */
+async function settle(service: Service) {
+  const login = (await service.logIn('alice')).body;
+  const device = await service.register(
+    { platform: 'android', token: unique('push') },
+    await service.loginAppToken(),
+  );
+  expect((await service.relate(device.body.id, login.access_token)).status).toBe(200);
+  return { login, device_id: device.body.id };
+}
+
+test('what was there before a stop is there after the next start, and goes on working', async () => {
+  const data = join(folder, 'stopped');
+  const first = await startIn(data);
+  const { login, device_id } = await settle(first.service);
+  const added = await first.service.addEvent('comments', comment);
+  expect(await first.running.interrupt()).toBe(0);
+  await first.running.stop();
+
+  const { running, service } = await startIn(data);
+  expect(running.demo).toMatchObject({
+    base_url: first.running.demo.base_url,
+    account: first.running.demo.account,
+  });
+  expect((await service.listDevices(login.access_token)).body.devices).toMatchObject([{ id: device_id }]);
+  const { refresh_token } = login;
+  expect((await service.token({ grant_type: 'refresh_token', refresh_token })).status).toBe(200);
+  expect((await service.search()).body.results).toContainEqual(added.body);
+  const again = await service.logIn('alice');
+  expect(again.status).toBe(200);
+  expect(subjectOf(again.body.access_token)).toBe(subjectOf(login.access_token));
+  await running.stop();
+}, 120_000);
+
+const subjectOf = (token: string): unknown =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).sub;
+
+test('kill -9 in the middle of writes loses nothing that was answered, twice in a row', async () => {
+  const data = join(folder, 'killed');
+  let { running, service } = await startIn(data);
+  const { body: token } = await service.logIn('bob');
+  const id = running.demo.access_request_id;
+  const before = (await service.search('', { id })).body.total;
+  const acknowledged: number[] = [];
+  const devices: string[] = [];
+  for (const round of [1, 2]) {
+    await writeUntilKilled(running, service, { acknowledged, devices, until: round * 25 });
+    await running.stop();
+    ({ running, service } = await startIn(data));
+    const dynamoDb = localDynamoDb(running.demo.dynamodb_endpoint);
+    expect(await problemsOfEvents(dynamoDb, running.demo.table_name, id)).toEqual([]);
+    const { body } = await service.search('?page_size=100', { id });
+    expect(body.total).toBeGreaterThanOrEqual(before + acknowledged.length);
+    const found = new Set(body.results.map((event: { id: number }) => event.id));
+    expect(acknowledged.filter((event) => !found.has(event))).toEqual([]);
+    for (const device of devices.slice(-5))
+      expect([200, 201]).toContain((await service.relate(device, token.access_token)).status);
+    devices.length = 0;
+  }
+  await running.stop();
+}, 240_000);
+
+/** Four writers of each kind, until so many events were answered; then it is killed while the others are under way. */
+async function writeUntilKilled(
+  running: RunningService,
+  service: Service,
+  { acknowledged, devices, until }: { acknowledged: number[]; devices: string[]; until: number },
+) {
+  const appToken = await service.loginAppToken();
+  const keepOn = async (write: () => Promise<void>) => {
+    while (acknowledged.length < until) await write().catch(() => undefined);
+  };
+  const addEvent = async () => {
+    const { status, body } = await service.addEvent('comments', comment);
+    if (status === 201) acknowledged.push(body.id);
+  };
+  const register = async () => {
+    const { status, body } = await service.register({ platform: 'ios', token: unique('push') }, appToken);
+    if (status === 201) devices.push(body.id);
+  };
+  const writers = Array.from({ length: 4 }, () => [keepOn(addEvent), keepOn(register)]).flat();
+  await Promise.race(writers);
+  await running.kill();
+  await Promise.all(writers);
+}
+
+test('only its owner may read the folder', async () => {
+  const data = join(folder, 'private');
+  const { running } = await startIn(data);
+  expect(statSync(data).mode & 0o777).toBe(0o700);
+  for (const file of ['login-service.json', 'secrets.json'])
+    expect(statSync(join(data, file)).mode & 0o777).toBe(0o600);
+  await running.stop();
+});
+
+test("a folder with somebody's files is left alone", async () => {
+  const data = join(folder, 'foreign');
+  mkdirSync(data);
+  writeFileSync(join(data, 'secrets.json'), 'mine');
+  await expect(startIn(data)).rejects.toThrow(
+    `LOCAL_DATA=${data} holds other files. Name an empty folder, or one that does not exist.`,
+  );
+});
+
+test('another port is refused: tokens name the one they were issued at', async () => {
+  const data = join(folder, 'other-port');
+  const { running } = await startIn(data);
+  await running.stop();
+  await expect(startIn(data, '1')).rejects.toThrow('Leave PORT out, or set it to');
+});
+
+test.each([{ JOIN: '/nowhere' }, { DYNAMODB_ENDPOINT: 'http://127.0.0.1:1' }])(
+  'it is refused together with %j',
+  async (other) => {
+    await expect(startService({ LOCAL_DATA: join(folder, 'both'), ...other })).rejects.toThrow(
+      'LOCAL_DATA keeps the data of the embedded store. Leave out JOIN and DYNAMODB_ENDPOINT.',
+    );
+  },
+);
