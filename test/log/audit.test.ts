@@ -1,13 +1,13 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { isAudited } from '../../lib/http/endpoint.ts';
 import { commandTable } from '../../lib/operator/command-table.ts';
 import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
-import { accountOf } from '../support/account.ts';
 import { auditLines, type LogLine } from '../support/log-lines.ts';
 import { ownService } from '../support/own-service.ts';
-import { newPerson, newPhone, type Person } from '../support/people.ts';
+import { newPerson, type Person } from '../support/people.ts';
+import { newRealValues } from '../support/real-values.ts';
 import { type Answer, basic, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
@@ -23,15 +23,9 @@ const audited = endpoints.filter(([, endpoint]) => isAudited(endpoint));
 let person: Person;
 let phone: string;
 let access_request_id: number;
-
-beforeAll(async () => {
-  access_request_id = (await service.createAccessRequest()).body.id;
-});
-// Some of what is tried deletes the person, or disables the device.
+let values: Record<string, string>;
 beforeEach(async () => {
-  person = await newPerson(service, unique('alice'));
-  phone = await newPhone(service, await service.loginAppToken());
-  await service.relate(phone, person.token);
+  ({ person, phone, accessRequestId: access_request_id, values } = await newRealValues(service));
 });
 
 /** The audit lines that an action causes, without what every line has. */
@@ -65,42 +59,9 @@ async function lineOf(request: () => Promise<Answer>): Promise<Partial<LogLine>>
   return line;
 }
 
-/** What their provider sends when a person has revoked their consent there. */
-async function notificationAbout({ subject: sub }: Person): Promise<string> {
-  const events = JSON.stringify({ type: 'consent-revoked', sub, event_time: Date.now() });
-  const claims = JSON.stringify({ events, jti: unique('jti') });
-  return (await service.credentials('provider_f', { subject: sub, claims })).id_token ?? '';
-}
-
-/** The id of an identity that is linked to the person. */
-async function linkedIdentity(): Promise<string> {
-  return (await accountOf(service, person.token).linkAt('provider_a', unique('ed'))).body.id;
-}
-
 /** The request of an endpoint's event file, with credentials that are right unless others are given. */
-async function example(key: string, replaced: Record<string, string> = {}) {
-  const { path, init } = requestOf(
-    filledIn(eventOf(key), {
-      CLIENT_ID: client_id,
-      CLIENT_SECRET: demo.login_app.client_secret,
-      ACCOUNT_ID: account_id,
-      ACCOUNT_SECRET: demo.account.account_secret,
-      LOGIN_APP_TOKEN: await service.loginAppToken(),
-      LOGIN_USER_TOKEN: person.token,
-      PROVIDER_ACCESS_TOKEN:
-        (await service.credentials('provider_a', { subject: unique('bob') })).access_token ?? '',
-      REFRESH_TOKEN: (await newPerson(service, unique('carol'))).refreshToken,
-      PROVIDER_ID_TOKEN:
-        (await service.credentials('provider_f', { subject: unique('dora') })).id_token ?? '',
-      PROVIDER_NOTIFICATION: await notificationAbout(person),
-      [`la_${'A'.repeat(22)}`]: login_app_id,
-      [`s_${'A'.repeat(22)}`]: String(decodeJwt(person.token).sid),
-      [`d_${'0'.repeat(43)}`]: phone,
-      [`d_${'A'.repeat(43)}`]: phone,
-      'access_requests/1': `access_requests/${access_request_id}`,
-      ...replaced,
-    }),
-  );
+function example(key: string, replaced: Record<string, string> = {}) {
+  const { path, init } = requestOf(filledIn(eventOf(key), { ...values, ...replaced }));
   return () => service.call(path, init);
 }
 
@@ -154,8 +115,7 @@ describe('every endpoint that writes: one line, with who, what and the result', 
   };
 
   test.each(audited)('%s', async (key, endpoint) => {
-    const replaced = key === 'unlink-identity' ? { [`i_${'A'.repeat(22)}`]: await linkedIdentity() } : {};
-    const line = await lineOf(await example(key, replaced));
+    const line = await lineOf(example(key));
     expect(line).toEqual({ route: routeKeyOf(endpoint), result: 'done', ...rows[key]?.() });
   });
 
@@ -170,7 +130,7 @@ describe('every endpoint that writes: one line, with who, what and the result', 
     async (key, endpoint) => {
       const claimed = { login_app_client: { client_id }, account: { account_id } };
       const { scheme } = endpoint.authenticate;
-      const line = await lineOf(await example(key, wrong));
+      const line = await lineOf(example(key, wrong));
       expect(line).toMatchObject({ result: 'rejected', status: 401, caller: 'unauthenticated' });
       const { route, result, status, caller, error, reason, ...ids } = line;
       expect(ids).toEqual(scheme === 'login_app_client' || scheme === 'account' ? claimed[scheme] : {});
@@ -179,7 +139,7 @@ describe('every endpoint that writes: one line, with who, what and the result', 
 
   test('what only reads has no line', async () => {
     const others = endpoints.filter(([, endpoint]) => !isAudited(endpoint));
-    const requests = await Promise.all(others.map(([key]) => example(key)));
+    const requests = others.map(([key]) => example(key));
     expect(
       await linesOf(async () => {
         for (const request of requests) await request();

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,20 +10,14 @@ import { proveIdentity } from '../../infra/operator/prove-identity.ts';
 import { countedChecks } from '../support/counted-checks.ts';
 import { localDirectory } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
-import { type Service, serviceOf, unique } from '../support/service.ts';
+import { newRealValues } from '../support/real-values.ts';
+import { type Service, serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { answerOfFunction, answerOverHttp, withoutRandomness } from './answers.ts';
 import { installRuntimeInterfaceClient } from './aws-lambda-ric.ts';
 import { containerTools, hostLoopback, installSam, packImage, startSamLocal } from './container/sam-local.ts';
-import {
-  eventOf,
-  eventWithoutRoute,
-  filledIn,
-  keysWithoutRoute,
-  type Replacements,
-  requestOf,
-} from './event-files.ts';
+import { eventOf, eventWithoutRoute, filledIn, keysWithoutRoute, requestOf } from './event-files.ts';
 import { type LambdaRuntime, startLambdaRuntime } from './lambda-runtime.ts';
 import { environmentOf, functionOf, synthesize } from './synthesized-functions.ts';
 
@@ -53,7 +46,6 @@ runCheck(async (cleanUps) => {
   const tasks = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'functions-')), (folder) =>
     rmSync(folder, { recursive: true, force: true }),
   );
-  const credentials = await credentialsOf(service);
 
   const environmentFor = (key: string): Record<string, string> => {
     const references = {
@@ -89,8 +81,7 @@ runCheck(async (cleanUps) => {
 
   const { check, conclude } = countedChecks();
   const { endpoints } = await readFunctions();
-  const real = async (key: string) =>
-    filledIn(eventOf(key), { ...credentials, ...(await newItems(service, credentials)) });
+  const real = async (key: string) => filledIn(eventOf(key), (await newRealValues(service)).values);
   const compareAll = async (start: StartRuntime, withoutRealCredentials: string[] = []): Promise<void> => {
     for (const key of endpoints.keys()) {
       await using runtime = await start(key);
@@ -138,46 +129,6 @@ const seenFromContainer = (environment: Record<string, string>): Record<string, 
       name.startsWith('AWS_ENDPOINT_URL') ? value.replace('127.0.0.1', hostLoopback) : value,
     ]),
   );
-
-/** What the placeholders of the event files stand for. */
-async function credentialsOf(service: Service) {
-  const { login_app, account } = service.demo;
-  const { access_token: providerToken = '' } = await service.credentials('provider_a', { subject: 'alice' });
-  // Two sessions, since one of them is revoked.
-  const [login, other] = [await service.logIn(unique('alice')), await service.logIn(unique('bob'))];
-  return {
-    PROVIDER_ACCESS_TOKEN: providerToken,
-    CLIENT_ID: login_app.client_id,
-    CLIENT_SECRET: login_app.client_secret,
-    ACCOUNT_ID: account.account_id,
-    ACCOUNT_SECRET: account.account_secret,
-    LOGIN_APP_TOKEN: await service.loginAppToken(),
-    LOGIN_USER_TOKEN: String(login.body.access_token),
-    ACCESS_TOKEN: String(other.body.access_token),
-    REFRESH_TOKEN: String(other.body.refresh_token),
-  };
-}
-
-type RealCredentials = Awaited<ReturnType<typeof credentialsOf>>;
-
-/** An endpoint answers otherwise when it has been called before; so there are new items for every call. */
-async function newItems(service: Service, credentials: RealCredentials): Promise<Replacements> {
-  const { LOGIN_APP_TOKEN, LOGIN_USER_TOKEN, ACCOUNT_ID } = credentials;
-  const { body: device } = await service.register(
-    { platform: 'android', token: unique('phone') },
-    LOGIN_APP_TOKEN,
-  );
-  await service.relate(device.id, LOGIN_USER_TOKEN);
-  const { access_request_id } = await service.operate('access-requests', 'create', { account: ACCOUNT_ID });
-  const review = { 'actor-type': 'custom', 'actor-id': 'risk-desk', status: 'approved', comment: '' };
-  await service.operate('reviews', 'add', { 'access-request': access_request_id, ...review });
-  return {
-    ['0'.repeat(64)]: randomBytes(32).toString('hex'),
-    [`d_${'0'.repeat(43)}`]: device.id,
-    [`d_${'A'.repeat(43)}`]: device.id,
-    'access_requests/1': `access_requests/${access_request_id}`,
-  };
-}
 
 /** Hands an event to the function and the request of another to the service; the status that both answer with. */
 async function compareEndpoint(

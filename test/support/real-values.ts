@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import { decodeJwt } from 'jose';
+import { accountOf } from './account.ts';
+import { newPerson, newPhone, type Person } from './people.ts';
+import { type Service, unique } from './service.ts';
+
+/** What the placeholders of the event files stand for, and whose it is. */
+export interface RealValues {
+  person: Person;
+  phone: string;
+  accessRequestId: number;
+  /** The placeholders with their values. */
+  values: Record<string, string>;
+}
+
+/**
+ * A person with a phone and two identities, an access request, and valid credentials of every kind. All are new: an
+ * endpoint may answer otherwise when it has been called before.
+ */
+export async function newRealValues(service: Service): Promise<RealValues> {
+  const { login_app, account } = service.demo;
+  const [appToken, person, other, { body: created }] = await Promise.all([
+    service.loginAppToken(),
+    newPerson(service, unique('alice')),
+    newPerson(service, unique('bob')),
+    service.createAccessRequest(),
+  ]);
+  const [phone, { body: linked }, fromA, fromF, notification] = await Promise.all([
+    newPhone(service, appToken),
+    accountOf(service, person.token).linkAt('provider_a', unique('alice')),
+    service.credentials('provider_a', { subject: unique('carol') }),
+    service.credentials('provider_f', { subject: unique('dora') }),
+    notificationAbout(service, person),
+    service.addEvent('reviews', { actor_type: 'custom', actor_id: 'risk-desk', status: 'approved' }, created),
+  ]);
+  await service.relate(phone, person.token);
+  return {
+    person,
+    phone,
+    accessRequestId: created.id,
+    values: {
+      CLIENT_ID: login_app.client_id,
+      CLIENT_SECRET: login_app.client_secret,
+      ACCOUNT_ID: account.account_id,
+      ACCOUNT_SECRET: account.account_secret,
+      LOGIN_APP_TOKEN: appToken,
+      LOGIN_USER_TOKEN: person.token,
+      PROVIDER_ACCESS_TOKEN: fromA.access_token ?? '',
+      PROVIDER_ID_TOKEN: fromF.id_token ?? '',
+      PROVIDER_NOTIFICATION: notification,
+      // Of somebody else, since this session may be revoked. They come last: the names above end in these.
+      ACCESS_TOKEN: other.token,
+      REFRESH_TOKEN: other.refreshToken,
+      [`la_${'A'.repeat(22)}`]: login_app.login_app_id,
+      [`s_${'A'.repeat(22)}`]: String(decodeJwt(person.token).sid),
+      [`i_${'A'.repeat(22)}`]: linked.id,
+      [`d_${'0'.repeat(43)}`]: phone,
+      [`d_${'A'.repeat(43)}`]: phone,
+      ['0'.repeat(64)]: randomBytes(32).toString('hex'),
+      'access_requests/1': `access_requests/${created.id}`,
+    },
+  };
+}
+
+/** What their provider sends when a person has revoked their consent there. */
+async function notificationAbout(service: Service, { subject }: Person): Promise<string> {
+  const events = JSON.stringify({ type: 'consent-revoked', sub: subject, event_time: Date.now() });
+  const claims = JSON.stringify({ events, jti: unique('jti') });
+  return (await service.credentials('provider_f', { subject, claims })).id_token ?? '';
+}
