@@ -399,6 +399,10 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     },
     'clients list': ofApp,
     'clients show': async () => ({ client: (await newApp()).client_id }),
+    'clients find': async () => {
+      const { login_app_id, client_secret } = await newApp();
+      return { 'login-app': login_app_id, secret: client_secret };
+    },
     'clients create': ofApp,
     'clients update': async () => ({ ...(await ofClient()), 'grant-types': 'none' }),
     'clients revoke': ofClient,
@@ -483,6 +487,7 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       const { sessions } = await operate('sessions', 'list', flags);
       return { ...flags, session: (sessions as { session_id: string }[])[0]?.session_id };
     },
+    'sessions find': async () => ({ token: (await newOwner()).person.token }),
   }).map(([name, flags]) => [name, command(name, flags)]),
 );
 commandScenarios['clients revoke, one secret'] = command('clients revoke', async () =>
