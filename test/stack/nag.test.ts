@@ -7,6 +7,7 @@ import { stackWith } from '../support/template.ts';
 const settings = [
   {},
   { stage: 'development', loopbackProviders: true, accessTokenSeconds: 60 },
+  { account: '123456789012', region: 'eu-central-1' },
   { canary: false, tableName: 'a-stack-restored', publishEvents: false },
   {
     tableName: 'a-stack-restored',
