@@ -101,6 +101,15 @@ const settings = v.object({
       'must be one or two SHA-256 hashes in lower-case hex, separated by a comma',
     ),
   ),
+  originSecretVersion: v.optional(text(/^[\w-]{32,64}$/, 'must be the id of a version of the origin secret')),
+  edge: v.optional(truth, false),
+  edgeCertificateArn: v.optional(
+    text(
+      /^arn:aws[\w-]*:acm:us-east-1:\d{12}:certificate\/[\w-]+$/,
+      'must be the ARN of an ACM certificate in us-east-1',
+    ),
+  ),
+  edgeRateLimit: v.optional(whole(10, 1_000_000), 2000),
   ignoreAlarms: v.optional(truth, false),
   loopbackProviders: v.optional(truth, false),
 });
@@ -188,6 +197,9 @@ function consistent(given: Given): Settings {
     throw new SettingsError('tableStreamArn', 'must come with tableName, unless publishEvents is false');
   if (given.account && !given.region) throw new SettingsError('region', 'must come with account');
   if (given.region && !given.account) throw new SettingsError('account', 'must come with region');
+  for (const name of given.edge ? (['domainName', 'account', 'edgeCertificateArn'] as const) : []) {
+    if (!given[name]) throw new SettingsError(name, 'must come with edge');
+  }
   if (isProduction && removalPolicy === 'destroy')
     throw new SettingsError('removalPolicy', 'must be retain in production');
   if (isProduction && given.loopbackProviders)

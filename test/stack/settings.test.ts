@@ -63,6 +63,7 @@ describe('settings', () => {
     ],
     [{ rateLimits: 5 }, 'rateLimits is unknown; did you mean rateLimit?'],
     [{ somethingElse: 5 }, 'somethingElse is unknown; there are deployment, stack, '],
+    [{ edge: true }, 'domainName must come with edge'],
     [{ account: '123456789012' }, 'region must come with account'],
     [{ region: 'eu-west-1' }, 'account must come with region'],
   ])('%j: %s', (given, message) => {
