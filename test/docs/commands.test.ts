@@ -90,7 +90,7 @@ function expectPromised(examples: Example[], cwd = folder): void {
   const environment = {
     ...process.env,
     NODE_OPTIONS: '',
-    CDK_OUTDIR: join(folder, 'cdk.out'),
+    CDK_OUTPUT: join(folder, 'cdk.out'),
     LOCAL_DIR: join(folder, '.local'),
   };
   const shell = { cwd, input, env: environment, encoding: 'utf8' } as const;
