@@ -62,7 +62,8 @@ describe('the page about production', () => {
     const local = { lines: 'op() { npm run -s operator -- "$@" --local; }', promised: undefined };
     // In the project's own folder: the CDK takes no function from outside of it.
     expectPromised([local, ...here], process.cwd());
-  }, 120_000);
+    // Each line starts a process of its own.
+  }, 600_000);
 
   test('gives rights to the roles of the CDK and nothing else that changes a resource', () => {
     const [, policy = ''] = readFileSync('docs/production.md', 'utf8').match(/^```json\n(.*?)^```$/ms) ?? [];
