@@ -106,7 +106,7 @@ runCheck(async (cleanUps) => {
     findApproval(service, cloud.endpoint, stack),
   );
   await step("A table that doesn't belong to the stack is rejected, and nothing is changed", async () => {
-    await assert.rejects(deployWith({ tableName: 'another', publishEvents: 'false' }));
+    await assert.rejects(deployWith({ tableName: 'another', publishEvents: 'false' }), /another tableName/);
     await checkDeployed(cloud);
   });
   const left = await step('Log in, register a device, and note what there is', () => leaveData(service));
