@@ -19,6 +19,8 @@ export const access: Access = {
     DeleteItem: everything,
   },
   secrets: ['provider-settings'],
+  // Up to 10 s for STS, then a batch of lines or of deletions.
+  seconds: 30,
 };
 
 requireEnvironmentInLambda();

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { type ImportLine, type ImportResult, importResult } from '../../lib/import-lines.ts';
 import type { Progress } from './progress-bar.ts';
 
-/** The limits of a batch: Lambda accepts 6 MB, and the function has 10 seconds. */
+/** The limits of a batch: Lambda accepts 6 MB, and the function should need no more than 10 seconds. */
 const mostLines = 100;
 const mostCharacters = 500_000;
 const longestLine = 250_000;

@@ -4,7 +4,7 @@ import { commandHeader, hashOfCommand, identityQuestion, stsHost } from './ident
 import type { OperatorCall } from './operator-call.ts';
 
 /** Milliseconds until STS must have answered. */
-const patience = 3_000;
+const patience = 10_000;
 
 /** The parameters of a presigned request that may be sent to STS, each of them once. */
 const parameters = [

@@ -27,6 +27,7 @@ export async function checkPublishedEvents(dynamoDbEndpoint: string): Promise<vo
     const review = { actor_type: 'custom', actor_id: 'desk', comment: 'Fine.', status: 'approved' };
     await service.addEvent('reviews', review, { id });
     await service.operate('login-users', 'logout', { 'login-user': person.loginUserId });
+    await service.operate('login-users', 'block', { 'login-user': person.loginUserId });
     await service.operate('login-users', 'delete', { 'login-user': person.loginUserId });
 
     const isOurs = (detail: Detail) =>

@@ -47,6 +47,8 @@ const random = /^(?:[a-z]{1,4}[_.][\w.-]{16,}|ey[\w-]+\.ey[\w-]+\.[\w-]+)$/;
 
 /** Fields whose number is the next one that is free. */
 const counted = new Set(['id', 'access_request_id']);
+/** Fields whose number is a time, in epoch seconds. */
+const times = new Set(['iat', 'exp']);
 const moment = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
 /** A value of JSON in which every id, secret and token is replaced by the first letters of it, and every time. */
@@ -58,7 +60,10 @@ export function withoutRandomness(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [
       name,
-      counted.has(name) && typeof one === 'number' ? 'a number' : withoutRandomness(one),
+      typeof one === 'number' ? withoutChance(name, one) : withoutRandomness(one),
     ]),
   );
 }
+
+const withoutChance = (name: string, value: number): number | string =>
+  counted.has(name) ? 'a number' : times.has(name) ? 'a time' : value;
