@@ -374,6 +374,17 @@ export const commandTable = {
       flags: { kid: { kind: 'id', form: 'k_…', help: 'The id of the key: the kid of its tokens' } },
     },
   },
+  probes: {
+    create: {
+      summary:
+        'Create a probe: a Login App with a client and an account, for a check; secrets are shown once',
+      flags: {},
+    },
+    remove: {
+      summary: 'Remove a probe, if a check has left one behind',
+      flags: { 'login-app': loginApp, client, account },
+    },
+  },
   'login-users': {
     list: {
       summary: 'List the people of a Login App',

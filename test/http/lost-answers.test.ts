@@ -446,6 +446,11 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     },
     'events export': async () => ({ 'access-request': (await newAccessRequest()).id }),
     'signing-keys revoke': async () => ({ kid: (await stolenSigningKeys(running)).next.kid }),
+    'probes create': async () => ({}),
+    'probes remove': async () => {
+      const { login_app_id, client_id, account_id } = await operate('probes', 'create', {});
+      return { 'login-app': login_app_id, client: client_id, account: account_id };
+    },
     'devices list': ofPerson,
     'devices import': async () => {
       const device = { platform: 'android', token: unique('phone'), installation_id: unique('installation') };
