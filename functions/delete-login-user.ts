@@ -3,7 +3,7 @@ import { noContent } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { deleteLoginUser } from '../lib/login-users/delete-login-user.ts';
-import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',
@@ -16,13 +16,7 @@ export const endpoint = defineEndpoint({
   responses: {
     204: { description: 'The Login User is deleted. A second call is a 401: no session is left.' },
   },
-  errors: {
-    forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
-    not_found: {
-      when: 'The Login User does not exist.',
-      example: 'The Login User does not exist.',
-    },
-  },
+  errors: activeUserErrors,
   table: {
     GetItem: ['login_apps', 'signing_keys', 'login_users', 'devices'],
     BatchGetItem: ['login_users', 'devices'],

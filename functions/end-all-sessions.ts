@@ -4,7 +4,7 @@ import { noContent } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { endOtherSessions, endSessions } from '../lib/login-users/end-sessions.ts';
-import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 import { wire } from '../lib/wire.ts';
 
 const except = v.pipe(
@@ -35,11 +35,7 @@ export const endpoint = defineEndpoint({
       when: 'A query parameter is unknown, or `except` has another value.',
       example: 'The parameter except must be current.',
     },
-    forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
-    not_found: {
-      when: 'The Login User does not exist.',
-      example: 'The Login User does not exist.',
-    },
+    ...activeUserErrors,
   },
   table: {
     GetItem: ['login_apps', 'signing_keys', 'login_users', 'devices'],

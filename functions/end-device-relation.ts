@@ -4,7 +4,7 @@ import { endRelation } from '../lib/devices/end-relation.ts';
 import { noContent } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',
@@ -19,10 +19,7 @@ export const endpoint = defineEndpoint({
   },
   responses: { 204: { description: 'The device is no longer related to the person.' } },
   errors: {
-    forbidden: {
-      when: 'The person is blocked.',
-      example: 'The Login User is blocked.',
-    },
+    forbidden: activeUserErrors.forbidden,
     not_found: {
       when: 'The person has no such device, or does not exist.',
       example: 'The Login User has no such device.',

@@ -4,7 +4,7 @@ import { noContent } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { endOwnSession } from '../lib/login-users/end-session.ts';
-import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',
@@ -19,7 +19,7 @@ export const endpoint = defineEndpoint({
   },
   responses: { 204: { description: 'The session has ended.' } },
   errors: {
-    forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
+    forbidden: activeUserErrors.forbidden,
     not_found: {
       when: 'The person has no such session, or it is over, or the person does not exist.',
       example: 'The Login User has no such session, or it is over.',

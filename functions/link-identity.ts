@@ -4,7 +4,7 @@ import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { linkIdentity } from '../lib/login-users/link-identity.ts';
-import { activeUser } from '../lib/login-users/login-user.ts';
+import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
 import { shownIdentity } from '../lib/login-users/own-identities.ts';
 import { identityRequest, personOf } from '../lib/tokens/grants/identity-request.ts';
 import { invalidRequest } from '../lib/validation.ts';
@@ -48,11 +48,7 @@ export const endpoint = defineEndpoint({
       when: 'The credential or the authorization code is not accepted.',
       example: 'The provider does not accept this credential for this Login App.',
     },
-    forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
-    not_found: {
-      when: 'The Login User does not exist.',
-      example: 'The Login User does not exist.',
-    },
+    ...activeUserErrors,
     conflict: {
       when: 'The identity belongs to another Login User. They would have to unlink it, or delete their account.',
       example: 'The identity belongs to another Login User of this Login App.',

@@ -3,7 +3,7 @@ import { deviceList, listDevices } from '../lib/devices/related-devices.ts';
 import { ok } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 
 export const endpoint = defineEndpoint({
   method: 'GET',
@@ -38,16 +38,7 @@ export const endpoint = defineEndpoint({
       },
     },
   },
-  errors: {
-    forbidden: {
-      when: 'The person is blocked.',
-      example: 'The Login User is blocked.',
-    },
-    not_found: {
-      when: 'The Login User does not exist.',
-      example: 'The Login User does not exist.',
-    },
-  },
+  errors: activeUserErrors,
   table: {
     GetItem: ['login_apps', 'signing_keys', 'devices'],
     BatchGetItem: ['login_users', 'devices'],

@@ -2,7 +2,7 @@ import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { ok } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 import { listSessions, sessionList } from '../lib/sessions/shown-session.ts';
 
 export const endpoint = defineEndpoint({
@@ -37,13 +37,7 @@ export const endpoint = defineEndpoint({
       },
     },
   },
-  errors: {
-    forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
-    not_found: {
-      when: 'The Login User does not exist.',
-      example: 'The Login User does not exist.',
-    },
-  },
+  errors: activeUserErrors,
   table: {
     GetItem: ['login_apps', 'signing_keys'],
     BatchGetItem: ['login_users'],

@@ -3,7 +3,7 @@ import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { noContent } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 import { unlinkIdentity } from '../lib/login-users/unlink-identity.ts';
 
 export const endpoint = defineEndpoint({
@@ -19,7 +19,7 @@ export const endpoint = defineEndpoint({
   },
   responses: { 204: { description: 'The identity is no longer theirs.' } },
   errors: {
-    forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
+    forbidden: activeUserErrors.forbidden,
     not_found: {
       when: 'The person has no such identity, or does not exist.',
       example: 'The Login User has no such identity.',
