@@ -1,21 +1,41 @@
 import * as v from 'valibot';
 import type { Item } from '../storage/items.ts';
 import { readRange } from '../storage/lists.ts';
-import { event } from './event.ts';
+import { type AccessRequestEvent, event } from './event.ts';
 import { allEvents } from './event-lists.ts';
 import { largestPage } from './search-request.ts';
 
 /** Absent from what was written before writers were stored. */
 const writer = v.object({ account_id: v.optional(v.string()), operator: v.optional(v.string()) });
 
-/**
- * The events that come after an id, as many as fit into what a function may return, each with who wrote it. `next` is the
- * id that the next page comes after.
- */
-export async function listEvents(accessRequestId: number, after: number) {
-  const items = await readRange(allEvents(accessRequestId), after + 1, after + largestPage);
-  const events = items.map(shown);
-  return { events, ...(events.length === largestPage && { next: after + largestPage }) };
+/** Some events of an access request, and the id after which the next ones begin; none when these are the last. */
+interface EventsPage<Event> {
+  events: Event[];
+  next?: number;
 }
 
-const shown = (item: Item) => ({ ...v.parse(event, item), written_by: v.parse(writer, item) });
+type ListedEvent = AccessRequestEvent & { written_by: v.InferOutput<typeof writer> };
+
+/** The first 100 events after an id, in ascending order, each with who wrote it. */
+export const listEvents = (accessRequestId: number, after: number): Promise<EventsPage<ListedEvent>> =>
+  readPage(accessRequestId, after, (item) => ({
+    ...v.parse(event, item),
+    written_by: v.parse(writer, item),
+  }));
+
+/** The same events with just the fields that an import reads. */
+export const exportEvents = (
+  accessRequestId: number,
+  after: number,
+): Promise<EventsPage<AccessRequestEvent>> =>
+  readPage(accessRequestId, after, (item) => v.parse(event, item));
+
+async function readPage<Event>(
+  accessRequestId: number,
+  after: number,
+  toEvent: (item: Item) => Event,
+): Promise<EventsPage<Event>> {
+  const items = await readRange(allEvents(accessRequestId), after + 1, after + largestPage);
+  const events = items.map(toEvent);
+  return { events, ...(events.length === largestPage && { next: after + largestPage }) };
+}

@@ -7,10 +7,9 @@ import {
 } from '../../access-requests/access-request.ts';
 import { addEvent } from '../../access-requests/add-event.ts';
 import { allEvents } from '../../access-requests/event-lists.ts';
-import { exportEvents } from '../../access-requests/export-events.ts';
 import { findImported, importAccessRequests } from '../../access-requests/import-access-requests.ts';
 import { importEvents } from '../../access-requests/import-events.ts';
-import { listEvents } from '../../access-requests/list-events.ts';
+import { exportEvents, listEvents } from '../../access-requests/list-events.ts';
 import { newEvent } from '../../access-requests/new-event.ts';
 import { importLines } from '../../import-lines.ts';
 import { ServiceError } from '../../service-error.ts';
