@@ -1,11 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Help, Option } from 'commander';
-import {
-  type Command as CommandRow,
-  commandTable,
-  type Flag,
-  type Pages,
-} from '../../lib/operator/command-table.ts';
+import type { Command as CommandRow, Flag, Pages } from '../../lib/operator/command.ts';
+import { commandTable } from '../../lib/operator/command-table.ts';
 import { flagProblems, sourceOf, typedName } from '../../lib/operator/flags.ts';
 import type { Target } from './target.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Pages } from '../../lib/operator/command-table.ts';
+import type { Pages } from '../../lib/operator/command.ts';
 
 type Call = (flags: Record<string, unknown>) => Promise<Record<string, unknown>>;
 

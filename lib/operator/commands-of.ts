@@ -1,4 +1,5 @@
-import type { Command, commandTable } from './command-table.ts';
+import type { Command } from './command.ts';
+import type { commandTable } from './command-table.ts';
 import type { FlagValues } from './flags.ts';
 
 type Table = typeof commandTable;

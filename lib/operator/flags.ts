@@ -1,4 +1,4 @@
-import type { Command, Flag } from './command-table.ts';
+import type { Command, Flag } from './command.ts';
 import { idForms } from './id-forms.ts';
 
 type ValueOf<F extends Flag> = F extends { kind: 'choice'; of: readonly (infer Choice)[] }

@@ -1,7 +1,8 @@
 import { type AuditedIds, idsAmong } from '../audit.ts';
 import { logAudit, logFailure } from '../log.ts';
 import { ServiceError } from '../service-error.ts';
-import { type Command, commandTable } from './command-table.ts';
+import type { Command } from './command.ts';
+import { commandTable } from './command-table.ts';
 import {
   accessRequestCommands,
   commentCommands,
