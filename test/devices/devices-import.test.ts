@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createLoginApp, demoSettings, type LoginApp } from '../support/login-app.ts';
+import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { operator } from '../support/operator.ts';
 import { eventually, newPerson } from '../support/people.ts';
 import { basic, unique } from '../support/service.ts';
@@ -16,18 +16,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 let app: LoginApp;
 let appToken: string;
-const newApp = async (): Promise<LoginApp> => {
-  const made = await createLoginApp(service, unique('app'));
-  for (const platform of ['ios', 'android']) {
-    await service.operate('mobile-applications', 'set', { 'login-app': made.login_app_id, platform });
-  }
-  const flags = { 'login-app': made.login_app_id, provider: 'provider_f' };
-  await service.operate('providers', 'set', {
-    ...flags,
-    settings: await demoSettings(service, 'provider_f'),
-  });
-  return made;
-};
+const newApp = () =>
+  createLoginApp(service, unique('app'), { platforms: ['ios', 'android'], providers: ['provider_f'] });
 beforeAll(async () => {
   app = await newApp();
   appToken = await service.loginAppToken(app);

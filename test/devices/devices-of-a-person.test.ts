@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { createLoginApp } from '../support/login-app.ts';
 import { deviceIdsOf, eventually, newPerson, newPhone, type Person } from '../support/people.ts';
 import { basic, sharedService, unique } from '../support/service.ts';
 
@@ -237,7 +238,7 @@ describe('devices list and devices disable', () => {
   });
 
   test('a whole Login App is listed page after page, each device once', async () => {
-    const client = await service.newLoginApp(['android']);
+    const client = await createLoginApp(service, unique('app'), { platforms: ['android'] });
     const token = await service.loginAppToken(client);
     const ids = await Promise.all(Array.from({ length: 130 }, () => newPhone(service, token)));
     await service.operate('devices', 'disable', { device: ids[0] });

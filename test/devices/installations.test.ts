@@ -131,11 +131,7 @@ describe('a registration of the same installation with another token', () => {
   });
 
   test('the same id in another Login App is another installation', async () => {
-    const app = await createLoginApp(service, unique('app'));
-    await service.operate('mobile-applications', 'set', {
-      'login-app': app.login_app_id,
-      platform: 'android',
-    });
+    const app = await createLoginApp(service, unique('app'), { platforms: ['android'] });
     const { installation, person, id } = await installed();
     const token = await service.loginAppToken(app);
     await service.register({ platform: 'android', token: unique('t'), installation_id: installation }, token);

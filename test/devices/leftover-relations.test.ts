@@ -1,7 +1,7 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { demoSettings } from '../support/login-app.ts';
+import { createLoginApp } from '../support/login-app.ts';
 import { deviceIdsOf, eventually, newPerson, newPhone } from '../support/people.ts';
 import { basic, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -80,12 +80,9 @@ describe('after a logout nothing of the person goes to the phone', () => {
 describe('after a Login User is deleted while the index lags behind', () => {
   /** A phone whose relation the deletion of its owner did not find. */
   async function missed() {
-    const app = await own.service.newLoginApp(['android']);
-    const settings = await demoSettings(own.service, 'provider_f');
-    await own.service.operate('providers', 'set', {
-      'login-app': app.login_app_id,
-      provider: 'provider_f',
-      settings,
+    const app = await createLoginApp(own.service, unique('app'), {
+      platforms: ['android'],
+      providers: ['provider_f'],
     });
     const person = await newPerson(own.service, unique('alice'), app);
     const id = await newPhone(own.service, await own.service.loginAppToken(app));

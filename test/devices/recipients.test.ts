@@ -43,13 +43,7 @@ async function pagesOf(shard: number, query: string, app: LoginApp): Promise<Rec
 const everyone = async (app: LoginApp, query = ''): Promise<Recipient[]> =>
   (await Promise.all([...Array(16).keys()].map((shard) => pagesOf(shard, query, app)))).flat(2);
 
-async function newApp(): Promise<LoginApp> {
-  const app = await createLoginApp(service, unique('app'));
-  for (const platform of ['ios', 'android']) {
-    await operate('mobile-applications', 'set', { 'login-app': app.login_app_id, platform });
-  }
-  return app;
-}
+const newApp = () => createLoginApp(service, unique('app'), { platforms: ['ios', 'android'] });
 
 let appToken: string;
 beforeAll(async () => {

@@ -120,10 +120,7 @@ const again = { 'retry-after': '1' };
 
 test('the worker sends to every device, tries again what may be tried again, and reports dead tokens', async () => {
   expect(worker.trimEnd().split('\n').length).toBeLessThan(60);
-  const app = await createLoginApp(service, unique('app'));
-  for (const platform of ['ios', 'android']) {
-    await service.operate('mobile-applications', 'set', { 'login-app': app.login_app_id, platform });
-  }
+  const app = await createLoginApp(service, unique('app'), { platforms: ['ios', 'android'] });
   const appToken = await service.loginAppToken(app);
   const ids = new Map<string, string>();
   /** A device for which the push service has these answers. */

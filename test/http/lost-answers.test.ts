@@ -41,10 +41,9 @@ const newAccount = async (): Promise<Demo['account']> => {
 };
 /** A Login App with a client, for both platforms and provider_f; nothing has used it yet. */
 const newApp = async () => {
-  const app = await createLoginApp(service, 'Test');
-  const flags = { 'login-app': app.login_app_id };
-  await operate('providers', 'set', { ...flags, provider: 'provider_f', settings });
-  await operate('mobile-applications', 'set', { ...flags, platform: 'android' });
+  const app = await createLoginApp(service, 'Test', { platforms: ['android'] });
+  const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
+  await operate('providers', 'set', { ...flags, settings });
   return app;
 };
 const newAccessRequest = async () => {

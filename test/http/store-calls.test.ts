@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { accountOf } from '../support/account.ts';
-import { createClient, createLoginApp, demoSettings, type LoginApp } from '../support/login-app.ts';
+import { createClient, createLoginApp } from '../support/login-app.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
@@ -38,14 +38,8 @@ async function expectRounds(
 }
 
 /** A Login App that no function has read yet, with provider_f. */
-async function unreadLoginApp(): Promise<LoginApp> {
-  const app = await createLoginApp(service, unique('app'));
-  const flags = { 'login-app': app.login_app_id };
-  const settings = await demoSettings(service, 'provider_f');
-  await service.operate('providers', 'set', { ...flags, provider: 'provider_f', settings });
-  await service.operate('mobile-applications', 'set', { ...flags, platform: 'ios' });
-  return app;
-}
+const unreadLoginApp = () =>
+  createLoginApp(service, unique('app'), { platforms: ['ios'], providers: ['provider_f'] });
 
 const idTokenForm = async (): Promise<Record<string, string>> => ({
   grant_type: 'provider_credentials',

@@ -1,7 +1,7 @@
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { untilDone } from '../../infra/operator/until-done.ts';
-import { createLoginApp, demoSettings } from '../support/login-app.ts';
+import { createLoginApp } from '../support/login-app.ts';
 import { newPerson, newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -22,11 +22,11 @@ async function itemsAbout(id: string): Promise<Record<string, unknown>[]> {
 
 /** A Login App that people can log in with, with one person and two phones, of which one is theirs. */
 async function usedApp() {
-  const app = await createLoginApp(service, unique('app'));
+  const app = await createLoginApp(service, unique('app'), {
+    platforms: ['android'],
+    providers: ['provider_f'],
+  });
   const flags = { 'login-app': app.login_app_id };
-  const settings = await demoSettings(service, 'provider_f');
-  await operate('providers', 'set', { ...flags, provider: 'provider_f', settings });
-  await operate('mobile-applications', 'set', { ...flags, platform: 'android' });
   const person = await newPerson(service, unique('alice'), app);
   const appToken = await service.loginAppToken(app);
   const phone = await newPhone(service, appToken);
@@ -46,10 +46,8 @@ describe('login-apps delete', () => {
     await keeps('it has Login Users');
     await operate('login-users', 'delete', { 'login-user': person.loginUserId });
     await keeps('it has devices');
-    const unused = await createLoginApp(service, unique('app'));
+    const unused = await createLoginApp(service, unique('app'), { providers: ['provider_f'] });
     const ofUnused = { 'login-app': unused.login_app_id };
-    const settings = await demoSettings(service, 'provider_f');
-    await operate('providers', 'set', { ...ofUnused, provider: 'provider_f', settings });
     await expect(operate('login-apps', 'delete', ofUnused)).rejects.toThrow(
       'it is enabled, and people can log in',
     );

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { createLoginApp } from '../support/login-app.ts';
 import { failed, writeSettings } from '../support/operator.ts';
-import { sharedService } from '../support/service.ts';
+import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const { demo } = service;
@@ -143,7 +144,7 @@ describe('an operator command that fails says why and changes nothing', () => {
   });
 
   test('an id that is unknown: the line names those that are known', async () => {
-    const { login_app_id, client_id } = await service.newLoginApp([]);
+    const { login_app_id, client_id } = await createLoginApp(service, unique('app'));
     const flags = ['--login-app', login_app_id];
     const client = ['--client', `${nobody}.c_${'A'.repeat(22)}`];
     const noClient = `The Login App has no such client; it has ${client_id}.`;

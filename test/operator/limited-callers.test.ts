@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { expectError } from '../support/expectations.ts';
 import type { LoginApp } from '../support/login-app.ts';
-import { accountOf } from '../support/operator.ts';
+import { accountSecretOf } from '../support/operator.ts';
 import { newPerson } from '../support/people.ts';
 import { type Answer, basic, type Service, unique } from '../support/service.ts';
 import { twice, twoInstances } from '../support/two-instances.ts';
@@ -123,7 +123,9 @@ describe('the grants of a client', () => {
 describe('an account', () => {
   /** An account with an access request of its own. */
   async function newAccount(flags: object = {}) {
-    const account = accountOf(await operate('accounts', 'create', { name: unique('account'), ...flags }));
+    const account = accountSecretOf(
+      await operate('accounts', 'create', { name: unique('account'), ...flags }),
+    );
     const of = { account: account.account_id };
     const id = Number((await operate('access-requests', 'create', of)).access_request_id);
     const search = async (instance: Service) => outcome(await instance.search('', { account, id }));

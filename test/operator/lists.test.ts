@@ -10,14 +10,8 @@ const { operate } = service;
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
 
 /** A Login App where people can log in with provider_f, and phones can be registered. */
-async function newApp() {
-  const app = await createLoginApp(service, unique('app'));
-  const flags = { 'login-app': app.login_app_id };
-  const settings = await demoSettings(service, 'provider_f');
-  await operate('providers', 'set', { ...flags, provider: 'provider_f', settings });
-  await operate('mobile-applications', 'set', { ...flags, platform: 'android' });
-  return app;
-}
+const newApp = () =>
+  createLoginApp(service, unique('app'), { platforms: ['android'], providers: ['provider_f'] });
 
 /** Checks until the check passes, for lists that lag behind. */
 async function eventuallyPasses(check: () => Promise<void>): Promise<void> {

@@ -14,11 +14,8 @@ let person: Person;
 let appToken: string;
 let longLivedToken: string;
 beforeEach(async () => {
-  app = await createLoginApp(service, unique('app'));
+  app = await createLoginApp(service, unique('app'), { platforms: ['android'], providers: ['provider_f'] });
   flags = { 'login-app': app.login_app_id };
-  const settings = await demoSettings(service, 'provider_f');
-  await operate('providers', 'set', { ...flags, provider: 'provider_f', settings });
-  await operate('mobile-applications', 'set', { ...flags, platform: 'android' });
   person = await newPerson(service, unique('alice'), app);
   appToken = await service.loginAppToken(app);
   const created = await operate('login-apps', 'tokens create', { ...flags, name: 'iOS app' });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseCommandLine } from '../../infra/operator/parse-command-line.ts';
+import { createLoginApp } from '../support/login-app.ts';
 import {
-  accountOf,
+  accountSecretOf,
   failed,
   operator,
   operatorProcess,
@@ -9,6 +10,7 @@ import {
   succeeded,
   writeSettings,
 } from '../support/operator.ts';
+import { newPerson } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -21,7 +23,7 @@ describe('npm run operator: each command', () => {
       account_id: expect.stringMatching(/^ac_/),
       account_secret: expect.stringMatching(/^acs_/),
     });
-    const account = accountOf(created);
+    const account = accountSecretOf(created);
     expect((await service.search('', { account })).status).toBe(403);
   });
 
@@ -177,11 +179,9 @@ describe('npm run operator: each command', () => {
   });
 
   test('login-users block and unblock', async () => {
-    const subject = unique('alice');
-    const { access_token } = (await service.logIn(subject)).body;
-    const { sub } = JSON.parse(Buffer.from(access_token.split('.')[1], 'base64url').toString());
-    const flags = ['--login-user', sub];
-    const blocked = { login_user_id: sub, blocked: true };
+    const { subject, loginUserId } = await newPerson(service);
+    const flags = ['--login-user', loginUserId];
+    const blocked = { login_user_id: loginUserId, blocked: true };
     expect(await succeeded('login-users', 'block', ...flags)).toEqual(blocked);
     expect((await service.logIn(subject)).status).toBe(400);
     expect(await succeeded('login-users', 'block', ...flags)).toEqual(blocked);
@@ -230,7 +230,7 @@ describe('npm run operator: each command', () => {
   });
 
   test('providers check: exit code 2 when something is not ok', async () => {
-    const { login_app_id } = await service.newLoginApp([]);
+    const { login_app_id } = await createLoginApp(service, unique('app'));
     const flags = { 'login-app': login_app_id, provider: 'provider_c' };
     const settings = {
       ...{ verify_url: 'http://127.0.0.1:1/verify', consumer_key: 'our-key', consumer_secret: 'our-secret' },

@@ -2,8 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { createLoginApp } from '../support/login-app.ts';
 import { failed, operator, succeeded } from '../support/operator.ts';
-import { sharedService } from '../support/service.ts';
+import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
@@ -32,7 +33,7 @@ describe('npm run operator: --secret-to writes a new secret to a file and does n
   });
 
   test('clients create and login-apps tokens create', async () => {
-    const { login_app_id } = await service.newLoginApp(['android']);
+    const { login_app_id } = await createLoginApp(service, unique('app'), { platforms: ['android'] });
     const flags = ['--login-app', login_app_id];
     const [secretFile, tokenFile] = [join(folder, 'client'), join(folder, 'token')];
     const { client_id } = await succeeded('clients', 'create', ...flags, '--secret-to', secretFile);

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { accountOf, identityIdsOf } from '../support/account.ts';
 import { type Arrived, problemsOf, startBusStandIn } from '../support/bus-stand-in.ts';
+import { createLoginApp } from '../support/login-app.ts';
 import { newPerson, newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -43,8 +46,7 @@ async function newOwner() {
   return { ...person, phone };
 }
 
-const sessionOf = (token: string): string =>
-  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).sid;
+const sessionOf = (token: string): string => String(decodeJwt(token).sid);
 
 describe('people and sessions', () => {
   test('a first login: login_user.created and login_user.logged_in; a second one: logged_in alone', async () => {
@@ -67,15 +69,10 @@ describe('people and sessions', () => {
 
   test('linking: identity.linked; a login with either identity: logged_in, with its provider, whatever is unlinked', async () => {
     const { loginUserId: login_user_id, token, subject } = await newPerson(service);
-    const { authorization_code: _, ...credential } = await service.credentials('provider_a', { subject });
+    const account = accountOf(service, token);
     let identity_id = '';
     const link = async () => {
-      const headers = { authorization: `Bearer ${token}` };
-      const body = new URLSearchParams({ provider: 'provider_a', ...credential });
-      const { body: linked } = await service.call('/v2/marketing/login/user/identities', {
-        ...{ method: 'POST', headers, body },
-      });
-      identity_id = linked.id;
+      identity_id = (await account.linkAt('provider_a', subject)).body.id;
     };
     expect(await publishedDuring(link)).toEqual([{ event: 'identity.linked', login_user_id, identity_id }]);
     const loggedIn = {
@@ -83,14 +80,8 @@ describe('people and sessions', () => {
       ...{ session_id: expect.any(String), logged_in_at: 'TIME' },
     };
     expect(await publishedDuring(() => service.logIn(subject, 'provider_a'))).toEqual([loggedIn]);
-    const { identities } = (
-      await service.call('/v2/marketing/login/user', { headers: { authorization: `Bearer ${token}` } })
-    ).body;
-    const first = identities.find(({ provider }: { provider: string }) => provider === 'provider_f').id;
-    const unlinked = await service.call(`/v2/marketing/login/user/identities/${first}`, {
-      ...{ method: 'DELETE', headers: { authorization: `Bearer ${token}` } },
-    });
-    expect(unlinked.status).toBe(204);
+    const [first = ''] = identityIdsOf(await account.show());
+    expect((await account.unlink(first)).status).toBe(204);
     expect(await publishedDuring(() => service.logIn(subject, 'provider_a'))).toEqual([loggedIn]);
   });
 
@@ -275,7 +266,7 @@ describe('access requests', () => {
 
 test('what is set up publishes nothing: apps, clients, provider settings, accounts, access', async () => {
   const setUp = async () => {
-    await service.newLoginApp(['android']);
+    await createLoginApp(service, unique('app'), { platforms: ['android'] });
     const { account_id } = await operate('accounts', 'create', { name: 'Back office' });
     await operate('access-requests', 'grant', {
       'access-request': demo.access_request_id,

@@ -1,16 +1,32 @@
+import type { Demo } from '../../infra/local/demo.ts';
 import type { Service } from './service.ts';
 
-/** What a test may want to know of a Login App that it has made. */
-export interface LoginApp {
-  login_app_id: string;
-  client_id: string;
-  client_secret: string;
+/** What a test knows of a Login App. */
+export type LoginApp = Demo['login_app'];
+
+/** What a Login App has beside its client. */
+interface Setup {
+  platforms?: string[];
+  /** With the settings of the demo. */
+  providers?: string[];
 }
 
-/** A Login App of the test's own with one client; it has nothing else yet. */
-export async function createLoginApp({ operate }: Service, name: string): Promise<LoginApp> {
+/** A Login App of the test's own with one client; it has nothing else unless told. */
+export async function createLoginApp(
+  service: Service,
+  name: string,
+  { platforms = [], providers = [] }: Setup = {},
+): Promise<LoginApp> {
+  const { operate } = service;
   const { login_app_id } = await operate('login-apps', 'create', { name });
-  return createClient({ operate }, String(login_app_id));
+  for (const platform of platforms) {
+    await operate('mobile-applications', 'set', { 'login-app': login_app_id, platform });
+  }
+  for (const provider of providers) {
+    const settings = await demoSettings(service, provider);
+    await operate('providers', 'set', { 'login-app': login_app_id, provider, settings });
+  }
+  return createClient(service, String(login_app_id));
 }
 
 export async function createClient({ operate }: Pick<Service, 'operate'>, id: string): Promise<LoginApp> {

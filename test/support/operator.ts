@@ -71,7 +71,8 @@ export async function failed(...words: string[]): Promise<string> {
   return stderr.trimEnd();
 }
 
-export const accountOf = ({ account_id, account_secret }: Record<string, unknown>) => ({
+/** The secret of a new account, with its id. */
+export const accountSecretOf = ({ account_id, account_secret }: Record<string, unknown>) => ({
   account_id: String(account_id),
   account_secret: String(account_secret),
 });

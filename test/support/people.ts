@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { decodeJwt } from 'jose';
 import { type Service, unique } from './service.ts';
 
 /** A person who has just logged in, with a Login User Token. */
@@ -15,9 +16,8 @@ export async function newPerson(
   client = service.demo.login_app,
 ): Promise<Person> {
   const { body } = await service.logIn(subject, 'provider_f', client);
-  const [, payload = ''] = body.access_token.split('.');
-  const { sub } = JSON.parse(Buffer.from(payload, 'base64url').toString());
-  return { token: body.access_token, refreshToken: body.refresh_token, loginUserId: sub, subject };
+  const loginUserId = String(decodeJwt(body.access_token).sub);
+  return { token: body.access_token, refreshToken: body.refresh_token, loginUserId, subject };
 }
 
 /** Registers a new android phone; its device id. */

@@ -135,19 +135,6 @@ export function serviceOf(demo: Demo, directory: string) {
       }),
     /** An operator command; its result, or an exception with its error line. */
     operate,
-    /** A Login App of its own, with a client and mobile applications but no providers. */
-    newLoginApp: async (platforms: string[]): Promise<Demo['login_app']> => {
-      const { login_app_id } = await operate('login-apps', 'create', { name: unique('app') });
-      for (const platform of platforms) {
-        await operate('mobile-applications', 'set', { 'login-app': login_app_id, platform });
-      }
-      const client = await operate('clients', 'create', { 'login-app': login_app_id });
-      return {
-        login_app_id: String(login_app_id),
-        client_id: String(client.client_id),
-        client_secret: String(client.client_secret),
-      };
-    },
   };
 }
 
