@@ -1,8 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { decodeJwt } from 'jose';
-import { accountOf, identityIdsOf } from '../support/account.ts';
+import { accountOf, identityIdsOf, newAccount, subOf } from '../support/account.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
-import { newPerson } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -10,17 +8,13 @@ const service = sharedService();
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const identityId = expect.stringMatching(/^i_[\w-]{22}$/);
 
-const newAccount = async () => {
-  const person = await newPerson(service);
-  return { ...person, account: accountOf(service, person.token) };
-};
 /** The Login User whom a login leads to. */
 const loggedInAs = async (subject: string, provider: string): Promise<string | undefined> =>
-  decodeJwt((await service.logIn(subject, provider)).body.access_token).sub;
+  subOf(await service.logIn(subject, provider));
 
 describe('GET /v2/marketing/login/user', () => {
   test('shows the person and the identity of their login', async () => {
-    const { account, loginUserId } = await newAccount();
+    const { account, loginUserId } = await newAccount(service);
     const identity = { id: identityId, provider: 'provider_f', linked_at: time, last_login_at: time };
     expectAnswer(await account.show(), 200, {
       id: loginUserId,
@@ -31,7 +25,7 @@ describe('GET /v2/marketing/login/user', () => {
   });
 
   test('the ids and the answer tell no subject of the provider', async () => {
-    const { account, subject } = await newAccount();
+    const { account, subject } = await newAccount(service);
     const other = unique('bob');
     await account.linkAt('provider_a', other);
     const { text } = await account.show();
@@ -40,7 +34,7 @@ describe('GET /v2/marketing/login/user', () => {
   });
 
   test('last_login_at is that of the identity that logged in last', async () => {
-    const { account, subject } = await newAccount();
+    const { account, subject } = await newAccount(service);
     const other = unique('bob');
     await account.linkAt('provider_a', other);
     await service.logIn(subject);
@@ -55,7 +49,7 @@ describe('POST /v2/marketing/login/user/identities', () => {
   test.each(['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e'])(
     '201 with the identity of %s; then either identity logs in as the same Login User',
     async (provider) => {
-      const { account, subject, loginUserId } = await newAccount();
+      const { account, subject, loginUserId } = await newAccount(service);
       const other = unique('bob');
       expectAnswer(await account.linkAt(provider, other), 201, { id: identityId, provider, linked_at: time });
       expect(await loggedInAs(other, provider)).toBe(loginUserId);
@@ -66,7 +60,7 @@ describe('POST /v2/marketing/login/user/identities', () => {
   );
 
   test('201 by an authorization code', async () => {
-    const { account, loginUserId } = await newAccount();
+    const { account, loginUserId } = await newAccount(service);
     const subject = unique('bob');
     const { authorization_code = '' } = await service.credentials('provider_b', { subject });
     expect((await account.link({ provider: 'provider_b', authorization_code })).status).toBe(201);
@@ -74,7 +68,7 @@ describe('POST /v2/marketing/login/user/identities', () => {
   });
 
   test('a session of a linked identity works and can be refreshed', async () => {
-    const { account, loginUserId } = await newAccount();
+    const { account, loginUserId } = await newAccount(service);
     const other = unique('bob');
     await account.linkAt('provider_a', other);
     const { access_token, refresh_token } = (await service.logIn(other, 'provider_a')).body;
@@ -84,7 +78,7 @@ describe('POST /v2/marketing/login/user/identities', () => {
   });
 
   test('200 with the same identity when it is theirs already', async () => {
-    const { account, subject } = await newAccount();
+    const { account, subject } = await newAccount(service);
     const other = unique('bob');
     const linked = (await account.linkAt('provider_a', other)).body;
     expectAnswer(await account.linkAt('provider_a', other), 200, linked);
@@ -93,7 +87,11 @@ describe('POST /v2/marketing/login/user/identities', () => {
   });
 
   test('409 when it belongs to another Login User, by login or by link; nothing changes', async () => {
-    const [alice, bob, carol] = await Promise.all([newAccount(), newAccount(), newAccount()]);
+    const [alice, bob, carol] = await Promise.all([
+      newAccount(service),
+      newAccount(service),
+      newAccount(service),
+    ]);
     const conflict = { status: 409, error: 'conflict', naming: /another Login User/ };
     expectError(await alice.account.linkAt('provider_f', bob.subject), conflict);
     const linkedByCarol = unique('linked');
@@ -135,12 +133,12 @@ describe('POST /v2/marketing/login/user/identities', () => {
       /does not accept/,
     ],
   ])('400 %s', async (_, form, error, naming) => {
-    const { account } = await newAccount();
+    const { account } = await newAccount(service);
     expectError(await account.link(form), { status: 400, error, naming });
   });
 
   test('400 for a credential of another app', async () => {
-    const { account } = await newAccount();
+    const { account } = await newAccount(service);
     const query = { subject: unique('bob'), audience: 'another-app' };
     const { id_token = '' } = await service.credentials('provider_f', query);
     expectError(await account.link({ provider: 'provider_f', id_token }), {
@@ -152,7 +150,7 @@ describe('POST /v2/marketing/login/user/identities', () => {
 
 describe('DELETE /v2/marketing/login/user/identities/{identity_id}', () => {
   test('204 for a linked one: it logs in as a new Login User, and can be linked again', async () => {
-    const { account, loginUserId } = await newAccount();
+    const { account, loginUserId } = await newAccount(service);
     const other = unique('bob');
     const { id } = (await account.linkAt('provider_a', other)).body;
     expect((await account.unlink(id)).status).toBe(204);
@@ -169,7 +167,7 @@ describe('DELETE /v2/marketing/login/user/identities/{identity_id}', () => {
   });
 
   test('204 for the first one: the person lives on with the other, and the first is a new Login User', async () => {
-    const { account, subject, loginUserId } = await newAccount();
+    const { account, subject, loginUserId } = await newAccount(service);
     const other = unique('bob');
     await account.linkAt('provider_a', other);
     const [first = ''] = identityIdsOf(await account.show());
@@ -183,7 +181,7 @@ describe('DELETE /v2/marketing/login/user/identities/{identity_id}', () => {
   });
 
   test('the first one can be linked again', async () => {
-    const { account, subject, loginUserId } = await newAccount();
+    const { account, subject, loginUserId } = await newAccount(service);
     await account.linkAt('provider_a', unique('bob'));
     const [first = ''] = identityIdsOf(await account.show());
     await account.unlink(first);
@@ -195,7 +193,7 @@ describe('DELETE /v2/marketing/login/user/identities/{identity_id}', () => {
   });
 
   test('422 for the last one, first or linked', async () => {
-    const { account } = await newAccount();
+    const { account } = await newAccount(service);
     const [first = ''] = identityIdsOf(await account.show());
     const last = {
       status: 422,
@@ -210,7 +208,7 @@ describe('DELETE /v2/marketing/login/user/identities/{identity_id}', () => {
   });
 
   test.each([`i_${'A'.repeat(22)}`, 'x', 'subject', '%00', 'identity_id'])('404 for %s', async (id) => {
-    const { account } = await newAccount();
+    const { account } = await newAccount(service);
     expectError(await account.unlink(id), { status: 404, error: 'not_found' });
   });
 });

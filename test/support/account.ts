@@ -1,3 +1,5 @@
+import { decodeJwt } from 'jose';
+import { newPerson } from './people.ts';
 import type { Answer, Service } from './service.ts';
 
 const base = '/v2/marketing/login/user';
@@ -27,3 +29,20 @@ export function accountOf({ call, credentials }: Service, token: string) {
 /** The ids of the identities in an answer of `show`. */
 export const identityIdsOf = ({ body }: Answer): string[] =>
   body.identities.map(({ id }: { id: string }) => id);
+
+/** A new person, with what they do with their account. */
+export async function newAccount(service: Service) {
+  const person = await newPerson(service);
+  return { ...person, account: accountOf(service, person.token) };
+}
+
+/** The Login User of an answer with tokens. */
+export const subOf = ({ body }: Answer): string | undefined => decodeJwt(body.access_token).sub;
+
+/** The Login Users, of these accounts, that have an identity of a provider. */
+export async function ownersOf(accounts: ReturnType<typeof accountOf>[], provider: string) {
+  const shown = await Promise.all(accounts.map((account) => account.show()));
+  return shown
+    .filter(({ body }) => body.identities?.some((one: { provider: string }) => one.provider === provider))
+    .map(({ body }) => body.id);
+}

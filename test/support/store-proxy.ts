@@ -106,3 +106,8 @@ async function forward(
 
 const send = (response: ServerResponse, { status, body }: StoreAnswer): void =>
   void response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(JSON.stringify(body));
+
+/** The calls that change an item. */
+const writes = ['PutItem', 'UpdateItem', 'DeleteItem'];
+
+export const isWrite = ({ operation }: StoreCall): boolean => writes.includes(operation);
