@@ -52,7 +52,7 @@ export const endpoint = defineEndpoint({
   table: {
     GetItem: ['login_apps', 'devices'],
     BatchGetItem: ['login_users', 'devices'],
-    Query: ['devices'],
+    Query: ['login_users', 'devices'],
     UpdateItem: ['devices'],
   },
   secrets: ['refresh-tokens'],

@@ -1,6 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import {
+  BatchGetCommand,
+  DeleteCommand,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { newId } from '../secrets.ts';
 import { documentClient, tableName } from './client.ts';
@@ -15,6 +22,25 @@ export async function readItem(key: Key): Promise<Item | undefined> {
     new GetCommand({ TableName: tableName(), Key: key, ConsistentRead: true }),
   );
   return Item;
+}
+
+/**
+ * Whether there is an item whose attribute has a value, strongly consistent. The store compares: its answer is as long
+ * for an item of somebody else as for none, so that its cost does not tell them apart.
+ */
+export async function hasItemWith(key: Key, attribute: string, value: string): Promise<boolean> {
+  const { Count } = await documentClient.send(
+    new QueryCommand({
+      TableName: tableName(),
+      KeyConditionExpression: 'pk = :pk AND sk = :sk',
+      FilterExpression: '#attribute = :value',
+      ExpressionAttributeNames: { '#attribute': attribute },
+      ExpressionAttributeValues: { ':pk': key.pk, ':sk': key.sk, ':value': value },
+      Select: 'COUNT',
+      ConsistentRead: true,
+    }),
+  );
+  return Count === 1;
 }
 
 /** How often a batch is read before a busy table counts as an error. */
@@ -141,6 +167,37 @@ export async function updateItem(key: Key, change: Change): Promise<UpdateOutcom
     return found?.write_id === write_id
       ? { done: true, created: found.created_by === write_id, before: undefined, after: found }
       : { done: false, found };
+  }
+}
+
+/**
+ * The same for a change of an item that exists, which may be done twice and whose caller asks for no more than whether it
+ * was done. Nothing of an item that does not meet the condition is read, so that the cost of a failure does not tell
+ * whether somebody else has one. A retry meets the condition, since it finds the `write_id` of the first attempt.
+ */
+export async function updateOwnItem(
+  key: Key,
+  { when, ...change }: Pick<Change, 'set' | 'setIfAbsent' | 'remove'> & Required<Pick<Change, 'when'>>,
+): Promise<boolean> {
+  const write_id = newWriteId();
+  const expressions = new Expressions();
+  const update = expressions.update({ ...change, set: { ...change.set, write_id } });
+  const own = expressions.condition({ write_id: { is: write_id } });
+  try {
+    await documentClient.send(
+      new UpdateCommand({
+        TableName: tableName(),
+        Key: key,
+        UpdateExpression: update,
+        ConditionExpression: `(${expressions.condition(when)}) OR ${own}`,
+        ExpressionAttributeNames: expressions.names,
+        ExpressionAttributeValues: expressions.values,
+      }),
+    );
+    return true;
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) return false;
+    throw error;
   }
 }
 

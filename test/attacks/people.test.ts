@@ -2,12 +2,13 @@ import { type AttributeValue, paginateScan } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { accountOf, identityIdsOf } from '../support/account.ts';
+import { costOf } from '../support/cost-of.ts';
 import { expectError } from '../support/expectations.ts';
 import { newPerson, newPhone } from '../support/people.ts';
-import { type Answer, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
-const { service, dynamoDb, tableName } = await startServiceWithStore();
+const { service, proxy, dynamoDb, tableName } = await startServiceWithStore();
 const { other_login_app } = service.demo;
 
 const newAccount = async (client = service.demo.login_app) => {
@@ -38,15 +39,24 @@ describe("another person's ids are worth nothing", () => {
     expect(identityIdsOf(await victim.account.show())).toHaveLength(2);
   });
 
-  test('[CWE-204] an unknown id and a foreign one get the same answer', async () => {
+  test('[CWE-204] an unknown id and a foreign one get the same answer, for the same cost', async () => {
     const [victim, attacker] = [await newAccount(), await newAccount()];
-    const bodyOf = async (answer: Promise<Answer>) => (await answer).body;
-    const foreign = await bodyOf(attacker.account.endSession(victim.sessionId));
-    expect(foreign).toEqual(await bodyOf(attacker.account.endSession(`s_${'A'.repeat(22)}`)));
     const [identity = ''] = identityIdsOf(await victim.account.show());
-    expect(await bodyOf(attacker.account.unlink(identity))).toEqual(
-      await bodyOf(attacker.account.unlink(`i_${'A'.repeat(22)}`)),
-    );
+    const { endSession, unlink } = attacker.account;
+    const phone = await newPhone(service, await service.loginAppToken());
+    await service.relate(phone, victim.token);
+    const endRelation = (id: string) => service.endRelation(id, attacker.token);
+    // From now on the Login App is cached.
+    await endSession('x');
+    for (const [end, foreign, unknown] of [
+      [endSession, victim.sessionId, `s_${'A'.repeat(22)}`],
+      [unlink, identity, `i_${'A'.repeat(22)}`],
+      [endRelation, phone, `d_${'A'.repeat(43)}`],
+    ] as const) {
+      const cost = await costOf(proxy, () => end(foreign));
+      expect(cost.status).toBe(404);
+      expect(cost).toEqual(await costOf(proxy, () => end(unknown)));
+    }
   });
 });
 
