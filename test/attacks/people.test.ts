@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type AttributeValue, paginateScan } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
@@ -5,7 +6,7 @@ import { accountOf, identityIdsOf } from '../support/account.ts';
 import { costOf } from '../support/cost-of.ts';
 import { expectError } from '../support/expectations.ts';
 import { newPerson, newPhone } from '../support/people.ts';
-import { unique } from '../support/service.ts';
+import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
 const { service, proxy, dynamoDb, tableName } = await startServiceWithStore();
@@ -87,6 +88,40 @@ test('[OWASP API1 2023] the same provider account is another Login User in anoth
   expect(identityIdsOf(await accountOf(service, there.token).show())).toHaveLength(1);
   await accountOf(service, there.token).remove();
   expect(decodeJwt((await service.logIn(subject)).body.access_token).sub).toBe(here.loginUserId);
+});
+
+/** Anybody at all may send notifications. */
+describe('a made-up notification costs at most one small read', () => {
+  const notify = (provider: string, loginApp: string) =>
+    service.json(`/v2/marketing/providers/${provider}/notifications?login_app_id=${loginApp}`, {
+      payload: 'made-up',
+    });
+  const readsOf = async (count: number, send: () => Promise<Answer>) => {
+    proxy.forget();
+    for (let number = 0; number < count; number += 1) {
+      expectError(await send(), { status: 400, error: 'invalid_request' });
+    }
+    return proxy.calls();
+  };
+
+  test('[finding] for a made-up Login App', async () => {
+    const calls = await readsOf(5, () => notify('provider_f', `la_${randomBytes(16).toString('base64url')}`));
+    expect(calls.map(({ operation }) => operation)).toEqual(Array(5).fill('GetItem'));
+    for (const { units, bytes } of calls) expect([units, bytes]).toEqual([1, 2]);
+  });
+
+  test('[finding] for a provider that a Login App has not: one read in a second', async () => {
+    const startedAt = performance.now();
+    const calls = await readsOf(20, () => notify('provider_f', `la_${'B'.repeat(22)}`));
+    const seconds = Math.ceil((performance.now() - startedAt) / 1000);
+    expect(calls.length).toBeLessThanOrEqual(1 + seconds);
+  });
+
+  test('[finding] for one that it has: none', async () => {
+    const { login_app_id } = service.demo.login_app;
+    await readsOf(1, () => notify('provider_f', login_app_id));
+    expect(await readsOf(5, () => notify('provider_f', login_app_id))).toEqual([]);
+  });
 });
 
 test('[CVE-2013-4593] a credential that was issued to another app links nothing', async () => {
