@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isOfLoginApp } from '../login-users/login-user.ts';
+import { isOfLoginApp } from '../login-users/of-login-app.ts';
 import { readCursor, writeCursor } from './recipients-cursor.ts';
 import type { RecipientsRequest } from './recipients-request.ts';
 import { recipient, recipientsOfLoginApp, recipientsOfLoginUser, toRecipient } from './sending.ts';

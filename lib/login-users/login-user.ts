@@ -5,7 +5,7 @@ import type { Identity } from '../providers/identity.ts';
 import { ServiceError } from '../service-error.ts';
 import { type Session, session } from '../sessions/session.ts';
 import type { Condition } from '../storage/expressions.ts';
-import { hasItemWith, type Item, readItem, readItems, updateItem } from '../storage/items.ts';
+import { type Item, readItem, readItems, updateItem } from '../storage/items.ts';
 import { hashOf, loginUserKey, sessionKey } from '../storage/keys.ts';
 import { type BlockedCode, blockedError } from './blocked.ts';
 import { identityAttributes, type LinkedIdentity, linkedIdentitiesIn } from './linked-identity.ts';
@@ -121,10 +121,6 @@ export async function setBlocked(loginUserId: string, blocked: boolean): Promise
 
 export const readLoginUser = async (loginUserId: string): Promise<LoginUser | undefined> =>
   loginUserIn(await readItem(loginUserKey(loginUserId)));
-
-/** Whether a person is one of a Login App. For a person of another one it costs what it costs for nobody. */
-export const isOfLoginApp = (loginUserId: string, loginAppId: string): Promise<boolean> =>
-  hasItemWith(loginUserKey(loginUserId), 'login_app_id', loginAppId);
 
 /** The id of a person's first identity. It tells nothing that the id of the person does not. */
 export const firstIdentityId = (loginUserId: string): string =>

@@ -1,13 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import {
-  BatchGetCommand,
-  DeleteCommand,
-  GetCommand,
-  PutCommand,
-  QueryCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb';
+import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { newId } from '../secrets.ts';
 import { documentClient, tableName } from './client.ts';
@@ -22,25 +15,6 @@ export async function readItem(key: Key): Promise<Item | undefined> {
     new GetCommand({ TableName: tableName(), Key: key, ConsistentRead: true }),
   );
   return Item;
-}
-
-/**
- * Whether there is an item whose attribute has a value, strongly consistent. The store compares: its answer is as long
- * for an item of somebody else as for none, so that its cost does not tell them apart.
- */
-export async function hasItemWith(key: Key, attribute: string, value: string): Promise<boolean> {
-  const { Count } = await documentClient.send(
-    new QueryCommand({
-      TableName: tableName(),
-      KeyConditionExpression: 'pk = :pk AND sk = :sk',
-      FilterExpression: '#attribute = :value',
-      ExpressionAttributeNames: { '#attribute': attribute },
-      ExpressionAttributeValues: { ':pk': key.pk, ':sk': key.sk, ':value': value },
-      Select: 'COUNT',
-      ConsistentRead: true,
-    }),
-  );
-  return Count === 1;
 }
 
 /** How often a batch is read before a busy table counts as an error. */
