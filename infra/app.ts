@@ -1,11 +1,16 @@
 import { App } from 'aws-cdk-lib';
+import { readDeployment } from './deployment-file.ts';
 import { readFunctions } from './endpoints.ts';
-import { readSettings, SettingsError } from './settings.ts';
+import { SettingsError } from './settings.ts';
+import { Edge, edgeSettings } from './stack/edge.ts';
 import { LoginService } from './stack/login-service.ts';
 
 try {
   const app = new App();
-  new LoginService(app, readSettings(app.node.getAllContext()), await readFunctions());
+  const settings = readDeployment(app.node.getAllContext());
+  const service = new LoginService(app, settings, await readFunctions());
+  const edge = edgeSettings(settings);
+  if (edge) new Edge(app, service, edge);
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;
   process.stderr.write(`${error.message}\n`);

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import { tokenAlgorithms } from '../lib/tokens/token-algorithm.ts';
+import { nearest } from './nearest.ts';
+import { type Pin, pins } from './pins.ts';
 
 /** A whole number; the CDK passes what `-c` sets as text. */
 const whole = (least: number, most: number) => {
@@ -35,12 +37,20 @@ const text = (pattern: RegExp, message: string) => v.pipe(v.string(message), v.r
 
 const year = 365 * 86_400;
 
+/** The name of a deployment, which is that of its stack. */
+export const deploymentName = text(
+  /^[A-Za-z][A-Za-z0-9-]{0,39}$/,
+  'must be letters, digits and hyphens, at most 40',
+);
+
+const changes = `must be some of ${pins.join(', ')}, separated by commas`;
+
 /** Every setting of a deployment. `docs/settings.md` says what each is for; a test keeps the two equal. */
 const settings = v.object({
-  stack: v.optional(
-    text(/^[A-Za-z][A-Za-z0-9-]{0,39}$/, 'must be letters, digits and hyphens, at most 40'),
-    'login-service',
-  ),
+  deployment: v.optional(deploymentName),
+  stack: v.optional(deploymentName, 'login-service'),
+  account: v.optional(text(/^\d{12}$/, 'must be the 12 digits of an AWS account')),
+  region: v.optional(text(/^[a-z]{2}(-[a-z]+)+-\d$/, 'must be the name of a region')),
   stage: v.optional(
     v.picklist(['production', 'development'], 'must be production or development'),
     'production',
@@ -69,6 +79,13 @@ const settings = v.object({
     ),
   ),
   publishEvents: v.optional(truth, true),
+  change: v.optional(
+    v.pipe(
+      v.string(changes),
+      v.transform((list) => list.split(',')),
+      v.array(v.picklist(pins, changes)),
+    ),
+  ),
   tokenConcurrency: v.optional(whole(0, 1000), 0),
   tokenReservedConcurrency: v.optional(whole(1, 100_000)),
   warmReadUnits: v.optional(whole(12_000, 10_000_000)),
@@ -84,6 +101,15 @@ const settings = v.object({
       'must be one or two SHA-256 hashes in lower-case hex, separated by a comma',
     ),
   ),
+  originSecretVersion: v.optional(text(/^[\w-]{32,64}$/, 'must be the id of a version of the origin secret')),
+  edge: v.optional(truth, false),
+  edgeCertificateArn: v.optional(
+    text(
+      /^arn:aws[\w-]*:acm:us-east-1:\d{12}:certificate\/[\w-]+$/,
+      'must be the ARN of an ACM certificate in us-east-1',
+    ),
+  ),
+  edgeRateLimit: v.optional(whole(10, 1_000_000), 2000),
   ignoreAlarms: v.optional(truth, false),
   loopbackProviders: v.optional(truth, false),
 });
@@ -93,22 +119,43 @@ export const settingNames = Object.keys(settings.entries);
 type Given = v.InferOutput<typeof settings>;
 
 /** The settings of a deployment, with what follows from its stage. */
-export type Settings = Given & { removalPolicy: 'retain' | 'destroy'; canary: boolean };
+export type Settings = Given & {
+  removalPolicy: 'retain' | 'destroy';
+  canary: boolean;
+  change: readonly Pin[];
+};
+
+/** Where settings come from, when it is not the command line. */
+export interface SettingsFile {
+  /** Its name for people. */
+  file: string;
+  values: Record<string, unknown>;
+}
 
 /**
- * The settings among the values of a CDK context (`cdk.json`, `-c name=value`).
- * @throws SettingsError naming the first setting that is wrong or unknown
+ * The settings among the values of a CDK context (`cdk.json`, `-c name=value`), which override those of a file.
+ * @throws SettingsError naming the first setting that is wrong or unknown, and the file when it stands there
  */
-export function readSettings(context: Record<string, unknown>): Settings {
-  const unknown = Object.keys(context).find((name) => !settingNames.includes(name) && !isOfCdk(name));
-  if (unknown) throw new SettingsError(unknown, `is unknown; there are ${settingNames.join(', ')}`);
-  const result = v.safeParse(settings, context);
+export function readSettings(context: Record<string, unknown>, from?: SettingsFile): Settings {
+  const fileOf = (name: string): string | undefined => (name in context ? undefined : from?.file);
+  const unknown =
+    Object.keys(from?.values ?? {}).find((name) => !isKnown(name)) ??
+    Object.keys(context).find((name) => !isKnown(name) && !isOfCdk(name));
+  if (unknown) {
+    const near = nearest(unknown, settingNames);
+    const instead = near ? `did you mean ${near}?` : `there are ${settingNames.join(', ')}.`;
+    throw new SettingsError(unknown, `is unknown; ${instead}`, fileOf(unknown));
+  }
+  const result = v.safeParse(settings, { ...from?.values, ...context });
   if (!result.success) {
     const [issue] = result.issues;
-    throw new SettingsError(v.getDotPath(issue) ?? '', issue.message);
+    const [{ key }] = issue.path ?? [{ key: '' }];
+    throw new SettingsError(String(key), issue.message, fileOf(String(key)));
   }
   return consistent(result.output);
 }
+
+const isKnown = (name: string): boolean => settingNames.includes(name);
 
 /** The environment variables about tokens and sessions. */
 export const tokenVariables = (settings: Settings): Record<string, string> => ({
@@ -123,8 +170,8 @@ export const tokenVariables = (settings: Settings): Record<string, string> => ({
 
 /** Says what is wrong with a setting, in one line that never holds its value. */
 export class SettingsError extends Error {
-  constructor(name: string, message: string) {
-    super(`The setting ${name} ${message}.`);
+  constructor(name: string, message: string, file?: string) {
+    super(`The setting ${name}${file ? ` in ${file}` : ''} ${message}${/[.?]$/.test(message) ? '' : '.'}`);
   }
 }
 
@@ -136,16 +183,23 @@ function consistent(given: Given): Settings {
   const isProduction = given.stage === 'production';
   const {
     removalPolicy = isProduction ? 'retain' : 'destroy',
-    canary = isProduction,
     domainName,
     certificateArn,
+    change = [],
   } = given;
+  // A canary on a new table would write to both: a refresh token that is replaced in one looks reused in the other.
+  const canary = (given.canary ?? isProduction) && !change.includes('tableName');
   if (domainName && !certificateArn) throw new SettingsError('certificateArn', 'must come with domainName');
   if (certificateArn && !domainName) throw new SettingsError('domainName', 'must come with certificateArn');
   if (given.tableStreamArn && !given.tableName)
     throw new SettingsError('tableName', 'must come with tableStreamArn');
   if (given.tableName && given.publishEvents && !given.tableStreamArn)
     throw new SettingsError('tableStreamArn', 'must come with tableName, unless publishEvents is false');
+  if (given.account && !given.region) throw new SettingsError('region', 'must come with account');
+  if (given.region && !given.account) throw new SettingsError('account', 'must come with region');
+  for (const name of given.edge ? (['domainName', 'account', 'edgeCertificateArn'] as const) : []) {
+    if (!given[name]) throw new SettingsError(name, 'must come with edge');
+  }
   if (isProduction && removalPolicy === 'destroy')
     throw new SettingsError('removalPolicy', 'must be retain in production');
   if (isProduction && given.loopbackProviders)
@@ -158,5 +212,5 @@ function consistent(given: Given): Settings {
     throw new SettingsError('tokenReservedConcurrency', 'must be at least twice tokenConcurrency');
   if (tableName && (warmReadUnits || warmWriteUnits))
     throw new SettingsError('tableName', 'must not come with warmReadUnits or warmWriteUnits');
-  return { ...given, removalPolicy, canary };
+  return { ...given, removalPolicy, canary, change };
 }

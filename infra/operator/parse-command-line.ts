@@ -28,9 +28,14 @@ export interface CommandLine {
   isJson: boolean;
 }
 
+/** The command line `check`, which calls a whole stack rather than one command of its operator function. */
+interface CheckLine extends Pick<CommandLine, 'target' | 'isJson'> {
+  isCheck: true;
+}
+
 /** The command that the words say, or the help that they ask for. @throws Error with one line for who typed them */
-export function parseCommandLine(words: string[]): CommandLine | { help: string } {
-  const parsed: CommandLine[] = [];
+export function parseCommandLine(words: string[]): CommandLine | CheckLine | { help: string } {
+  const parsed: (CommandLine | CheckLine)[] = [];
   const written: string[] = [];
   const write = (text: string): void => void written.push(text);
   const program = new Command('npm run -s operator --')
@@ -54,6 +59,13 @@ export function parseCommandLine(words: string[]): CommandLine | { help: string 
     .addOption(new Option('--stack <name>', 'the deployed stack with this name').conflicts('local'))
     .option('--yes', 'delete or revoke without asking')
     .option('--json', 'JSON also on a terminal, where list, show and find print tables');
+  program
+    .command('check')
+    .description('Try a stack out: issue a token, verify it, search, and report what is wrong')
+    .action(() => {
+      const { local, stack, json = false } = program.opts();
+      parsed.push({ isCheck: true, target: targetOf({ local, stack }), isJson: json });
+    });
   for (const [noun, verbs] of Object.entries<Record<string, CommandRow>>(commandTable)) {
     for (const [verb, row] of Object.entries(verbs)) {
       const command = commandAt(program, [noun, ...verb.split(' ')]).description(row.summary);

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { callOperator } from './call-operator.ts';
+import { readableCheck, runCheck } from './check/run-check.ts';
 import { confirm, type Input } from './confirm.ts';
 import { whichStack } from './known-stacks.ts';
 import { parseCommandLine } from './parse-command-line.ts';
@@ -28,8 +29,13 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
       print(line.help);
       return 0;
     }
+    if (!line.target) throw new Error(await whichStack());
+    if ('isCheck' in line) {
+      const result = await runCheck(line.target);
+      print(stdout.isTTY && !line.isJson ? readableCheck(result) : JSON.stringify(result, null, 2));
+      return result.ok ? 0 : 2;
+    }
     const { noun, verb, flags, lines, pages, files, target } = line;
-    if (!target) throw new Error(await whichStack());
     await confirm(line, target, { stdin, stderr });
     const operator = functionOf(target);
     const call = (more: Record<string, unknown>) =>

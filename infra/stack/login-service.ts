@@ -11,6 +11,7 @@ import { FirstRotation } from './first-rotation.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
 import { newVersionCheck } from './new-version-check.ts';
+import { PinnedSettings } from './pinned-settings.ts';
 import { SecretRotation, signingKeyWindows } from './secret-rotation.ts';
 import { ServiceAlarms } from './service-alarms.ts';
 import { ServiceApi } from './service-api.ts';
@@ -22,7 +23,13 @@ import { existingTable, ServiceTable } from './service-table.ts';
 /** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
 export class LoginService extends Stack {
   constructor(app: App, settings: Settings, { endpoints, others }: Functions) {
-    super(app, settings.stack, { description: stackDescription });
+    const { account, region, stage } = settings;
+    super(app, settings.stack, {
+      description: stackDescription,
+      terminationProtection: stage === 'production',
+      ...(account && region && { env: { account, region } }),
+    });
+    new PinnedSettings(this, 'Pinned', settings);
     const removalPolicy = settings.removalPolicy === 'retain' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
     const table = settings.tableName
       ? existingTable(this, settings.tableName, settings.tableStreamArn)

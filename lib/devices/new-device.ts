@@ -52,38 +52,49 @@ const environmentAt = (at: string) =>
     v.description('The gateway of the push service that issued the token. Without it: production.'),
   );
 
+const notText = (at: string): string => `${at}token must be a string.`;
+
 /** A new device by its platform, with what a token is there. */
 const deviceOfPlatformAt = (at: string) =>
   v.pipe(
     v.variant('platform', [
       v.pipe(
-        v.object({
-          platform: v.literal('ios'),
-          /** An APNs device token in hexadecimal, of any case; stored in lower case. */
-          token: v.pipe(
-            v.string(),
-            v.regex(/^([0-9a-fA-F]{2}){32,200}$/, `${at}token must be 64 to 400 hexadecimal digits for ios.`),
-            v.toLowerCase(),
-          ),
-          environment: v.optional(environmentAt(at)),
-          ...detailsAt(at),
-        }),
+        v.object(
+          {
+            platform: v.literal('ios'),
+            /** An APNs device token in hexadecimal, of any case; stored in lower case. */
+            token: v.pipe(
+              v.string(notText(at)),
+              v.regex(
+                /^([0-9a-fA-F]{2}){32,200}$/,
+                `${at}token must be 64 to 400 hexadecimal digits for ios.`,
+              ),
+              v.toLowerCase(),
+            ),
+            environment: v.optional(environmentAt(at)),
+            ...detailsAt(at),
+          },
+          keyRequired(at),
+        ),
         v.title('IosDevice'),
       ),
       v.pipe(
-        v.object({
-          platform: v.literal('android'),
-          /** An FCM registration token: opaque. */
-          token: v.pipe(
-            v.string(),
-            v.regex(
-              /^[\x21-\x7e]{1,4096}$/,
-              `${at}token must be 1 to 4096 visible ASCII characters for android.`,
+        v.object(
+          {
+            platform: v.literal('android'),
+            /** An FCM registration token: opaque. */
+            token: v.pipe(
+              v.string(notText(at)),
+              v.regex(
+                /^[\x21-\x7e]{1,4096}$/,
+                `${at}token must be 1 to 4096 visible ASCII characters for android.`,
+              ),
             ),
-          ),
-          environment: v.optional(v.never(`${at}environment must not be supplied for android.`)),
-          ...detailsAt(at),
-        }),
+            environment: v.optional(v.never(`${at}environment must not be supplied for android.`)),
+            ...detailsAt(at),
+          },
+          keyRequired(at),
+        ),
         v.title('AndroidDevice'),
       ),
     ]),
@@ -92,24 +103,27 @@ const deviceOfPlatformAt = (at: string) =>
 export type NewDevice = v.InferOutput<ReturnType<typeof deviceOfPlatformAt>>;
 
 /**
- * A device that is to be registered. First each field is checked by itself, so that each one that is wrong is named.
+ * A device that is to be registered. Each field that is wrong is named, also when the platform is.
  * @param at what stands before a field's name in messages
  * @param message for what is no JSON object
  */
 export function newDevice(at: string, message: string) {
   const deviceOfPlatform = deviceOfPlatformAt(at);
+  const deviceOfAnyPlatform = v.object(
+    {
+      platform: v.picklist(platforms, `${at}platform must be ios or android.`),
+      token: v.string(notText(at)),
+      environment: v.optional(environmentAt(at)),
+      ...detailsAt(at),
+    },
+    keyRequired(at),
+  );
+  const hasPlatform = v.object({ platform: v.picklist(platforms) });
   return v.pipe(
     jsonObject(message),
-    v.object(
-      {
-        platform: v.picklist(platforms, `${at}platform must be ios or android.`),
-        token: v.string(`${at}token must be a string.`),
-        environment: v.optional(environmentAt(at)),
-        ...detailsAt(at),
-      },
-      keyRequired(at),
+    v.lazy((input) =>
+      v.is(hasPlatform, input) ? deviceOfPlatform : v.pipe(deviceOfAnyPlatform, deviceOfPlatform),
     ),
-    deviceOfPlatform,
     wire(deviceOfPlatform),
   );
 }

@@ -162,7 +162,20 @@ export const commandTable = {
     },
   },
   clients: {
-    list: { summary: 'List the clients of a Login App', flags: { 'login-app': loginApp } },
+    list: {
+      summary: 'List the clients of a Login App',
+      flags: {
+        'login-app': loginApp,
+        after: { kind: 'id', form: 'la_….c_…', help: after.help, optional: true },
+      },
+    },
+    find: {
+      summary: 'Show which client of a Login App has a secret',
+      flags: {
+        'login-app': loginApp,
+        secret: { kind: 'secret', help: 'A file with the secret of a client; - for standard input' },
+      },
+    },
     show: {
       summary: 'Show a client, its secrets, its grants and whether its Login App is disabled',
       flags: { client },
@@ -361,6 +374,17 @@ export const commandTable = {
       flags: { kid: { kind: 'id', form: 'k_…', help: 'The id of the key: the kid of its tokens' } },
     },
   },
+  probes: {
+    create: {
+      summary:
+        'Create a probe: a Login App with a client and an account, for a check; secrets are shown once',
+      flags: {},
+    },
+    remove: {
+      summary: 'Remove a probe, if a check has left one behind',
+      flags: { 'login-app': loginApp, client, account },
+    },
+  },
   'login-users': {
     list: {
       summary: 'List the people of a Login App',
@@ -400,7 +424,22 @@ export const commandTable = {
     },
   },
   sessions: {
-    list: { summary: 'List the active sessions of a Login User', flags: { 'login-user': loginUser } },
+    list: {
+      summary: 'List the active sessions of a Login User',
+      flags: {
+        'login-user': loginUser,
+        after: { kind: 'id', form: 's_…', help: after.help, optional: true },
+      },
+    },
+    find: {
+      summary: 'Show the session that an access token or a refresh token belongs to',
+      flags: {
+        token: {
+          kind: 'secret',
+          help: 'A file with the token, which may have expired; - for standard input',
+        },
+      },
+    },
     show: {
       summary: 'Show a session and whether it is active',
       flags: {

@@ -12,6 +12,7 @@ import { accountCommands } from './commands/accounts.ts';
 import { deviceCommands } from './commands/devices.ts';
 import { clientCommands, loginAppCommands, mobileApplicationCommands } from './commands/login-apps.ts';
 import { loginUserCommands } from './commands/login-users.ts';
+import { probeCommands } from './commands/probes.ts';
 import { providerCommands } from './commands/providers.ts';
 import { sessionCommands } from './commands/sessions.ts';
 import { signingKeyCommands } from './commands/signing-keys.ts';
@@ -34,6 +35,7 @@ const commands = {
   events: eventCommands,
   devices: deviceCommands,
   'signing-keys': signingKeyCommands,
+  probes: probeCommands,
   'login-users': loginUserCommands,
   sessions: sessionCommands,
 } satisfies { [Noun in keyof Table]: CommandsOf<Noun> };

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { equalInConstantTime } from '../secrets.ts';
 import { serviceKeysFor } from '../service-secrets/service-keys.ts';
+import { refreshTokenForm } from './session-named-by.ts';
 
 const serviceKeys = serviceKeysFor('refresh-token', 'REFRESH_TOKENS_SECRET_ID');
 
@@ -21,10 +22,8 @@ export async function writeRefreshToken(content: RefreshTokenContent): Promise<s
 
 /** The content of a refresh token; undefined unless the service made it. */
 export async function readRefreshToken(token: string): Promise<RefreshTokenContent | undefined> {
-  const parts = token.match(
-    /^(rt\.(lu_[\w-]{43})\.(s_[\w-]{22})\.(0|[1-9]\d{0,9})\.([\w-]{8}))\.([\w-]{43})$/,
-  );
-  const [, text, loginUserId, sessionId, generation, keyId, presentedMac] = parts ?? [];
+  const [, text, loginUserId, sessionId, generation, keyId, presentedMac] =
+    token.match(refreshTokenForm) ?? [];
   if (!text || !loginUserId || !sessionId || !generation || !keyId || !presentedMac) return undefined;
   const key = (await serviceKeys()).withId(keyId)?.key;
   if (!key || !equalInConstantTime(presentedMac, mac(text, key))) return undefined;

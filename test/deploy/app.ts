@@ -1,8 +1,8 @@
 import { App, CfnResource } from 'aws-cdk-lib';
 import { CfnAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import { readDeployment } from '../../infra/deployment-file.ts';
 import { readFunctions } from '../../infra/endpoints.ts';
-import { readSettings } from '../../infra/settings.ts';
 import { LoginService } from '../../infra/stack/login-service.ts';
 
 /** Resources that MiniStack cannot create. */
@@ -18,7 +18,7 @@ const unsupported = new Set([
  * metric, and with the address in `FRONT_URL` as its issuer.
  */
 const app = new App();
-const stack = new LoginService(app, readSettings(app.node.getAllContext()), await readFunctions());
+const stack = new LoginService(app, readDeployment(app.node.getAllContext()), await readFunctions());
 const adapted = { leftOut: [] as string[], overOneMetric: [] as string[] };
 
 for (const resource of stack.node.findAll().filter((construct) => CfnResource.isCfnResource(construct))) {

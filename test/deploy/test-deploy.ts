@@ -105,6 +105,10 @@ runCheck(async (cleanUps) => {
   await step("Find an approval in a queue, through the table's stream and a rule of the event bus", () =>
     findApproval(service, cloud.endpoint, stack),
   );
+  await step("A table that doesn't belong to the stack is rejected, and nothing is changed", async () => {
+    await assert.rejects(deployWith({ tableName: 'another', publishEvents: 'false' }), /another tableName/);
+    await checkDeployed(cloud);
+  });
   const left = await step('Log in, register a device, and note what there is', () => leaveData(service));
   await step('Deploy a changed stack over it', () => deployWith({ accessTokenSeconds: '1800' }));
   await step('It issues tokens as changed, and what there was is there', () => findData(service, left, 1800));
@@ -119,6 +123,7 @@ runCheck(async (cleanUps) => {
     },
   );
 
+  await step(`npm run operator -- check --stack ${stack}`, () => checkDeployed(cloud));
   await step('cdk destroy', () => destroyStack(cloud));
   await step('The API is gone; the table and what it holds are not', async () => {
     assert.equal((await fetch(`${front.url}/.well-known/oauth-authorization-server`)).status, 404);
@@ -139,6 +144,16 @@ async function operateByCommandLine(cloud: Cloud): Promise<void> {
   assert.match(account_id, /^ac_/);
   assert.equal(typeof account_secret, 'string');
   print(`    made the account ${account_id}`);
+}
+
+/** Tries the deployment out, as after any deployment. @throws Error with what is wrong */
+async function checkDeployed(cloud: Cloud): Promise<void> {
+  const words = ['run', '--silent', 'operator', '--', 'check', '--stack', stack];
+  const { stdout } = await execa('npm', words, { env: cloudEnvironment(cloud), stderr: 'inherit' });
+  const { steps, problems } = JSON.parse(stdout);
+  assert.deepEqual(problems, []);
+  for (const { step: name, status, milliseconds } of steps)
+    print(`    ${name}: ${status}, ${milliseconds} ms`);
 }
 
 /** `cdk destroy` may report a failure although the stack is gone; what counts is whether it is. */

@@ -70,6 +70,19 @@ describe('a registration may say more of the device', () => {
     });
   });
 
+  test.each([
+    ['android', 'with space', 'sandbox'],
+    ['ios', 'not-hexadecimal', 'x'],
+  ])('also what is invalid for %s alone', async (platform, token, environment) => {
+    const device = { platform, token, environment, locale: '_' };
+    expectError(await register(device, appToken), {
+      status: 422,
+      error: 'unprocessable_entity',
+      naming: /device\.locale/,
+      fields: ['device.token', 'device.environment', 'device.locale'],
+    });
+  });
+
   test('an environment is for ios alone', async () => {
     expectError(await android({ environment: 'production' }), {
       status: 422,

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { ownService } from '../support/own-service.ts';
 
 /** A block of shell lines and, where the page shows one, what they print. */
@@ -48,6 +48,33 @@ test('the lines for operators work', () => {
   expectPromised(lines.map((example) => ({ ...example, promised: undefined })));
   // Each line starts a process of its own.
 }, 600_000);
+describe('the page about production', () => {
+  const blocks = examplesOf(readFileSync('docs/production.md', 'utf8'));
+  const here = blocks.filter(({ lines }) => !lines.startsWith('# needs AWS\n'));
+
+  test('says of each block that calls AWS that it does', () => {
+    const calls = /^(aws|git|npm ci|npx cdk (?!list))/m;
+    expect(here.filter(({ lines }) => calls.test(lines))).toEqual([]);
+    expect(here).not.toHaveLength(blocks.length);
+  });
+
+  test('has commands that work, with the stack on this machine in place of the deployed one', () => {
+    const local = { lines: 'op() { npm run -s operator -- "$@" --local; }', promised: undefined };
+    // In the project's own folder: the CDK takes no function from outside of it.
+    expectPromised([local, ...here], process.cwd());
+    // Each line starts a process of its own.
+  }, 600_000);
+
+  test('gives rights to the roles of the CDK and nothing else that changes a resource', () => {
+    const [, policy = ''] = readFileSync('docs/production.md', 'utf8').match(/^```json\n(.*?)^```$/ms) ?? [];
+    const { Statement } = JSON.parse(policy);
+    expect(Statement.map(({ Action }: { Action: string }) => Action)).toEqual([
+      'sts:AssumeRole',
+      'cloudformation:DescribeStacks',
+      'lambda:InvokeFunction',
+    ]);
+  });
+});
 
 function examplesOf(page: string): Example[] {
   const blocks = page.matchAll(/^```sh\n(.*?)^```$(?:(?:(?!```).)*?^```json\n(.*?)^```$)?/gms);
@@ -55,14 +82,19 @@ function examplesOf(page: string): Example[] {
 }
 
 /** Pastes all lines into one shell. Every response must be a success, and the promised one where the page shows it. */
-function expectPromised(examples: Example[]): void {
+function expectPromised(examples: Example[], cwd = folder): void {
   const mark = '=== next ===';
   const input = [
     'curl() { command curl --fail-with-body "$@"; }',
     ...examples.map(({ lines }) => `${lines}\necho '${mark}'`),
   ].join('\n');
-  const environment = { ...process.env, NODE_OPTIONS: '', LOCAL_DIR: join(folder, '.local') };
-  const shell = { cwd: folder, input, env: environment, encoding: 'utf8' } as const;
+  const environment = {
+    ...process.env,
+    NODE_OPTIONS: '',
+    CDK_OUTPUT: join(folder, 'cdk.out'),
+    LOCAL_DIR: join(folder, '.local'),
+  };
+  const shell = { cwd, input, env: environment, encoding: 'utf8' } as const;
   const printed = execFileSync('bash', ['-e', '-o', 'pipefail'], shell).split(mark);
   for (const [index, { promised }] of examples.entries()) {
     if (promised !== undefined) expect(answersIn(printed[index] ?? '')).toEqual(answersIn(promised));

@@ -399,6 +399,10 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     },
     'clients list': ofApp,
     'clients show': async () => ({ client: (await newApp()).client_id }),
+    'clients find': async () => {
+      const { login_app_id, client_secret } = await newApp();
+      return { 'login-app': login_app_id, secret: client_secret };
+    },
     'clients create': ofApp,
     'clients update': async () => ({ ...(await ofClient()), 'grant-types': 'none' }),
     'clients revoke': ofClient,
@@ -442,6 +446,11 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     },
     'events export': async () => ({ 'access-request': (await newAccessRequest()).id }),
     'signing-keys revoke': async () => ({ kid: (await stolenSigningKeys(running)).next.kid }),
+    'probes create': async () => ({}),
+    'probes remove': async () => {
+      const { login_app_id, client_id, account_id } = await operate('probes', 'create', {});
+      return { 'login-app': login_app_id, client: client_id, account: account_id };
+    },
     'devices list': ofPerson,
     'devices import': async () => {
       const device = { platform: 'android', token: unique('phone'), installation_id: unique('installation') };
@@ -483,6 +492,7 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       const { sessions } = await operate('sessions', 'list', flags);
       return { ...flags, session: (sessions as { session_id: string }[])[0]?.session_id };
     },
+    'sessions find': async () => ({ token: (await newOwner()).person.token }),
   }).map(([name, flags]) => [name, command(name, flags)]),
 );
 commandScenarios['clients revoke, one secret'] = command('clients revoke', async () =>

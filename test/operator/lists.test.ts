@@ -140,6 +140,41 @@ describe('npm run operator: Login Apps and clients', () => {
       login_app_disabled: true,
     });
   });
+
+  test('clients list: a page has 100, and --after shows the next ones', async () => {
+    const app = await newApp();
+    const ids = [app.client_id];
+    while (ids.length < 102) {
+      const created = await operate('clients', 'create', { 'login-app': app.login_app_id });
+      ids.push(String(created.client_id));
+    }
+    const list = ['clients', 'list', '--login-app', app.login_app_id];
+    const page = await succeeded(...list);
+    expect(Object(page.clients)).toHaveLength(100);
+    const all = (await allOf(list, 'clients')).map(({ client_id }) => client_id);
+    expect(all.toSorted()).toEqual(ids.toSorted());
+    expect(await failed(...list, '--after', 'x')).toBe(
+      'clients list: --after must be an id of the form la_….c_….',
+    );
+  });
+
+  test('clients find: whose secret it is, of several clients and of two secrets', async () => {
+    const app = await newApp();
+    const flags = { 'login-app': app.login_app_id };
+    await operate('clients', 'create', flags);
+    const { client_secret: second } = await operate('clients', 'rotate', { ...flags, client: app.client_id });
+    const find = ['clients', 'find', '--login-app', app.login_app_id, '--secret-file'];
+    const { secrets } = await operate('clients', 'show', { client: app.client_id });
+    const found: unknown[] = [];
+    for (const secret of [app.client_secret, String(second)]) {
+      found.push(await succeeded(...find, writeSettings(secret)));
+    }
+    const known = { login_app_id: app.login_app_id, client_id: app.client_id };
+    expect(found).toEqual(Object.values(Object(secrets)).map((secret) => ({ ...known, ...Object(secret) })));
+    expect(await failed(...find, writeSettings(`lcs_${'A'.repeat(43)}`))).toBe(
+      'No client of the Login App has this secret.',
+    );
+  });
 });
 
 describe('npm run operator: access requests', () => {
@@ -252,8 +287,52 @@ describe('npm run operator: people, their sessions and devices', () => {
     expect(await succeeded(...show, session_id)).toMatchObject({ client_id: app.client_id, active: true });
     await operate('login-users', 'logout', { 'login-user': person.loginUserId });
     expect(await succeeded(...show, session_id)).toMatchObject({ active: false, ended_at: time });
-    expect(await failed(...show, `s_${'A'.repeat(22)}`)).toBe(
-      `The Login User has no such session; stored are ${session_id}.`,
+    const unknown = `s_${'A'.repeat(22)}`;
+    expect(await failed(...show, unknown)).toBe(
+      `The Login User ${person.loginUserId} has no session ${unknown}; stored are ${session_id}.`,
+    );
+  });
+
+  test('sessions list --after continues after a session', async () => {
+    const { app, person } = await newOwner();
+    for (const _ of [2, 3]) await newPerson(service, person.subject, app);
+    const list = ['sessions', 'list', '--login-user', person.loginUserId];
+    const all = (await allOf(list, 'sessions')).map(({ session_id }) => String(session_id));
+    expect(all).toHaveLength(3);
+    const rest = await succeeded(...list, '--after', String(all[0]));
+    expect(Object.values(Object(rest.sessions)).map((one) => Object(one).session_id)).toEqual(all.slice(1));
+    expect(rest).not.toHaveProperty('next');
+  });
+
+  test('sessions find: the session of an access token or a refresh token, also when it has ended', async () => {
+    const { person } = await newOwner();
+    const find = ['sessions', 'find', '--token-file'];
+    const { sessions } = await operate('sessions', 'list', { 'login-user': person.loginUserId });
+    const [session] = Object(sessions);
+    const known = { login_user_id: person.loginUserId, ...session };
+    for (const token of [person.token, person.refreshToken]) {
+      expect(await succeeded(...find, writeSettings(token))).toEqual({ ...known, active: true });
+    }
+    await operate('login-users', 'logout', { 'login-user': person.loginUserId });
+    const ended = await succeeded(...find, writeSettings(person.token));
+    expect(ended).toEqual({ ...known, active: false, ended_at: time, expires_at: expect.any(Number) });
+    await operate('login-users', 'delete', { 'login-user': person.loginUserId });
+    expect(await failed(...find, writeSettings(person.token))).toBe(
+      `The Login User ${person.loginUserId} has no session ${session.session_id}; stored are none.`,
+    );
+  });
+
+  test('sessions find: a text that is no token of a person, which is not repeated', async () => {
+    const line = '--token-file must hold an access token of a Login User, or a refresh token.';
+    for (const text of ['secret', 'a.b.c', await service.loginAppToken()]) {
+      expect(await failed('sessions', 'find', '--token-file', writeSettings(text))).toBe(line);
+    }
+  });
+
+  test("devices list: a person's are one page", async () => {
+    const { person } = await newOwner();
+    expect(await failed('devices', 'list', '--login-user', person.loginUserId, '--after', 'x')).toBe(
+      'A Login User has at most 20 devices, all on one page; --after is for a --login-app.',
     );
   });
 

@@ -69,7 +69,7 @@ describe('npm run operator: each command', () => {
       removed: true,
     });
     expect(await failed('mobile-applications', 'remove', ...flags)).toBe(
-      'The Login App has no mobile application for this platform.',
+      'The Login App has no mobile application for ios; it has none.',
     );
   });
 

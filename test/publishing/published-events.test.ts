@@ -189,6 +189,29 @@ describe('devices', () => {
       { event: 'device.relation_ended', ...device, login_user_id: bert.loginUserId },
     ]);
   });
+
+  test('another token of an installation: the relation of the old device ends, the new one is registered and related', async () => {
+    const { loginUserId: login_user_id, token } = await newPerson(service);
+    const installation_id = unique('installation');
+    const register = async () => {
+      const device = { platform: 'android', token: unique('phone'), installation_id };
+      return (await service.register(device, appToken)).body.id;
+    };
+    const former = await register();
+    await service.relate(former, token);
+    let device_id = '';
+    const replace = async () => {
+      device_id = await register();
+    };
+    const published = await publishedDuring(replace);
+    const device = { device_id, login_app_id, platform: 'android' };
+    expect(published).toEqual([
+      { event: 'device.registered', ...device, created_at: 'TIME', registered_at: 'TIME' },
+      { event: 'device.related', ...device, login_user_id, related_at: 'TIME' },
+      { event: 'device.relation_ended', ...device, device_id: former, login_user_id },
+    ]);
+    expect(JSON.stringify(bus.requests)).not.toContain(installation_id);
+  });
 });
 
 describe('access requests', () => {

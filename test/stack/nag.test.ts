@@ -7,6 +7,7 @@ import { stackWith } from '../support/template.ts';
 const settings = [
   {},
   { stage: 'development', loopbackProviders: true, accessTokenSeconds: 60 },
+  { account: '123456789012', region: 'eu-central-1' },
   { canary: false, tableName: 'a-stack-restored', publishEvents: false },
   {
     tableName: 'a-stack-restored',
@@ -25,12 +26,23 @@ const settings = [
   },
 ];
 
+/** With CloudFront and AWS WAF in front. */
+const withEdge = {
+  account: '123456789012',
+  region: 'eu-central-1',
+  domainName: 'login.example.com',
+  certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd',
+  edge: true,
+  edgeCertificateArn: 'arn:aws:acm:us-east-1:123456789012:certificate/1234-abcd',
+};
+
 const validated = { builtinCloudFormationValidation: true };
 
-test.each(settings)(
+test.each([...settings, withEdge])(
   "a deployment with %j meets CloudFormation's rules and the AwsSolutions rules, but for what the stack gives a reason for",
   (given) => {
-    const { app } = stackWith(given, validated);
+    const { app, edge } = stackWith(given, validated);
+    expect(edge !== undefined).toBe(given === withEdge);
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
     expect(() => app.synth()).not.toThrow();
   },

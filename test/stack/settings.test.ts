@@ -33,7 +33,7 @@ describe('the page about the settings', () => {
     const [production, development] = stages.map((settings) => new Map(Object.entries(settings)));
     const defaults = settingNames.map((name) => {
       const [one, other] = [production?.get(name), development?.get(name)];
-      if (one === undefined) return [name, ''];
+      if (one === undefined || Array.isArray(one)) return [name, ''];
       if (one === other || name === 'stage') return [name, `\`${one}\``];
       return [name, `\`${one}\` in production, \`${other}\` in development`];
     });
@@ -61,7 +61,11 @@ describe('settings', () => {
       { tableName: 'a-restored-one', publishEvents: false, warmReadUnits: 20_000 },
       'tableName must not come with warmReadUnits or warmWriteUnits',
     ],
-    [{ rateLimits: 5 }, 'rateLimits is unknown; there are stack, stage, '],
+    [{ rateLimits: 5 }, 'rateLimits is unknown; did you mean rateLimit?'],
+    [{ somethingElse: 5 }, 'somethingElse is unknown; there are deployment, stack, '],
+    [{ edge: true }, 'domainName must come with edge'],
+    [{ account: '123456789012' }, 'region must come with account'],
+    [{ region: 'eu-west-1' }, 'account must come with region'],
   ])('%j: %s', (given, message) => {
     expect(() => readSettings(given)).toThrow(`The setting ${message}`);
   });

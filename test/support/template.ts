@@ -5,6 +5,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { readFunctions } from '../../infra/endpoints.ts';
 import { readSettings } from '../../infra/settings.ts';
+import { Edge, edgeSettings } from '../../infra/stack/edge.ts';
 import { LoginService } from '../../infra/stack/login-service.ts';
 import { logicalIdOf } from '../../infra/stack/service-function.ts';
 import type { Access } from '../../lib/http/endpoint.ts';
@@ -24,10 +25,13 @@ export const { endpoints } = recorded;
 export function stackWith(
   settings: Record<string, unknown> = {},
   { builtinCloudFormationValidation = false } = {},
-): { app: App; stack: LoginService } {
+): { app: App; stack: LoginService; edge: Edge | undefined } {
   const bundlingContext = { ...context, 'aws:cdk:bundling-stacks': [] };
   const app = new App({ context: bundlingContext, builtinCloudFormationValidation });
-  return { app, stack: new LoginService(app, readSettings({ stack: 'a-stack', ...settings }), recorded) };
+  const given = readSettings({ stack: 'a-stack', ...settings });
+  const stack = new LoginService(app, given, recorded);
+  const edge = edgeSettings(given);
+  return { app, stack, edge: edge && new Edge(app, stack, edge) };
 }
 
 export const templateWith = (settings: Record<string, unknown> = {}): Template =>

@@ -3,6 +3,7 @@ import { type Device, isActive, readDevice } from '../../devices/device.ts';
 import { importDevices } from '../../devices/import-devices.ts';
 import { registrationRequest } from '../../devices/new-device.ts';
 import { deviceIdOf } from '../../devices/register-device.ts';
+import { mostDevices } from '../../devices/related-devices.ts';
 import { endLeftoverRelations } from '../../devices/relation.ts';
 import {
   disableDevice,
@@ -31,7 +32,8 @@ type ListPlace = v.InferOutput<typeof listPlace>;
 
 export const deviceCommands: CommandsOf<'devices'> = {
   list: async ({ 'login-user': loginUser, 'login-app': loginApp, after }) => {
-    if (loginUser !== undefined && loginApp === undefined && after === undefined) {
+    if (loginUser !== undefined && loginApp === undefined) {
+      if (after !== undefined) throw onePage();
       return { login_user_id: loginUser, devices: (await recipientsOfLoginUser(loginUser)).map(shown) };
     }
     if (loginApp !== undefined && loginUser === undefined) {
@@ -118,5 +120,11 @@ async function stored(found: Device | undefined): Promise<Record<string, unknown
   const { token: _, login_user_since, ...device } = current;
   return { ...device, active: isActive(device), disabled: device.disabled_at !== undefined };
 }
+
+const onePage = (): ServiceError =>
+  new ServiceError(
+    'invalid_request',
+    `A Login User has at most ${mostDevices} devices, all on one page; --after is for a --login-app.`,
+  );
 
 const noSuchDevice = (): ServiceError => new ServiceError('not_found', 'There is no such device.');

@@ -18,6 +18,7 @@ import {
 } from '../../login-apps/login-app-tokens.ts';
 import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
 import { endAllSessions, setLoginAppDisabled, undoLogout } from '../../login-apps/switches.ts';
+import { matchesAny } from '../../secrets.ts';
 import { ServiceError } from '../../service-error.ts';
 import { shownSecret } from '../../storage/item-secrets.ts';
 import { loginAppsList, namePrefix } from '../../storage/keys.ts';
@@ -25,6 +26,7 @@ import { readPage } from '../../storage/pages.ts';
 import { grantTypes } from '../../tokens/grants/grant-types.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { membersOf } from '../flags.ts';
+import { pageOf } from '../page-of.ts';
 import { disabledSince } from './disabled.ts';
 import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
 
@@ -150,9 +152,10 @@ const shownClient = ({ client_id, grant_types = [...grantTypes], secrets, create
 const shownToken = ({ token_id, name, created_at }: StoredLoginAppToken) => ({ token_id, name, created_at });
 
 export const clientCommands: CommandsOf<'clients'> = {
-  list: async ({ 'login-app': id }) => {
+  list: async ({ 'login-app': id, after }) => {
     const { login_app_id, clients } = await requireLoginApp(id);
-    return { login_app_id, clients: [...clients.values()].map(shownClient) };
+    const { page, ...next } = pageOf(clients.values(), ({ client_id }) => client_id, after);
+    return { login_app_id, clients: page.map(shownClient), ...next };
   },
   show: async ({ client: id }) => {
     const { disabled_at, ...client } = await requireClient(clientIdForm.exec(id)?.[1] ?? '', id);
@@ -162,6 +165,14 @@ export const clientCommands: CommandsOf<'clients'> = {
       secrets: client.secrets.map(shownSecret),
       login_app_disabled: disabled_at !== undefined,
     };
+  },
+  find: async ({ 'login-app': id, secret }) => {
+    const { login_app_id, clients } = await requireLoginApp(id);
+    for (const { client_id, secrets } of clients.values()) {
+      const found = secrets.find((stored) => matchesAny(secret, [stored]));
+      if (found) return { login_app_id, client_id, ...shownSecret(found) };
+    }
+    throw new ServiceError('not_found', 'No client of the Login App has this secret.');
   },
   create: async ({ 'login-app': id, 'grant-types': given = 'all' }) => {
     const { login_app_id } = await requireLoginApp(id);
@@ -203,7 +214,8 @@ export const mobileApplicationCommands: CommandsOf<'mobile-applications'> = {
   remove: async ({ 'login-app': id, platform }) => {
     const { login_app_id, mobileApplications } = await requireLoginApp(id);
     if (!mobileApplications.has(platform)) {
-      throw new ServiceError('not_found', 'The Login App has no mobile application for this platform.');
+      const message = `The Login App has no mobile application for ${platform}; it has ${listed(mobileApplications)}.`;
+      throw new ServiceError('not_found', message);
     }
     await removeMobileApplication(login_app_id, platform);
     return { login_app_id, platform, removed: true };

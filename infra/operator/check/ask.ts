@@ -1,0 +1,94 @@
+import * as v from 'valibot';
+
+/** One call of the service, as the check reports it. */
+export interface Step {
+  step: string;
+  /** `GET https://…` */
+  request: string;
+  /** Undefined without a response. */
+  status?: number;
+  milliseconds: number;
+  headers?: Record<string, string>;
+  /** What is wrong, in plain words. */
+  problem?: string;
+}
+
+/** A request, and what must come of it. */
+interface Question<Schema extends v.GenericSchema> {
+  step: string;
+  url: string;
+  init?: RequestInit;
+  status: number;
+  body: Schema;
+}
+
+/** Milliseconds: API Gateway answers within 30 s. */
+const patience = 30_000;
+
+/** Sends a request. The body is undefined when there is a problem. */
+export async function ask<Schema extends v.GenericSchema>({
+  step,
+  url,
+  init = {},
+  ...expected
+}: Question<Schema>): Promise<{ step: Step; body: v.InferOutput<Schema> | undefined }> {
+  const request = `${init.method ?? 'GET'} ${url}`;
+  const begun = performance.now();
+  const milliseconds = (): number => Math.round(performance.now() - begun);
+  try {
+    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(patience), redirect: 'manual' });
+    const text = await response.text();
+    const { status } = response;
+    const reported = {
+      step,
+      request,
+      status,
+      milliseconds: milliseconds(),
+      headers: Object.fromEntries(response.headers),
+    };
+    if (status !== expected.status)
+      return {
+        step: { ...reported, problem: explainStatus(status, expected.status, text) },
+        body: undefined,
+      };
+    const body = v.safeParse(v.pipe(v.string(), v.parseJson(), expected.body), text);
+    const problem = 'The response is not what this version of the service sends.';
+    if (!body.success) return { step: { ...reported, problem }, body: undefined };
+    return { step: reported, body: body.output };
+  } catch (error) {
+    return {
+      step: { step, request, milliseconds: milliseconds(), problem: explainNetwork(error, new URL(url)) },
+      body: undefined,
+    };
+  }
+}
+
+const serviceError = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({ error: v.string(), error_description: v.string() }),
+);
+
+function explainStatus(status: number, expected: number, text: string): string {
+  const error = v.safeParse(serviceError, text);
+  const said = error.success ? ` The service says: ${error.output.error_description}` : '';
+  const general = `The status is ${status} instead of ${expected}.${said}`;
+  if (status === 403 && error.success)
+    return `${general} If originSecretHashes is set, CloudFront doesn't add the secret that belongs to it.`;
+  if (status === 403) return `${general} CloudFront or AWS WAF may have rejected the request.`;
+  if (status === 404 && !error.success) return `${general} Another service answers at this address.`;
+  if (status === 429) return `${general} The route is throttled: look at its rate limit.`;
+  if (status === 503) return `${general} Read the log of rotate-signing-keys.`;
+  if (status >= 500) return `${general} Look for request_failed in the logs of the functions.`;
+  return general;
+}
+
+/** What `fetch` throws, by the code of its cause. */
+function explainNetwork(error: unknown, { hostname }: URL): string {
+  const { name, cause }: { name?: string; cause?: { code?: string } } = Object(error);
+  const code = cause?.code ?? name ?? 'unknown';
+  if (code === 'ENOTFOUND') return `${hostname} has no DNS record: point one at the output DomainTarget.`;
+  if (code === 'TimeoutError') return `${hostname} didn't answer within ${patience / 1000} seconds.`;
+  if (/CERT|TLS|SSL/.test(code)) return `The certificate of ${hostname} is not valid for it (${code}).`;
+  return `${hostname} can't be reached (${code}).`;
+}

@@ -1,0 +1,51 @@
+import * as v from 'valibot';
+import { callOperator } from '../call-operator.ts';
+import { explainFailure, functionOf, type Target } from '../target.ts';
+import type { Step } from './ask.ts';
+import { challengeIn, checkService, probe } from './check-service.ts';
+import { stackProblems } from './check-stack.ts';
+
+/** What a check found. */
+export interface CheckResult {
+  ok: boolean;
+  issuer: string;
+  steps: Step[];
+  problems: string[];
+}
+
+/**
+ * Tries a stack out as a client and an account of its own, which it removes again.
+ * @throws Error when the operator function can't be called
+ */
+export async function runCheck(target: Target): Promise<CheckResult> {
+  const operator = functionOf(target);
+  const call = (verb: string, flags: Record<string, unknown>) =>
+    callOperator(operator, 'probes', verb, flags).catch((error: unknown) => {
+      throw new Error(explainFailure(error, operator));
+    });
+  const own = v.parse(probe, await call('create', {}));
+  const problems: string[] = [];
+  const steps = await checkService(own).finally(() =>
+    call('remove', {
+      'login-app': own.login_app_id,
+      client: own.client_id,
+      account: own.account_id,
+    }).catch((error) => problems.push(`The probe ${own.login_app_id} was not removed: ${error.message}`)),
+  );
+  problems.unshift(...steps.flatMap(({ step, problem }) => (problem ? [`${step}: ${problem}`] : [])));
+  if (!target.local) problems.push(...(await stackProblems(target.stack)));
+  return { ok: problems.length === 0, issuer: own.issuer, steps, problems };
+}
+
+/** For a terminal: a line for each call, then what is wrong. */
+export function readableCheck({ issuer, steps, problems }: CheckResult): string {
+  const width = Math.max(...steps.map(({ step }) => step.length));
+  const lines = steps.map((step) => {
+    const { status = 'none', milliseconds, problem } = step;
+    const mark = problem ? 'WRONG' : 'ok';
+    const challenge = challengeIn(step)?.join(': ') ?? '';
+    return `${step.step.padEnd(width)}  ${String(status).padEnd(4)}  ${`${milliseconds} ms`.padStart(8)}  ${mark.padEnd(5)}  ${challenge}`.trimEnd();
+  });
+  const conclusion = problems.length === 0 ? ['Everything works.'] : problems;
+  return [issuer, ...lines, '', ...conclusion].join('\n');
+}

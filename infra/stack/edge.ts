@@ -1,0 +1,121 @@
+import { type App, CfnOutput, Fn, SecretValue, Stack, Validations } from 'aws-cdk-lib';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
+import {
+  AllowedMethods,
+  CachePolicy,
+  Distribution,
+  HttpVersion,
+  OriginProtocolPolicy,
+  OriginRequestPolicy,
+  SecurityPolicyProtocol,
+  ViewerProtocolPolicy,
+} from 'aws-cdk-lib/aws-cloudfront';
+import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
+import { originSecretHeader } from '../../lib/http/origin-secret.ts';
+import type { Settings } from '../settings.ts';
+import type { LoginService } from './login-service.ts';
+
+/** The settings of an edge, all of which `edge: true` demands. */
+export type EdgeSettings = Pick<Settings, 'originSecretVersion' | 'edgeRateLimit' | 'stack'> &
+  Record<'account' | 'region' | 'domainName' | 'edgeCertificateArn', string>;
+
+/** These settings, if the deployment has an edge. */
+export function edgeSettings(settings: Settings): EdgeSettings | undefined {
+  const { account, region, domainName, edgeCertificateArn } = settings;
+  if (!settings.edge || !account || !region || !domainName || !edgeCertificateArn) return undefined;
+  return { ...settings, account, region, domainName, edgeCertificateArn };
+}
+
+/**
+ * CloudFront and AWS WAF in front of a deployment, in a stack of their own: AWS WAF takes rules for CloudFront in
+ * us-east-1 only. CloudFront adds the origin secret, which only Secrets Manager and CloudFront hold.
+ * @see AWS CloudFormation template reference, "AWS::WAFv2::WebACL", `Scope`
+ */
+export class Edge extends Stack {
+  constructor(app: App, service: LoginService, settings: EdgeSettings) {
+    const { account, stack, domainName } = settings;
+    super(app, `${stack}-edge`, {
+      description: 'CloudFront and AWS WAF in front of a login and access-request service',
+      env: { account, region: 'us-east-1' },
+      terminationProtection: service.terminationProtection,
+    });
+    this.addStackDependency(service);
+    const secret = new Secret(this, 'OriginSecret', {
+      description: 'What CloudFront proves with that a request came through it',
+      generateSecretString: { passwordLength: 64, excludePunctuation: true },
+    });
+    Validations.of(secret).acknowledge({
+      id: 'AwsSolutions-SMG4',
+      reason:
+        'A rotation takes two deployments, since the functions know the hash; the page on settings tells how',
+    });
+    const distribution = new Distribution(this, 'Distribution', {
+      domainNames: [domainName],
+      certificate: Certificate.fromCertificateArn(this, 'Certificate', settings.edgeCertificateArn),
+      minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
+      httpVersion: HttpVersion.HTTP2_AND_3,
+      webAclId: this.#webAcl(settings).attrArn,
+      defaultBehavior: {
+        origin: this.#origin(settings, secret),
+        allowedMethods: AllowedMethods.ALLOW_ALL,
+        cachePolicy: CachePolicy.CACHING_DISABLED,
+        // With the Host header, by which API Gateway knows the API.
+        originRequestPolicy: OriginRequestPolicy.ALL_VIEWER,
+        // Not redirected: a client that sends credentials without TLS has to notice.
+        viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
+      },
+    });
+    Validations.of(distribution).acknowledge({
+      id: 'AwsSolutions-CFR1',
+      reason: 'People log in from any country',
+    });
+    Validations.of(distribution).acknowledge({
+      id: 'AwsSolutions-CFR3',
+      reason:
+        "The API's access log has each request; CloudFront's would add query strings, which it must not have",
+    });
+    new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
+    new CfnOutput(this, 'OriginSecretArn', { value: secret.secretArn });
+  }
+
+  /**
+   * The API, by the output of its stack. The value of the secret is read when the reference changes, not when the secret
+   * does, so a rotation names a version.
+   * @see AWS CloudFormation template reference, "Fn::GetStackOutput"
+   * @see AWS CloudFormation user guide, "Get a secret or secret value from Secrets Manager"
+   */
+  #origin({ stack, region, originSecretVersion }: EdgeSettings, { secretArn }: Secret): HttpOrigin {
+    const target = Fn.getStackOutput(stack, 'DomainTarget', region);
+    const version = originSecretVersion ? { versionId: originSecretVersion } : {};
+    return new HttpOrigin(target, {
+      protocolPolicy: OriginProtocolPolicy.HTTPS_ONLY,
+      // CloudFormation resolves it; the template has the reference only.
+      customHeaders: { [originSecretHeader]: SecretValue.secretsManager(secretArn, version).unsafeUnwrap() },
+    });
+  }
+
+  /** Stops an address that sends too much. Samples of requests are off: they would show credentials. */
+  #webAcl({ stack, edgeRateLimit: limit }: EdgeSettings): CfnWebACL {
+    const visible = (metricName: string) => ({
+      cloudWatchMetricsEnabled: true,
+      sampledRequestsEnabled: false,
+      metricName,
+    });
+    return new CfnWebACL(this, 'WebAcl', {
+      scope: 'CLOUDFRONT',
+      defaultAction: { allow: {} },
+      visibilityConfig: visible(stack),
+      rules: [
+        {
+          name: 'RatePerAddress',
+          priority: 0,
+          statement: { rateBasedStatement: { limit, aggregateKeyType: 'IP', evaluationWindowSec: 300 } },
+          action: { block: {} },
+          visibilityConfig: visible(`${stack}-rate-per-address`),
+        },
+      ],
+    });
+  }
+}

@@ -1,0 +1,26 @@
+import { areOfProbe, createProbe, removeProbe } from '../../deployment/probe.ts';
+import { ServiceError } from '../../service-error.ts';
+import { issuer } from '../../tokens/issuer.ts';
+import type { CommandsOf } from '../commands-of.ts';
+
+/** For `check`, which tries a deployment out as a client and an account of its own. */
+export const probeCommands: CommandsOf<'probes'> = {
+  create: async () => {
+    const { client, account, loginAppId, accessRequestId } = await createProbe();
+    return {
+      issuer: issuer(),
+      login_app_id: loginAppId,
+      client_id: client.id,
+      client_secret: client.secret,
+      account_id: account.id,
+      account_secret: account.secret,
+      access_request_id: accessRequestId,
+    };
+  },
+  remove: async ({ 'login-app': loginAppId, client: clientId, account: accountId }) => {
+    const ids = { loginAppId, clientId, accountId };
+    if (!areOfProbe(ids)) throw new ServiceError('invalid_request', 'These are not the ids of a probe.');
+    await removeProbe(ids);
+    return { login_app_id: loginAppId, account_id: accountId, removed: true };
+  },
+};

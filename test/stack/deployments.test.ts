@@ -1,0 +1,161 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import * as v from 'valibot';
+import { readDeployment } from '../../infra/deployment-file.ts';
+import { root, stackWith, templateWith } from '../support/template.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'deployments-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const write = (name: string, content: unknown): void =>
+  writeFileSync(
+    join(folder, `${name}.json`),
+    typeof content === 'string' ? content : JSON.stringify(content),
+  );
+const read = (context: Record<string, unknown>) => readDeployment(context, folder);
+
+/** A table that is not the stack's own, without its stream. */
+const table = (tableName: string) => ({ tableName, publishEvents: false });
+write('live', { rateLimit: 500, ...table('live-restored') });
+
+describe('the file of a deployment', () => {
+  test('holds its settings, and names its stack', () => {
+    expect(read({ deployment: 'live' })).toMatchObject({
+      deployment: 'live',
+      stack: 'live',
+      stage: 'production',
+      rateLimit: 500,
+      tableName: 'live-restored',
+    });
+  });
+
+  test('is overridden by single settings', () => {
+    expect(read({ deployment: 'live', rateLimit: '7' })).toMatchObject({
+      rateLimit: 7,
+      tableName: 'live-restored',
+    });
+  });
+
+  test('that ships as an example is valid', () => {
+    expect(readDeployment({ deployment: 'example' })).toMatchObject({
+      stack: 'example',
+      domainName: 'login.example.com',
+    });
+  });
+
+  const inFile = 'in deployments/wrong.json';
+  test.each<[unknown, string]>([
+    ['{"rateLimit": 5', 'deployment must name a JSON object, which deployments/wrong.json does not hold.'],
+    ['[]', 'deployment must name a JSON object, which deployments/wrong.json does not hold.'],
+    [{ rateLimits: 5 }, `rateLimits ${inFile} is unknown; did you mean rateLimit?`],
+    [{ alarmMail: 'a@b.example' }, `alarmMail ${inFile} is unknown; did you mean alarmEmail?`],
+    [{ somethingElse: 5 }, `somethingElse ${inFile} is unknown; there are deployment, stack, `],
+    [{ rateLimit: 'often' }, `rateLimit ${inFile} must be a whole number from 1 to 100000.`],
+    [{ stack: 'live' }, `stack ${inFile} must not stand in a file.`],
+    [{ change: 'tableName' }, `change ${inFile} must not stand in a file.`],
+  ])('with %j is rejected: %s', (content, message) => {
+    write('wrong', content);
+    expect(() => read({ deployment: 'wrong' })).toThrow(`The setting ${message}`);
+  });
+
+  test.each([
+    [{ deployment: 'absent' }, 'deployment must name a file: there is no deployments/absent.json.'],
+    [{ deployment: '../live' }, 'deployment must be letters, digits and hyphens, at most 40.'],
+    [{ deployment: 'live', rateLimit: 'often' }, 'rateLimit must be a whole number from 1 to 100000.'],
+    [
+      { deployment: 'live', stack: 'staging' },
+      'stack must be left out: the stack of the deployment live has its name.',
+    ],
+    [{ stack: 'live' }, 'deployment must be live, since there is a file deployments/live.json.'],
+  ])('is not bypassed by %j: %s', (context, message) => {
+    expect(() => read(context)).toThrow(`The setting ${message}`);
+  });
+
+  test('a mistake in it ends the synthesis with one line', () => {
+    const environment = { ...process.env, NODE_OPTIONS: '', CDK_CONTEXT_JSON: '{"deployment":"absent"}' };
+    const run = () =>
+      execFileSync(process.execPath, ['infra/app.ts'], { cwd: root, env: environment, stdio: 'pipe' });
+    expect(run).toThrow(
+      expect.objectContaining({
+        status: 1,
+        stderr: Buffer.from(
+          'The setting deployment must name a file: there is no deployments/absent.json.\n',
+        ),
+      }),
+    );
+  });
+});
+
+describe('a deployed stack keeps', () => {
+  const rules = v.record(
+    v.string(),
+    v.object({
+      Assertions: v.tuple([v.object({ Assert: v.unknown(), AssertDescription: v.string() })]),
+    }),
+  );
+  const parameters = v.record(v.string(), v.looseObject({ Default: v.optional(v.string()) }));
+
+  /**
+   * What CloudFormation says to an update, by the parameters of the stack as it was deployed: the CDK sends their
+   * previous values, and a new parameter gets its default.
+   */
+  function update(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
+    const [deployed, next] = [before, after].map((given) =>
+      v.parse(v.looseObject({ Parameters: parameters, Rules: rules }), templateWith(given).toJSON()),
+    );
+    return Object.values(next?.Rules ?? {}).flatMap(({ Assertions: [{ Assert, AssertDescription }] }) => {
+      const equals = v.safeParse(
+        v.object({ 'Fn::Equals': v.tuple([v.object({ Ref: v.string() }), v.string()]) }),
+        Assert,
+      );
+      if (!equals.success) return [];
+      const [{ Ref }, demanded] = equals.output['Fn::Equals'];
+      const value = deployed?.Parameters[Ref]?.Default ?? next?.Parameters[Ref]?.Default;
+      return value === demanded ? [] : [AssertDescription];
+    });
+  }
+  const own = {
+    domainName: 'login.example.com',
+    certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd',
+  };
+
+  test.each([
+    ['its deployment', { deployment: 'live' }, {}, 'deployment than none'],
+    ['its deployment', {}, { deployment: 'live' }, 'deployment than live'],
+    ['its stage', {}, { stage: 'development' }, 'stage than development'],
+    ['its domain, which is the issuer', own, {}, 'domainName than none'],
+    ['its table', table('restored'), {}, 'tableName than own'],
+    ['its table', {}, table('restored'), 'tableName than restored'],
+  ])('%s: from %j to %j is rejected', (_, before, after, what) => {
+    const [pin = ''] = what.split(' ');
+    expect(update(before, after)).toEqual([
+      `This stack was deployed with another ${what}, so nothing was changed. Is this the right deployment? If it is to be changed, add -c change=${pin}.`,
+    ]);
+    expect(update(before, { ...after, change: pin })).toEqual([]);
+    expect(update({ ...after, change: pin }, after)).toEqual([]);
+  });
+
+  test('nothing else', () => {
+    expect(update({}, { rateLimit: 5, canary: false, alarmEmail: 'a@b.example' })).toEqual([]);
+  });
+
+  test('itself, in production: it cannot be deleted by mistake', () => {
+    expect(stackWith().stack.terminationProtection).toBe(true);
+    expect(stackWith({ stage: 'development' }).stack.terminationProtection).toBe(false);
+  });
+});
+
+test('a change of table is never a canary, which would write to two tables', () => {
+  const changed = templateWith({ ...table('restored'), change: 'tableName', canary: true });
+  changed.resourceCountIs('AWS::CodeDeploy::DeploymentGroup', 0);
+  const kept = templateWith(table('restored'));
+  expect(Object.keys(kept.findResources('AWS::CodeDeploy::DeploymentGroup'))).not.toEqual([]);
+});
+
+test('with an account and a region, the CDK rejects credentials for another', () => {
+  const { stack } = stackWith({ account: '123456789012', region: 'eu-west-1' });
+  expect(stack.environment).toBe('aws://123456789012/eu-west-1');
+  expect(readFileSync(join(root, 'deployments/example.json'), 'utf8')).toContain('"account"');
+});
