@@ -19,7 +19,9 @@ export const endpoint = defineEndpoint({
   parameters: {
     path: { device_id: v.pipe(v.string(), v.description('The `device_id` of the recipient.')) },
   },
-  responses: { 204: { description: 'No more messages go to the device; also when that was so before.' } },
+  responses: {
+    204: { description: 'The device gets no more messages. Sending the request again changes nothing.' },
+  },
   errors: {
     unauthorized_client: noSender,
     not_found: {

@@ -25,7 +25,7 @@ export const endpoint = defineEndpoint({
   path: '/v2/marketing/login/user/sessions',
   summary: 'Ends the sessions of the Login User',
   description:
-    'All of them, that of the request too, or with `except=current` all others. Their tokens are invalid at once, and the relations of devices that they made end.',
+    'Ends all of them, including the session of the request; with `except=current`, all others. Their tokens are invalid at once, and the relations of devices that they made end.',
   tag: 'People',
   authenticate: loginUserToken,
   parameters: { query: { except } },

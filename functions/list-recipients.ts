@@ -17,7 +17,8 @@ export const endpoint = defineEndpoint({
   parameters: { query: recipientsQuery },
   responses: {
     200: {
-      description: 'The devices. What is not known of one is left out; `environment` is for ios alone.',
+      description:
+        'The devices. Fields that are not known of a device are left out; only ios devices have an `environment`.',
       body: recipientList,
       example: {
         recipients: [
@@ -44,7 +45,7 @@ export const endpoint = defineEndpoint({
   },
   errors: {
     invalid_request: {
-      when: 'A parameter is malformed, repeated or unknown, the cursor is not one of this query, or it is not either a person or a shard.',
+      when: 'A parameter is malformed, repeated or unknown, the cursor belongs to another query, or the query has both or neither of `login_user_id` and `shard`.',
       example: 'Send either the parameter login_user_id or the parameter shard.',
     },
     unauthorized_client: noSender,
@@ -52,7 +53,7 @@ export const endpoint = defineEndpoint({
   table: {
     GetItem: ['login_apps', 'devices'],
     BatchGetItem: ['login_users', 'devices'],
-    Query: ['devices'],
+    Query: ['login_users', 'devices'],
     UpdateItem: ['devices'],
   },
   secrets: ['refresh-tokens'],

@@ -26,5 +26,6 @@ export const access: Access = {
 requireEnvironmentInLambda();
 export const handler = (
   call: OperatorCall,
-  { awsRequestId }: Pick<Context, 'awsRequestId'>,
-): Promise<OperatorAnswer> => withLogFields({ request_id: awsRequestId }, () => operate(call));
+  { awsRequestId, invokedFunctionArn }: Pick<Context, 'awsRequestId' | 'invokedFunctionArn'>,
+): Promise<OperatorAnswer> =>
+  withLogFields({ request_id: awsRequestId }, () => operate(call, invokedFunctionArn));

@@ -22,7 +22,7 @@ const loginAppRequired = 'The query parameter login_app_id must be the id of a L
 export const endpoint = defineEndpoint({
   method: 'POST',
   path: '/v2/marketing/providers/{provider}/notifications',
-  summary: 'Receives what an identity provider tells of a person',
+  summary: 'Receives notifications of an identity provider about a person',
   description:
     'For Sign in with Apple: register this address at Apple, with the id of the Login App in the query. The payload is verified like an id token. When a person revokes their consent or deletes their Apple account, the service ends their sessions or deletes them, as the provider settings say. Other notifications change nothing.',
   tag: 'People',

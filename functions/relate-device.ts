@@ -12,7 +12,7 @@ export const endpoint = defineEndpoint({
   path: '/v2/marketing/login/user/push_notifications/devices',
   summary: 'Relates a registered device to the Login User',
   description:
-    'Messages for the person then go to this device. A device belongs to one person at a time: the last one to relate it wins. A person has at most 20 devices; one more ends the relation of the one not seen longest.',
+    'Messages for the person then go to this device. A device belongs to one person at a time: the last one to relate it wins. A person has at most 20 devices; relating one more ends the relation of the device that was seen least recently.',
   tag: 'Devices',
   authenticate: loginUserToken,
   body: json(relationRequest, unprocessableEntity),

@@ -11,7 +11,7 @@ export const endpoint = defineEndpoint({
   path: '/v2/marketing/login/user/identities/{identity_id}',
   summary: 'Unlinks an identity from the Login User',
   description:
-    'It no longer logs in as this Login User; a login with it makes a new one. Sessions go on, also those that it started: end them if somebody else may have used it.',
+    'From then on, a login with it creates a new Login User. Sessions go on, even those that were started with it: end them if somebody else may have used it.',
   tag: 'People',
   authenticate: loginUserToken,
   parameters: {

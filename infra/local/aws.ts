@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type BusEvent, putEvents, sendMessage } from './event-bus.ts';
 import { LocalSecrets } from './local-secrets.ts';
-import { answerIdentity } from './local-sts.ts';
+import { answerIdentity, localAccount } from './local-sts.ts';
 import { type LoopbackServer, readBody, serve } from './loopback-server.ts';
 
 /** A function that can be invoked by name; its context is what the service reads of Lambda's. */
-export type InvocableFunction = (event: unknown, context: { awsRequestId: string }) => Promise<unknown>;
+export type InvocableFunction = (
+  event: unknown,
+  context: { awsRequestId: string; invokedFunctionArn?: string },
+) => Promise<unknown>;
 
 /** The AWS services that the service uses, apart from DynamoDB: Lambda's Invoke, Secrets Manager, EventBridge, SQS and STS. */
 export interface LocalAws extends LoopbackServer {
@@ -58,7 +61,10 @@ async function answer(
   }
   const body: unknown = JSON.parse((await readBody(request)).toString() || '{}');
   const invoked = request.url?.match(/^\/2015-03-31\/functions\/([^/]+)\/invocations/)?.[1];
-  if (invoked) return invoke(functions.get(decodeURIComponent(invoked)), body, response);
+  if (invoked) {
+    const name = decodeURIComponent(invoked);
+    return invoke({ name, handler: functions.get(name) }, body, response);
+  }
   const target = String(request.headers['x-amz-target']);
   if (target === 'AWSEvents.PutEvents') return sendJson(response, 200, putEvents(bus, body));
   if (target === 'AmazonSQS.SendMessage') return sendJson(response, 200, sendMessage(bus, body));
@@ -67,7 +73,7 @@ async function answer(
 }
 
 async function invoke(
-  handler: InvocableFunction | undefined,
+  { name, handler }: { name: string; handler: InvocableFunction | undefined },
   event: unknown,
   response: ServerResponse,
 ): Promise<void> {
@@ -76,8 +82,9 @@ async function invoke(
   }
   const awsRequestId = randomUUID();
   response.setHeader('x-amzn-requestid', awsRequestId);
+  const invokedFunctionArn = `arn:aws:lambda:us-east-1:${localAccount}:function:${name}`;
   try {
-    return sendJson(response, 200, (await handler(event, { awsRequestId })) ?? null);
+    return sendJson(response, 200, (await handler(event, { awsRequestId, invokedFunctionArn })) ?? null);
   } catch (error) {
     response.setHeader('x-amz-function-error', 'Unhandled');
     return sendJson(response, 200, { errorType: 'Error', errorMessage: String(error) });

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { decodeJwt } from 'jose';
 import * as v from 'valibot';
 import type { ProviderId } from '../../lib/providers/identifiers.ts';
 import type { Demo } from './demo.ts';
@@ -11,6 +13,8 @@ const issued = v.object({
   authorization_code: v.optional(v.string(), ''),
 });
 
+const identity = v.object({ id: v.string() });
+
 /**
  * Credentials for each security scheme of the API document, and what to put in the place of the placeholders in its
  * examples: fresh ones each time, since some work once.
@@ -18,21 +22,33 @@ const issued = v.object({
 export async function demoCredentials(demo: Demo) {
   const { login_app, account, sandbox_url } = demo;
   const requests = demoRequests(demo);
-  const from = async (provider: ProviderId) =>
-    v.parse(issued, await (await fetch(`${sandbox_url}/${provider}/credentials?subject=alice`)).json());
+  const from = async (provider: ProviderId, query: Record<string, string> = {}) => {
+    const parameters = new URLSearchParams({ subject: 'alice', ...query });
+    return v.parse(
+      issued,
+      await (await fetch(`${sandbox_url}/${provider}/credentials?${parameters}`)).json(),
+    );
+  };
   const logIn = async (subject: string) => readTokens((await requests.logIn('provider_f', subject))());
   const { access_token: appToken } = await readTokens(requests.clientCredentials()());
   // Two people: revoking the token of the example leaves the other one logged in.
-  const [alice, bob, a, b, c, f, { id: device }] = await Promise.all([
+  const [alice, bob, a, b, c, f, linked, notification, { id: device }] = await Promise.all([
     logIn('alice'),
     logIn('bob'),
     from('provider_a'),
     from('provider_b'),
     from('provider_c'),
     from('provider_f'),
+    // Nobody logs in with this one, so it can always be linked.
+    from('provider_a', { subject: 'alice-elsewhere' }),
+    from('provider_f', { claims: JSON.stringify(consentRevoked()) }),
     readDevice(requests.register(appToken, 'alices-phone')()),
   ]);
   await requests.relate(alice.access_token, device)();
+  const { id: linkedIdentity } = v.parse(
+    identity,
+    await (await requests.link(alice.access_token, 'provider_a', linked.access_token)()).json(),
+  );
   return {
     basic: {
       login_app_client: { username: login_app.client_id, password: login_app.client_secret },
@@ -51,8 +67,18 @@ export async function demoCredentials(demo: Demo) {
       AUTHORIZATION_CODE: b.authorization_code,
       ACCESS_TOKEN: bob.access_token,
       REFRESH_TOKEN: bob.refresh_token,
+      PROVIDER_NOTIFICATION: notification.id_token,
+      [`la_${'A'.repeat(22)}`]: login_app.login_app_id,
+      [`s_${'A'.repeat(22)}`]: String(decodeJwt(alice.access_token).sid),
+      [`i_${'A'.repeat(22)}`]: linkedIdentity,
       [`d_${'0'.repeat(43)}`]: device,
       [`d_${'A'.repeat(43)}`]: device,
     },
   };
 }
+
+/** The claims by which a provider says that alice has revoked her consent. */
+const consentRevoked = () => ({
+  jti: randomUUID(),
+  events: JSON.stringify({ type: 'consent-revoked', sub: 'alice', event_time: Date.now() }),
+});

@@ -52,6 +52,12 @@ export function demoRequests({ base_url, sandbox_url, login_app, account, access
       }),
     relate: (userToken: string, device_id: string): Send =>
       json(devices, `Bearer ${userToken}`, { device_id }),
+    link: (userToken: string, provider: string, access_token: string): Send =>
+      request('/v2/marketing/login/user/identities', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${userToken}` },
+        body: new URLSearchParams({ provider, access_token }),
+      }),
     listDevices: (userToken: string): Send =>
       request(devices, { headers: { authorization: `Bearer ${userToken}` } }),
     createAccessRequest: (): Send => json('/v1/rbac/access_requests', backOffice, {}),

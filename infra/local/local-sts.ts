@@ -4,7 +4,7 @@ import { SignatureV4 } from '@smithy/signature-v4';
 import { commandHeader, identityQuestion, stsHost } from '../../lib/operator/identity-request.ts';
 
 /** The account of the local stack, which no real one can be. */
-const localAccount = '000000000000';
+export const localAccount = '000000000000';
 
 /**
  * Answers a presigned GetCallerIdentity request: whose signature it is. Access keys are named after their users, and all

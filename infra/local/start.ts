@@ -48,9 +48,10 @@ async function main(): Promise<void> {
   const data = LOCAL_DATA ? openLocalData(resolve(LOCAL_DATA)) : undefined;
   const port = savedPort(data?.saved, portFrom(PORT)) ?? 3000;
   const options = { port, report: reportRequest, bus: reportEvent };
-  const { demo, routes, awsEndpoint, close } = directory
+  const stack = directory
     ? await joinStack({ ...options, directory })
     : await startDemo({ ...options, data, dynamoDbEndpoint: DYNAMODB_ENDPOINT });
+  const { demo, routes, awsEndpoint, close } = stack;
   routes.push(...docsRoutes(demo));
   let stopping = false;
   const stop = () => {
@@ -64,18 +65,18 @@ async function main(): Promise<void> {
   writeLocalFiles(files, { url: demo.base_url, aws_endpoint: awsEndpoint }, demo);
   print(`The login service runs at ${demo.base_url}, its providers at ${demo.sandbox_url}.`);
   print(`Read about its API and try it out at ${demo.base_url}/docs.`);
+  if ('publishes' in stack && !stack.publishes) print(noEvents);
   const demoFile = relative('', files.demo);
   print(`Its ids and secrets are in ${demoFile}. Ctrl-C stops it. Paste this into another shell:\n`);
   print(tryIt(demo));
 }
 
-const noStream =
-  'Events are not published: the embedded store has no stream. DYNAMODB_ENDPOINT=http://127.0.0.1:8000 npm start uses DynamoDB Local, which has one.';
+const noEvents =
+  'It publishes no events, since its own store has no streams. DynamoDB Local has them: see docs/events.md.';
 
 async function startDemo(options: StackOptions) {
   const { data } = options;
   const stack = await startStack(options);
-  if (!stack.publishes) print(noStream);
   const demo = data?.saved ? await reviveDemo(stack, data.saved.demo) : await seedDemo(stack);
   const { url, tableName: table_name, sandbox } = stack;
   const save = (stopped: boolean) => data?.save({ url, sandbox_url: sandbox.url, table_name, stopped, demo });

@@ -32,7 +32,7 @@ export function errorsOf({ errors, authenticate }: AnyEndpoint, received: Compon
 
 /** Any endpoint may answer 403 to a request that does not come through CloudFront; some have a 403 of their own. */
 const withOriginError = (own: ErrorRecord | undefined): ErrorRecord =>
-  own ? { ...own, when: `${own.when} ${originError.when}` } : originError;
+  own ? { ...own, when: `${own.when} Or: ${originError.when}` } : originError;
 
 const statusOf = (code: string): number => new Map<string, number>(Object.entries(statuses)).get(code) ?? 500;
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isOfLoginApp } from '../login-users/of-login-app.ts';
 import { readCursor, writeCursor } from './recipients-cursor.ts';
 import type { RecipientsRequest } from './recipients-request.ts';
 import { recipient, recipientsOfLoginApp, recipientsOfLoginUser, toRecipient } from './sending.ts';
@@ -14,12 +15,14 @@ export const recipientList = v.object({
 type RecipientList = v.InferOutput<typeof recipientList>;
 
 /**
- * The devices of a person or of a shard that messages go to. Of another Login App there are none.
+ * The devices of a person or of a shard that messages go to. Of another Login App there are none; a person of one costs
+ * what somebody unknown costs.
  * @throws ServiceError `invalid_request` for a cursor that is not of this query
  */
 export async function listRecipients(loginAppId: string, request: RecipientsRequest): Promise<RecipientList> {
   const { platform } = request;
   if ('login_user_id' in request) {
+    if (!(await isOfLoginApp(request.login_user_id, loginAppId))) return { recipients: [] };
     const devices = await recipientsOfLoginUser(request.login_user_id);
     const own = devices.filter((one) => one.login_app_id === loginAppId);
     const wanted = own.filter((one) => platform === undefined || one.platform === platform);

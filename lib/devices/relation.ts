@@ -1,5 +1,5 @@
 import { findSwitches } from '../login-apps/switches.ts';
-import { type Item, readItems, updateItem } from '../storage/items.ts';
+import { type Item, readItems, updateOwnItem } from '../storage/items.ts';
 import { deviceKey, type Key, loginUserKey, sessionKey } from '../storage/keys.ts';
 import type { Device } from './device.ts';
 
@@ -7,16 +7,14 @@ import type { Device } from './device.ts';
 export const relation = ['login_user_id', 'login_user_since', 'related_at', 'related_session_id', 'list'];
 
 /** Ends the relation of a device to a Login User. False when there is none, or (where a session is named) not by that session. */
-export async function unrelate(loginUserId: string, deviceId: string, sessionId?: string): Promise<boolean> {
-  const { done } = await updateItem(deviceKey(deviceId), {
+export const unrelate = (loginUserId: string, deviceId: string, sessionId?: string): Promise<boolean> =>
+  updateOwnItem(deviceKey(deviceId), {
     remove: relation,
     when: {
       login_user_id: { is: loginUserId },
       ...(sessionId !== undefined && { related_session_id: { is: sessionId } }),
     },
   });
-  return done;
-}
 
 /**
  * Ends the relations among some devices that are left over: the session that made one was logged out, or its Login

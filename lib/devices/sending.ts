@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import type { Platform } from '../login-apps/platforms.ts';
-import { readItems, updateItem } from '../storage/items.ts';
+import { readItems, updateOwnItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
 import { timestampField } from '../wire.ts';
@@ -103,14 +103,12 @@ async function readActive(loginAppId: string, ids: string[]): Promise<Device[]> 
  * again enables it. False when there is no such device.
  * @param loginAppId only if it is a device of this Login App
  */
-export async function disableDevice(id: string, loginAppId?: string): Promise<boolean> {
-  const { done } = await updateItem(deviceKey(id), {
+export const disableDevice = (id: string, loginAppId?: string): Promise<boolean> =>
+  updateOwnItem(deviceKey(id), {
     setIfAbsent: { disabled_at: timestamp() },
     remove: ['shard'],
     when: loginAppId === undefined ? { pk: { exists: true } } : { login_app_id: { is: loginAppId } },
   });
-  return done;
-}
 
 /** A device as a worker sees it. */
 export const toRecipient = (found: Device): Recipient => ({

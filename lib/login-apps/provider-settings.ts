@@ -17,22 +17,35 @@ export function providerSettingsOf(
   return settings && { settings, place: { loginAppId: login_app_id, provider } };
 }
 
+type Place = readonly [loginAppId: string, provider: ProviderId];
+
+async function readStored([loginAppId, provider]: Place) {
+  const item = await readItem(providerSettingsKey(loginAppId, provider));
+  return item && v.parse(providerSettingsItem, item);
+}
+
+const nameOf = ([loginAppId, provider]: Place): string => `${loginAppId} ${provider}`;
+
 /** A provider that a warm function does not know is read at once: it works as soon as it is set up. */
-const findStored = recentlyRead(
-  async ([loginAppId, provider]: readonly [string, ProviderId]) => {
-    const item = await readItem(providerSettingsKey(loginAppId, provider));
-    return item && v.parse(providerSettingsItem, item);
-  },
-  ([loginAppId, provider]) => `${loginAppId} ${provider}`,
-  0,
-);
+const findStored = recentlyRead(readStored, nameOf, 0);
+
+/** For callers without credentials: one that is not set up is read at most once a second. */
+const findStoredForAnybody = recentlyRead(readStored, nameOf);
 
 /** The settings of a provider in a Login App, up to 30 s old; undefined when it is not set up. */
-export async function findProviderSettings(
+export const findProviderSettings = (loginAppId: string, provider: ProviderId) =>
+  settingsFrom(findStored, loginAppId, provider);
+
+/** The same for callers without credentials; settings that are new count within a second. */
+export const findProviderSettingsForAnybody = (loginAppId: string, provider: ProviderId) =>
+  settingsFrom(findStoredForAnybody, loginAppId, provider);
+
+async function settingsFrom(
+  find: typeof findStored,
   loginAppId: string,
   provider: ProviderId,
 ): Promise<StoredSettings | undefined> {
-  const stored = await findStored([loginAppId, provider], () => true);
+  const stored = await find([loginAppId, provider], () => true);
   return stored && { settings: stored.settings, place: { loginAppId, provider } };
 }
 

@@ -28,5 +28,14 @@ export async function endOtherSessions(loginUserId: string, sessionId: string): 
   );
 }
 
+/** Ends the sessions of a Login User that had begun by a time, in epoch seconds. */
+export async function endSessionsBegunBy(loginUserId: string, time: number, by: SessionEnder): Promise<void> {
+  const open = (await readSessions(loginUserId)).filter(isOpen);
+  await endEach(
+    open.filter(({ started_at }) => started_at <= time),
+    by,
+  );
+}
+
 const endEach = (sessions: Session[], by: SessionEnder): Promise<void> =>
   inTurns(sessions, ({ login_user_id, session_id }) => endSession(login_user_id, session_id, by));

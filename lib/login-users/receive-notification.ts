@@ -1,6 +1,6 @@
 import { auditIds } from '../audit.ts';
 import { logEvent } from '../log.ts';
-import { findProviderSettings } from '../login-apps/provider-settings.ts';
+import { findProviderSettingsForAnybody } from '../login-apps/provider-settings.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
 import { notSetUp } from '../providers/not-set-up.ts';
 import type { TrustedIssuer } from '../providers/oidc/issuer.ts';
@@ -9,7 +9,7 @@ import { providers } from '../providers/providers.ts';
 import type { StoredSettings } from '../providers/settings-encryption.ts';
 import { note } from '../request-fields.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
-import { endSessions } from './end-sessions.ts';
+import { endSessionsBegunBy } from './end-sessions.ts';
 import { type LoginUser, readLoginUser } from './login-user.ts';
 import { confirmedOwner, findSlot, type Owner } from './slot.ts';
 
@@ -19,7 +19,7 @@ export const loginAppIdForm = /^la_[\w-]{22}$/;
 /**
  * Does what the provider settings say when an issuer tells that a person has revoked their consent, or deleted their
  * account there. A notification from before the latest login with the identity is ignored: the person has consented again
- * since, or somebody repeats an old one.
+ * since, or somebody repeats an old one. For the same reason a session that began after the notification goes on.
  * @throws ServiceError `invalid_request` for one that is not the provider's, ProviderFailure
  */
 export async function receiveNotification(
@@ -27,7 +27,7 @@ export async function receiveNotification(
   provider: ProviderId,
   payload: string,
 ): Promise<void> {
-  const stored = await findProviderSettings(loginAppId, provider);
+  const stored = await findProviderSettingsForAnybody(loginAppId, provider);
   const issuers = stored ? await issuersOf(provider, stored) : [];
   if (issuers.length === 0) throw notSetUp(provider);
   note({ login_app_id: loginAppId, provider });
@@ -47,7 +47,7 @@ async function act(loginAppId: string, { kind, person, issuedAt, action }: Notif
     await deleteLoginUser(login_user_id, 'provider');
     return { kind, outcome: 'deleted', login_user_id } as const;
   }
-  await endSessions(login_user_id, 'provider');
+  await endSessionsBegunBy(login_user_id, issuedAt, 'provider');
   return { kind, outcome: 'sessions_ended', login_user_id } as const;
 }
 

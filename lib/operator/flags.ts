@@ -62,7 +62,7 @@ function problem(flagName: string, flag: Flag, value: unknown): string | undefin
   if (kind === 'switch') return value === true ? undefined : `--${name} takes no value`;
   if (typeof value !== 'string') return `--${name} must be text`;
   if (kind === 'id' && !idForms[flag.form].test(value))
-    return `--${name} must be an id of the form ${flag.form}`;
+    return `--${name} must be a complete id of the form ${flag.form}`;
   const mayBeEmpty = kind === 'text' && flag.mayBeEmpty;
   if ((kind === 'text' || kind === 'secret') && !mayBeEmpty && value.trim() === '')
     return `--${name} must not be empty`;

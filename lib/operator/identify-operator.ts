@@ -16,11 +16,14 @@ const parameters = [
 /**
  * Who calls, by AWS itself: STS is sent the request that the caller has signed, and answers whose signature it is. The
  * signature covers the hash of the command, so whoever sees a proof can at most repeat that command, for 15 minutes.
+ * Only identities of the function's own AWS account count: somebody who may invoke it could sign with credentials of a
+ * private account, where the names of users and roles are theirs to choose, and so stay unknown.
+ * @param functionArn of the operator function
  * @returns the ARN of a user or an assumed role
  * @throws ServiceError `unauthorized` when the proof is none, or STS does not accept it
  * @see Signature Version 4 signing process; Vault's and EKS's IAM authentication work the same way
  */
-export async function identifyOperator(call: OperatorCall): Promise<string> {
+export async function identifyOperator(call: OperatorCall, functionArn: string): Promise<string> {
   const query = readProof(call.proof);
   const functionName = optionalEnvironment('AWS_LAMBDA_FUNCTION_NAME') ?? 'operator';
   // Never an address of the caller's choice: anybody's server could answer with any identity.
@@ -31,9 +34,12 @@ export async function identifyOperator(call: OperatorCall): Promise<string> {
   });
   const [, arn] = (await response.text()).match(/<Arn>(arn:[\w+=,.@:/-]{1,600})<\/Arn>/) ?? [];
   if (response.status >= 500) throw new Error(`STS answered ${response.status}.`);
-  if (!response.ok || arn === undefined) throw notProven();
+  if (!response.ok || arn === undefined || accountOf(arn) !== accountOf(functionArn)) throw notProven();
   return arn;
 }
+
+/** The AWS account of an ARN: `arn:aws:iam::ACCOUNT:user/alice`. */
+const accountOf = (arn: string): string | undefined => arn.split(':')[4];
 
 /** Where the SDK, too, would look for STS. */
 const stsAddress = (): string =>

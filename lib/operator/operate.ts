@@ -52,8 +52,11 @@ type Carry = {
 const commandOf: Record<string, Record<string, Command>> = commandTable;
 const carryOf: Record<string, Record<string, Carry>> = commands;
 
-/** Carries out one operator command, and writes its audit line, whatever the outcome. */
-export async function operate(call: OperatorCall): Promise<OperatorAnswer> {
+/**
+ * Carries out one operator command, and writes its audit line, whatever the outcome.
+ * @param functionArn of the operator function
+ */
+export async function operate(call: OperatorCall, functionArn: string): Promise<OperatorAnswer> {
   const { noun, verb, flags } = call;
   const command = member(commandOf, noun, verb);
   const carryOut = member(carryOf, noun, verb);
@@ -64,7 +67,7 @@ export async function operate(call: OperatorCall): Promise<OperatorAnswer> {
     ...(command && loggedFlags(command, flags)),
   };
   try {
-    const operator = await identifyOperator(call);
+    const operator = await identifyOperator(call, functionArn);
     Object.assign(about, { caller: 'operator', operator });
     if (!command || !carryOut) throw new ServiceError('invalid_request', 'There is no such command.');
     const problems = flagProblems(command, flags);

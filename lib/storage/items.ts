@@ -144,6 +144,37 @@ export async function updateItem(key: Key, change: Change): Promise<UpdateOutcom
   }
 }
 
+/**
+ * The same for a change of an item that exists, which may be done twice and whose caller asks for no more than whether it
+ * was done. Nothing of an item that does not meet the condition is read, so that the cost of a failure does not tell
+ * whether somebody else has one. A retry meets the condition, since it finds the `write_id` of the first attempt.
+ */
+export async function updateOwnItem(
+  key: Key,
+  { when, ...change }: Pick<Change, 'set' | 'setIfAbsent' | 'remove'> & Required<Pick<Change, 'when'>>,
+): Promise<boolean> {
+  const write_id = newWriteId();
+  const expressions = new Expressions();
+  const update = expressions.update({ ...change, set: { ...change.set, write_id } });
+  const own = expressions.condition({ write_id: { is: write_id } });
+  try {
+    await documentClient.send(
+      new UpdateCommand({
+        TableName: tableName(),
+        Key: key,
+        UpdateExpression: update,
+        ConditionExpression: `(${expressions.condition(when)}) OR ${own}`,
+        ExpressionAttributeNames: expressions.names,
+        ExpressionAttributeValues: expressions.values,
+      }),
+    );
+    return true;
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) return false;
+    throw error;
+  }
+}
+
 const newWriteId = (): string => newId('w');
 
 /** The item on which a condition failed. The error carries it, except in stores that leave it out, and when there is none. */

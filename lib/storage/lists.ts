@@ -26,6 +26,21 @@ export function readPartition(pk: string, prefix = ''): Promise<Item[]> {
   });
 }
 
+/**
+ * Whether there is an item whose attribute has a value, strongly consistent. The store compares: its answer is as long
+ * for an item of somebody else as for none, so that its cost does not tell them apart.
+ */
+export async function hasItemWith(key: Key, attribute: 'login_app_id', value: string): Promise<boolean> {
+  const { Count } = await query({
+    ConsistentRead: true,
+    ...keyCondition('#pk = :pk AND #sk = :sk', table.partitionKey, table.sortKey),
+    FilterExpression: `${attribute} = :value`,
+    ExpressionAttributeValues: { ':pk': key.pk, ':sk': key.sk, ':value': value },
+    Select: 'COUNT',
+  });
+  return Count === 1;
+}
+
 /** The members with ordinals from `first` to `last`, strongly consistent, in their order. */
 export function readRange(list: DenseList, first: number, last: number): Promise<Item[]> {
   return queryAll({

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { costOf as measure } from '../support/cost-of.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
@@ -17,16 +18,7 @@ beforeAll(async () => {
   await service.search('', stranger);
 });
 
-/** What a request costs: each call to the store, and the bytes of its answer. */
-async function costOf(send: () => Promise<{ status: number; text: string }>) {
-  proxy.forget();
-  const { status, text } = await send();
-  return {
-    status,
-    text,
-    calls: proxy.calls().map(({ operation, units, bytes }) => ({ operation, units, bytes })),
-  };
-}
+const costOf = (send: () => Promise<{ status: number; text: string }>) => measure(proxy, send);
 
 const event = { actor_type: 'custom', actor_id: unique('a'), comment: 'x', status: 'approved' };
 

@@ -1,13 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import { type AttributeValue, paginateScan } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { accountOf, identityIdsOf } from '../support/account.ts';
+import { costOf } from '../support/cost-of.ts';
 import { expectError } from '../support/expectations.ts';
 import { newPerson, newPhone } from '../support/people.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
-const { service, dynamoDb, tableName } = await startServiceWithStore();
+const { service, proxy, dynamoDb, tableName } = await startServiceWithStore();
 const { other_login_app } = service.demo;
 
 const newAccount = async (client = service.demo.login_app) => {
@@ -38,15 +40,24 @@ describe("another person's ids are worth nothing", () => {
     expect(identityIdsOf(await victim.account.show())).toHaveLength(2);
   });
 
-  test('[CWE-204] an unknown id and a foreign one get the same answer', async () => {
+  test('[CWE-204] an unknown id and a foreign one get the same answer, for the same cost', async () => {
     const [victim, attacker] = [await newAccount(), await newAccount()];
-    const bodyOf = async (answer: Promise<Answer>) => (await answer).body;
-    const foreign = await bodyOf(attacker.account.endSession(victim.sessionId));
-    expect(foreign).toEqual(await bodyOf(attacker.account.endSession(`s_${'A'.repeat(22)}`)));
     const [identity = ''] = identityIdsOf(await victim.account.show());
-    expect(await bodyOf(attacker.account.unlink(identity))).toEqual(
-      await bodyOf(attacker.account.unlink(`i_${'A'.repeat(22)}`)),
-    );
+    const { endSession, unlink } = attacker.account;
+    const phone = await newPhone(service, await service.loginAppToken());
+    await service.relate(phone, victim.token);
+    const endRelation = (id: string) => service.endRelation(id, attacker.token);
+    // From now on the Login App is cached.
+    await endSession('x');
+    for (const [end, foreign, unknown] of [
+      [endSession, victim.sessionId, `s_${'A'.repeat(22)}`],
+      [unlink, identity, `i_${'A'.repeat(22)}`],
+      [endRelation, phone, `d_${'A'.repeat(43)}`],
+    ] as const) {
+      const cost = await costOf(proxy, () => end(foreign));
+      expect(cost.status).toBe(404);
+      expect(cost).toEqual(await costOf(proxy, () => end(unknown)));
+    }
   });
 });
 
@@ -77,6 +88,40 @@ test('[OWASP API1 2023] the same provider account is another Login User in anoth
   expect(identityIdsOf(await accountOf(service, there.token).show())).toHaveLength(1);
   await accountOf(service, there.token).remove();
   expect(decodeJwt((await service.logIn(subject)).body.access_token).sub).toBe(here.loginUserId);
+});
+
+/** Anybody at all may send notifications. */
+describe('a made-up notification costs at most one small read', () => {
+  const notify = (provider: string, loginApp: string) =>
+    service.json(`/v2/marketing/providers/${provider}/notifications?login_app_id=${loginApp}`, {
+      payload: 'made-up',
+    });
+  const readsOf = async (count: number, send: () => Promise<Answer>) => {
+    proxy.forget();
+    for (let number = 0; number < count; number += 1) {
+      expectError(await send(), { status: 400, error: 'invalid_request' });
+    }
+    return proxy.calls();
+  };
+
+  test('[finding] for a made-up Login App', async () => {
+    const calls = await readsOf(5, () => notify('provider_f', `la_${randomBytes(16).toString('base64url')}`));
+    expect(calls.map(({ operation }) => operation)).toEqual(Array(5).fill('GetItem'));
+    for (const { units, bytes } of calls) expect([units, bytes]).toEqual([1, 2]);
+  });
+
+  test('[finding] for a provider that a Login App has not: one read in a second', async () => {
+    const startedAt = performance.now();
+    const calls = await readsOf(20, () => notify('provider_f', `la_${'B'.repeat(22)}`));
+    const seconds = Math.ceil((performance.now() - startedAt) / 1000);
+    expect(calls.length).toBeLessThanOrEqual(1 + seconds);
+  });
+
+  test('[finding] for one that it has: none', async () => {
+    const { login_app_id } = service.demo.login_app;
+    await readsOf(1, () => notify('provider_f', login_app_id));
+    expect(await readsOf(5, () => notify('provider_f', login_app_id))).toEqual([]);
+  });
 });
 
 test('[CVE-2013-4593] a credential that was issued to another app links nothing', async () => {

@@ -42,12 +42,12 @@ const failures: [string[], string][] = [
   ],
   [
     ['clients', 'create', '--login-app', 'la_x'],
-    'clients create: --login-app must be an id of the form la_….',
+    'clients create: --login-app must be a complete id of the form la_….',
   ],
   [['clients', 'create', '--login-app', nobody], 'There is no such Login App.'],
   [
     ['clients', 'revoke', ...loginApp, '--client', 'x'],
-    'clients revoke: --client must be an id of the form la_….c_….',
+    'clients revoke: --client must be a complete id of the form la_….c_….',
   ],
   [['clients', 'create'], 'clients create: --login-app is missing (see login-apps list).'],
   [
@@ -68,7 +68,7 @@ const failures: [string[], string][] = [
   ],
   [
     ['access-requests', 'create', '--account', 'ac_x'],
-    'access-requests create: --account must be an id of the form ac_….',
+    'access-requests create: --account must be a complete id of the form ac_….',
   ],
   [['access-requests', 'create', '--account', noAccount], 'There is no such account.'],
   [
@@ -110,7 +110,7 @@ const failures: [string[], string][] = [
   ],
   [
     ['login-users', 'block', '--login-user', 'lu_x'],
-    'login-users block: --login-user must be an id of the form lu_….',
+    'login-users block: --login-user must be a complete id of the form lu_….',
   ],
   [['login-users', 'block', '--login-user', `lu_${'A'.repeat(43)}`], 'There is no such Login User.'],
 ];

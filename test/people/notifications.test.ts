@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose';
 import { accountOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
+import { eventually } from '../support/people.ts';
 import { type Claims, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, sharedService, unique } from '../support/service.ts';
 
@@ -93,7 +94,7 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     expectError(login, { status: 400, error: 'invalid_grant', naming: 'The Login User is blocked.' });
   });
 
-  test.each(['email-disabled', 'email-enabled', 'something-new'])(
+  test.each(['email-disabled', 'email-enabled', 'something-new', 'constructor', '__proto__'])(
     '204 for %s: nothing changes',
     async (type) => {
       const { logIn, notify } = await newLogin();
@@ -113,6 +114,23 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     const phone = await logIn();
     expect((await notify('consent-revoked', { iat: seconds() - 60 })).status).toBe(204);
     expect(await isIn(phone)).toBe(true);
+  });
+
+  test('a session that began after the notification goes on, whoever sends it again', async () => {
+    const { scene, logIn, notify, subject } = await newLogin();
+    const bob = unique('bob');
+    const before = await logIn(bob);
+    await before.account.link({ provider: 'provider_f', id_token: await scene.idToken({ sub: subject }) });
+    const iat = seconds();
+    await eventually(
+      async () => seconds(),
+      (now) => now > iat,
+    );
+    const after = await logIn(bob);
+    for (let time = 0; time < 2; time += 1) {
+      expect((await notify('consent-revoked', { iat })).status).toBe(204);
+      expect([await isIn(before), await isIn(after)]).toEqual([false, true]);
+    }
   });
 
   test('204 for events as an object', async () => {

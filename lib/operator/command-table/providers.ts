@@ -30,7 +30,7 @@ export const providers = {
       'key-id': { kind: 'text', help: 'With --preset apple: the id of the private key', optional: true },
       namespace: {
         kind: 'text',
-        help: 'With --preset: to whom the person ids belong, when the host changes',
+        help: 'With --preset: who vouches for the people; needed when the host changes',
         optional: true,
       },
     },

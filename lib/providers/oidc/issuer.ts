@@ -43,11 +43,11 @@ export const issuerEntries = {
         v.maxValue(2_592_000, maxAgeRule),
       ),
     ),
-    `the seconds since its \`iat\` for which an id token counts, if it has not expired before; ${defaultMaxAge} when left out`,
+    `the seconds since its \`iat\` for which an id token is accepted, unless it expires earlier; ${defaultMaxAge} when left out`,
   ),
   on_consent_revoked: described(
     v.optional(actions),
-    'what happens when the issuer tells that a person revoked their consent: `end_sessions`, which is what happens when left out, or `delete` the person',
+    'what to do when the issuer says that a person revoked their consent: `end_sessions`, also when left out, or `delete` the person',
   ),
   on_account_deleted: described(
     v.optional(actions),

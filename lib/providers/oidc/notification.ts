@@ -9,11 +9,11 @@ import type { TrustedIssuer } from './issuer.ts';
 import { leeway, reasonOf, trustedIssuerOf, verifiedJwt } from './verify.ts';
 
 /** What an issuer may tell us of a person; anything else is ignored. Apple has written the second in two ways. */
-const kinds: Record<string, NotificationKind> = {
-  'consent-revoked': 'consent_revoked',
-  'account-delete': 'account_deleted',
-  'account-deleted': 'account_deleted',
-};
+const kinds = new Map<string, NotificationKind>([
+  ['consent-revoked', 'consent_revoked'],
+  ['account-delete', 'account_deleted'],
+  ['account-deleted', 'account_deleted'],
+]);
 type NotificationKind = 'consent_revoked' | 'account_deleted';
 
 /** What an issuer tells of a person. */
@@ -53,7 +53,7 @@ export async function verifyNotification(
     const told = v.safeParse(events, payload.events);
     const subject = told.success ? subjectAt(told.output, 'sub') : undefined;
     if (!told.success || subject === undefined) throw rejected('claim_invalid');
-    const kind = kinds[told.output.type];
+    const kind = kinds.get(told.output.type);
     if (kind === undefined) return undefined;
     return {
       kind,
