@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { type BundlingOptions, LogLevel, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 
+const standIn = (file: string): string => join(import.meta.dirname, file);
+
 /**
  * How each function becomes one file. Every line shortens the cold start; `npm run bench:cold` measures it.
  */
@@ -9,19 +11,17 @@ export const bundling: BundlingOptions = {
   target: 'node24',
   /** Bundles the SDK's ES modules, of which only the used parts remain, instead of loading all of the runtime's SDK. */
   mainFields: ['module', 'main'],
+  externalModules: [],
   minify: true,
-  /** No operation here uses event streams, whose module the clients load only when one does. */
-  externalModules: ['@smithy/core/event-streams'],
+  /** What loads much that is not needed, and a file that stands for it. */
   esbuildArgs: {
-    '--alias:@aws-sdk/credential-provider-node': join(import.meta.dirname, 'environment-credentials.ts'),
-    '--alias:node:http': join(import.meta.dirname, 'node-http.cjs'),
+    '--alias:@aws-sdk/credential-provider-node': standIn('environment-credentials.ts'),
+    '--alias:@smithy/core/event-streams': standIn('no-event-streams.ts'),
+    '--alias:node:http': standIn('node-http.cjs'),
+    '--alias:node:fs': standIn('node-fs.cjs'),
+    // Or else the alias of `node:fs` would apply to it.
+    '--alias:node:fs/promises': 'node:fs/promises',
+    '--alias:node:process': standIn('node-process.cjs'),
   },
   logLevel: LogLevel.WARNING,
 };
-
-/** The clients of Lambda, CloudWatch Logs and CodeDeploy need the module of event streams as soon as they are loaded. */
-const withEventStreams = ['operator', 'forward-audit', 'check-new-versions'];
-
-/** How one function becomes a file, by the name of its file. */
-export const bundlingFor = (key: string): BundlingOptions =>
-  withEventStreams.includes(key) ? { ...bundling, externalModules: [] } : bundling;

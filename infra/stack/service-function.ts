@@ -9,7 +9,7 @@ import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Access, SecretName } from '../../lib/http/endpoint.ts';
 import { tableRightsOf } from '../table-rights.ts';
-import { bundlingFor } from './bundling.ts';
+import { bundling } from './bundling.ts';
 import { logRetention } from './log-retention.ts';
 import { resourceOf } from './resource-of.ts';
 import { indexArnsOf } from './service-table.ts';
@@ -74,7 +74,7 @@ export class ServiceFunction extends Construct {
       timeout: Duration.seconds(access.seconds ?? 10),
       role,
       logGroup: this.log,
-      bundling: bundlingFor(key),
+      bundling,
       ...(tracing && { tracing: Tracing.ACTIVE }),
       ...others,
       environment: {

@@ -2,19 +2,23 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { build } from 'esbuild';
-import { bundlingFor } from '../../infra/stack/bundling.ts';
+import { bundling } from '../../infra/stack/bundling.ts';
 import { accesses, root } from '../support/template.ts';
 
 /** What a function's bundle imports when it is loaded, besides Node's own modules. */
 async function importedAtStart(key: string) {
-  const { mainFields = [], externalModules = [] } = bundlingFor(key);
+  // What the CDK leaves to the runtime's SDK, unless it is told otherwise.
+  const { mainFields = [], externalModules = ['@aws-sdk/*', '@smithy/*'], esbuildArgs = {} } = bundling;
   const { metafile } = await build({
     entryPoints: [join(root, `functions/${key}.ts`)],
     bundle: true,
+    external: externalModules,
     format: 'esm',
     platform: 'node',
     mainFields,
-    external: externalModules,
+    alias: Object.fromEntries(
+      Object.entries(esbuildArgs).map(([flag, file]) => [flag.replace('--alias:', ''), String(file)]),
+    ),
     metafile: true,
     write: false,
   });

@@ -1,0 +1,14 @@
+/**
+ * Stands for the SDK's module of event streams in the bundles. The clients load it for operations that stream events,
+ * and some clients import it at once; nothing here uses such an operation.
+ */
+export const eventStreamSerdeProvider = () => undefined;
+
+export const resolveEventStreamSerdeConfig = <Config>(config: Config): Config => config;
+
+/** The SDK creates one for each operation that streams events. @throws Error always */
+export class EventStreamSerde {
+  constructor() {
+    throw new Error('The bundle has no event streams: infra/stack/bundling.ts leaves them out.');
+  }
+}
