@@ -112,7 +112,9 @@ describe('the audit line of a command names what each command was about', () => 
       name: 'Back office',
     });
     const revoke = service.operate('accounts', 'revoke', { account: account_id, secret: account_secret });
-    await expect(revoke).rejects.toThrow(/^accounts revoke: --secret must be a complete id of the form sec_…\.$/);
+    await expect(revoke).rejects.toThrow(
+      /^accounts revoke: --secret must be a complete id of the form sec_…\.$/,
+    );
     expect(running.output()).not.toContain(account_secret);
   });
 });
