@@ -148,7 +148,7 @@ describe('npm run operator: Login Apps and clients', () => {
     const all = (await allOf(list, 'clients')).map(({ client_id }) => client_id);
     expect(all.toSorted()).toEqual(ids.toSorted());
     expect(await failed(...list, '--after', 'x')).toBe(
-      'clients list: --after must be an id of the form la_….c_….',
+      'clients list: --after must be a complete id of the form la_….c_….',
     );
   });
 

@@ -43,7 +43,10 @@ const needed: Record<string, Variable[]> = {
   'link-identity': ['TABLE_NAME', 'ISSUER', 'PROVIDER_SETTINGS_SECRET_ID'],
   'delete-login-user': ['TABLE_NAME', 'ISSUER', 'PROVIDER_SETTINGS_SECRET_ID'],
   'end-all-sessions': ['TABLE_NAME', 'ISSUER'],
-  operator: ['TABLE_NAME', 'PROVIDER_SETTINGS_SECRET_ID', 'SIGNING_KEY_ROTATION_FUNCTION'],
+  operator: [
+    ...(['TABLE_NAME', 'ISSUER', 'PROVIDER_SETTINGS_SECRET_ID'] as const),
+    'SIGNING_KEY_ROTATION_FUNCTION',
+  ],
   'publish-events': ['EVENT_BUS_NAME', 'DEAD_LETTER_QUEUE_URL'],
   'rotate-signing-keys': ['TABLE_NAME', 'SIGNING_KEYS_SECRET_ID', 'TOKEN_ALGORITHM', 'ACCESS_TOKEN_SECONDS'],
   'rotate-service-secrets': ['TABLE_NAME', 'PROVIDER_SETTINGS_SECRET_ID', 'SESSION_IDLE_SECONDS'],
