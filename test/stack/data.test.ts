@@ -166,6 +166,10 @@ test('a deployment outputs its address, its table, its event bus and its operato
     'DeadLetterQueueUrl',
     'EventBusName',
     'OperatorFunctionName',
+    'PinnedDeploymentValue',
+    'PinnedDomainNameValue',
+    'PinnedStageValue',
+    'PinnedTableNameValue',
     'TableName',
     'UndeliveredAudit',
   ]);
