@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'login-service-data-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const startIn = async (data: string, PORT = '0') => {
-  const running = await startService({ LOCAL_DATA: data, PORT });
+  const running = await startService({ LOCAL_DATA: data, PORT, DYNAMODB_ENDPOINT: '' });
   return { running, service: serviceOf(running.demo, running.directory) };
 };
 

@@ -15,6 +15,11 @@ const testFiles = (isWanted: (source: string) => boolean): string[] =>
 export const blackBoxTests = (): string[] =>
   testFiles((source) => needs.anyService.test(source) && !needs.thisMachine.test(source));
 
-/** Every test that reaches a store. */
+/** The folders of tests about something else, which reach the store only on their way. */
+const notAboutTheStore = /^test\/(deployment|docs|log|providers|stack)\//;
+
+/** Every test of what the service stores, reads and deletes. */
 export const testsWithStore = (): string[] =>
-  testFiles((source) => needs.anyService.test(source) || needs.thisMachine.test(source));
+  testFiles((source) => needs.anyService.test(source) || needs.thisMachine.test(source)).filter(
+    (file) => !notAboutTheStore.test(file),
+  );
