@@ -28,7 +28,7 @@ const start = (jars: string) => {
   });
 };
 
-/** Runs every test of what the service stores against Amazon's DynamoDB Local. */
+/** Runs the tests that lean on the store against Amazon's DynamoDB Local. */
 runCheck(async (cleanUps) => {
   await requireTools([
     ['java -version', 'default-jdk-headless'],
@@ -39,7 +39,7 @@ runCheck(async (cleanUps) => {
   const url = `http://127.0.0.1:${server.output().match(portLine)?.[1]}`;
   print(`    ${url}`);
   await step('Publish what happens from the real stream of a table', () => checkPublishedEvents(url));
-  await step('Run the tests of what is stored against it, those that watch or disturb it too', () =>
+  await step('Run the tests that lean on a store against it, those that watch or disturb it too', () =>
     runJest(testsWithStore(), { DYNAMODB_ENDPOINT: url }),
   );
 });
