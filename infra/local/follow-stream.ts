@@ -12,7 +12,7 @@ interface FollowOptions {
 }
 
 /** Milliseconds between two looks at the stream, and before a batch is repeated. */
-const pause = 200;
+const pause = 1_000;
 
 const record = v.looseObject({ dynamodb: v.looseObject({ SequenceNumber: v.string() }) });
 const shardsAnswer = v.object({
