@@ -50,7 +50,7 @@ async function main(): Promise<void> {
   const options = { port, report: reportRequest, bus: reportEvent };
   const stack = directory
     ? await joinStack({ ...options, directory })
-    : await startDemo({ ...options, data, dynamoDbEndpoint: DYNAMODB_ENDPOINT });
+    : await startDemo({ ...options, data, dynamoDbEndpoint: DYNAMODB_ENDPOINT || undefined });
   const { demo, routes, awsEndpoint, close } = stack;
   routes.push(...docsRoutes(demo));
   let stopping = false;

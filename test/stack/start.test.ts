@@ -227,7 +227,9 @@ describe('npm start', () => {
       while (!last.test(running.output())) await wait(20);
       const printed = running.output();
       const lines = printed.slice(printed.indexOf('BASE='), printed.search(last));
-      const { stdout, stderr } = await run(shell, ['-eu', '-c', lines + (printed.match(last)?.[0] ?? '')]);
+      const pasted = run(shell, ['-eu']);
+      pasted.child.stdin?.end(lines + (printed.match(last)?.[0] ?? ''));
+      const { stdout, stderr } = await pasted;
       expect(stderr).toBe('');
       const [logIn, byCode, device, related, page, ...more] = stdout
         .trimEnd()
