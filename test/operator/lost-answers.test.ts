@@ -1,0 +1,243 @@
+import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { describe, expect, test } from '@jest/globals';
+import { commandTable } from '../../lib/operator/command-table.ts';
+import { loginAppKey } from '../../lib/storage/keys.ts';
+import { createClient, demoSettings } from '../support/login-app.ts';
+import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
+import { unique } from '../support/service.ts';
+import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
+
+const {
+  running,
+  service,
+  dynamoDb,
+  tableName,
+  newAccount,
+  newApp,
+  newAccessRequest,
+  newOwner,
+  expectTheSame,
+} = await serviceThatLosesAnswers();
+const { operate } = service;
+
+type Flags = Record<string, unknown>;
+/** A command that needs nothing but its flags. */
+const command =
+  (name: string, flags: () => Promise<Flags>): Scenario =>
+  async () => {
+    const [noun = '', ...verb] = name.split(' ');
+    const given = await flags();
+    return () => operate(noun, verb.join(' '), given);
+  };
+const ofApp = async (): Promise<{ 'login-app': string }> => ({ 'login-app': (await newApp()).login_app_id });
+/** Disables a Login App so long ago that every instance knows. */
+const disabledLongAgo = async ({ 'login-app': id }: { 'login-app': string }): Promise<void> => {
+  const past = new UpdateCommand({
+    TableName: tableName,
+    Key: loginAppKey(id),
+    UpdateExpression: 'SET disabled_at = :past',
+    ExpressionAttributeValues: { ':past': '2020-01-01T00:00:00.000Z' },
+  });
+  await DynamoDBDocumentClient.from(dynamoDb).send(past);
+};
+const lineOf = (line: number, content: object) => ({ line, text: JSON.stringify(content), repetition: 0 });
+const ofAccount = async () => ({ account: (await newAccount()).account_id });
+const ofPerson = async () => ({ 'login-user': (await newOwner()).person.loginUserId });
+const ofEvent = async () => ({
+  'access-request': (await newAccessRequest()).id,
+  'actor-type': 'custom',
+  'actor-id': '7',
+});
+const oldSecretOf = async (noun: string, flags: Flags) => {
+  const { old_secrets } = await operate(noun, 'rotate', flags);
+  return { ...flags, secret: (old_secrets as { secret_id: string }[])[0]?.secret_id };
+};
+/** The flags of a command that takes another one back, which has been carried out. */
+const after = async (name: string, flags: Flags): Promise<Flags> => {
+  const [noun = '', verb = ''] = name.split(' ');
+  await operate(noun, verb, flags);
+  return flags;
+};
+const ofClient = async () => {
+  const { login_app_id, client_id } = await newApp();
+  return { 'login-app': login_app_id, client: client_id };
+};
+
+/** Every operator command, as `NOUN VERB`. */
+const commandScenarios: Record<string, Scenario> = Object.fromEntries(
+  Object.entries<() => Promise<Flags>>({
+    'accounts find': async () => ({ name: unique('nobody') }),
+    'accounts show': ofAccount,
+    'accounts rename': async () => ({ ...(await ofAccount()), name: 'New' }),
+    'accounts create': async () => ({ name: 'Test' }),
+    'accounts update': async () => ({ ...(await ofAccount()), access: 'read' }),
+    'accounts disable': ofAccount,
+    'accounts enable': async () => after('accounts disable', await ofAccount()),
+    'accounts delete': async () => ({ account: (await newAccessRequest()).account.account_id }),
+    'accounts revoke': async () => oldSecretOf('accounts', await ofAccount()),
+    'login-apps find': async () => ({ name: unique('nobody') }),
+    'login-apps show': ofApp,
+    'login-apps rename': async () => ({ ...(await ofApp()), name: 'New' }),
+    'login-apps create': async () => ({ name: 'Test' }),
+    'login-apps disable': ofApp,
+    'login-apps enable': async () => after('login-apps disable', await ofApp()),
+    'login-apps delete': async () => {
+      const flags = await ofApp();
+      await disabledLongAgo(flags);
+      return flags;
+    },
+    'login-apps logout': ofApp,
+    'login-apps undo-logout': async () => after('login-apps logout', await ofApp()),
+    'login-apps tokens create': async () => ({ ...(await ofApp()), name: 'Test' }),
+    'login-apps tokens list': ofApp,
+    'login-apps tokens revoke': async () => {
+      const app = await ofApp();
+      const { token_id } = await operate('login-apps', 'tokens create', { ...app, name: 'Test' });
+      return { ...app, token: token_id };
+    },
+    'clients list': ofApp,
+    'clients show': async () => ({ client: (await newApp()).client_id }),
+    'clients find': async () => {
+      const { login_app_id, client_secret } = await newApp();
+      return { 'login-app': login_app_id, secret: client_secret };
+    },
+    'clients create': ofApp,
+    'clients update': async () => ({ ...(await ofClient()), 'grant-types': 'none' }),
+    'clients revoke': ofClient,
+    'mobile-applications set': async () => ({ ...(await ofApp()), platform: 'ios' }),
+    'mobile-applications remove': async () => ({ ...(await ofApp()), platform: 'android' }),
+    'providers set': async () => ({
+      ...(await ofApp()),
+      provider: 'provider_f',
+      settings: await demoSettings(service, 'provider_f'),
+    }),
+    'providers remove': async () => ({ ...(await ofApp()), provider: 'provider_f' }),
+    'providers check': async () => ({ ...(await ofApp()), provider: 'provider_f' }),
+    'providers show': ofApp,
+    'access-requests list': async () => ({ account: (await newAccessRequest()).account.account_id }),
+    'access-requests show': async () => ({ 'access-request': (await newAccessRequest()).id }),
+    'access-requests find': async () => {
+      const flags = await ofAccount();
+      await operate('access-requests', 'import', { ...flags, 'access-requests': [lineOf(1, { id: 7 })] });
+      return { ...flags, 'imported-id': '7' };
+    },
+    'access-requests import': async () => ({
+      ...(await ofAccount()),
+      'access-requests': [lineOf(1, { id: 7 }), lineOf(2, { id: 'x' }), lineOf(3, { id: 7 })],
+    }),
+    'access-requests create': ofAccount,
+    'access-requests grant': async () => ({
+      ...(await ofAccount()),
+      'access-request': (await newAccessRequest()).id,
+    }),
+    'access-requests revoke': async () => {
+      const { account, id } = await newAccessRequest();
+      return { account: account.account_id, 'access-request': id };
+    },
+    'comments add': async () => ({ ...(await ofEvent()), comment: 'x' }),
+    'reviews add': async () => ({ ...(await ofEvent()), status: 'approved' }),
+    'events list': async () => ({ 'access-request': (await newAccessRequest()).id }),
+    'events import': async () => {
+      const access_request_id = (await newAccessRequest()).id;
+      const event = { access_request_id, type: 'comment', actor_type: 'custom', actor_id: '7', comment: 'x' };
+      return { events: [1, 2].map((line) => ({ line, text: JSON.stringify(event), repetition: line })) };
+    },
+    'events export': async () => ({ 'access-request': (await newAccessRequest()).id }),
+    'signing-keys revoke': async () => ({ kid: (await stolenSigningKeys(running)).next.kid }),
+    'probes create': async () => ({}),
+    'probes remove': async () => {
+      const { login_app_id, client_id, account_id } = await operate('probes', 'create', {});
+      return { 'login-app': login_app_id, client: client_id, account: account_id };
+    },
+    'devices list': ofPerson,
+    'devices import': async () => {
+      const device = { platform: 'android', token: unique('phone'), installation_id: unique('installation') };
+      return { ...(await ofApp()), devices: [{ line: 1, text: JSON.stringify(device), repetition: 0 }] };
+    },
+    'devices export': async () => ({ 'login-app': (await newOwner()).app.login_app_id }),
+    'devices disable': async () => ({ device: (await newOwner()).phone }),
+    'devices show': async () => ({ device: (await newOwner()).phone }),
+    'devices find': async () => {
+      const { login_app_id } = await newApp();
+      const token = unique('phone');
+      const appToken = await service.loginAppToken(await createClient(service, login_app_id));
+      await service.register({ platform: 'android', token }, appToken);
+      return { 'login-app': login_app_id, platform: 'android', token };
+    },
+    'login-users list': async () => ({ 'login-app': (await newOwner()).app.login_app_id }),
+    'login-users show': ofPerson,
+    'login-users find': async () => {
+      const { app, person } = await newOwner();
+      return { 'login-app': app.login_app_id, provider: 'provider_f', subject: person.subject };
+    },
+    'login-users block': ofPerson,
+    'login-users unblock': async () => {
+      const flags = await ofPerson();
+      await operate('login-users', 'block', flags);
+      return flags;
+    },
+    'login-users logout': ofPerson,
+    'login-users delete': ofPerson,
+    'login-users retry-revocations': async () => {
+      const flags = await ofPerson();
+      await operate('login-users', 'delete', flags);
+      return flags;
+    },
+    'login-users export': ofPerson,
+    'sessions list': ofPerson,
+    'sessions show': async () => {
+      const flags = await ofPerson();
+      const { sessions } = await operate('sessions', 'list', flags);
+      return { ...flags, session: (sessions as { session_id: string }[])[0]?.session_id };
+    },
+    'sessions find': async () => ({ token: (await newOwner()).person.token }),
+  }).map(([name, flags]) => [name, command(name, flags)]),
+);
+commandScenarios['clients revoke, one secret'] = command('clients revoke', async () =>
+  oldSecretOf('clients', await ofClient()),
+);
+commandScenarios['clients rotate'] = async () => {
+  const app = await newApp();
+  return async () => {
+    const flags = { 'login-app': app.login_app_id, client: app.client_id };
+    const rotated = await operate('clients', 'rotate', flags);
+    const client = { ...app, client_secret: String(rotated.client_secret) };
+    return { rotated, works: (await service.token({ grant_type: 'client_credentials' }, client)).status };
+  };
+};
+commandScenarios['accounts rotate'] = async () => {
+  const { account, id } = await newAccessRequest();
+  return async () => {
+    const rotated = await operate('accounts', 'rotate', { account: account.account_id });
+    const renewed = { ...account, account_secret: String(rotated.account_secret) };
+    return { rotated, works: (await service.search('', { account: renewed, id })).status };
+  };
+};
+
+commandScenarios['login-apps delete, with everything'] = command('login-apps delete', async () => {
+  const { app } = await newOwner();
+  const flags = { 'login-app': app.login_app_id };
+  await disabledLongAgo(flags);
+  return { ...flags, 'with-everything': true };
+});
+
+// Other scenarios add to these lists.
+for (const [noun, field] of [
+  ['accounts', 'accounts'],
+  ['login-apps', 'login_apps'],
+] as const) {
+  commandScenarios[`${noun} list`] = async () => async () =>
+    Array.isArray((await operate(noun, 'list', {}))[field]);
+}
+
+const commands = Object.entries(commandTable).flatMap(([noun, verbs]) =>
+  Object.keys(verbs).map((verb) => `${noun} ${verb}`),
+);
+
+describe('an answer of the store that is lost changes no answer of the operator', () => {
+  test('every command has a scenario', () => {
+    expect(Object.keys(commandScenarios)).toEqual(expect.arrayContaining(commands));
+  });
+
+  test.each(Object.entries(commandScenarios))('%s', (_, scenario) => expectTheSame(scenario));
+});

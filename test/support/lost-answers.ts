@@ -1,0 +1,103 @@
+import { beforeAll, expect } from '@jest/globals';
+import type { Demo } from '../../infra/local/demo.ts';
+import { createLoginApp, demoSettings } from './login-app.ts';
+import { newPerson, newPhone } from './people.ts';
+import { unique } from './service.ts';
+import { startServiceWithStore } from './store-and-service.ts';
+
+/** Makes what a request needs, all of it new; returns the request. */
+export type Scenario = () => Promise<() => Promise<unknown>>;
+
+/**
+ * A service whose store does each call, and whose answer to one of them is lost: the SDK sends the call again. The caller
+ * of the service then gets exactly what they get when nothing is lost, whichever answer it was.
+ */
+export async function serviceThatLosesAnswers() {
+  const own = await startServiceWithStore();
+  const { service, proxy } = own;
+  const { operate } = service;
+
+  let settings: unknown;
+  beforeAll(async () => {
+    // The issuer's keys and the public signing keys are read once; no scenario begins with that.
+    await service.relate('unknown', (await newPerson(service)).token);
+    settings = await demoSettings(service, 'provider_f');
+  });
+
+  const newAccount = async (): Promise<Demo['account']> => {
+    const { account_id, account_secret } = await operate('accounts', 'create', { name: 'Test' });
+    return { account_id: String(account_id), account_secret: String(account_secret) };
+  };
+  /** A Login App with a client, for both platforms and provider_f; nothing has used it yet. */
+  const newApp = async () => {
+    const app = await createLoginApp(service, 'Test', { platforms: ['android'] });
+    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
+    await operate('providers', 'set', { ...flags, settings });
+    return app;
+  };
+  const newAccessRequest = async () => {
+    const account = await newAccount();
+    const { access_request_id: id } = await operate('access-requests', 'create', {
+      account: account.account_id,
+    });
+    return { account, id: Number(id) };
+  };
+  /** A person with a phone of theirs. */
+  const newOwner = async () => {
+    const app = await newApp();
+    const person = await newPerson(service, unique('alice'), app);
+    const phone = await newPhone(service, await service.loginAppToken(app));
+    await service.relate(phone, person.token);
+    return { app, person, phone };
+  };
+
+  /** Sends a request, and loses the answer to one call of the store, such as `UpdateItem 1`. */
+  async function send(request: () => Promise<unknown>, lost?: string) {
+    const calls: string[] = [];
+    const counts = new Map<string, number>();
+    proxy.hook = ({ operation }) => {
+      const number = (counts.get(operation) ?? 0) + 1;
+      counts.set(operation, number);
+      const call = `${operation} ${number}`;
+      calls.push(call);
+      return call === lost ? 'answer lost' : undefined;
+    };
+    try {
+      const answer = withoutRandomness(await request().catch((error) => ({ error: String(error) })));
+      return { calls, answer };
+    } finally {
+      proxy.hook = () => undefined;
+    }
+  }
+
+  /** Whichever answer of the store is lost, the caller gets what they get when none is. */
+  async function expectTheSame(scenario: Scenario): Promise<void> {
+    const { calls, answer } = await send(await scenario());
+    expect(calls).not.toEqual([]);
+    expect(answer).not.toHaveProperty('error');
+    expect(answer).not.toHaveProperty('status', 500);
+    for (const lost of calls) {
+      const again = await send(await scenario(), lost);
+      expect({ lost, answer: again.answer }).toEqual({ lost, answer });
+      expect(again.calls).toContain(lost);
+      expect(again.calls.length).toBeGreaterThan(calls.length);
+    }
+  }
+
+  return { ...own, newAccount, newApp, newAccessRequest, newOwner, expectTheSame };
+}
+
+/** What differs each time, replaced by what it is: ids, secrets, tokens, times, and the numbers of access requests. */
+function withoutRandomness(value: unknown): unknown {
+  const text = JSON.stringify(value)
+    .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"TIME"')
+    .replaceAll(/"subject":"[^"]*"/g, '"subject":"SUBJECT"')
+    .replaceAll(/"ey[\w-]+\.[\w-]+\.[\w-]+"/g, '"JWT"')
+    .replaceAll(/"phone-[\d-]+"/g, '"PUSH_TOKEN"')
+    .replaceAll(/"rt\.[\w.-]+"/g, '"REFRESH_TOKEN"')
+    .replaceAll(/\b([a-z]{1,3})_[\w-]{43}(?![\w-])/g, '$1_…')
+    .replaceAll(/\b([a-z]{1,3})_[\w-]{22}(?![\w-])/g, '$1_…')
+    .replaceAll(/"(access_request_id|started_at|expires_at|sessions_valid_from)":\d+/g, '"$1":0')
+    .replaceAll(/"id":\d+,"created_at"/g, '"id":0,"created_at"');
+  return JSON.parse(text);
+}
