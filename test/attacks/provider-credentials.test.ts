@@ -18,7 +18,7 @@ import { expectAnswer, expectError, tokenResponse } from '../support/expectation
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
-const { credentials, demo, logIn, token } = service;
+const { credentials, demo, logIn, loginForm, token } = service;
 const issuer = `${demo.sandbox_url}/provider_f`;
 const invalidGrant = { status: 400, error: 'invalid_grant' };
 const now = () => Math.floor(Date.now() / 1000);
@@ -32,19 +32,10 @@ const idToken = async (): Promise<string> =>
 
 const encoded = (value: unknown): string => base64url.encode(JSON.stringify(value));
 
-/** The request for a credential of a provider: all that it gives, or its authorization code alone. */
-async function formOf(provider: string, grant: string, query: Record<string, string> = {}) {
-  const { authorization_code = '', ...fields } = await credentials(provider, {
-    subject: unique('mallory'),
-    ...query,
-  });
-  const isCode = grant === 'provider_authorization_code';
-  return { grant_type: grant, provider, ...(isCode ? { authorization_code } : fields) };
-}
-
+const byCode = 'provider_authorization_code';
 const grants = [
   ...providerIds.map((provider): [string, string] => [provider, 'provider_credentials']),
-  ['provider_b', 'provider_authorization_code'] satisfies [string, string],
+  ['provider_b', byCode] satisfies [string, string],
 ];
 
 let publicJwk: JWK;
@@ -179,7 +170,7 @@ describe('a credential that was not issued to this app counts at no provider, by
     ['RFC 9700 4.10', 'an expired credential', { expired: 'true' }],
   ])('[%s] %s', async (_source, _what, query) => {
     for (const [provider, grant] of grants)
-      expectError(await token(await formOf(provider, grant, query)), invalidGrant);
+      expectError(await token(await loginForm(provider, query, grant)), invalidGrant);
   });
 
   test.each(['provider_a', 'provider_d', 'provider_e'])(
@@ -187,7 +178,7 @@ describe('a credential that was not issued to this app counts at no provider, by
     async (from) => {
       for (const [provider, grant] of grants.filter(([id]) => id !== from)) {
         const { access_token = '' } = await credentials(from, { subject: unique('mallory') });
-        const form: Record<string, string> = await formOf(provider, grant);
+        const form = await loginForm(provider, {}, grant);
         for (const name of ['access_token', 'id_token', 'authorization_code']) {
           if (name in form) form[name] = access_token;
         }
@@ -199,13 +190,13 @@ describe('a credential that was not issued to this app counts at no provider, by
 
 describe('provider_b, authorization_code', () => {
   test('[RFC 9700 4.5] the second use of a code: 400 invalid_grant', async () => {
-    const form = await formOf('provider_b', 'provider_authorization_code');
+    const form = await loginForm('provider_b', {}, byCode);
     expectAnswer(await token(form), 200, tokenResponse);
     expectError(await token(form), invalidGrant);
   });
 
   test('[RFC 6749 10.5] of eight uses at once at most one gets a token', async () => {
-    const form = await formOf('provider_b', 'provider_authorization_code');
+    const form = await loginForm('provider_b', {}, byCode);
     const answers = await Promise.all(Array.from({ length: 8 }, () => token(form)));
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(1);
@@ -216,7 +207,7 @@ describe('provider_b, authorization_code', () => {
 describe('provider_c', () => {
   test("[RFC 5849 3.2] another token's secret: 400 invalid_grant", async () => {
     const [mine, other] = await Promise.all([
-      formOf('provider_c', 'provider_credentials'),
+      loginForm('provider_c'),
       credentials('provider_c', { subject: unique('bob') }),
     ]);
     expectError(await token({ ...mine, access_secret: other.access_secret ?? '' }), invalidGrant);
@@ -227,7 +218,7 @@ describe('a code that was made for another login', () => {
   const code_verifier = randomBytes(32).toString('base64url');
   const code_challenge = createHash('sha256').update(code_verifier).digest('base64url');
   const withCode = async (query: Record<string, string>, more: Record<string, string> = {}) =>
-    token({ ...(await formOf('provider_b', 'provider_authorization_code', query)), ...more });
+    token({ ...(await loginForm('provider_b', query, byCode)), ...more });
 
   test('[RFC 9700 4.5] injected without the verifier of its challenge', async () => {
     expectError(await withCode({ code_challenge }), invalidGrant);
@@ -255,7 +246,7 @@ describe('a code that was made for another login', () => {
 
   test('[RFC 9700 4.4] of one provider, as that of another', async () => {
     for (const provider of providerIds.filter((id) => id !== 'provider_b')) {
-      const form = await formOf('provider_b', 'provider_authorization_code');
+      const form = await loginForm('provider_b', {}, byCode);
       expectError(await token({ ...form, provider }), { status: 400, error: 'invalid_request' });
     }
   });

@@ -166,16 +166,13 @@ describe('a session of somebody else', () => {
 
   test('[CWE-384] is not chosen by who logs in', async () => {
     const victim = decodeJwt<{ sid: string }>((await newPerson(service)).token);
-    const { authorization_code: _, ...form } = await service.credentials('provider_f', {
-      subject: unique('mallory'),
-    });
     const chosen = {
       sid: victim.sid,
       session_id: victim.sid,
       sub: victim.sub ?? '',
       login_user_id: victim.sub ?? '',
     };
-    const sent = { grant_type: 'provider_credentials', provider: 'provider_f', ...form, ...chosen };
+    const sent = { ...(await service.loginForm('provider_f')), ...chosen };
     const claims = decodeJwt<{ sid: string }>((await token(sent)).body.access_token);
     expect([victim.sid, victim.sub]).not.toContain(claims.sid);
     expect(claims.sub).not.toBe(victim.sub);

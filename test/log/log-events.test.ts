@@ -43,13 +43,8 @@ const ofLogin = (provider: string, grant_type = 'provider_credentials') => ({
 });
 
 /** Logs in with what a provider of the sandbox issues by such a query. */
-async function logInWith(provider: string, query: Record<string, string> = {}, over = {}): Promise<Answer> {
-  const { authorization_code: _, ...issued } = await service.credentials(provider, {
-    subject: unique('alice'),
-    ...query,
-  });
-  return service.token({ grant_type: 'provider_credentials', provider, ...issued, ...over });
-}
+const logInWith = async (provider: string, query: Record<string, string> = {}, over = {}): Promise<Answer> =>
+  service.token({ ...(await service.loginForm(provider, query)), ...over });
 
 describe('token_issued', () => {
   test.each(providerIds)('%s: says who logged in, where and for whom', async (provider) => {

@@ -32,9 +32,7 @@ describe('the grants of a client', () => {
   const logIn = async (instance: Service, client: LoginApp) =>
     outcome(await instance.logIn(unique('alice'), 'provider_f', client));
   const byCode = async (instance: Service, client: LoginApp) => {
-    const provider = 'provider_b';
-    const { authorization_code = '' } = await instance.credentials(provider, { subject: unique('alice') });
-    const form = { grant_type: 'provider_authorization_code', provider, authorization_code };
+    const form = await instance.loginForm('provider_b', {}, 'provider_authorization_code');
     return outcome(await instance.token(form, client));
   };
   const refresh = async (instance: Service, client: LoginApp, refresh_token = 'rt.made-up') =>

@@ -11,7 +11,7 @@ import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/p
 import { type Answer, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
-const { credentials, operate, token } = service;
+const { credentials, loginForm, operate, token } = service;
 const standIn = await startProviderStandIn();
 const sandbox = await startSandbox();
 afterAll(() => sandbox.close());
@@ -73,9 +73,9 @@ describe('code_verifier and redirect_uri beside provider credentials: 400 naming
   test.each(['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e', 'provider_f'])(
     '%s',
     async (provider) => {
-      const { authorization_code: _, ...sent } = await credentials(provider, { subject: unique('alice') });
+      const sent = await loginForm(provider);
       for (const name of ['code_verifier', 'redirect_uri']) {
-        const form = { grant_type: 'provider_credentials', provider, ...sent, [name]: 'x'.repeat(43) };
+        const form = { ...sent, [name]: 'x'.repeat(43) };
         const naming = `The parameter ${name} must not be supplied with provider credentials.`;
         expectError(await token(form), invalidRequest(naming));
       }

@@ -7,7 +7,7 @@ import { createClient } from '../support/login-app.ts';
 import { type Answer, basic, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
-const { credentials, demo, logIn, operate, token } = service;
+const { credentials, demo, logIn, loginForm, operate, token } = service;
 
 const claimsOf = ({ body }: Answer): JWTPayload => decodeJwt(body.access_token);
 
@@ -28,12 +28,7 @@ describe('the Login User of a token', () => {
 
   test('an authorization code and an access token of provider_b lead to the same Login User', async () => {
     const subject = unique('alice');
-    const { authorization_code = '' } = await credentials('provider_b', { subject });
-    const byCode = await token({
-      grant_type: 'provider_authorization_code',
-      provider: 'provider_b',
-      authorization_code,
-    });
+    const byCode = await token(await loginForm('provider_b', { subject }, 'provider_authorization_code'));
     expect(claimsOf(byCode).sub).toBe(claimsOf(await logIn(subject, 'provider_b')).sub);
   });
 

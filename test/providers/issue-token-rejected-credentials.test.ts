@@ -2,24 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import { parametersOf } from '../../infra/generate/provider-tables.ts';
 import { providerIds } from '../../lib/providers/identifiers.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
-import { sharedService, unique } from '../support/service.ts';
+import { sharedService } from '../support/service.ts';
 
-const { credentials, token } = sharedService();
+const { loginForm, token } = sharedService();
 const invalidGrant = {
   status: 400,
   error: 'invalid_grant',
   naming: 'The provider does not accept this credential for this Login App.',
 };
-
-/** The request for a credential of a provider: all that it gives, or its authorization code alone. */
-async function formOf(provider: string, grant: string, query: Record<string, string> = {}) {
-  const { authorization_code = '', ...fields } = await credentials(provider, {
-    subject: unique('mallory'),
-    ...query,
-  });
-  const isCode = grant === 'provider_authorization_code';
-  return { grant_type: grant, provider, ...(isCode ? { authorization_code } : fields) };
-}
 
 const credentialFields: [string, string, string, Record<string, string>][] = [
   ...providerIds.flatMap((provider) =>
@@ -57,13 +47,13 @@ describe.each(credentialFields)('%s, %s', (provider, name, grant, query) => {
     ['quotes', `'"; DROP TABLE users; --`],
     ['null', 'null'],
   ])('%s: 400 invalid_grant', async (_, value) => {
-    const form: Record<string, string> = await formOf(provider, grant, query);
+    const form = await loginForm(provider, query, grant);
     expect(form[name]).toEqual(expect.any(String));
     expectError(await token({ ...form, [name]: value }), invalidGrant);
   });
 
   test('a credential with one character changed: 400 invalid_grant', async () => {
-    const form: Record<string, string> = await formOf(provider, grant, query);
+    const form = await loginForm(provider, query, grant);
     const value = form[name] ?? '';
     const middle = Math.floor(value.length / 2);
     const changed = value.slice(0, middle) + (value[middle] === 'a' ? 'b' : 'a') + value.slice(middle + 1);

@@ -61,7 +61,7 @@ describe('the nonce of an id token', () => {
 
 const service = sharedService();
 const standIn = await startProviderStandIn();
-const { credentials, token } = service;
+const { credentials, loginForm, token } = service;
 const nonce = 'n-0S6_WzA2Mj';
 
 const idToken = async (query: Record<string, string> = {}): Promise<string> =>
@@ -111,8 +111,7 @@ describe('provider_f, the parameter nonce', () => {
   test.each(['provider_a', 'provider_b', 'provider_c', 'provider_d', 'provider_e'])(
     '%s has no id token, so it is forbidden: 400',
     async (provider) => {
-      const { authorization_code: _, ...sent } = await credentials(provider, { subject: unique('alice') });
-      const answer = await token({ grant_type: 'provider_credentials', provider, ...sent, nonce });
+      const answer = await token({ ...(await loginForm(provider)), nonce });
       expectError(answer, {
         status: 400,
         error: 'invalid_request',

@@ -1,19 +1,10 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { Match, Template } from 'aws-cdk-lib/assertions';
-import { stackWith } from '../support/template.ts';
-
-const own = {
-  account: '123456789012',
-  region: 'eu-central-1',
-  domainName: 'login.example.com',
-  certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd',
-  edge: true,
-  edgeCertificateArn: 'arn:aws:acm:us-east-1:123456789012:certificate/1234-abcd',
-};
+import { stackWith, withEdge } from '../support/template.ts';
 
 function edgeWith(more: Record<string, unknown> = {}) {
-  const { stack, edge } = stackWith({ ...own, ...more });
+  const { stack, edge } = stackWith({ ...withEdge, ...more });
   if (!edge) throw new Error('There is no edge.');
   return { stack, edge, template: Template.fromStack(edge) };
 }
@@ -24,7 +15,7 @@ test('the edge is a stack of its own in us-east-1, after that of the service', (
   expect(edge.environment).toBe('aws://123456789012/us-east-1');
   expect(edge.dependencies).toEqual([stack]);
   expect(edge.terminationProtection).toBe(true);
-  expect(stackWith({ ...own, edge: false }).edge).toBeUndefined();
+  expect(stackWith({ ...withEdge, edge: false }).edge).toBeUndefined();
 });
 
 test('CloudFront leads to the API by its own address, forwards the host, and caches nothing', () => {
@@ -32,7 +23,7 @@ test('CloudFront leads to the API by its own address, forwards the host, and cac
     DistributionConfig: {
       Aliases: ['login.example.com'],
       ViewerCertificate: {
-        AcmCertificateArn: own.edgeCertificateArn,
+        AcmCertificateArn: withEdge.edgeCertificateArn,
         MinimumProtocolVersion: 'TLSv1.2_2021',
       },
       WebACLId: Match.anyValue(),

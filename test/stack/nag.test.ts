@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { Validations } from 'aws-cdk-lib';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { stackWith } from '../support/template.ts';
+import { stackWith, withEdge } from '../support/template.ts';
 
 const settings = [
   {},
@@ -25,16 +25,6 @@ const settings = [
     tracing: true,
   },
 ];
-
-/** With CloudFront and AWS WAF in front. */
-const withEdge = {
-  account: '123456789012',
-  region: 'eu-central-1',
-  domainName: 'login.example.com',
-  certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd',
-  edge: true,
-  edgeCertificateArn: 'arn:aws:acm:us-east-1:123456789012:certificate/1234-abcd',
-};
 
 const validated = { builtinCloudFormationValidation: true };
 

@@ -55,6 +55,17 @@ export function serviceOf(demo: Demo, directory: string) {
     noteSecrets(directory, found);
     return found;
   };
+  /** The form of a login with what the sandbox issues, to a person of its own unless the query names a subject. */
+  const loginForm = async (
+    provider: string,
+    query: Record<string, string> = {},
+    grant_type = 'provider_credentials',
+  ): Promise<Record<string, string>> => {
+    const subject = unique('person');
+    const { authorization_code = '', ...fields } = await credentials(provider, { subject, ...query });
+    const isCode = grant_type === 'provider_authorization_code';
+    return { grant_type, provider, ...(isCode ? { authorization_code } : fields) };
+  };
   /** A form to the token endpoint; entries may repeat. */
   const token = (
     form: Record<string, string> | [string, string][],
@@ -83,11 +94,10 @@ export function serviceOf(demo: Demo, directory: string) {
     json,
     token,
     credentials,
+    loginForm,
     /** Logs a person in at a provider. */
-    logIn: async (subject: string, provider = 'provider_f', client = demo.login_app): Promise<Answer> => {
-      const { authorization_code: _, ...form } = await credentials(provider, { subject });
-      return token({ grant_type: 'provider_credentials', provider, ...form }, client);
-    },
+    logIn: async (subject: string, provider = 'provider_f', client = demo.login_app): Promise<Answer> =>
+      token(await loginForm(provider, { subject }), client),
     loginAppToken: async (client = demo.login_app): Promise<string> =>
       (await token({ grant_type: 'client_credentials' }, client)).body.access_token,
     register: (device: unknown, token: string): Promise<Answer> =>

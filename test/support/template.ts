@@ -18,6 +18,16 @@ const { context } = v.parse(v.object({ context: v.record(v.string(), v.unknown()
 const recorded = await readFunctions();
 export const { endpoints } = recorded;
 
+/** Settings of a deployment with CloudFront and AWS WAF in front. */
+export const withEdge = {
+  account: '123456789012',
+  region: 'eu-central-1',
+  domainName: 'login.example.com',
+  certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd',
+  edge: true,
+  edgeCertificateArn: 'arn:aws:acm:us-east-1:123456789012:certificate/1234-abcd',
+};
+
 /**
  * The stack of a deployment with these settings. Its functions are not bundled, which takes seconds; `npm run synth` does it.
  * @param builtinCloudFormationValidation takes a second per synthesis

@@ -6,14 +6,8 @@ import { createLoginApp, demoSettings } from '../support/login-app.ts';
 import { basic, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
-const { call, credentials, demo, token } = service;
+const { call, credentials, demo, loginForm, token } = service;
 const path = '/v2/marketing/oauth/token';
-
-/** A request that works, as its form fields. */
-async function workingForm(provider: string): Promise<Record<string, string>> {
-  const { authorization_code: _, ...fields } = await credentials(provider, { subject: unique('alice') });
-  return { grant_type: 'provider_credentials', provider, ...fields };
-}
 
 const without = (form: Record<string, string>, name: string) =>
   Object.fromEntries(Object.entries(form).filter(([field]) => field !== name));
@@ -22,7 +16,7 @@ const invalidRequest = (naming: RegExp | string) => ({ status: 400, error: 'inva
 
 describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () => {
   test.each(providerIds)('%s: 200 with the token response', async (provider) => {
-    expectAnswer(await token(await workingForm(provider)), 200, tokenResponse);
+    expectAnswer(await token(await loginForm(provider)), 200, tokenResponse);
   });
 
   test('provider_f: access_token is optional beside id_token', async () => {
@@ -33,7 +27,7 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
   });
 
   test('provider_f: an access_token that the id_token does not speak of counts for nothing', async () => {
-    const form = { ...(await workingForm('provider_f')), access_token: 'of-some-kind' };
+    const form = { ...(await loginForm('provider_f')), access_token: 'of-some-kind' };
     expectAnswer(await token(form), 200, tokenResponse);
   });
 
@@ -41,23 +35,23 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
     const { required, forbidden } = parametersOf(provider);
 
     test.each(['grant_type', 'provider', ...required])('%s is required: 400', async (name) => {
-      const answer = await token(without(await workingForm(provider), name));
+      const answer = await token(without(await loginForm(provider), name));
       expectError(answer, invalidRequest(`The parameter ${name} is required.`));
     });
 
     test.each(required)('%s must not be empty: 400', async (name) => {
-      const answer = await token({ ...(await workingForm(provider)), [name]: '' });
+      const answer = await token({ ...(await loginForm(provider)), [name]: '' });
       expectError(answer, invalidRequest(`The parameter ${name} is empty.`));
     });
 
     test.each(['grant_type', 'provider', ...required])('%s must not be repeated: 400', async (name) => {
-      const form = await workingForm(provider);
+      const form = await loginForm(provider);
       const answer = await token([...Object.entries(form), [name, form[name] ?? '']]);
       expectError(answer, invalidRequest(`The parameter ${name} is repeated.`));
     });
 
     test.each(forbidden)('%s must not be supplied: 400', async (name) => {
-      const form = await workingForm(provider);
+      const form = await loginForm(provider);
       const naming = new RegExp(`^The parameter ${name} must not be supplied for `);
       expectError(await token({ ...form, [name]: 'something' }), invalidRequest(naming));
       expectError(await token({ ...form, [name]: '' }), invalidRequest(naming));
@@ -69,7 +63,7 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
     ['repeated', ['a', 'b'], 'The parameter access_token is repeated.'],
     ['empty', [''], 'The parameter access_token is empty.'],
   ])('provider_f: an optional access_token that is %s: 400', async (_, values, description) => {
-    const form = Object.entries(await workingForm('provider_f'));
+    const form = Object.entries(await loginForm('provider_f'));
     const answer = await token([
       ...form,
       ...values.map((value): [string, string] => ['access_token', value]),
@@ -80,27 +74,24 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
   test.each(['provider_z', 'PROVIDER_A', 'provider_a ', 'provider_', '', '__proto__', 'constructor'])(
     'the provider %j is invalid: 400',
     async (provider) => {
-      const answer = await token({ ...(await workingForm('provider_a')), provider });
+      const answer = await token({ ...(await loginForm('provider_a')), provider });
       expectError(answer, invalidRequest(/\bprovider\b/));
     },
   );
 
   test('the error for an invalid provider lists the allowed ones', async () => {
-    const answer = await token({ ...(await workingForm('provider_a')), provider: 'provider_x' });
+    const answer = await token({ ...(await loginForm('provider_a')), provider: 'provider_x' });
     expectError(answer, invalidRequest(`The provider must be one of ${providerIds.join(', ')}.`));
   });
 
   test.each(providerIds)('%s, valid but not set up for this Login App: 400', async (provider) => {
     const app = await createLoginApp(service, unique('bare'));
-    expectError(await token(await workingForm(provider), app), invalidRequest(new RegExp(provider)));
+    expectError(await token(await loginForm(provider), app), invalidRequest(new RegExp(provider)));
   });
 });
 
 describe('POST /v2/marketing/oauth/token, grant_type provider_authorization_code', () => {
-  const codeForm = async (): Promise<Record<string, string>> => {
-    const { authorization_code = '' } = await credentials('provider_b', { subject: unique('alice') });
-    return { grant_type: 'provider_authorization_code', provider: 'provider_b', authorization_code };
-  };
+  const codeForm = () => loginForm('provider_b', {}, 'provider_authorization_code');
 
   test('provider_b: 200 with the token response', async () => {
     expectAnswer(await token(await codeForm()), 200, tokenResponse);
@@ -152,7 +143,7 @@ describe('POST /v2/marketing/oauth/token, the request', () => {
     'toString',
     'x'.repeat(20_000),
   ])('the grant_type %.30s is not supported: 400 unsupported_grant_type', async (grant_type) => {
-    const answer = await token({ ...(await workingForm('provider_a')), grant_type });
+    const answer = await token({ ...(await loginForm('provider_a')), grant_type });
     expectError(answer, { status: 400, error: 'unsupported_grant_type', naming: /provider_credentials/ });
   });
 
@@ -200,7 +191,7 @@ describe('POST /v2/marketing/oauth/token, the request', () => {
   });
 
   test('parameters that no grant knows are ignored, whatever their names', async () => {
-    const form = await workingForm('provider_d');
+    const form = await loginForm('provider_d');
     const odd = { scope: 'all', ['__proto__']: 'x', constructor: 'y', prototype: 'z', toString: 't', '': '' };
     expectAnswer(await token({ ...form, ...odd }), 200, tokenResponse);
     const onlyOdd = await token([
@@ -215,10 +206,10 @@ describe('POST /v2/marketing/oauth/token, the request', () => {
     const secret = unique('very-secret');
     const answers = await Promise.all([
       token({ grant_type: secret }),
-      token({ ...(await workingForm('provider_a')), provider: secret }),
-      token({ ...(await workingForm('provider_a')), access_token: secret }),
-      token({ ...(await workingForm('provider_c')), access_secret: secret }),
-      token({ ...(await workingForm('provider_f')), id_token: secret }),
+      token({ ...(await loginForm('provider_a')), provider: secret }),
+      token({ ...(await loginForm('provider_a')), access_token: secret }),
+      token({ ...(await loginForm('provider_c')), access_secret: secret }),
+      token({ ...(await loginForm('provider_f')), id_token: secret }),
     ]);
     for (const { status, text } of answers) {
       expect(status).toBe(400);
