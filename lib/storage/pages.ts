@@ -7,19 +7,43 @@ import { readListInOrder } from './lists.ts';
 /** How many members a page has at most: as many as the store reads in one request. */
 const pageSize = 100;
 
-/** Where the next page begins: which of the lists, and the place in it where the store left off. */
-const place = v.object({ list: v.number(), start: v.optional(v.record(v.string(), v.string())) });
+/** Where a list goes on, in the words of whoever reads it. */
+const start = v.record(v.string(), v.string());
+type Start = v.InferOutput<typeof start>;
+
+/** Where the next page begins: which of the lists, and where in it; absent for its first member. */
+const place = v.object({ list: v.pipe(v.number(), v.integer(), v.minValue(0)), start: v.optional(start) });
 type Place = v.InferOutput<typeof place>;
 
-interface Page {
-  items: Item[];
-  /** For --after; absent on the last page. */
-  next?: string;
+/** Up to `limit` members of a list, and where it goes on; undefined at its end. */
+type ReadList<Member> = (
+  list: number,
+  from: { limit: number; start: Start | undefined },
+) => Promise<{ members: Member[]; next: Start | undefined }>;
+
+/**
+ * A page of up to 100 members of several lists, one after the other, and for `--after` where the next page begins; absent on the last page.
+ * @param count how many lists there are
+ * @throws ServiceError for an `after` that is not the `next` of such a page
+ */
+export async function readPageAcross<Member>(
+  count: number,
+  after: string | undefined,
+  read: ReadList<Member>,
+): Promise<{ members: Member[]; next?: string }> {
+  const members: Member[] = [];
+  let next: Place | undefined = after === undefined ? { list: 0 } : readPlace(after, count);
+  while (next && members.length < pageSize) {
+    const { list }: Place = next;
+    const found = await read(list, { limit: pageSize - members.length, start: next.start });
+    members.push(...found.members);
+    next = found.next ? { list, start: found.next } : following(list, count);
+  }
+  return { members, ...(next && { next: writePlace(next) }) };
 }
 
 /**
- * A page of up to 100 members of a list of the index `by_list`, which may be spread over several, one after the other.
- * The index only finds them; the items are read from the table.
+ * A page of the index `by_list`, for one list or several. The index only finds the members; the items are read from the table.
  * @param prefix what their positions begin with
  * @throws ServiceError for an `after` that is not the `next` of such a page
  */
@@ -27,45 +51,33 @@ export async function readPage(
   lists: string | string[],
   after: string | undefined,
   prefix = '',
-): Promise<Page> {
+): Promise<{ items: Item[]; next?: string }> {
   const names = [lists].flat();
-  const keys: Key[] = [];
-  let next: Place | undefined = after === undefined ? { list: 0 } : readPlace(after);
-  while (next && keys.length < pageSize) {
-    const found = await readListInOrder(nameAt(names, next), {
-      prefix,
-      limit: pageSize - keys.length,
-      start: next.start,
-    });
-    keys.push(...found.keys);
-    next = following(names, next.list, found.next);
-  }
+  const { members, ...page } = await readPageAcross<Key>(names.length, after, async (list, from) => {
+    const name = names[list] ?? '';
+    if (from.start && from.start.list !== name) throw wrongPlace();
+    const { keys, next } = await readListInOrder(name, { prefix, ...from });
+    return { members: keys, next: next && v.parse(start, next) };
+  });
   // An index that is just being written may show an item twice.
-  const distinct = [...new Map(keys.map((key) => [`${key.pk}\n${key.sk}`, key])).values()];
+  const distinct = [...new Map(members.map((key) => [`${key.pk}\n${key.sk}`, key])).values()];
   const items = (await readItems(distinct)).filter((item) => item !== undefined);
-  return { items, ...(next && { next: writePlace(next) }) };
+  return { items, ...page };
 }
 
-function nameAt(names: string[], { list, start }: Place): string {
-  const name = names[list];
-  if (name === undefined || (start && start.list !== name)) throw wrongPlace();
-  return name;
-}
-
-function following(names: string[], list: number, start: Item | undefined): Place | undefined {
-  if (start) return v.parse(place, { list, start });
-  return list + 1 < names.length ? { list: list + 1 } : undefined;
-}
+const following = (list: number, count: number): Place | undefined =>
+  list + 1 < count ? { list: list + 1 } : undefined;
 
 const writePlace = (next: Place): string => Buffer.from(JSON.stringify(next)).toString('base64url');
 
-function readPlace(text: string): Place {
+function readPlace(text: string, count: number): Place {
   try {
-    return v.parse(place, JSON.parse(Buffer.from(text, 'base64url').toString()));
-  } catch {
-    throw wrongPlace();
-  }
+    const found = v.parse(place, JSON.parse(Buffer.from(text, 'base64url').toString()));
+    if (found.list < count) return found;
+  } catch {}
+  throw wrongPlace();
 }
 
-const wrongPlace = (): ServiceError =>
+/** The error for a `start` that the reader of a list did not write. */
+export const wrongPlace = (): ServiceError =>
   new ServiceError('invalid_request', '--after must be the next of the page before.');

@@ -7,7 +7,6 @@ import { mostDevices } from '../../devices/related-devices.ts';
 import { endLeftoverRelations } from '../../devices/relation.ts';
 import {
   disableDevice,
-  type Place,
   place,
   recipientsOfLoginApp,
   recipientsOfLoginUser,
@@ -16,19 +15,10 @@ import {
 } from '../../devices/sending.ts';
 import { importLines } from '../../import-lines.ts';
 import { ServiceError } from '../../service-error.ts';
+import { readPageAcross, wrongPlace } from '../../storage/pages.ts';
 import { invalidRequest, validated } from '../../validation.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { requireLoginApp } from './login-apps.ts';
-
-/** How many devices of a Login App one call lists or exports. */
-const mostListed = 100;
-
-/** Where the next page of a list begins: a shard, and the place in it where the store left off. */
-const listPlace = v.object({
-  shard: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(shards.length - 1)),
-  after: v.optional(place),
-});
-type ListPlace = v.InferOutput<typeof listPlace>;
 
 export const deviceCommands: CommandsOf<'devices'> = {
   list: async ({ 'login-user': loginUser, 'login-app': loginApp, after }) => {
@@ -58,39 +48,19 @@ export const deviceCommands: CommandsOf<'devices'> = {
   export: ({ 'login-app': loginApp, after }) => pageOfLoginApp(loginApp, after, toLine),
 };
 
-/** Up to 100 devices, from as many shards as needed. */
+/** A page of the devices of a Login App, one shard after the other. */
 async function pageOfLoginApp(
   id: string,
   after: string | undefined,
   toShown: (found: Device) => Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
   const { login_app_id } = await requireLoginApp(id);
-  const devices: Device[] = [];
-  let next: ListPlace | undefined = after === undefined ? { shard: 0 } : readPlace(after);
-  while (next && devices.length < mostListed) {
-    const page = await recipientsOfLoginApp(login_app_id, next.shard, {
-      limit: mostListed - devices.length,
-      after: next.after,
-    });
-    devices.push(...page.recipients);
-    next = following(next.shard, page.next);
-  }
-  return { devices: devices.map(toShown), ...(next && { next: writePlace(next) }) };
-}
-
-function following(shard: number, after: Place | undefined): ListPlace | undefined {
-  if (after) return { shard, after };
-  return shard + 1 < shards.length ? { shard: shard + 1 } : undefined;
-}
-
-const writePlace = (next: ListPlace): string => Buffer.from(JSON.stringify(next)).toString('base64url');
-
-function readPlace(text: string): ListPlace {
-  try {
-    return v.parse(listPlace, JSON.parse(Buffer.from(text, 'base64url').toString()));
-  } catch {
-    throw new ServiceError('invalid_request', '--after must be the next of a list or an export before.');
-  }
+  const { members, ...page } = await readPageAcross(shards.length, after, async (shard, { limit, start }) => {
+    if (start && !v.is(place, start)) throw wrongPlace();
+    const { recipients, next } = await recipientsOfLoginApp(login_app_id, shard, { limit, after: start });
+    return { members: recipients, next };
+  });
+  return { devices: members.map(toShown), ...page };
 }
 
 /** A recipient without its push token, with which anybody could send to the device. */
