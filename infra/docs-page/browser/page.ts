@@ -76,16 +76,15 @@ function showDemo(url: string): void {
   const status = bar?.querySelector('[role=status]');
   if (!bar || !status) return;
   bar.hidden = false;
-  bar.querySelector('button')?.addEventListener('click', () => {
-    fillIn(url).then(
-      () => {
-        status.textContent =
-          'Filled in. An authorization code and a refresh token work once: click again for new ones.';
-      },
-      (error: unknown) => {
-        status.textContent = `That did not work: ${error}`;
-      },
-    );
+  bar.querySelector('button')?.addEventListener('click', async () => {
+    status.textContent = 'Filling in …';
+    try {
+      await fillIn(url);
+      status.textContent =
+        'Filled in. An authorization code and a refresh token work once: click again for new ones.';
+    } catch (error) {
+      status.textContent = `That did not work: ${error}`;
+    }
   });
 }
 
