@@ -19,6 +19,8 @@ export const cloudEnvironment = ({ endpoint, workDirectory }: Cloud): Record<str
   ...Object.fromEntries(namesOfAws().map((name) => [name, undefined])),
   AWS_ENDPOINT_URL: endpoint,
   AWS_REGION: region,
+  // The AWS CLI's first version knows it by this name.
+  AWS_DEFAULT_REGION: region,
   AWS_ACCESS_KEY_ID: 'test',
   AWS_SECRET_ACCESS_KEY: 'test',
   AWS_CONFIG_FILE: '/dev/null',

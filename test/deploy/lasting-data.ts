@@ -15,7 +15,6 @@ export async function leaveData(service: Service): Promise<LastingData> {
   const device = { platform: 'android', token: unique('phone') } as const;
   const login = expecting(200, await service.logIn(unique('alice')));
   const registered = expecting(201, await service.register(device, await service.loginAppToken()));
-  assert.equal(login.expires_in, 3600);
   return {
     accessToken: login.access_token,
     refreshToken: login.refresh_token,
@@ -25,7 +24,7 @@ export async function leaveData(service: Service): Promise<LastingData> {
   };
 }
 
-/** Uses what was left; tokens now have another lifetime, in seconds. @throws AssertionError */
+/** Uses what was left; tokens have this lifetime, in seconds. @throws AssertionError */
 export async function findData(service: Service, left: LastingData, expiresIn: number): Promise<void> {
   expecting(200, await service.relate(left.deviceId, left.accessToken));
   const refreshed = expecting(
@@ -36,6 +35,14 @@ export async function findData(service: Service, left: LastingData, expiresIn: n
   const known = expecting(200, await service.register(left.device, await service.loginAppToken()));
   assert.equal(known.id, left.deviceId);
   assert.deepEqual(expecting(200, await service.search()), left.events);
+}
+
+/** Finds nothing of what was left: it came after the second as of which the table was restored. @throws AssertionError */
+export async function findNothing(service: Service, { refreshToken, deviceId }: LastingData): Promise<void> {
+  const { body } = await service.token({ grant_type: 'refresh_token', refresh_token: refreshToken });
+  assert.equal(body.error, 'invalid_grant');
+  const login = expecting(200, await service.logIn(unique('bob')));
+  expecting(404, await service.relate(deviceId, login.access_token));
 }
 
 function expecting(expected: number, { status, body }: Answer): Answer['body'] {

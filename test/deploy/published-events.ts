@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { EventBridgeClient, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
 import {
   CreateQueueCommand,
+  DeleteMessageCommand,
   GetQueueAttributesCommand,
   ReceiveMessageCommand,
   SQSClient,
@@ -15,7 +16,7 @@ const mostLooks = 12;
 
 /**
  * Adds a review, and finds it in a queue that a rule of the event bus sends approvals to: through the table's stream, the
- * deployed function and the bus. @throws AssertionError
+ * deployed function and the bus. The queue and the rule stay. @throws AssertionError
  */
 export async function findApproval(service: Service, endpoint: string, busName: string): Promise<void> {
   const at = { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
@@ -45,6 +46,7 @@ export async function findApproval(service: Service, endpoint: string, busName: 
     const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 5 }));
     const [message] = Messages;
     if (!message) continue;
+    await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: message.ReceiptHandle }));
     const { account: of, source, 'detail-type': DetailType, detail } = JSON.parse(message.Body ?? '');
     assert.deepEqual(
       { of, source, DetailType },

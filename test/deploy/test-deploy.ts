@@ -26,9 +26,10 @@ import {
   stateOf,
 } from './deployed-stack.ts';
 import { type Front, startFront } from './front.ts';
-import { findData, leaveData } from './lasting-data.ts';
+import { findData, findNothing, leaveData } from './lasting-data.ts';
 import { installMiniStack, startMiniStack } from './ministack.ts';
 import { findApproval } from './published-events.ts';
+import { restoreTable } from './restored-table.ts';
 
 const stack = 'login-service-test';
 
@@ -42,8 +43,8 @@ const settings = {
 };
 
 /**
- * Deploys the service to MiniStack with the CDK, runs the black-box tests against what was deployed, deploys a
- * changed stack over it, and destroys it.
+ * Deploys the service to MiniStack with the CDK, runs the black-box tests against what was deployed, restores its
+ * table, deploys a changed stack over it, and destroys it.
  */
 runCheck(async (cleanUps) => {
   await requireTools([['python3 -c "import venv, ensurepip"', 'python3-venv']]);
@@ -109,8 +110,21 @@ runCheck(async (cleanUps) => {
     await assert.rejects(deployWith({ tableName: 'another', publishEvents: 'false' }), /another tableName/);
     await checkDeployed(cloud);
   });
-  const left = await step('Log in, register a device, and note what there is', () => leaveData(service));
-  await step('Deploy a changed stack over it', () => deployWith({ accessTokenSeconds: '1800' }));
+  const before = await step('Log in, register a device, and note what there is', () => leaveData(service));
+  const restored = await step('Restore the table with the commands of docs/restore.md', () =>
+    restoreTable(cloud, stack, installation),
+  );
+  const after = await step('Log in and register a device in the old table', () => leaveData(service));
+  await step('Deploy with the restored table', () => deployWith({ ...restored, change: 'tableName' }));
+  await step('What was restored is there, and nothing that came later', async () => {
+    await findData(service, before, 3600);
+    await findNothing(service, after);
+  });
+  await step("Find an approval through the restored table's stream", () =>
+    findApproval(service, cloud.endpoint, stack),
+  );
+  const left = await step('Log in and register a device in the restored table', () => leaveData(service));
+  await step('Deploy a changed stack over it', () => deployWith({ ...restored, accessTokenSeconds: '1800' }));
   await step('It issues tokens as changed, and what there was is there', () => findData(service, left, 1800));
 
   await step(
@@ -125,12 +139,12 @@ runCheck(async (cleanUps) => {
 
   await step(`npm run operator -- check --stack ${stack}`, () => checkDeployed(cloud));
   await step('cdk destroy', () => destroyStack(cloud));
-  await step('The API is gone; the table and what it holds are not', async () => {
+  await step('The API is gone; both tables and what they hold are not', async () => {
     assert.equal((await fetch(`${front.url}/.well-known/oauth-authorization-server`)).status, 404);
-    const { Table } = await localDynamoDb(cloud.endpoint).send(
-      new DescribeTableCommand({ TableName: tableName }),
-    );
-    assert.ok(Table?.ItemCount);
+    for (const TableName of [tableName, restored.tableName]) {
+      const { Table } = await localDynamoDb(cloud.endpoint).send(new DescribeTableCommand({ TableName }));
+      assert.ok(Table?.ItemCount);
+    }
   });
   print('\nThe deployment test has passed.');
 });

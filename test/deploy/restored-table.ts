@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { execa } from 'execa';
+import { type Cloud, cloudEnvironment } from './deployed-stack.ts';
+
+/** A table that was restored: the settings with which a deployment switches to it. */
+export interface RestoredTable extends Record<string, string> {
+  tableName: string;
+  tableStreamArn: string;
+}
+
+/**
+ * Restores the table of a stack with the commands of `docs/restore.md`, up to the deployment. MiniStack restores the
+ * table as it is now, whatever time is asked for.
+ * @param installation has the AWS CLI
+ */
+export async function restoreTable(
+  cloud: Cloud,
+  stack: string,
+  installation: string,
+): Promise<RestoredTable> {
+  const page = readFileSync('docs/restore.md', 'utf8');
+  const blocks = [...page.matchAll(/^( *)```sh\n(.*?)^ *```$/gms)].map(([, , lines = '']) => lines);
+  const deployment = blocks.findIndex((lines) => lines.includes('npx cdk deploy'));
+  const options = '-c tableName="$RESTORED" -c tableStreamArn="$STREAM" -c change=tableName';
+  assert.ok(blocks[deployment]?.includes(options), 'docs/restore.md deploys with other settings.');
+  const lines = blocks
+    .slice(0, deployment)
+    .join('')
+    .replace(/^STACK=.*$/m, `STACK=${stack}`)
+    .replace(/(--restore-date-time) \S+/, `$1 ${new Date().toISOString()}`);
+  const { PATH, ...environment } = { PATH: process.env.PATH, ...cloudEnvironment(cloud) };
+  const shell = {
+    cwd: cloud.workDirectory,
+    env: { ...environment, PATH: [join(installation, 'bin'), PATH].join(delimiter) },
+    input: `${lines}\necho "$RESTORED $STREAM"`,
+  };
+  const { stdout } = await execa('bash', ['-eu', '-o', 'pipefail'], shell);
+  const [tableName = '', tableStreamArn = ''] = stdout.trimEnd().split('\n').at(-1)?.split(' ') ?? [];
+  assert.match(tableStreamArn, new RegExp(`:table/${tableName}/stream/`));
+  return { tableName, tableStreamArn };
+}
