@@ -24,13 +24,13 @@ export type LocalData = ReturnType<typeof openLocalData>;
 /**
  * Opens the folder that `LOCAL_DATA` names, and creates it where it is missing. Only its owner may read it: it holds
  * secrets. What an interrupted first start has left there is removed.
- * @throws Error when the folder holds something else
+ * @throws Error when the folder cannot be made, or holds something else
  */
 export function openLocalData(folder: string) {
   const stackFile = join(folder, 'login-service.json');
   const secretsFile = join(folder, 'secrets.json');
   const tableFolder = join(folder, 'table');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const isEmpty = readdirSync(folder).length === 0;
   if (!isEmpty && !existsSync(stackFile)) {
     throw new Error(
@@ -48,6 +48,14 @@ export function openLocalData(folder: string) {
     saved: success ? saved : undefined,
     save: (stack: SavedStack): void => writeWhole(stackFile, stack),
   };
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new Error(`LOCAL_DATA=${folder} is no folder and cannot be made one. Name another.`, { cause });
+  }
 }
 
 export const portOf = (url: string): number => Number(new URL(url).port);

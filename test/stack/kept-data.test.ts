@@ -119,6 +119,13 @@ test("a folder with somebody's files is left alone", async () => {
   );
 });
 
+test('a name that cannot be a folder is said to be none', async () => {
+  const data = join(folder, 'a-file');
+  writeFileSync(data, '');
+  for (const name of [data, join(data, 'below')])
+    await expect(startIn(name)).rejects.toThrow(`LOCAL_DATA=${name} is no folder and cannot be made one.`);
+});
+
 test('another port is refused: tokens name the one they were issued at', async () => {
   const data = join(folder, 'other-port');
   const { running } = await startIn(data);

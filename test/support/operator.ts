@@ -64,6 +64,18 @@ export async function succeeded(...words: string[]): Promise<Record<string, unkn
   return JSON.parse(stdout);
 }
 
+/** Every member of a list that a command prints, page by page. */
+export async function allOf(words: string[], field: string): Promise<Record<string, unknown>[]> {
+  const members: Record<string, unknown>[] = [];
+  let after: string[] = [];
+  do {
+    const { next, [field]: page } = await succeeded(...words, ...after);
+    members.push(...Object.values(Object(page)).map((member) => Object(member)));
+    after = next === undefined ? [] : ['--after', String(next)];
+  } while (after.length > 0);
+  return members;
+}
+
 /** A command that fails: its one line on standard error. */
 export async function failed(...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await operator(...words, '--local', '--yes');

@@ -44,3 +44,14 @@ export async function eventually<Value>(
     await wait(50);
   }
 }
+
+/** Checks until the check passes, for lists that lag behind. */
+export async function eventuallyPasses(check: () => Promise<void>): Promise<void> {
+  const problem = () =>
+    check().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  const last = await eventually(problem, (error) => error === undefined);
+  if (last !== undefined) throw last;
+}

@@ -1,0 +1,35 @@
+import { describe, expect, test } from '@jest/globals';
+import { readable } from '../../infra/operator/readable.ts';
+import { operator } from '../support/operator.ts';
+import { sharedService } from '../support/service.ts';
+
+const service = sharedService();
+
+describe('npm run operator: a table on a terminal', () => {
+  test('JSON with --json, and for programs', async () => {
+    const show = ['accounts', 'show', '--account', service.demo.account.account_id, '--local'];
+    const { stdout } = await operator(...show);
+    expect((await operator.atTerminal('')(...show, '--json')).stdout).toBe(stdout);
+    const table = (await operator.atTerminal('')(...show)).stdout;
+    expect(table).toMatch(/^account_id {2}ac_/);
+    expect(table).toMatch(/\n\nSECRET ID +CREATED AT\nsec_/);
+  });
+
+  test('fields, then lists, then how to go on', () => {
+    const members = [
+      { id: 'a', name: 'Zoë', on: true },
+      { id: 'bc', grants: ['x', 'y'] },
+    ];
+    expect(readable({ login_app_id: 'la_1', settings: { a: 1 }, members, tokens: [], next: 'n3xt' })).toBe(
+      [
+        ...['login_app_id  la_1', 'settings      {"a":1}', ''],
+        ...['ID  NAME  ON   GRANTS', 'a   Zoë   yes  -', 'bc  -     -    x, y', ''],
+        ...['No tokens.', '', 'More follow: repeat the command with --after n3xt'],
+      ].join('\n'),
+    );
+  });
+
+  test('a name cannot steer the terminal', () => {
+    expect(readable({ name: 'a\u001b[2Jb\n\u202ec' })).toBe('name  a\\u{1b}[2Jb\\u{a}\\u{202e}c');
+  });
+});
