@@ -12,7 +12,7 @@ import { addresses, answer, type Operation, type Question } from './serving-mess
 const warmUp = 300;
 /** Requests of a batch, and batches; the median of the batches counts. */
 const batch = 50;
-const rounds = 9;
+const rounds = 21;
 
 /** A kind of request: its cryptographic operations, and how one is prepared, by requests to another process. */
 type Kind = [Operation[], () => Promise<Send>];

