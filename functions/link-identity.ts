@@ -50,7 +50,7 @@ export const endpoint = defineEndpoint({
     },
     ...activeUserErrors,
     conflict: {
-      when: 'The identity belongs to another Login User. They would have to unlink it, or delete their account.',
+      when: 'The identity belongs to another Login User, who would have to unlink it or delete their account. Or the Login User has linked 20 identities, which is the most.',
       example: 'The identity belongs to another Login User of this Login App.',
     },
   },

@@ -5,6 +5,7 @@ import { logEvent } from '../log.ts';
 import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
 import { type Item, readItem, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
+import { blockedError } from './blocked.ts';
 import { linkedIdentitiesIn } from './linked-identity.ts';
 import { newSlot } from './login-user.ts';
 import { hasKeptTokens, isKeptToken, revokeKeptTokens } from './revoke-kept-tokens.ts';
@@ -22,9 +23,10 @@ export interface Deletion {
 /**
  * Deletes a Login User: from the first write on nobody gets in, and the other writes remove what was theirs. After an
  * interruption it can be repeated and finishes the work. A device that the index does not show yet is not theirs either:
- * a relation ends with its Login User.
+ * a relation ends with its Login User. Only an operator deletes a blocked person, who could log in again as somebody new.
  * @param last a session that is removed after everything else, so that its token can repeat what was interrupted
  * @returns undefined when there was nothing to delete
+ * @throws ServiceError `forbidden` for a blocked person, unless an operator asks
  */
 export async function deleteLoginUser(
   loginUserId: string,
@@ -32,10 +34,15 @@ export async function deleteLoginUser(
   last?: string,
 ): Promise<Deletion | undefined> {
   const key = loginUserKey(loginUserId);
-  const { done: isStored } = await updateItem(key, {
+  const begun = await updateItem(key, {
     setIfAbsent: { deleted_at: timestamp(), next_slot: newSlot() },
-    when: { created_at: { exists: true } },
+    when: {
+      created_at: { exists: true },
+      ...(by !== 'operator' && { blocked_at: { exists: false } }),
+    },
   });
+  if (!begun.done && begun.found?.blocked_at !== undefined) throw blockedError('forbidden');
+  const isStored = begun.done;
   const sessions = await readSessions(loginUserId);
   const others = sessions.filter(({ session_id }) => session_id !== last);
   await inTurns(others, ({ session_id }) => removeSession(loginUserId, session_id));

@@ -7,13 +7,21 @@ import { ServiceError } from '../service-error.ts';
 import { updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
 import { keptTokenOf } from './kept-token.ts';
-import { attributesOf, identityAttributes, type LinkedIdentity } from './linked-identity.ts';
+import {
+  attributesOf,
+  identityAttributes,
+  type LinkedIdentity,
+  linkedIdentitiesIn,
+} from './linked-identity.ts';
 import { firstIdentityId, type LoginUser, readLoginUser, whileActive } from './login-user.ts';
 import { ownIdentities, type ShownIdentity } from './own-identities.ts';
 import { claimSlot, confirmedOwner, findSlot } from './slot.ts';
 
 /** How often an identity is tried again while others link and unlink it. */
 const mostAttempts = 10;
+
+/** How many identities a person may have linked. Each login reads them all. */
+const mostLinked = 20;
 
 /** An identity of a person, and whether it has just been linked. */
 interface Linked {
@@ -24,7 +32,7 @@ interface Linked {
 /**
  * Links an identity, which its provider has just vouched for, to a Login User. Two conditional writes: the attribute of
  * the Login User, then the slot of the identity, which only one of several people gets.
- * @throws ServiceError `conflict` when the identity belongs to another Login User, `invalid_token` when the Login User
+ * @throws ServiceError `conflict` when the identity belongs to another Login User or they have too many, `invalid_token` when the Login User
  *   has been deleted or blocked meanwhile
  */
 export async function linkIdentity(
@@ -46,7 +54,11 @@ export async function linkIdentity(
     const linked_at = timestamp();
     const kept = await keptTokenOf(login_app_id, provider, proven, identity_id);
     const identity = { identity_id, slot: slot.id, provider, namespace, subject, linked_at };
-    await addIdentity(login_user_id, identity, kept);
+    const others = await addIdentity(login_user_id, identity, kept);
+    if (others >= mostLinked) {
+      await removeIdentity(login_user_id, identity_id);
+      throw tooMany();
+    }
     if (await claimSlot(slot, login_user_id, identity_id)) {
       logEvent('identity_linked', { login_user_id, identity_id, provider });
       return { isNew: true, identity: { id: identity_id, provider, linked_at } };
@@ -62,16 +74,19 @@ async function identityOf(loginUserId: string, identityId: string): Promise<Show
   return user && (await ownIdentities(user)).find(({ id }) => id === identityId);
 }
 
+/** Adds an identity to a person. Returns how many others they had linked then, which two requests at once see one after the other. */
 async function addIdentity(
   loginUserId: string,
   identity: LinkedIdentity,
   kept: Record<string, object>,
-): Promise<void> {
-  const { done } = await updateItem(loginUserKey(loginUserId), {
+): Promise<number> {
+  const outcome = await updateItem(loginUserKey(loginUserId), {
     set: { [identityAttributes.linked(identity.identity_id)]: identity, ...kept },
     when: whileActive,
   });
-  if (!done) throw new ServiceError('invalid_token', 'The Login User has been deleted or blocked.');
+  if (!outcome.done) throw new ServiceError('invalid_token', 'The Login User has been deleted or blocked.');
+  const linked = linkedIdentitiesIn(outcome.before ?? outcome.after ?? {});
+  return linked.filter(({ identity_id }) => identity_id !== identity.identity_id).length;
 }
 
 const removeIdentity = (loginUserId: string, identityId: string) =>
@@ -79,6 +94,12 @@ const removeIdentity = (loginUserId: string, identityId: string) =>
     remove: attributesOf(identityId),
     when: { [identityAttributes.linked(identityId)]: { exists: true } },
   });
+
+const tooMany = (): ServiceError =>
+  new ServiceError(
+    'conflict',
+    `The Login User has ${mostLinked} linked identities, which is the most. Unlink one first.`,
+  );
 
 const belongsToAnother = (): ServiceError =>
   new ServiceError('conflict', 'The identity belongs to another Login User of this Login App.');

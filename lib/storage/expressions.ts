@@ -25,6 +25,12 @@ export type Condition =
   | { isNotFrom: string }
   | { exists: boolean };
 
+/**
+ * How long an expression may be, in bytes. Stores on one machine take longer ones.
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+ */
+const longest = 4096;
+
 /** Builds DynamoDB expressions. Every name and every value is a placeholder, so nothing needs to be quoted. */
 export class Expressions {
   readonly names: Record<string, string> = {};
@@ -44,7 +50,7 @@ export class Expressions {
       parts.length > 0 ? `${keyword} ${parts.join(', ')}` : '';
     const pairs = (sets: Record<string, Set<string>>) =>
       Object.entries(sets).map(([name, members]) => `${this.name(name)} ${this.value(members)}`);
-    return [
+    const clauses = [
       clause('SET', assignments),
       clause(
         'REMOVE',
@@ -52,9 +58,11 @@ export class Expressions {
       ),
       clause('ADD', pairs(add)),
       clause('DELETE', pairs(take)),
-    ]
-      .filter(Boolean)
-      .join(' ');
+    ];
+    const expression = clauses.filter(Boolean).join(' ');
+    if (expression.length > longest)
+      throw new Error(`An update of ${expression.length} bytes is too long for DynamoDB.`);
+    return expression;
   }
 
   condition(when: Record<string, Condition>): string {

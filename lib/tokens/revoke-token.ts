@@ -20,8 +20,10 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   const { loginUserId, sessionId } = sessionOf(presented, client);
   auditIds({ login_user_id: loginUserId, session_id: sessionId });
   const session = await readSession(loginUserId, sessionId);
-  if (session && presented.kind === 'access_token' && !hasIssued(session, presented.claims)) return;
-  if (session && !(await mayEnd(client, session))) throw anotherClients();
+  // Who may end it stands in the session. One that is no longer stored has expired, and there is nothing to end.
+  if (!session) return;
+  if (presented.kind === 'access_token' && !hasIssued(session, presented.claims)) return;
+  if (!(await mayEnd(client, session))) throw anotherClients();
   await endSession(loginUserId, sessionId, 'client');
 }
 

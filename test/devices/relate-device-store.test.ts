@@ -1,10 +1,10 @@
 import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, describe, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { ownService } from '../support/own-service.ts';
-import { unique } from '../support/service.ts';
+import { basic, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 /** What no client and no operator command brings about: items that are gone, or that another part has changed. */
@@ -80,4 +80,26 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
     const answer = await service.relate(id, token);
     expectError(answer, { status: 401, error: 'invalid_token', naming: /session.*ended/ });
   });
+});
+
+test('a token whose session is no longer stored ends no relation, whoever revokes it', async () => {
+  const { access_token, refresh_token } = (await service.logIn(unique('alice'))).body;
+  const { id } = await newDevice();
+  expectAnswer(await service.relate(id, access_token), 200, { id });
+  const { sub, sid } = decodeJwt<{ sid: string }>(access_token);
+  await store.send(new DeleteItemCommand(key(`LOGIN_USER#${sub}`, `SESSION#${sid}`)));
+  for (const { client_id, client_secret } of [running.demo.other_login_app, running.demo.login_app]) {
+    const revoked = await service.call('/v2/marketing/oauth/revoke', {
+      method: 'POST',
+      headers: { authorization: basic(client_id, client_secret) },
+      body: new URLSearchParams({ token: refresh_token }),
+    });
+    expectAnswer(revoked, 200, {});
+  }
+  const query = `?login_user_id=${sub}`;
+  const { login_app } = running.demo;
+  const recipients = await service.call(`/v2/marketing/push_notifications/recipients${query}`, {
+    headers: { authorization: basic(login_app.client_id, login_app.client_secret) },
+  });
+  expect(recipients.body.recipients).toMatchObject([{ device_id: id }]);
 });

@@ -86,6 +86,21 @@ describe('POST /v2/marketing/login/user/identities', () => {
     expectAnswer(await account.linkAt('provider_f', subject), 200, first);
   });
 
+  test('409 for one more than 20 linked ones, until one is unlinked', async () => {
+    const { account } = await newAccount(service);
+    const others = Array.from({ length: 20 }, () => unique('one-of-many'));
+    for (const other of others) expect((await account.linkAt('provider_a', other)).status).toBe(201);
+    const naming = 'The Login User has 20 linked identities, which is the most. Unlink one first.';
+    const another = unique('one-too-many');
+    expectError(await account.linkAt('provider_a', another), { status: 409, error: 'conflict', naming });
+    expect((await account.linkAt('provider_a', others[0] ?? '')).status).toBe(200);
+    const [, linked = ''] = identityIdsOf(await account.show());
+    expect((await account.unlink(linked)).status).toBe(204);
+    expect((await account.linkAt('provider_a', another)).status).toBe(201);
+    for (const other of others.slice(1)) await service.logIn(other, 'provider_a');
+    expect((await account.remove()).status).toBe(204);
+  });
+
   test('409 when it belongs to another Login User, by login or by link; nothing changes', async () => {
     const [alice, bob, carol] = await Promise.all([
       newAccount(service),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { accountOf, identityIdsOf, newAccount, ownersOf, subOf } from '../support/account.ts';
+import { expectError } from '../support/expectations.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -212,4 +213,25 @@ describe('deleting: nobody stays in', () => {
     expect(subOf(login)).not.toBe(person.loginUserId);
     expect((await accountOf(service, login.body.access_token).show()).status).toBe(200);
   });
+});
+
+test('a block just before a deletion begins: a 403, and they stay blocked', async () => {
+  const { account, loginUserId, subject } = await newAccount(service);
+  const naming = 'The Login User is blocked.';
+  const deletion = await overtaken(
+    0,
+    () => account.remove(),
+    () => service.operate('login-users', 'block', { 'login-user': loginUserId }),
+  );
+  expectError(deletion, { status: 403, error: 'forbidden', naming });
+  expectError(await service.logIn(subject), { status: 400, error: 'invalid_grant', naming });
+});
+
+test('six identities at once, where there is room for one: one is linked', async () => {
+  const { account } = await newAccount(service);
+  const linkAnother = () => account.linkAt('provider_a', unique('one-of-many'));
+  for (let count = 0; count < 19; count += 1) await linkAnother();
+  const answers = await Promise.all(Array.from({ length: 6 }, linkAnother));
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(5).fill(409)]);
+  expect(identityIdsOf(await account.show())).toHaveLength(21);
 });
