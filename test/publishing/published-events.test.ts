@@ -4,7 +4,7 @@ import { accountOf, identityIdsOf } from '../support/account.ts';
 import { type Arrived, problemsOf, startBusStandIn } from '../support/bus-stand-in.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { newPerson, newPhone } from '../support/people.ts';
-import { unique } from '../support/service.ts';
+import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { recordsDuring } from '../support/stream-records.ts';
 
@@ -45,6 +45,8 @@ async function newOwner() {
   await service.relate(phone, person.token);
   return { ...person, phone };
 }
+
+type Owner = Awaited<ReturnType<typeof newOwner>>;
 
 const sessionOf = (token: string): string => String(decodeJwt(token).sid);
 
@@ -87,8 +89,7 @@ describe('people and sessions', () => {
 
   test('a refresh and a rejected login publish nothing', async () => {
     const { refreshToken, loginUserId, subject } = await newPerson(service);
-    const refresh = () => service.token({ grant_type: 'refresh_token', refresh_token: refreshToken });
-    expect(await publishedDuring(refresh)).toEqual([]);
+    expect(await publishedDuring(() => refresh(refreshToken))).toEqual([]);
     await operate('login-users', 'block', { 'login-user': loginUserId });
     expect(await publishedDuring(() => service.logIn(subject))).toEqual([]);
   });
@@ -107,23 +108,45 @@ describe('people and sessions', () => {
     expect(await publishedDuring(() => operate('login-users', 'unblock', flags))).toEqual([]);
   });
 
-  test('login-users logout: session.ended for each, and the end of the relations they made', async () => {
-    const { loginUserId, token, phone } = await newOwner();
-    const flags = { 'login-user': loginUserId };
-    const user = { login_user_id: loginUserId, login_app_id };
-    const client_id = demo.login_app.client_id;
-    expect(await publishedDuring(() => operate('login-users', 'logout', flags))).toEqual([
+  /** What is published when the only session of a person ends, who has a phone. */
+  const endOf = ({ loginUserId: login_user_id, token, phone }: Owner) => {
+    const user = { login_user_id, login_app_id };
+    const session = { session_id: sessionOf(token), client_id: demo.login_app.client_id };
+    return [
       { event: 'device.relation_ended', device_id: phone, platform: 'android', ...user },
-      {
-        event: 'session.ended',
-        session_id: sessionOf(token),
-        ...user,
-        client_id,
-        reason: 'ended',
-        ended_at: 'TIME',
+      { event: 'session.ended', ...session, ...user, reason: 'ended', ended_at: 'TIME' },
+    ];
+  };
+
+  test('login-users logout: session.ended for each, and the end of the relations they made', async () => {
+    const owner = await newOwner();
+    const logOut = () => operate('login-users', 'logout', { 'login-user': owner.loginUserId });
+    expect(await publishedDuring(logOut)).toEqual(endOf(owner));
+    expect(await publishedDuring(logOut)).toEqual([]);
+  });
+
+  const refresh = (refresh_token: string) => service.token({ grant_type: 'refresh_token', refresh_token });
+
+  test.each<[string, number, (owner: Owner) => Promise<Answer>]>([
+    ['DELETE user/sessions', 204, ({ token }) => accountOf(service, token).endSessions()],
+    [
+      'DELETE user/sessions/{session_id}',
+      204,
+      ({ token }) => accountOf(service, token).endSession(sessionOf(token)),
+    ],
+    [
+      'a refresh token that is used again after its successor',
+      400,
+      async ({ refreshToken }) => {
+        const { body } = await refresh(refreshToken);
+        await refresh(body.refresh_token);
+        return refresh(refreshToken);
       },
-    ]);
-    expect(await publishedDuring(() => operate('login-users', 'logout', flags))).toEqual([]);
+    ],
+  ])('%s: session.ended, and the end of the relations it made', async (_, status, end) => {
+    const owner = await newOwner();
+    const ending = async () => expect((await end(owner)).status).toBe(status);
+    expect(await publishedDuring(ending)).toEqual(endOf(owner));
   });
 
   test('login-users delete: login_user.deleted stands for the sessions too', async () => {
