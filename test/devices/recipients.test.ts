@@ -1,5 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { deviceIdOf } from '../../lib/devices/register-device.ts';
+import { shardOf } from '../../lib/devices/shards.ts';
+import { devicesOfLoginAppShard } from '../../lib/storage/keys.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { eventually, newPerson, newPhone } from '../support/people.ts';
@@ -42,6 +45,18 @@ async function pagesOf(shard: number, query: string, app: LoginApp): Promise<Rec
 }
 const everyone = async (app: LoginApp, query = ''): Promise<Recipient[]> =>
   (await Promise.all([...Array(16).keys()].map((shard) => pagesOf(shard, query, app)))).flat(2);
+
+/** Push tokens of android devices that are all in one shard of a Login App. */
+function tokensInShard(shard: number, loginAppId: string, count: number): string[] {
+  const list = devicesOfLoginAppShard(loginAppId, shard);
+  const tokens: string[] = [];
+  while (tokens.length < count) {
+    const token = unique('push-token');
+    if (shardOf(loginAppId, deviceIdOf(loginAppId, { platform: 'android', token })) === list)
+      tokens.push(token);
+  }
+  return tokens;
+}
 
 const newApp = () => createLoginApp(service, unique('app'), { platforms: ['ios', 'android'] });
 
@@ -169,17 +184,23 @@ describe('GET recipients?shard', () => {
 
   test('a page has at most `limit` devices, and 100 unless told otherwise', async () => {
     const app = await newApp();
-    const token = await service.loginAppToken(app);
-    await Promise.all(Array.from({ length: 40 }, () => newPhone(service, token)));
-    await eventually(
-      () => everyone(app),
-      ({ length }) => length === 40,
-    );
-    const shards = [...Array(16).keys()];
-    const pages = (await Promise.all(shards.map((shard) => pagesOf(shard, '&limit=2', app)))).flat();
-    expect(Math.max(...pages.map(({ length }) => length))).toBe(2);
-    const whole = await Promise.all(shards.map((shard) => pagesOf(shard, '', app)));
-    expect(whole.every(({ length }) => length === 1)).toBe(true);
+    const shard = 7;
+    const lines = tokensInShard(shard, app.login_app_id, 130).map((token, place) => ({
+      line: place + 1,
+      text: JSON.stringify({ platform: 'android', token }),
+      repetition: 0,
+    }));
+    const flags = { 'login-app': app.login_app_id, devices: lines };
+    expect(await operate('devices', 'import', flags)).toMatchObject({ added: 130 });
+    const lengthsOf = async (query: string) => (await pagesOf(shard, query, app)).map(({ length }) => length);
+    expect(
+      await eventually(
+        () => lengthsOf('&limit=1000'),
+        ([length]) => length === 130,
+      ),
+    ).toEqual([130]);
+    expect(await lengthsOf('')).toEqual([100, 30]);
+    expect(await lengthsOf('&limit=60')).toEqual([60, 60, 10]);
   });
 
   test('devices of another Login App are not there', async () => {
