@@ -1,57 +1,136 @@
+import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
+import { commandTable } from '../../lib/operator/command-table.ts';
+import { createLoginApp } from '../support/login-app.ts';
 import { operator } from '../support/operator.ts';
-import { sharedService } from '../support/service.ts';
+import { newPerson } from '../support/people.ts';
+import { unique } from '../support/service.ts';
+import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 
-const service = sharedService();
+const own = await startServiceWithStore({}, { movableClock: true });
+const { running, service, tableName } = own;
+const { operate } = service;
+const documents = DynamoDBDocumentClient.from(own.dynamoDb);
+const atTerminal = (typed: string) => operator.at(running.directory, typed);
+const byProgram = operator.at(running.directory);
 
-/** An account with two secrets, and the command that revokes the old one. */
-async function newRevocation() {
-  const { account_id: account } = await service.operate('accounts', 'create', { name: 'Test' });
-  const { old_secrets } = await service.operate('accounts', 'rotate', { account });
-  const [{ secret_id }] = Object(old_secrets);
-  const flags = ['--account', String(account), '--secret', String(secret_id)];
-  return { words: ['accounts', 'revoke', ...flags], account, secret_id };
+/** Every item of the table, by its key. */
+const everything = async (): Promise<Map<string, unknown>> => {
+  const { Items = [] } = await documents.send(new ScanCommand({ TableName: tableName }));
+  return new Map(Items.map((item) => [`${item.pk} ${item.sk}`, item]));
+};
+
+const newAccount = async () => String((await operate('accounts', 'create', { name: 'Test' })).account_id);
+const newApp = () => createLoginApp(service, unique('app'));
+
+/** Every command that deletes or revokes, with something that it can take away. */
+const taking: Record<string, () => Promise<Record<string, unknown>>> = {
+  'accounts delete': async () => ({ account: await newAccount() }),
+  'accounts revoke': async () => {
+    const account = await newAccount();
+    const { old_secrets } = await operate('accounts', 'rotate', { account });
+    const [{ secret_id }] = Object(old_secrets);
+    return { account, secret: secret_id };
+  },
+  'login-apps delete': async () => {
+    const flags = { 'login-app': (await newApp()).login_app_id };
+    await operate('login-apps', 'disable', flags);
+    // Nobody can log in any more, so the command does not wait.
+    running.advance(60);
+    return flags;
+  },
+  'login-apps tokens revoke': async () => {
+    const flags = { 'login-app': (await newApp()).login_app_id };
+    const { token_id } = await operate('login-apps', 'tokens create', { ...flags, name: 'Test' });
+    return { ...flags, token: token_id };
+  },
+  'clients revoke': async () => {
+    const { login_app_id, client_id } = await newApp();
+    return { 'login-app': login_app_id, client: client_id };
+  },
+  'access-requests revoke': async () => {
+    const flags = { 'access-request': service.demo.access_request_id, account: await newAccount() };
+    await operate('access-requests', 'grant', flags);
+    return flags;
+  },
+  'login-users delete': async () => ({ 'login-user': (await newPerson(service)).loginUserId }),
+  'signing-keys revoke': async () => ({ kid: (await stolenSigningKeys(running)).next.kid }),
+};
+
+/** A command line of that command, without a word about which stack. */
+async function newLine(command: string): Promise<string[]> {
+  const flags = Object.entries((await taking[command]?.()) ?? {});
+  return [...command.split(' '), ...flags.flatMap(([name, value]) => [`--${name}`, String(value)])];
 }
 
-describe('npm run operator asks before it deletes or revokes something', () => {
-  test.each(['y\n', 'YES\n'])('on a terminal, and goes on after %j', async (typed) => {
-    const { words } = await newRevocation();
-    const { code, stderr } = await operator.atTerminal(typed)(...words, '--local');
-    expect({ code, stderr }).toEqual({
+test('every command that deletes or revokes is here', () => {
+  const commands = Object.entries(commandTable).flatMap(([noun, verbs]) =>
+    Object.keys(verbs).map((verb) => `${noun} ${verb}`),
+  );
+  expect(commands.filter((command) => / (delete|revoke)$/.test(command)).toSorted()).toEqual(
+    Object.keys(taking).toSorted(),
+  );
+});
+
+describe.each(Object.keys(taking))('npm run operator %s', (command) => {
+  test('asks on a terminal: changes nothing after n, and goes on after y', async () => {
+    const words = await newLine(command);
+    const asked = `${words.join(' ')}, on the stack on this machine. Continue? [y/N] `;
+    const before = await everything();
+    expect(await atTerminal('n\n')(...words, '--local')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${asked}Nothing was changed.\n`,
+    });
+    expect(await everything()).toEqual(before);
+    const { code, stderr } = await atTerminal('y\n')(...words, '--local');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: asked });
+    expect(await everything()).not.toEqual(before);
+  });
+
+  test('has to be told --yes by a program, and then asks nothing', async () => {
+    const words = await newLine(command);
+    const before = await everything();
+    expect(await byProgram(...words, '--local')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${command} takes effect at once: add --yes to confirm it.\n`,
+    });
+    expect(await everything()).toEqual(before);
+    expect(await byProgram(...words, '--local', '--yes')).toMatchObject({ code: 0, stderr: '' });
+    expect(await everything()).not.toEqual(before);
+  });
+});
+
+describe('npm run operator, when it has asked', () => {
+  test.each(['yes\n', 'YES\n', 'Y\n'])('goes on after %j', async (typed) => {
+    expect(await atTerminal(typed)(...(await newLine('accounts revoke')), '--local')).toMatchObject({
       code: 0,
-      stderr: `${words.join(' ')}, on the stack on this machine. Continue? [y/N] `,
+      stderr: expect.stringMatching(/Continue\? \[y\/N\] $/),
     });
   });
 
-  test.each(['n\n', '\n', '', 'yesterday\n'])('and changes nothing after %j', async (typed) => {
-    const { words, account, secret_id } = await newRevocation();
-    const { code, stdout, stderr } = await operator.atTerminal(typed)(...words, '--local');
-    expect({ code, stdout, stderr }).toEqual({
+  test.each(['\n', '', 'yesterday\n'])('changes nothing after %j', async (typed) => {
+    const words = await newLine('accounts revoke');
+    const before = await everything();
+    expect(await atTerminal(typed)(...words, '--local')).toEqual({
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(/Continue\? \[y\/N\] Nothing was changed\.\n$/),
     });
-    // Both secrets are left, so there is no place for a third.
-    await expect(service.operate('accounts', 'rotate', { account })).rejects.toThrow(String(secret_id));
+    expect(await everything()).toEqual(before);
+  });
+});
+
+describe('npm run operator asks nothing', () => {
+  test('on a terminal with --yes', async () => {
+    const words = await newLine('accounts revoke');
+    expect(await atTerminal('')(...words, '--local', '--yes')).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('not with --yes', async () => {
-    const { words } = await newRevocation();
-    const { code, stderr } = await operator.atTerminal('')(...words, '--local', '--yes');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  });
-
-  test('a program has to say --yes', async () => {
-    const { words } = await newRevocation();
-    expect(await operator(...words, '--local')).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'accounts revoke takes effect at once: add --yes to confirm it.\n',
-    });
-  });
-
-  test('other commands ask nothing', async () => {
-    const { code, stderr } = await operator.atTerminal('')('accounts', 'create', '--name=x', '--local');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  test('before other commands', async () => {
+    const create = ['accounts', 'create', '--name=x', '--local'];
+    expect(await atTerminal('')(...create)).toMatchObject({ code: 0, stderr: '' });
   });
 });
