@@ -30,7 +30,10 @@ export async function endAllRelations(loginUserId: string): Promise<number> {
   return related.length;
 }
 
-/** Ends the relations of the devices that were seen least recently, so that 20 remain with the new one. One request, if there are fewer. */
+/**
+ * Ends the relations of the devices that were seen least recently, so that at most 20 remain, including the new one.
+ * Takes one request when there are fewer.
+ */
 export async function endSurplusRelations(loginUserId: string, newDeviceId: string): Promise<void> {
   const keys = await findRelated(loginUserId);
   if (keys.length < mostDevices) return;

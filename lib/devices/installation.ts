@@ -14,7 +14,7 @@ const installation = v.object({
 /** What a device takes over from the one whose place it takes: attributes to set. */
 type TakenOver = Record<string, unknown>;
 
-/** Whose a device is. */
+/** The attributes that say whose a device is. */
 const person = v.object({
   login_user_id: v.string(),
   login_user_since: v.optional(v.string()),
@@ -22,7 +22,7 @@ const person = v.object({
   related_session_id: v.optional(v.string()),
 });
 
-/** Where a device that was replaced keeps whose it was, for a registration that did not get to its end. */
+/** In which attributes a replaced device keeps whose it was, for a registration that was interrupted. */
 const former = Object.fromEntries(Object.keys(person.entries).map((name) => [`former_${name}`, name]));
 export const formerAttributes = Object.keys(former);
 
@@ -30,10 +30,10 @@ export const formerAttributes = Object.keys(former);
 const replacedLifetimeSeconds = 30 * 86_400;
 
 /**
- * Makes a device the one of its installation: one write, which decides. From then on no message goes to the device that
- * the installation had before, even if this process dies here. At most one request more finds what is taken over from
- * that device; the caller then writes it together with the new device, which is the last step. After a crash before
- * that, the next registration finds `previous_device_id` and does the rest.
+ * Makes a device the current one of its installation. One write decides: from then on, no message goes to the device
+ * that the installation had before, even if this process dies here. At most one more request finds what the new device
+ * takes over. The caller writes that together with the new device, as the last step. After a crash before it, the next
+ * registration finds `previous_device_id` and finishes the work.
  */
 export async function takeInstallation(
   loginAppId: string,
@@ -65,7 +65,7 @@ async function replace(id: string, installationId: string, by: string): Promise<
   return takenOver(id, update.after ? formerOwner(update.after) : update.before);
 }
 
-/** What is left to take over when the registration that changed the installation did not get to its end. One read. */
+/** What a device still has to take over, if the registration that changed the installation was interrupted. One read. */
 async function finish(earlier: string, installationId: string, deviceId: string): Promise<TakenOver> {
   const [replaced, present] = await readItems([deviceKey(earlier), deviceKey(deviceId)]);
   if (present?.took_over === earlier || replaced?.installation_id !== installationId) return {};
@@ -82,7 +82,7 @@ function takenOver(id: string, owned: Item = {}): TakenOver {
 }
 
 /**
- * Makes an imported device the one of its installation, unless that has one already. False when it has another.
+ * Makes an imported device the current one of its installation, unless there is one. False when that is another device.
  */
 export async function claimInstallation(
   loginAppId: string,
@@ -97,7 +97,7 @@ export async function claimInstallation(
   return device_id === deviceId;
 }
 
-/** Those of some devices that no other device of their installation has replaced. */
+/** The given devices without those that another device of their installation has replaced. */
 export async function notReplaced(devices: Device[]): Promise<Device[]> {
   const places = devices.map(({ login_app_id, installation_id }) =>
     installation_id === undefined ? undefined : installationKey(login_app_id, installation_id),

@@ -15,8 +15,8 @@ export const recipientList = v.object({
 type RecipientList = v.InferOutput<typeof recipientList>;
 
 /**
- * The devices of a person or of a shard that messages go to. Of another Login App there are none; a person of one costs
- * what somebody unknown costs.
+ * The devices of a person or of a shard that messages go to. A person of another Login App has none; asking for one
+ * costs as much as asking for somebody unknown.
  * @throws ServiceError `invalid_request` for a cursor that is not of this query
  */
 export async function listRecipients(loginAppId: string, request: RecipientsRequest): Promise<RecipientList> {

@@ -8,7 +8,7 @@ import { type Place, place } from './sending.ts';
 
 const serviceKeys = serviceKeysFor('recipients-cursor', 'REFRESH_TOKENS_SECRET_ID');
 
-/** The query that a cursor continues. It is worth nothing for any other one. */
+/** The query that a cursor continues. The cursor is invalid for any other query. */
 export interface CursorScope {
   loginAppId: string;
   shard: number;

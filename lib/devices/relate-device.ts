@@ -15,7 +15,7 @@ export const relationRequest = v.object(
 
 /**
  * Relates a registered device to a Login User; the last one wins. One conditional write. When the device was not
- * theirs before, the relations beyond the most that a person may have then end.
+ * theirs before, the relations that exceed the limit per person then end.
  * @throws ServiceError `not_found` for an unknown user or a device that is unknown or was replaced, `forbidden` for a device of another Login App,
  *   `unprocessable_entity` for a blocked user or a disabled device
  */

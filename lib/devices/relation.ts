@@ -17,9 +17,8 @@ export const unrelate = (loginUserId: string, deviceId: string, sessionId?: stri
   });
 
 /**
- * Ends the relations among some devices that are left over: the session that made one was logged out, or its Login
- * User was deleted, and the index did not show the device then. Returns all the devices; those whose relation ended here
- * have no owner.
+ * Ends the leftover relations of some devices: the session that made one was logged out, or its Login User was deleted,
+ * while the index did not show the device yet. Returns all the devices; those whose relation ended here have no owner.
  *
  * A relation that ended with all sessions of its Login App is left in the table, since a logout can be undone.
  */

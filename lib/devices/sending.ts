@@ -33,7 +33,7 @@ export async function recipientsOfLoginUser(loginUserId: string): Promise<Device
   return related.slice(0, mostDevices).filter(isActive);
 }
 
-/** A place in a shard: after this device, at the time when it was last seen. */
+/** A place in a shard: just after this device, which was last seen at this time. */
 export const place = v.object({ device_id: v.string(), last_seen_at: v.string() });
 export type Place = v.InferOutput<typeof place>;
 
@@ -53,7 +53,7 @@ interface RecipientsPage {
  * @param shard one of `shards`
  * @param limit how many are read, so at most how many are returned
  * @param after `next` of the page before
- * @param platform leaves out devices of others, after they were found: the page may be shorter, or empty, before the last
+ * @param platform only devices of this one; they are picked after reading, so any page may be short or empty
  */
 export async function recipientsOfLoginApp(
   loginAppId: string,
@@ -62,7 +62,7 @@ export async function recipientsOfLoginApp(
 ): Promise<RecipientsPage> {
   const list = devicesOfLoginAppShard(loginAppId, shard);
   const from = activeSince();
-  // Nothing from a place that is out of date by now on is active, up to `from`. The store rejects it as a start, too.
+  // No device between an outdated place and `from` is active, and the store rejects such a place as a start.
   const isWithin = after !== undefined && after.last_seen_at >= from;
   const start = isWithin
     ? { ...deviceKey(after.device_id), shard: list, shard_position: after.last_seen_at }

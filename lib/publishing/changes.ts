@@ -16,7 +16,7 @@ export interface Happening {
   item: Item;
 }
 
-/** What a change of an item of one kind means to the outside, in the order in which it is published. */
+/** What a change to an item of one kind means to subscribers, in the order in which it is published. */
 type Meaning = (change: Change) => Happening[];
 
 /** Lists the happenings whose condition holds. */
@@ -93,7 +93,7 @@ const accessRequest: Meaning = ({ before, after }) => when(!before, 'access_requ
 const event: Meaning = ({ before, after }) =>
   when(!before, 'event.added', after && { ...after, event_id: after.id });
 
-/** What changes mean, by the kind of item: the first part of its sort key. Changes of other items mean nothing to the outside. */
+/** What changes mean, by the kind of item: the first part of its sort key. Changes to other items publish nothing. */
 const meanings = new Map<string, Meaning>([
   ['LOGIN_USER', loginUser],
   ['SESSION', session],
@@ -102,7 +102,7 @@ const meanings = new Map<string, Meaning>([
   ['EVENT', event],
 ]);
 
-/** What a change of the item with this sort key means to the outside. */
+/** What a change to the item with this sort key means to subscribers. */
 export function happeningsOf(sortKey: string, change: Change): Happening[] {
   const [kind = ''] = sortKey.split('#');
   return meanings.get(kind)?.(change) ?? [];

@@ -16,14 +16,14 @@ const client = new EventBridgeClient({
 });
 
 /**
- * How the bus took an entry. `rejected`: the entry itself is wrong, and so it will be whenever it is sent.
- * `unavailable`: the bus, its quotas or our rights are wrong, which passes or is put right.
+ * How the bus took an entry. `rejected`: the entry itself is wrong and would be rejected again. `unavailable`: the bus,
+ * its quotas or our permissions are at fault, so the entry can be published later.
  */
 export type Outcome = { is: 'published' } | { is: 'rejected' | 'unavailable'; error: Error };
 
 /**
- * The errors that are about the entry. Everything else, known or not, counts as `unavailable`, so that nothing is given up
- * that could be published later.
+ * The errors that are about the entry. Everything else, known or not, counts as `unavailable`, so that no
+ * event is given up that could be published later.
  * @see Amazon EventBridge API reference, "PutEventsResultEntry": ErrorCode
  */
 const entryErrors = ['InvalidArgument', 'MalformedDetail', 'RedactionFailure', 'ValidationException'];

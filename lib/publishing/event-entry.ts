@@ -21,7 +21,7 @@ const timeToLive = 'dynamodb.amazonaws.com';
 /**
  * The events that a change of the table publishes, often none. A function of the record alone: the same record always
  * gives the same events, with the same ids.
- * @throws Error when the item is not as the service writes it; then it always does
+ * @throws Error when the item is not as the service writes it; trying again cannot help
  */
 export function entriesOf({ eventID, userIdentity, dynamodb }: StreamRecord): EventEntry[] {
   const { Keys, OldImage, NewImage, SequenceNumber, ApproximateCreationDateTime } = dynamodb;

@@ -22,13 +22,13 @@ interface DeadLetter {
   entry?: EventEntry;
 }
 
-/** EventBridge takes so many entries in one request. */
+/** The most entries that EventBridge takes in one request. */
 const mostEntries = 10;
 
 /**
  * Publishes what a batch of records from the table's stream means. While the bus is unavailable, Lambda repeats the batch
  * from the first record that is not published, until the record is 23 hours old. A record that can never be published goes
- * into the dead-letter queue at once, so that it holds up nobody.
+ * into the dead-letter queue at once, so that it does not hold up the others.
  */
 export async function publishRecords(records: StreamRecord[]): Promise<BatchResponse> {
   const { pending, deadLetters } = readRecords(records);
@@ -90,7 +90,7 @@ function batchesOf(pending: Pending[]): Pending[][] {
   return batches;
 }
 
-/** Sends the dead letters of some records, in their order. The record whose letter could not be sent, if there is one. */
+/** Sends the dead letters of some records, in their order. Returns the first record whose letter could not be sent. */
 async function bury(records: StreamRecord[], deadLetters: DeadLetter[]): Promise<StreamRecord | undefined> {
   const letters = Map.groupBy(deadLetters, ({ record }) => record);
   for (const { record, error, entry } of records.flatMap((one) => letters.get(one) ?? [])) {
