@@ -42,7 +42,7 @@ export const endpoint = defineEndpoint({
     BatchGetItem: ['login_users'],
     UpdateItem: ['login_users'],
   },
-  secrets: [],
+  secrets: ['provider-settings'],
   example: { path: { identity_id: `i_${'A'.repeat(22)}` } },
   handle: async ({ caller, path }) => {
     await unlinkIdentity(requireActiveUser(caller), path.identity_id);

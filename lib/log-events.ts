@@ -159,7 +159,7 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
     fields: { login_user_id: 'the person', identity_id: 'the identity' },
   },
   provider_token_revoked: {
-    when: 'A provider revoked its token of a person who was deleted',
+    when: 'A provider revoked its token of a person who was deleted or unlinked the identity',
     fields: { login_user_id: 'the person' },
   },
   provider_notified: {

@@ -1,7 +1,10 @@
 import { clock } from '../clock.ts';
 import { inTurns } from '../in-turns.ts';
 import { deleteLoginUser } from '../login-users/delete-login-user.ts';
+import { loginUserIn } from '../login-users/login-user.ts';
 import { peopleLists } from '../login-users/people-of-login-app.ts';
+import { retryRevocations } from '../login-users/revoke-kept-tokens.ts';
+import { authorizationCodeProvider } from '../providers/identifiers.ts';
 import { deleteItem, type Item } from '../storage/items.ts';
 import {
   deviceKey,
@@ -25,7 +28,12 @@ const settledAfter = 60;
 export interface DeletionStep {
   deleted: boolean;
   removed: { login_users: number; devices: number };
-  /** Seconds to wait before the next step; absent when all is deleted. */
+  /**
+   * Tokens of providers that could not be revoked. The provider settings are needed until they are, so the Login App
+   * stays. The command is then to be repeated later.
+   */
+  tokens_not_revoked?: number;
+  /** Seconds to wait before the next step; absent when all is deleted, or when a provider must answer first. */
   again_after_seconds?: number;
 }
 
@@ -33,7 +41,9 @@ export interface DeletionStep {
 export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefined> {
   const { login_app_id, disabled_at, clients, providers } = loginApp;
   const people = await firstOf(peopleLists(login_app_id));
-  if (people.length > 0) return 'it has Login Users';
+  if (people.some(loginUserIn)) return 'it has Login Users';
+  if (people.length > 0 && canRevoke(loginApp))
+    return 'tokens of deleted Login Users are still to be revoked';
   const devices = await Promise.all(shards.map((shard) => readDevices(login_app_id, shard, { limit: 1 })));
   if (devices.some(({ items }) => items.length > 0)) return 'it has devices';
   if (disabled_at === undefined && clients.size > 0 && providers.size > 0) {
@@ -41,6 +51,9 @@ export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefin
   }
   return undefined;
 }
+
+/** Whether the tokens that are kept to be revoked can ever be: an operator who removes the provider gives them up. */
+const canRevoke = ({ providers }: LoginApp): boolean => providers.has(authorizationCodeProvider);
 
 const firstOf = async (lists: string[]): Promise<Item[]> => {
   const pages = await Promise.all(lists.map((list) => readPage(list, undefined)));
@@ -52,13 +65,19 @@ const firstOf = async (lists: string[]): Promise<Item[]> => {
  * logs in meanwhile. The Login App itself goes last, and not before every instance knows that it is disabled: until
  * then, each step looks for people who have come since. A step that was interrupted is simply done again.
  */
-export async function deleteLoginApp({ login_app_id, disabled_at }: LoginApp): Promise<DeletionStep> {
+export async function deleteLoginApp(loginApp: LoginApp): Promise<DeletionStep> {
+  const { login_app_id, disabled_at } = loginApp;
   await setLoginAppDisabled(login_app_id, true);
   const hasTime = timeLimit();
-  const people = await deletePeople(login_app_id, hasTime);
+  const people = await deletePeople(loginApp, hasTime);
   const devices = await deleteDevices(login_app_id, hasTime);
   const removed = { login_users: people.count, devices: devices.count };
-  if (!people.isAll || !devices.isAll) return { deleted: false, removed, again_after_seconds: 0 };
+  const isAll = people.isAll && devices.isAll;
+  const isStuck = isAll || people.count + devices.count === 0;
+  if (people.tokensLeft > 0 && isStuck) {
+    return { deleted: false, removed, tokens_not_revoked: people.tokensLeft };
+  }
+  if (!isAll) return { deleted: false, removed, again_after_seconds: 0 };
   const since = disabled_at === undefined ? 0 : (clock.now().getTime() - Date.parse(disabled_at)) / 1000;
   if (since < settledAfter) {
     return { deleted: false, removed, again_after_seconds: Math.ceil(settledAfter - since) };
@@ -71,27 +90,32 @@ export async function deleteLoginApp({ login_app_id, disabled_at }: LoginApp): P
   return { deleted: true, removed };
 }
 
-async function deletePeople(loginAppId: string, hasTime: () => boolean) {
+async function deletePeople(loginApp: LoginApp, hasTime: () => boolean) {
   let count = 0;
+  let tokensLeft = 0;
   let after: string | undefined;
   do {
-    const { items, next } = await readPage(peopleLists(loginAppId), after);
+    const { items, next } = await readPage(peopleLists(loginApp.login_app_id), after);
     await inTurns(items, async ({ login_user_id }) => {
-      if (await deletePerson(String(login_user_id))) count += 1;
+      const person = await deletePerson(loginApp, String(login_user_id));
+      if (person.isNew) count += 1;
+      tokensLeft += person.tokensLeft;
     });
     after = next;
   } while (after !== undefined && hasTime());
-  return { count, isAll: after === undefined };
+  return { count, tokensLeft, isAll: after === undefined };
 }
 
 /**
- * Whether there was somebody to delete. What remains of a deleted person, so that nobody gets their id again, has no use
- * without the Login App, unless it holds a provider's token that is still to be revoked.
+ * Deletes a person, or revokes what is left of one who was deleted before. What remains of a deleted person, so that
+ * nobody gets their id again, has no use without the Login App, unless it holds a provider's token that can be revoked.
  */
-async function deletePerson(id: string): Promise<boolean> {
+async function deletePerson(loginApp: LoginApp, id: string): Promise<{ isNew: boolean; tokensLeft: number }> {
   const deletion = await deleteLoginUser(id, 'operator');
-  if (deletion?.tokensLeft === 0) await deleteItem(loginUserKey(id));
-  return deletion !== undefined;
+  const revocations = deletion?.revocations ?? (await retryRevocations(id));
+  const tokensLeft = canRevoke(loginApp) ? (revocations?.not_revoked ?? 0) : 0;
+  if (tokensLeft === 0) await deleteItem(loginUserKey(id));
+  return { isNew: deletion !== undefined, tokensLeft };
 }
 
 async function deleteDevices(loginAppId: string, hasTime: () => boolean) {

@@ -8,7 +8,8 @@ import { loginUserKey } from '../storage/keys.ts';
 import { blockedError } from './blocked.ts';
 import { linkedIdentitiesIn } from './linked-identity.ts';
 import { newSlot } from './login-user.ts';
-import { hasKeptTokens, isKeptToken, revokeKeptTokens } from './revoke-kept-tokens.ts';
+import { listAttributes } from './people-of-login-app.ts';
+import { isKeptToken, type Revocations, revokeKeptTokens } from './revoke-kept-tokens.ts';
 import { freeSlot } from './slot.ts';
 
 /** What a deletion removed. */
@@ -16,8 +17,9 @@ export interface Deletion {
   sessions: number;
   openSessions: number;
   relations: number;
-  /** Tokens of providers that could not be revoked yet. */
-  tokensLeft: number;
+  identities: number;
+  /** Of tokens of providers. */
+  revocations: Revocations;
 }
 
 /**
@@ -47,7 +49,7 @@ export async function deleteLoginUser(
   const others = sessions.filter(({ session_id }) => session_id !== last);
   await inTurns(others, ({ session_id }) => removeSession(loginUserId, session_id));
   const relations = await endAllRelations(loginUserId);
-  const tokensLeft = isStored ? await removeWhatIsStored(loginUserId) : 0;
+  const stored = isStored ? await removeWhatIsStored(loginUserId) : nothingStored;
   if (last !== undefined) await removeSession(loginUserId, last);
   if (!isStored && sessions.length === 0 && relations === 0) return undefined;
   logEvent('login_user_deleted', { login_user_id: loginUserId, by });
@@ -55,23 +57,32 @@ export async function deleteLoginUser(
     sessions: sessions.length,
     openSessions: sessions.filter(isOpen).length,
     relations,
-    tokensLeft,
+    ...stored,
   };
 }
 
+const nothingStored = { identities: 0, revocations: { revoked: 0, not_revoked: 0 } };
+
 /** Frees the slots of the linked identities, revokes the providers' tokens and removes all attributes but a few. */
-async function removeWhatIsStored(loginUserId: string): Promise<number> {
+async function removeWhatIsStored(
+  loginUserId: string,
+): Promise<Pick<Deletion, 'identities' | 'revocations'>> {
   const item = (await readItem(loginUserKey(loginUserId))) ?? {};
-  await Promise.all(linkedIdentitiesIn(item).map(({ slot, identity_id }) => freeSlot(slot, identity_id)));
-  const tokensLeft = hasKeptTokens(item) ? await revokeKeptTokens(item) : 0;
-  const remove = Object.keys(item).filter((name) => !(remaining.has(name) || isKeptToken(name)));
+  const linked = linkedIdentitiesIn(item);
+  await Promise.all(linked.map(({ slot, identity_id }) => freeSlot(slot, identity_id)));
+  const revocations = await revokeKeptTokens(item);
+  const remains = new Set(revocations.not_revoked > 0 ? [...remaining, ...listAttributes] : remaining);
+  const remove = Object.keys(item).filter((name) => !(remains.has(name) || isKeptToken(name)));
   if (remove.length > 0) {
     await updateItem(loginUserKey(loginUserId), { remove, when: { deleted_at: { exists: true } } });
   }
-  return tokensLeft;
+  return { identities: linked.length + (item.subject === undefined ? 0 : 1), revocations };
 }
 
-/** The attributes that remain of a deleted Login User, so that nobody gets the id again. */
+/**
+ * The attributes that remain of a deleted Login User, so that nobody gets the id again. While a token is to be revoked,
+ * the place in the list of the Login App's people remains too: the Login App must not be deleted before.
+ */
 const remaining = new Set<keyof Item>([
   ...['pk', 'sk', 'login_user_id', 'login_app_id', 'deleted_at', 'next_slot', 'write_id', 'created_by'],
 ]);

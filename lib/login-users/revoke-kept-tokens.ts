@@ -8,7 +8,9 @@ import { oauth2Settings } from '../providers/oauth2/settings.ts';
 import { decryptSecrets } from '../providers/settings-encryption.ts';
 import { type Item, readItem, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
-import { identityAttributes } from './linked-identity.ts';
+import { identityAttributes, linkedIdentitiesIn } from './linked-identity.ts';
+import { firstIdentityId } from './login-user.ts';
+import { listAttributes } from './people-of-login-app.ts';
 
 const keptToken = v.object({ provider: v.literal(authorizationCodeProvider), token_secret: v.string() });
 const owner = v.object({ login_user_id: v.string(), login_app_id: v.string() });
@@ -17,18 +19,23 @@ const owner = v.object({ login_user_id: v.string(), login_app_id: v.string() });
 export const isKeptToken = (attribute: string): boolean =>
   attribute.startsWith(identityAttributes.keptToken(''));
 
-export const hasKeptTokens = (item: Item): boolean => Object.keys(item).some(isKeptToken);
+/** How many tokens were revoked, and how many stay to be revoked. */
+export interface Revocations {
+  revoked: number;
+  not_revoked: number;
+}
 
 /**
- * Revokes the providers' tokens of a Login User. One that is revoked is removed; one that is not stays, and the log says
- * why. Returns how many stay.
+ * Revokes a Login User's tokens of providers: all of a deleted one, otherwise those of identities that they have
+ * unlinked. One that is revoked is removed; one that is not stays, and the log says why.
  */
-export async function revokeKeptTokens(item: Item): Promise<number> {
+export async function revokeKeptTokens(item: Item): Promise<Revocations> {
+  const names = unneededTokensIn(item);
+  if (names.length === 0) return { revoked: 0, not_revoked: 0 };
   const { login_user_id, login_app_id } = v.parse(owner, item);
-  const kept = Object.entries(item).filter(([name]) => isKeptToken(name));
   const outcomes = await Promise.all(
-    kept.map(async ([attribute, stored]) => {
-      if (!(await revoke(login_user_id, login_app_id, stored))) return false;
+    names.map(async (attribute) => {
+      if (!(await revoke(login_user_id, login_app_id, item[attribute]))) return false;
       await updateItem(loginUserKey(login_user_id), {
         remove: [attribute],
         when: { [attribute]: { exists: true } },
@@ -36,10 +43,21 @@ export async function revokeKeptTokens(item: Item): Promise<number> {
       return true;
     }),
   );
-  return outcomes.filter((isRevoked) => !isRevoked).length;
+  const revoked = outcomes.filter(Boolean).length;
+  return { revoked, not_revoked: outcomes.length - revoked };
 }
 
-/** False when the token is not revoked. Whatever goes wrong must not stop the deletion of the person. */
+/** The attributes with tokens that no identity of theirs needs any longer. */
+function unneededTokensIn(item: Item): string[] {
+  const kept = Object.keys(item).filter(isKeptToken);
+  if (item.deleted_at !== undefined) return kept;
+  const ids = linkedIdentitiesIn(item).map(({ identity_id }) => identity_id);
+  if (item.subject !== undefined) ids.push(firstIdentityId(String(item.login_user_id)));
+  const needed = new Set(ids.map(identityAttributes.keptToken));
+  return kept.filter((name) => !needed.has(name));
+}
+
+/** False when the token is not revoked. Whatever goes wrong must not stop the deletion or the unlinking. */
 async function revoke(login_user_id: string, loginAppId: string, stored: unknown): Promise<boolean> {
   try {
     const { provider, ...encrypted } = v.parse(keptToken, stored);
@@ -59,13 +77,17 @@ async function revoke(login_user_id: string, loginAppId: string, stored: unknown
   }
 }
 
-/** Tries again for a deleted Login User; undefined when there is none. */
-export async function retryRevocations(
-  loginUserId: string,
-): Promise<{ revoked: number; not_revoked: number } | undefined> {
+/** Tries again for a Login User, deleted or not; undefined when there is and was none. */
+export async function retryRevocations(loginUserId: string): Promise<Revocations | undefined> {
   const item = await readItem(loginUserKey(loginUserId));
-  if (!item?.deleted_at) return undefined;
-  const all = Object.keys(item).filter(isKeptToken).length;
-  const not_revoked = await revokeKeptTokens(item);
-  return { revoked: all - not_revoked, not_revoked };
+  if (!(item?.deleted_at || item?.created_at)) return undefined;
+  const outcome = await revokeKeptTokens(item);
+  // An interrupted deletion is left to be finished by another.
+  if (outcome.not_revoked === 0 && item.list !== undefined && item.created_at === undefined) {
+    await updateItem(loginUserKey(loginUserId), {
+      remove: [...listAttributes],
+      when: { created_at: { exists: false }, list: { exists: true } },
+    });
+  }
+  return outcome;
 }

@@ -1,11 +1,12 @@
 import { logEvent } from '../log.ts';
 import { ServiceError } from '../service-error.ts';
 import type { Change } from '../storage/expressions.ts';
-import { updateItem } from '../storage/items.ts';
+import { readItem, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
-import { attributesOf, identityAttributes } from './linked-identity.ts';
+import { identityAttributes } from './linked-identity.ts';
 import { firstIdentityId, newSlot, readLoginUser, whileActive } from './login-user.ts';
 import { ownIdentities } from './own-identities.ts';
+import { revokeKeptTokens } from './revoke-kept-tokens.ts';
 import { freeSlot } from './slot.ts';
 
 /** How often an identity is tried again while the person changes their others. */
@@ -22,7 +23,7 @@ export async function unlinkIdentity(loginUserId: string, identityId: string): P
     if (!identities.some(({ id }) => id === identityId)) throw noSuchIdentity();
     const other = identities.find(({ id }) => id !== identityId);
     if (!other) throw isTheLast();
-    const { done } = await updateItem(loginUserKey(loginUserId), {
+    const outcome = await updateItem(loginUserKey(loginUserId), {
       ...withoutIdentity(loginUserId, identityId),
       when: {
         ...whileActive,
@@ -30,23 +31,29 @@ export async function unlinkIdentity(loginUserId: string, identityId: string): P
         [attributeOf(loginUserId, other.id)]: { exists: true },
       },
     });
-    if (!done) continue;
+    if (!outcome.done) continue;
     const slot = user?.linked.find(({ identity_id }) => identity_id === identityId)?.slot;
     if (slot !== undefined) await freeSlot(slot, identityId);
     logEvent('identity_unlinked', { login_user_id: loginUserId, identity_id: identityId });
+    // As it is now. A token that is not revoked stays, and `login-users retry-revocations` or the deletion tries again.
+    const item = await readItem(loginUserKey(loginUserId));
+    if (item) await revokeKeptTokens(item);
     return;
   }
   throw new Error('The person keeps changing their identities.');
 }
 
-/** The first identity goes on at a slot of its own, since its own slot is that of the Login User who lives on. */
+/**
+ * The first identity goes on at a slot of its own, since its own slot is that of the Login User who lives on. The
+ * provider's token stays until it is revoked.
+ */
 const withoutIdentity = (loginUserId: string, identityId: string): Change =>
   identityId === firstIdentityId(loginUserId)
     ? {
-        remove: ['provider', 'namespace', 'subject', identityAttributes.keptToken(identityId)],
+        remove: ['provider', 'namespace', 'subject'],
         set: { next_slot: newSlot() },
       }
-    : { remove: attributesOf(identityId) };
+    : { remove: [identityAttributes.linked(identityId), identityAttributes.lastLogin(identityId)] };
 
 /** The attribute of a Login User that exists as long as they have an identity. */
 const attributeOf = (loginUserId: string, identityId: string): string =>

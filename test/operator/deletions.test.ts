@@ -1,6 +1,7 @@
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { untilDone } from '../../infra/operator/until-done.ts';
+import { accountOf } from '../support/account.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { newPerson, newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
@@ -135,18 +136,22 @@ describe('people', () => {
       identities: [{ provider: 'provider_f', subject: person.subject }],
       sessions: [{ client_id: app.client_id }],
       devices: [{ platform: 'android', login_user_id: person.loginUserId }],
-      log_lines: { filter_pattern: `{ $.login_user_id = "${person.loginUserId}" }` },
+      log_lines: {
+        where: expect.stringContaining('AuditLogGroup'),
+        filter_pattern: `{ $.login_user_id = "${person.loginUserId}" }`,
+      },
     });
     expect(JSON.stringify(exported)).not.toMatch(/"token"|secret/);
   });
 
   test('login-users delete says what it removed', async () => {
     const { person } = await usedApp();
+    await accountOf(service, person.token).linkAt('provider_f', unique('linked'));
     const flags = { 'login-user': person.loginUserId };
     expect(await operate('login-users', 'delete', flags)).toEqual({
       login_user_id: person.loginUserId,
       sessions_ended: 1,
-      removed: { sessions: 1, device_relations: 1 },
+      removed: { sessions: 1, device_relations: 1, identities: 2 },
       deleted: true,
     });
     await expect(operate('login-users', 'export', flags)).rejects.toThrow('There is no such Login User.');

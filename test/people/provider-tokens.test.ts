@@ -1,14 +1,13 @@
 import { text } from 'node:stream/consumers';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import { accountOf } from '../support/account.ts';
+import { accountOf, identityIdsOf } from '../support/account.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { newPerson } from '../support/people.ts';
 import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
-const { service, running, dynamoDb, tableName } = await startServiceWithStore();
+const { service, running, dynamoDb, tableName } = await startServiceWithStore({}, { movableClock: true });
 const standIn = await startProviderStandIn();
 
 /** A Login App whose provider_b gives refresh tokens, and a person who has logged in there. */
@@ -50,6 +49,17 @@ async function newLogin({ keeps = true } = {}) {
   return { app, code, logIn, account, person: { 'login-user': id }, token, revoked, answers };
 }
 
+/** Sets up provider_f, too; a credential of somebody there. */
+async function credentialAtProviderF({ login_app_id }: { login_app_id: string }) {
+  const scene = standIn.openScene();
+  await service.operate('providers', 'set', {
+    'login-app': login_app_id,
+    provider: 'provider_f',
+    settings: { issuers: [{ issuer: scene.url, audiences: [ourApp] }] },
+  });
+  return { provider: 'provider_f', id_token: await scene.idToken({ sub: unique('bob') }) };
+}
+
 const revocation = (token: string) => ({
   token,
   token_type_hint: 'refresh_token',
@@ -81,14 +91,7 @@ describe("a provider's refresh token, where the settings have a revocation_url",
 
   test('of a linked identity is revoked too', async () => {
     const { code, token, revoked, app } = await newLogin();
-    const scene = standIn.openScene();
-    await service.operate('providers', 'set', {
-      'login-app': app.login_app_id,
-      provider: 'provider_f',
-      settings: { issuers: [{ issuer: scene.url, audiences: [ourApp] }] },
-    });
-    const id_token = await scene.idToken({ sub: unique('bob') });
-    const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
+    const form = { grant_type: 'provider_credentials', ...(await credentialAtProviderF(app)) };
     // The first person gives the identity away.
     const first = (await service.token({ grant_type: 'provider_authorization_code', ...code }, app)).body;
     await accountOf(service, first.access_token).remove();
@@ -128,11 +131,122 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     });
   });
 
-  test('retry-revocations of somebody who is not deleted: an error', async () => {
-    const { loginUserId } = await newPerson(service);
+  test('login-users delete says how many tokens it revoked', async () => {
+    const { person } = await newLogin();
+    const deletion = await service.operate('login-users', 'delete', person);
+    expect(deletion).toMatchObject({ deleted: true, tokens_revoked: 1 });
+    expect(deletion).not.toHaveProperty('tokens_not_revoked');
+  });
+
+  test('is revoked when the person unlinks the identity', async () => {
+    const { account, app, token, revoked } = await newLogin();
+    await account.link(await credentialAtProviderF(app));
+    const [id = ''] = identityIdsOf(await account.show());
+    expect((await account.unlink(id)).status).toBe(204);
+    expect(revoked).toEqual([revocation(token)]);
+    expect((await account.remove()).status).toBe(204);
+    expect(revoked).toHaveLength(1);
+  });
+
+  test('of an identity that was linked and is unlinked is revoked too', async () => {
+    const { code, token, revoked, app, account: first } = await newLogin();
+    await first.remove();
+    revoked.length = 0;
+    const form = { grant_type: 'provider_credentials', ...(await credentialAtProviderF(app)) };
+    const account = accountOf(service, (await service.token(form, app)).body.access_token);
+    const { id } = (await account.link(code)).body;
+    expect((await account.unlink(id)).status).toBe(204);
+    expect(revoked).toEqual([revocation(token)]);
+  });
+
+  test('is not revoked when the person unlinks another identity', async () => {
+    const { account, app, revoked } = await newLogin();
+    const { id } = (await account.link(await credentialAtProviderF(app))).body;
+    expect((await account.unlink(id)).status).toBe(204);
+    expect(revoked).toEqual([]);
+  });
+
+  test('of an unlinked identity is kept while the provider fails; the operator tries again', async () => {
+    const { account, app, person, answers } = await newLogin();
+    await account.link(await credentialAtProviderF(app));
+    const [id = ''] = identityIdsOf(await account.show());
+    answers(500);
+    expect((await account.unlink(id)).status).toBe(204);
+    expect(await isStored(`kept_token_of_${id}`)).toBe(true);
+    const retry = () => service.operate('login-users', 'retry-revocations', person);
+    expect(await retry()).toMatchObject({ revoked: 0, not_revoked: 1 });
+    answers(200);
+    expect(await retry()).toMatchObject({ revoked: 1, not_revoked: 0 });
+    expect(await isStored(`kept_token_of_${id}`)).toBe(false);
+  });
+
+  test('of an unlinked identity is revoked at the latest with the person', async () => {
+    const { account, app, token, revoked, answers } = await newLogin();
+    await account.link(await credentialAtProviderF(app));
+    const [id = ''] = identityIdsOf(await account.show());
+    answers(500);
+    await account.unlink(id);
+    answers(200);
+    expect((await account.remove()).status).toBe(204);
+    expect(revoked).toEqual(Array(2).fill(revocation(token)));
+  });
+
+  test('retry-revocations leaves the token of an identity that somebody has', async () => {
+    const { person, revoked } = await newLogin();
+    expect(await service.operate('login-users', 'retry-revocations', person)).toMatchObject({
+      ...{ revoked: 0, not_revoked: 0 },
+    });
+    expect(revoked).toEqual([]);
+  });
+
+  test('retry-revocations of nobody: an error', async () => {
     await expect(
-      service.operate('login-users', 'retry-revocations', { 'login-user': loginUserId }),
-    ).rejects.toThrow('No deleted Login User has this id.');
+      service.operate('login-users', 'retry-revocations', { 'login-user': `lu_${'A'.repeat(43)}` }),
+    ).rejects.toThrow('There is no such Login User.');
+  });
+});
+
+describe('a Login App, while a token of its people is to be revoked', () => {
+  const deleteApp = ({ login_app_id }: { login_app_id: string }, flags = {}) =>
+    service.operate('login-apps', 'delete', { 'login-app': login_app_id, ...flags });
+  const everything = { 'with-everything': true };
+
+  test('stays with its provider settings, until the provider has revoked the token', async () => {
+    const { app, token, revoked, answers } = await newLogin();
+    const { login_app_id } = app;
+    answers(500);
+    const left = { login_app_id, deleted: false, tokens_not_revoked: 1 };
+    expect(await deleteApp(app, everything)).toEqual({ ...left, removed: { login_users: 1, devices: 0 } });
+    running.advance(60);
+    const none = { login_users: 0, devices: 0 };
+    expect(await deleteApp(app, everything)).toEqual({ ...left, removed: none });
+    answers(200);
+    expect(await deleteApp(app, everything)).toEqual({ login_app_id, deleted: true, removed: none });
+    expect(revoked).toEqual(Array(3).fill(revocation(token)));
+    expect(await isStored(login_app_id)).toBe(false);
+  });
+
+  test('is not deleted without everything, until the operator has had the token revoked', async () => {
+    const { app, account, person, answers } = await newLogin();
+    answers(500);
+    await account.remove();
+    await service.operate('login-apps', 'disable', { 'login-app': app.login_app_id });
+    running.advance(60);
+    await expect(deleteApp(app)).rejects.toThrow('tokens of deleted Login Users are still to be revoked');
+    answers(200);
+    await service.operate('login-users', 'retry-revocations', person);
+    expect(await deleteApp(app)).toMatchObject({ deleted: true });
+  });
+
+  test('can be deleted once the operator has removed the provider', async () => {
+    const { app, account, answers } = await newLogin();
+    answers(500);
+    await account.remove();
+    await service.operate('providers', 'remove', { 'login-app': app.login_app_id, provider: 'provider_b' });
+    await service.operate('login-apps', 'disable', { 'login-app': app.login_app_id });
+    running.advance(60);
+    expect(await deleteApp(app, everything)).toMatchObject({ deleted: true });
+    expect(await isStored(app.login_app_id)).toBe(false);
   });
 });
 

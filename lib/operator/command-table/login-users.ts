@@ -31,7 +31,7 @@ export const loginUsers = {
     flags: { 'login-user': loginUser },
   },
   'retry-revocations': {
-    summary: "Revoke a deleted Login User's tokens at providers that did not answer then",
+    summary: 'Revoke tokens at providers that did not answer at a deletion or an unlinking',
     flags: { 'login-user': loginUser },
   },
   export: {

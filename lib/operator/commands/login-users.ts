@@ -36,11 +36,13 @@ export const loginUserCommands: CommandsOf<'login-users'> = {
   delete: async ({ 'login-user': id }) => {
     const deletion = await deleteLoginUser(id, 'operator');
     if (!deletion) throw noSuchLoginUser();
-    const { openSessions, sessions, relations, tokensLeft: tokens_not_revoked } = deletion;
+    const { openSessions, sessions, relations, identities, revocations } = deletion;
+    const { revoked: tokens_revoked, not_revoked: tokens_not_revoked } = revocations;
     return {
       login_user_id: id,
       sessions_ended: openSessions,
-      removed: { sessions, device_relations: relations },
+      removed: { sessions, device_relations: relations, identities },
+      ...(tokens_revoked > 0 && { tokens_revoked }),
       ...(tokens_not_revoked > 0 && { tokens_not_revoked }),
       deleted: true,
     };
@@ -48,7 +50,7 @@ export const loginUserCommands: CommandsOf<'login-users'> = {
   export: async ({ 'login-user': id }) => exportLoginUser(await requireLoginUser(id)),
   'retry-revocations': async ({ 'login-user': id }) => {
     const outcome = await retryRevocations(id);
-    if (!outcome) throw new ServiceError('not_found', 'No deleted Login User has this id.');
+    if (!outcome) throw noSuchLoginUser();
     return { login_user_id: id, ...outcome };
   },
 };
