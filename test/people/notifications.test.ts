@@ -4,7 +4,7 @@ import { accountOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { eventually } from '../support/people.ts';
-import { type Claims, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { type Claims, ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -72,6 +72,34 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     const phone = await logIn();
     await notify('consent-revoked');
     expect((await logIn()).loginUserId).toBe(phone.loginUserId);
+  });
+
+  test('204 from the issuer of the id tokens that come for codes', async () => {
+    const scene = standIn.openScene();
+    const subject = unique('alice');
+    scene.misbehave('token', async (_, response) =>
+      sendJson(response, 200, { id_token: await scene.idToken({ sub: subject }) }),
+    );
+    const app = await createLoginApp(service, unique('app'));
+    const id_token = { issuer: scene.url, on_account_deleted: 'delete' };
+    const exchange = { token_url: `${scene.url}/token`, client_id: ourApp, client_secret: 'our-secret' };
+    const settings = { authorization_code: { ...exchange, id_token } };
+    const flags = { 'login-app': app.login_app_id, provider: 'provider_b' };
+    await service.operate('providers', 'set', { ...flags, settings });
+    const form = { grant_type: 'provider_authorization_code', provider: 'provider_b' };
+    const { body } = await service.token({ ...form, authorization_code: 'a-code' }, app);
+    const account = accountOf(service, body.access_token);
+    expect(await isIn({ account })).toBe(true);
+    const address = `/v2/marketing/providers/provider_b/notifications?login_app_id=${app.login_app_id}`;
+    const notify = async (claims: Claims) => {
+      const events = { type: 'account-delete', sub: subject };
+      const payload = await scene.idToken({ sub: undefined, events, jti: unique('jti'), ...claims });
+      return service.json(address, { payload });
+    };
+    expectError(await notify({ aud: 'another-app' }), notAccepted);
+    expect(await isIn({ account })).toBe(true);
+    expect((await notify({})).status).toBe(204);
+    expect(await isIn({ account })).toBe(false);
   });
 
   test('a linked identity ends the sessions of the person who has linked it', async () => {
