@@ -140,6 +140,12 @@ describe('POST /v2/marketing/login/user/identities', () => {
       'invalid_request',
       /None of access_token/,
     ],
+    [
+      'a grant_type',
+      { grant_type: 'provider_credentials', provider: 'provider_f', id_token: 'x' },
+      'invalid_request',
+      /^The parameter grant_type must not be supplied here\.$/,
+    ],
     ['a made-up credential', { provider: 'provider_f', id_token: 'x' }, 'invalid_grant', /does not accept/],
     [
       'a made-up code',

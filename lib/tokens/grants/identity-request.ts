@@ -51,6 +51,7 @@ export const identityRequest = v.pipe(
     (form) => !('authorization_code' in form && credentialParameters.some((name) => name in form)),
     besideCode,
   ),
+  v.check((form) => !('grant_type' in form), 'The parameter grant_type must not be supplied here.'),
   v.transform((form) => ({ ...form, grant_type: grantTypeOf(form) })),
   v.variant('grant_type', [providerCredentials, providerAuthorizationCode], discriminatorProblem),
   wire(sentForm),
