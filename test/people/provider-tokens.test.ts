@@ -1,17 +1,31 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
+import { jwtVerify } from 'jose';
 import { accountOf, identityIdsOf } from '../support/account.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
+import { type Fault, isWrite } from '../support/store-proxy.ts';
 
-const { service, running, dynamoDb, tableName } = await startServiceWithStore({}, { movableClock: true });
+const { service, running, proxy, dynamoDb, tableName } = await startServiceWithStore(
+  {},
+  { movableClock: true },
+);
 const standIn = await startProviderStandIn();
 
+const byPassword = { client_secret: 'our-secret' };
+
 /** A Login App whose provider_b gives refresh tokens, and a person who has logged in there. */
-async function newLogin({ keeps = true } = {}) {
+async function newLogin({
+  keeps = true,
+  credential = byPassword,
+}: {
+  keeps?: boolean;
+  credential?: object;
+} = {}) {
   const scene = standIn.openScene();
   const token = unique('provider-refresh-token');
   const revoked: Record<string, string>[] = [];
@@ -30,7 +44,7 @@ async function newLogin({ keeps = true } = {}) {
     authorization_code: {
       token_url: `${scene.url}/token`,
       client_id: ourApp,
-      client_secret: 'our-secret',
+      ...credential,
       client_authentication: 'form',
       id_token: { issuer: scene.url },
       ...(keeps && { revocation_url: `${scene.url}/revoke` }),
@@ -87,6 +101,18 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     const { person, token, revoked } = await newLogin();
     await service.operate('login-users', 'delete', person);
     expect(revoked).toEqual([revocation(token)]);
+  });
+
+  test('is revoked with a client secret that we sign, as Apple requires', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+    const private_key_secret = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const client_secret_jwt = { team_id: '1A234BFK46', key_id: '1ABC6523AA', private_key_secret };
+    const { account, token, revoked } = await newLogin({ credential: { client_secret_jwt } });
+    expect((await account.remove()).status).toBe(204);
+    expect(revoked).toEqual([{ ...revocation(token), client_secret: expect.any(String) }]);
+    const { payload, protectedHeader } = await jwtVerify(revoked[0]?.client_secret ?? '', publicKey);
+    expect(protectedHeader).toMatchObject({ alg: 'ES256', kid: client_secret_jwt.key_id });
+    expect(payload).toMatchObject({ iss: client_secret_jwt.team_id, sub: ourApp });
   });
 
   test('of a linked identity is revoked too', async () => {
@@ -256,4 +282,31 @@ test('without a revocation_url no refresh token is kept, and nothing is revoked'
   expect(await isStored(`kept_token_of_${id}`)).toBe(false);
   expect((await account.remove()).status).toBe(204);
   expect(revoked).toEqual([]);
+});
+
+describe('a function that dies at any write of a deletion', () => {
+  const faults: Fault[] = ['fails before', 'fails after'];
+  const crashes = faults.flatMap((fault) => [0, 1, 2, 3].map((place): [Fault, number] => [fault, place]));
+
+  test.each(crashes)(
+    '%s, at write %i: the operator finishes it, and the token is revoked',
+    async (fault, place) => {
+      const { account, person, token, revoked } = await newLogin();
+      let seen = 0;
+      proxy.hook = (call) => (isWrite(call) && seen++ === place ? fault : undefined);
+      try {
+        await account.remove();
+      } finally {
+        proxy.hook = () => undefined;
+      }
+      expect(seen).toBeGreaterThan(place);
+      // Nothing is left to do when only the answer to the last write was lost.
+      await service.operate('login-users', 'delete', person).catch(() => undefined);
+      expect(revoked.length).toBeGreaterThan(0);
+      expect(revoked).toEqual(Array(revoked.length).fill(revocation(token)));
+      const retry = await service.operate('login-users', 'retry-revocations', person);
+      expect(retry).toMatchObject({ revoked: 0, not_revoked: 0 });
+      expect((await account.show()).status).toBe(401);
+    },
+  );
 });
