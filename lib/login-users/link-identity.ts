@@ -6,6 +6,7 @@ import { newId } from '../secrets.ts';
 import { ServiceError } from '../service-error.ts';
 import { updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
+import { blockedError } from './blocked.ts';
 import { keptTokenOf } from './kept-token.ts';
 import {
   attributesOf,
@@ -32,8 +33,8 @@ interface Linked {
 /**
  * Links an identity, which its provider has just vouched for, to a Login User. Two conditional writes: the attribute of
  * the Login User, then the slot of the identity, which only one of several people gets.
- * @throws ServiceError `conflict` when the identity belongs to another Login User or they have too many, `invalid_token` when the Login User
- *   has been deleted or blocked meanwhile
+ * @throws ServiceError `conflict` when the identity belongs to another Login User or they have too many, `forbidden`
+ *   when the Login User has been blocked meanwhile, `invalid_token` when they have been deleted
  */
 export async function linkIdentity(
   { login_user_id, login_app_id }: LoginUser,
@@ -84,7 +85,11 @@ async function addIdentity(
     set: { [identityAttributes.linked(identity.identity_id)]: identity, ...kept },
     when: whileActive,
   });
-  if (!outcome.done) throw new ServiceError('invalid_token', 'The Login User has been deleted or blocked.');
+  if (!outcome.done) {
+    const { blocked_at, deleted_at } = outcome.found ?? {};
+    if (blocked_at !== undefined && deleted_at === undefined) throw blockedError('forbidden');
+    throw new ServiceError('invalid_token', 'The Login User has been deleted.');
+  }
   const linked = linkedIdentitiesIn(outcome.before ?? outcome.after ?? {});
   return linked.filter(({ identity_id }) => identity_id !== identity.identity_id).length;
 }

@@ -235,3 +235,18 @@ test('six identities at once, where there is room for one: one is linked', async
   expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(5).fill(409)]);
   expect(identityIdsOf(await account.show())).toHaveLength(21);
 });
+
+describe('linking while an operator acts', () => {
+  test.each([
+    ['block', { status: 403, error: 'forbidden', naming: 'The Login User is blocked.' }],
+    ['delete', { status: 401, error: 'invalid_token', naming: 'The Login User has been deleted.' }],
+  ])('login-users %s just before the link', async (command, error) => {
+    const { account, loginUserId } = await newAccount(service);
+    const link = await overtaken(
+      0,
+      () => account.linkAt('provider_a', unique('other')),
+      () => service.operate('login-users', command, { 'login-user': loginUserId }),
+    );
+    expectError(link, error);
+  });
+});
