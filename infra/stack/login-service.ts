@@ -97,7 +97,7 @@ export class LoginService extends Stack {
     const { serverErrors, all, topic } = new ServiceAlarms(this, 'Alarms', {
       measurements,
       rotations: [keyRotation, secretRotation],
-      signingKeys: secrets['signing-keys'],
+      secrets: Object.values(secrets),
       endpoints,
       forwarder: forwarder.lambda,
       undeliveredAudit: audit.undelivered,

@@ -16,7 +16,7 @@ type ObservedTable = Pick<ITable, 'tableName' | 'metric'>;
 /** The metric of the access log's 5xx, by route. */
 export const routeServerErrors = 'RouteServerErrors';
 
-/** What alarms and dashboard show, per minute. */
+/** What alarms and dashboard show, per minute unless said otherwise. */
 export class Measurements {
   readonly #namespace: string;
   readonly #api: HttpApi;
@@ -52,13 +52,13 @@ export class Measurements {
     });
 
   /** The requests to one route that ended in 5xx, by the access log. Without any, there is no metric, which costs nothing. */
-  serverErrorsOf = (routeKey: string): Metric =>
+  serverErrorsOf = (routeKey: string, period: Duration): Metric =>
     new Metric({
       namespace: this.#namespace,
       metricName: routeServerErrors,
       dimensionsMap: { route: routeKey },
       statistic: Stats.SUM,
-      period: Duration.minutes(1),
+      period,
     });
 
   /**

@@ -16,18 +16,18 @@ import type { EventPublishing } from './event-publishing.ts';
 import type { Measurements } from './measurements.ts';
 import { logicalIdOf } from './service-function.ts';
 
-/** When an alarm goes off: in `minutes` of the last `of` minutes the metric was at least `from`. */
+/** When an alarm goes off: in `periods` of the last `of` periods of the metric, it was at least `from`. */
 interface Limit {
   metric: IMetric;
   from: number;
-  minutes: number;
+  periods: number;
   of: number;
 }
 
 interface ServiceAlarmsProps {
   measurements: Measurements;
   rotations: IFunction[];
-  signingKeys: Secret;
+  secrets: Secret[];
   endpoints: ReadonlyMap<string, AnyEndpoint>;
   forwarder: IFunction;
   /** The queue of audit lines that were not forwarded. */
@@ -51,7 +51,7 @@ export class ServiceAlarms extends Construct {
     {
       measurements,
       rotations,
-      signingKeys,
+      secrets,
       endpoints,
       forwarder,
       undeliveredAudit,
@@ -70,52 +70,53 @@ export class ServiceAlarms extends Construct {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
       }),
     );
-    this.#tellOfFailedRotations(signingKeys);
+    this.#tellOfFailedRotations(secrets);
     if (email) this.topic.addSubscription(new EmailSubscription(email));
     const { total } = measurements;
     this.serverErrors = this.#alarm('ServerErrors', {
       metric: measurements.serverErrorRate(),
       from: 1,
-      minutes: 2,
+      periods: 2,
       of: 3,
     });
     this.all = [
       this.serverErrors,
-      this.#alarm('Latency', { metric: measurements.latency(Stats.p(99)), from: 3000, minutes: 5, of: 5 }),
+      this.#alarm('Latency', { metric: measurements.latency(Stats.p(99)), from: 3000, periods: 5, of: 5 }),
       this.#alarm('FunctionThrottles', {
         metric: measurements.functionThrottles(),
         from: 1,
-        minutes: 2,
+        periods: 2,
         of: 5,
       }),
-      this.#alarm('TableThrottles', { metric: measurements.tableThrottles(), from: 1, minutes: 2, of: 5 }),
-      this.#alarm('ProviderFailures', { metric: total('ProviderFailures'), from: 5, minutes: 3, of: 5 }),
+      this.#alarm('TableThrottles', { metric: measurements.tableThrottles(), from: 1, periods: 2, of: 5 }),
+      this.#alarm('ProviderFailures', { metric: total('ProviderFailures'), from: 5, periods: 3, of: 5 }),
       this.#alarm('RefreshTokensReused', {
         metric: total('RefreshTokensReused'),
         from: 5,
-        minutes: 1,
+        periods: 1,
         of: 1,
       }),
-      this.#alarm('WrongSecrets', { metric: measurements.wrongSecrets(), from: 100, minutes: 3, of: 5 }),
+      this.#alarm('WrongSecrets', { metric: measurements.wrongSecrets(), from: 100, periods: 3, of: 5 }),
       this.#alarm('RotationFailure', {
         metric: measurements.errorsOf(rotations),
         from: 1,
-        minutes: 1,
+        periods: 1,
         of: 1,
       }),
-      // The share of all requests hides a route that few use.
+      // The share of all requests hides a route that few use. Such a route may get less than one request a minute, so its
+      // errors are added up over a longer time: five in a row are enough, even minutes apart.
       ...[...endpoints].map(([key, endpoint]) =>
         this.#alarm(`ServerErrorsOf${logicalIdOf(key)}`, {
-          metric: measurements.serverErrorsOf(routeKeyOf(endpoint)),
+          metric: measurements.serverErrorsOf(routeKeyOf(endpoint), Duration.minutes(15)),
           from: 5,
-          minutes: 3,
-          of: 5,
+          periods: 1,
+          of: 1,
         }),
       ),
       this.#alarm('AuditFailure', {
         metric: measurements.auditFailures(forwarder, undeliveredAudit),
         from: 1,
-        minutes: 1,
+        periods: 1,
         of: 1,
       }),
       ...(publishing ? this.#publishingAlarms(publishing) : []),
@@ -127,8 +128,8 @@ export class ServiceAlarms extends Construct {
     const age = publisher.metric('IteratorAge', most);
     const letters = deadLetters.metricApproximateNumberOfMessagesVisible(most);
     return [
-      this.#alarm('EventsDelayed', { metric: age, from: 15 * 60_000, minutes: 3, of: 5 }),
-      this.#alarm('EventsUndeliverable', { metric: letters, from: 1, minutes: 1, of: 1 }),
+      this.#alarm('EventsDelayed', { metric: age, from: 15 * 60_000, periods: 3, of: 5 }),
+      this.#alarm('EventsUndeliverable', { metric: letters, from: 1, periods: 1, of: 1 }),
     ];
   }
 
@@ -137,7 +138,7 @@ export class ServiceAlarms extends Construct {
    * gets the event from CloudTrail, if the account has a trail.
    * @see AWS Secrets Manager user guide, "Match AWS Secrets Manager events with Amazon EventBridge"
    */
-  #tellOfFailedRotations(signingKeys: Secret): void {
+  #tellOfFailedRotations(secrets: Secret[]): void {
     const rule = new Rule(this, 'FailedRotations', {
       description: 'RotationFailure: see docs/watching.md',
       eventPattern: {
@@ -145,20 +146,20 @@ export class ServiceAlarms extends Construct {
         detailType: ['AWS Service Event via CloudTrail'],
         detail: {
           eventName: ['RotationFailed'],
-          additionalEventData: { SecretId: [signingKeys.secretArn] },
+          additionalEventData: { SecretId: secrets.map(({ secretArn }) => secretArn) },
         },
       },
     });
     rule.addTarget(new SnsTopic(this.topic));
   }
 
-  #alarm(name: string, { metric, from, minutes, of }: Limit): Alarm {
+  #alarm(name: string, { metric, from, periods, of }: Limit): Alarm {
     const alarm = new Alarm(this, name, {
       alarmDescription: `${name}: see docs/watching.md`,
       metric,
       threshold: from,
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      datapointsToAlarm: minutes,
+      datapointsToAlarm: periods,
       evaluationPeriods: of,
       treatMissingData: TreatMissingData.NOT_BREACHING,
     });
