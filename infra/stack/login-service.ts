@@ -136,6 +136,10 @@ export class LoginService extends Stack {
       new CfnOutput(this, 'EventBusName', { value: publishing.bus.eventBusName });
       new CfnOutput(this, 'DeadLetterQueueUrl', { value: publishing.deadLetters.queueUrl });
     }
+    // What the commands of docs/operating.md rotate.
+    new CfnOutput(this, 'SigningKeysSecretArn', { value: secrets['signing-keys'].secretArn });
+    new CfnOutput(this, 'RefreshTokensSecretArn', { value: secrets['refresh-tokens'].secretArn });
+    new CfnOutput(this, 'ProviderSettingsSecretArn', { value: secrets['provider-settings'].secretArn });
     new CfnOutput(this, 'OperatorFunctionName', { value: operator.lambda.functionName });
   }
 }

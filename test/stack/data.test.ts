@@ -158,7 +158,7 @@ describe('the secrets', () => {
   });
 });
 
-test('a deployment outputs its address, its table, its event bus and its operator function', () => {
+test('a deployment outputs its address and what the commands of the docs need', () => {
   expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
     'AlarmTopic',
     'ApiUrl',
@@ -170,6 +170,9 @@ test('a deployment outputs its address, its table, its event bus and its operato
     'PinnedDomainNameValue',
     'PinnedStageValue',
     'PinnedTableNameValue',
+    'ProviderSettingsSecretArn',
+    'RefreshTokensSecretArn',
+    'SigningKeysSecretArn',
     'TableName',
     'UndeliveredAudit',
   ]);
