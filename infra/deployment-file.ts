@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { deploymentName, readSettings, type Settings, SettingsError, type SettingsFile } from './settings.ts';
 
-const ownFolder = join(import.meta.dirname, '../deployments');
+/** Where the files of the deployments are. */
+export const deploymentFolder = join(import.meta.dirname, '../deployments');
 
 /** What a file cannot say: its name is the deployment's, and the other two are about one update only. */
 const notInFile = ['deployment', 'stack', 'change', 'ignoreAlarms'];
@@ -21,7 +22,7 @@ const object = v.pipe(
  * deployment, the settings of the context alone, unless there is a file that they would bypass.
  * @throws SettingsError
  */
-export function readDeployment(context: Record<string, unknown>, folder = ownFolder): Settings {
+export function readDeployment(context: Record<string, unknown>, folder = deploymentFolder): Settings {
   if (context.deployment === undefined) {
     const settings = readSettings(context);
     if (existsSync(join(folder, `${settings.stack}.json`))) {

@@ -1,15 +1,7 @@
 import { CfnOutput, CfnParameter, CfnRule, Fn } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import { type Pin, pins } from '../pins.ts';
+import { pinName, pinnedValue, pins } from '../pins.ts';
 import type { Settings } from '../settings.ts';
-
-/** What is pinned when a setting is not set. */
-const unset: Record<Pin, string> = {
-  deployment: 'none',
-  stage: '',
-  domainName: 'none',
-  tableName: 'own',
-};
 
 /**
  * Makes the stack keep these settings. Each is the default of a parameter, and a rule demands exactly this value. On an
@@ -23,8 +15,8 @@ export class PinnedSettings extends Construct {
     super(scope, id);
     for (const pin of pins) {
       if (settings.change.includes(pin)) continue;
-      const value = settings[pin] ?? unset[pin];
-      const name = `Pinned${pin.charAt(0).toUpperCase()}${pin.slice(1)}`;
+      const value = pinnedValue(settings, pin);
+      const name = pinName(pin);
       const parameter = new CfnParameter(this, pin, {
         default: value,
         description: `The setting ${pin} of the deployed stack`,

@@ -40,12 +40,12 @@ test('npm run operator -- check says that a stack works, call by call', async ()
   expect(stdout).not.toMatch(/eyJ|secret/);
 });
 
-test('a terminal gets a line for each call', () => {
+test('a terminal gets a line for each call, with all headers of its response', () => {
   const text = readableCheck({
     ok: false,
     issuer: 'https://login.example.com',
     steps: [
-      { step: 'metadata', request: 'GET https://…', status: 200, milliseconds: 41, headers: {} },
+      { step: 'metadata', request: 'GET https://…', status: 200, milliseconds: 41, headers: { etag: 'x' } },
       {
         step: 'search',
         request: 'GET https://…',
@@ -59,7 +59,9 @@ test('a terminal gets a line for each call', () => {
   });
   expect(text).toBe(`https://login.example.com
 metadata  200      41 ms  ok
-search    401    1200 ms  WRONG  x-amzn-remapped-www-authenticate: Basic
+  etag: x
+search    401    1200 ms  WRONG
+  x-amzn-remapped-www-authenticate: Basic
 
 search: Wrong.`);
 });

@@ -20,8 +20,7 @@ const metadata = v.looseObject({ issuer: v.string(), token_endpoint: v.string(),
 const keySet = v.object({ keys: v.array(v.looseObject({ kty: v.string(), kid: v.string() })) });
 
 /** Milliseconds for which the first rotation is awaited, and between two looks. */
-const rotationPatience = 120_000;
-const pause = 2_000;
+const rotationWait = { patience: 120_000, pause: 2_000 };
 
 const basic = (id: string, secret: string): { authorization: string } => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
@@ -32,7 +31,7 @@ const basic = (id: string, secret: string): { authorization: string } => ({
  * published keys, and searches. Stops at the first step without which the next cannot be made.
  * @see RFC 8414, section 3; RFC 9068, section 4
  */
-export async function checkService(own: Probe): Promise<Step[]> {
+export async function checkService(own: Probe, waiting = rotationWait): Promise<Step[]> {
   const steps: Step[] = [];
   const taken = <Body>({ step, body }: { step: Step; body: Body }): Body => {
     steps.push(step);
@@ -48,7 +47,7 @@ export async function checkService(own: Probe): Promise<Step[]> {
   );
   if (!about) return steps;
   if (about.issuer !== own.issuer) addProblem(steps, `The issuer is ${about.issuer}, not ${own.issuer}.`);
-  const keys = taken(await keysOf(about.jwks_uri));
+  const keys = taken(await keysOf(about.jwks_uri, waiting));
   if (!keys) return steps;
   const token = taken(
     await ask({
@@ -95,7 +94,7 @@ const unverifiable =
   'The token cannot be verified with the published keys, the issuer and the audience: verifiers reject it.';
 
 /** Under whichever name the challenge arrives; API Gateway renames the header in some of its API types. */
-export const challengeIn = (step: Step | undefined): [string, string] | undefined =>
+const challengeIn = (step: Step | undefined): [string, string] | undefined =>
   Object.entries(step?.headers ?? {}).find(([name]) => /(^|-)www-authenticate$/i.test(name));
 
 function addProblem(steps: Step[], problem: string): void {
@@ -104,12 +103,12 @@ function addProblem(steps: Step[], problem: string): void {
 }
 
 /** The published keys, as soon as there are any. */
-async function keysOf(url: string) {
-  const deadline = Date.now() + rotationPatience;
+async function keysOf(url: string, { patience, pause }: typeof rotationWait) {
+  const deadline = Date.now() + patience;
   for (;;) {
     const answer = await ask({ step: 'signing keys', url, status: 200, body: keySet });
     if (!answer.body || answer.body.keys.length > 0) return answer;
-    const problem = `There was no key after ${rotationPatience / 1000} seconds: read the log of rotate-signing-keys.`;
+    const problem = `There was no key after ${patience / 1000} seconds: read the log of rotate-signing-keys.`;
     if (Date.now() > deadline) return { step: { ...answer.step, problem }, body: undefined };
     await wait(pause);
   }

@@ -1,10 +1,14 @@
-import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { CloudFormationClient, DescribeStacksCommand, type Output } from '@aws-sdk/client-cloudformation';
+import { deploymentFolder, readDeployment } from '../../deployment-file.ts';
+import { pinName, pinnedValue, pins } from '../../pins.ts';
 
 /**
  * What is wrong with a deployed stack, as far as CloudFormation knows: an update that failed, or a stack that was
- * production and has lost its protection.
+ * production and has lost its protection, or one that keeps other settings than its file has.
  */
-export async function stackProblems(StackName: string): Promise<string[]> {
+export async function stackProblems(StackName: string, folder = deploymentFolder): Promise<string[]> {
   const client = new CloudFormationClient({});
   try {
     const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName }));
@@ -19,12 +23,32 @@ export async function stackProblems(StackName: string): Promise<string[]> {
       ...(stage === 'production' && !stack?.EnableTerminationProtection
         ? ['The stack is production but has no termination protection: deploy it again.']
         : []),
+      ...pinProblems(StackName, stack?.Outputs ?? [], folder),
     ];
   } catch (error) {
-    return [
-      `CloudFormation can't be asked about the stack: ${error instanceof Error ? error.message : error}`,
-    ];
+    return [`The stack can't be checked: ${error instanceof Error ? error.message : error}`];
   } finally {
     client.destroy();
   }
+}
+
+/**
+ * Where a stack keeps other settings than its file has. A stack without a file has nothing to be compared with.
+ * @throws SettingsError when the file is wrong
+ */
+function pinProblems(stack: string, outputs: Output[], folder: string): string[] {
+  const kept = new Map(outputs.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
+  const missing = pins.filter((pin) => !kept.has(`${pinName(pin)}Value`));
+  const unkept = `The stack doesn't keep ${missing.join(', ')}: deploy it once more, without change.`;
+  const problems = missing.length > 0 ? [unkept] : [];
+  const file = `${stack}.json`;
+  if (!existsSync(join(folder, file))) return problems;
+  const settings = readDeployment({ deployment: stack }, folder);
+  for (const pin of pins) {
+    const value = kept.get(`${pinName(pin)}Value`);
+    const own = pinnedValue(settings, pin);
+    if (value !== undefined && value !== own)
+      problems.push(`The stack was deployed with ${pin} ${value}, but deployments/${file} says ${own}.`);
+  }
+  return problems;
 }

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { callOperator } from '../call-operator.ts';
 import { explainFailure, functionOf, type Target } from '../target.ts';
 import type { Step } from './ask.ts';
-import { challengeIn, checkService, probe } from './check-service.ts';
+import { checkService, probe } from './check-service.ts';
 import { stackProblems } from './check-stack.ts';
 
 /** What a check found. */
@@ -37,14 +37,15 @@ export async function runCheck(target: Target): Promise<CheckResult> {
   return { ok: problems.length === 0, issuer: own.issuer, steps, problems };
 }
 
-/** For a terminal: a line for each call, then what is wrong. */
+/** For a terminal: a line for each call with the response headers below it, then what is wrong. */
 export function readableCheck({ issuer, steps, problems }: CheckResult): string {
   const width = Math.max(...steps.map(({ step }) => step.length));
-  const lines = steps.map((step) => {
-    const { status = 'none', milliseconds, problem } = step;
+  const lines = steps.flatMap(({ step, status = 'none', milliseconds, headers = {}, problem }) => {
     const mark = problem ? 'WRONG' : 'ok';
-    const challenge = challengeIn(step)?.join(': ') ?? '';
-    return `${step.step.padEnd(width)}  ${String(status).padEnd(4)}  ${`${milliseconds} ms`.padStart(8)}  ${mark.padEnd(5)}  ${challenge}`.trimEnd();
+    return [
+      `${step.padEnd(width)}  ${String(status).padEnd(4)}  ${`${milliseconds} ms`.padStart(8)}  ${mark}`,
+      ...Object.entries(headers).map(([name, value]) => `  ${name}: ${value}`),
+    ];
   });
   const conclusion = problems.length === 0 ? ['Everything works.'] : problems;
   return [issuer, ...lines, '', ...conclusion].join('\n');
