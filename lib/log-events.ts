@@ -163,7 +163,7 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
     fields: { login_user_id: 'the person' },
   },
   provider_notified: {
-    when: 'A provider told that a person revoked their consent, or deleted their account there',
+    when: 'A provider reported that a person revoked their consent or deleted their account there',
     fields: {
       kind: '`consent_revoked` or `account_deleted`',
       outcome: '`sessions_ended`, `deleted`, `outdated` or `person_unknown`',

@@ -7,7 +7,7 @@ export type Operation = (typeof operations)[number];
 /** What the serving process says when it is ready. */
 export const addresses = v.object({ url: v.string(), emptyUrl: v.string() });
 
-/** What it can be asked: to record the next requests, and to make their calls or some operations again, so many times. */
+/** Commands: record the next requests, or repeat their calls or some operations a given number of times. */
 export const question = v.object({
   ask: v.picklist(['cpu', 'record', 'calls', 'cryptography']),
   times: v.optional(v.number(), 0),

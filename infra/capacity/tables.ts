@@ -31,12 +31,7 @@ export function costTable(measured: MeasuredRequests): string {
 
 /** How much of each quota each rate of logins uses; bold above the quota. */
 export function limitTable({ login, unread }: MeasuredRequests): string {
-  const head = [
-    'What can come first',
-    'Raised by',
-    'Most',
-    ...rates.map((rate) => `${number(rate)} logins/s`),
-  ];
+  const head = ['Limit', 'Raised by', 'Most', ...rates.map((rate) => `${number(rate)} logins/s`)];
   const rows = quotasFor({ login: login.cost, unread: unread.cost }).map(
     ({ name, raisedBy, most, taken }) => {
       const cells = rates.map((rate) =>

@@ -72,7 +72,7 @@ async function main(): Promise<void> {
 }
 
 const noEvents =
-  'It publishes no events, since its own store has no streams. DynamoDB Local has them: see docs/events.md.';
+  'It publishes no events, since its own store has no streams. With DynamoDB Local it does: DYNAMODB_ENDPOINT=http://127.0.0.1:8000 npm start (see docs/events.md).';
 
 async function startDemo(options: StackOptions) {
   const { data } = options;

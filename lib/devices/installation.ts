@@ -97,7 +97,7 @@ export async function claimInstallation(
   return device_id === deviceId;
 }
 
-/** The given devices without those that another device of their installation has replaced. */
+/** Filters out devices that another device of the same installation has replaced. */
 export async function notReplaced(devices: Device[]): Promise<Device[]> {
   const places = devices.map(({ login_app_id, installation_id }) =>
     installation_id === undefined ? undefined : installationKey(login_app_id, installation_id),

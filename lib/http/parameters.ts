@@ -29,7 +29,7 @@ function valuesIn({ rawQueryString }: ApiEvent, known: string[]): Record<string,
     const named = /^[\w.[\]-]{1,64}$/.test(unknown) ? ` ${unknown}` : '';
     throw new ServiceError(
       'invalid_request',
-      `The query parameter${named} is unknown; known are ${known.join(', ')}.`,
+      `Unknown query parameter${named}. Allowed: ${known.join(', ')}.`,
     );
   }
   return Object.fromEntries(names.map((name) => [name, sent.getAll(name)]));

@@ -19,7 +19,7 @@ const batchSize = 25;
 /** How often it is tried while operators change the same settings. */
 const mostAttempts = 10;
 
-/** Encrypts the provider settings of all Login Apps with the current key of a secret. Those that are, stay as they are. */
+/** Encrypts the provider settings of all Login Apps with the current key of a secret. Skips settings that already use that key. */
 export async function reencryptProviderSettings(secret: ServiceSecret): Promise<void> {
   let start: Parameters<typeof readGlobalList>[2]['start'];
   do {

@@ -28,7 +28,10 @@ export async function findLoginUser(
   const [user, ...others] = found.filter((one) => one !== undefined);
   if (others.length > 0) {
     const known = namespaces.filter((_, place) => found[place]).join(', ');
-    throw new ServiceError('invalid_request', `Name the --issuer; known are the people of ${known}.`);
+    throw new ServiceError(
+      'invalid_request',
+      `Several issuers know this subject: ${known}. Choose one with --issuer.`,
+    );
   }
   return user;
 }

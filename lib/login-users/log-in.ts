@@ -92,7 +92,7 @@ export async function recordLogin(
 }
 
 /**
- * Whose the identity is instead of whom it seemed to be.
+ * Finds the current owner of an identity when the login could not be recorded for the expected one.
  * @param found the item of that Login User, whom the login was not recorded for
  * @throws ServiceError `invalid_grant` when it is their identity, and they are blocked
  */

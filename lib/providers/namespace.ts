@@ -6,7 +6,7 @@ import { fieldAt } from './subject.ts';
 /** The setting that says to whom the subjects of an OAuth provider belong. */
 export const namespace = described(
   v.optional(text),
-  'stands for who vouches for the people. When left out, what was set before, or the host of the address',
+  'identifies who vouches for the people. Defaults to the previous value or, for a new provider, the host of the address',
 );
 
 /** The host of an address, with its port. */

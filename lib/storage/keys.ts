@@ -192,7 +192,7 @@ export const loginAppsList = 'LOGIN_APPS';
 export const accountsList = 'ACCOUNTS';
 /** `back office#ac_7Yt…`: sorts by name in any case, and members of the same name by id. */
 export const namePosition = (name: string, id: string): string => `${namePrefix(name)}#${id}`;
-/** `back off`: what the positions of all names begin with that begin so. Only 100 characters count. */
+/** `back off`: the prefix shared by the positions of all names that start with this text, cut to 100 characters. */
 export const namePrefix = (start: string): string => [...start.toLowerCase()].slice(0, 100).join('');
 
 /** `LOGIN_USERS_OF#la_9hX…#07`: a shard of a Login App's people in the index `by_list`, by when they first logged in. */

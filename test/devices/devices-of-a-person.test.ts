@@ -260,10 +260,10 @@ describe('devices list and devices disable', () => {
   });
 
   test.each([
-    [{}, 'Name either a --login-user or a --login-app.'],
+    [{}, 'Give either --login-user or --login-app.'],
     [
       { 'login-user': `lu_${'A'.repeat(43)}`, 'login-app': `la_${'A'.repeat(22)}` },
-      'Name either a --login-user or a --login-app.',
+      'Give either --login-user or --login-app.',
     ],
     [{ 'login-app': `la_${'A'.repeat(22)}` }, 'There is no such Login App.'],
   ])('devices list %j is an error: %s', async (flags, why) => {

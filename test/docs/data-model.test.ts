@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import * as v from 'valibot';
+import { commandTable } from '../../lib/operator/command-table.ts';
 import * as keys from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
 
@@ -58,4 +59,14 @@ test('the page about the data model has every index', () => {
     projection,
   ]);
   expect(listed).toEqual([...local, ...global]);
+});
+
+test('the page about the data model says what each list, show and find of an operator reads', () => {
+  const shown = Object.entries(commandTable).flatMap(([noun, verbs]) =>
+    Object.keys(verbs)
+      .filter((verb) => ['list', 'show', 'find'].includes(verb))
+      .map((verb) => `${noun} ${verb}`),
+  );
+  const listed = rows.flatMap(([commands = '']) => commands.split(', '));
+  expect(shown.filter((command) => !listed.includes(command))).toEqual([]);
 });

@@ -156,7 +156,8 @@ describe('an operator command that fails says why and changes nothing', () => {
     );
     const revoke = ['clients', 'revoke', ...flags, '--client', client_id, '--secret'];
     const unknown = await failed(...revoke, secret);
-    const [, only = ''] = unknown.match(/^There is no such secret; there is (sec_[\w-]{22})\.$/) ?? [];
+    const [, only = ''] =
+      unknown.match(/^There is no such secret\. Existing secrets: (sec_[\w-]{22})\.$/) ?? [];
     expect(await failed(...revoke, only)).toBe(`${only} is the only secret; rotate first.`);
     expect(await failed('providers', 'check', ...flags, '--provider', 'provider_a')).toBe(
       'The Login App has no provider_a; it has none.',

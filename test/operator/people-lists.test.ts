@@ -71,7 +71,7 @@ describe('npm run operator: people, their sessions and devices', () => {
       expect((await service.token(form, app)).status).toBe(200);
     }
     await expect(operate('login-users', 'find', { ...flags, subject })).rejects.toThrow(
-      `Name the --issuer; known are the people of ${first}, ${second}.`,
+      `Several issuers know this subject: ${first}, ${second}. Choose one with --issuer.`,
     );
     const found = await operate('login-users', 'find', { ...flags, subject, issuer: second });
     expect(found).toMatchObject({ identities: [{ subject, namespace: second }] });

@@ -152,7 +152,11 @@ describe('npm start', () => {
 
   test('says that the embedded store publishes nothing, and what to do', async () => {
     const { DYNAMODB_ENDPOINT: otherStore } = process.env;
-    const lines = running.output().match(/^It publishes no events, .* see docs\/events\.md\.$/gm);
+    const lines = running
+      .output()
+      .match(
+        /^It publishes no events, .*: DYNAMODB_ENDPOINT=http:\/\/\S+ npm start \(see docs\/events\.md\)\.$/gm,
+      );
     expect(lines?.length ?? 0).toBe(otherStore === undefined ? 1 : 0);
   });
 

@@ -8,7 +8,7 @@ export const accessRequests = {
     flags: { 'access-request': accessRequest },
   },
   find: {
-    summary: 'Show which access request an import made of an id',
+    summary: 'Show the access request that an import created for an external id',
     flags: { account, 'imported-id': { kind: 'text', help: 'Its id in the system that it came from' } },
   },
   create: { summary: 'Create an access request that an account has access to', flags: { account } },

@@ -29,7 +29,7 @@ export const deviceCommands: CommandsOf<'devices'> = {
     if (loginApp !== undefined && loginUser === undefined) {
       return { login_app_id: loginApp, ...(await pageOfLoginApp(loginApp, after, shown)) };
     }
-    throw new ServiceError('invalid_request', 'Name either a --login-user or a --login-app.');
+    throw new ServiceError('invalid_request', 'Give either --login-user or --login-app.');
   },
   show: async ({ device: id }) => stored(await readDevice(id)),
   find: async ({ 'login-app': id, platform, token }) => {

@@ -143,7 +143,7 @@ export interface AccessTokenSettings {
   audience_validation: Introspection | TokenInfo;
 }
 
-/** The same of settings; undefined when they are for codes with id tokens alone. */
+/** The settings for access tokens; undefined if the provider only takes codes that return an id token. */
 export function accessTokenSettings({
   namespace,
   user_info,
