@@ -21,7 +21,7 @@ type AuditFields = {
 
 /** Every line that the service writes, with its own fields. Those of the request come on top: `RequestFields`. */
 export interface LogEvents {
-  token_issued: Record<never, never>;
+  token_issued: Record<string, never>;
   token_refused: { error: ErrorCode; reason?: LogReason };
   request_refused: { error: ErrorCode; reason?: LogReason };
   request_failed: { failure: Failure };
@@ -55,7 +55,7 @@ export interface LogEvents {
   provider_keys_fetched: { issuer: string };
   provider_keys_stale: { issuer: string; age_seconds: number; failure: Failure };
   signing_keys_rotated: { kid: string };
-  new_versions_checked: Record<never, never>;
+  new_versions_checked: Record<string, never>;
   new_versions_failed: { failure: Failure };
   audit: AuditFields;
   events_published: { count: number };
