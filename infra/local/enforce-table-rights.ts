@@ -5,7 +5,11 @@ import { documentClient } from '../../lib/storage/client.ts';
 import { type TableRight, tableRightsOf } from '../table-rights.ts';
 
 /** The function that is running, and its rights. */
-const running = new AsyncLocalStorage<{ key: string; rights: TableRight[] }>();
+interface Running {
+  key: string;
+  rights: TableRight[];
+}
+const running = new AsyncLocalStorage<Running>();
 
 /** Runs a function with the rights of its role: a call to the table that its record does not list fails as on AWS. */
 export const withTableRights = <Result>(key: string, access: Access, run: () => Result): Result =>
@@ -19,7 +23,7 @@ const input = v.looseObject({
   RequestItems: v.optional(v.record(v.string(), v.object({ Keys: v.array(text) }))),
 });
 
-/** The partition keys that a call is about. */
+/** The partition keys that a call is about; a query gives its own as `:pk`. */
 function leadingKeysOf(call: unknown): string[] {
   const { Key, Item, ExpressionAttributeValues, RequestItems = {} } = v.parse(input, call);
   const batch = Object.values(RequestItems).flatMap(({ Keys }) => Keys.map(({ pk }) => pk));
@@ -32,16 +36,19 @@ const fits = (pk: string, form: string): boolean =>
 
 documentClient.middlewareStack.add(
   (next, { commandName = '' }) =>
-    (call) => {
-      const { key, rights } = running.getStore() ?? {};
-      const action = commandName.replace('Command', '');
-      const right = rights?.find((one) => one.action === action);
-      const isAllowed = leadingKeysOf(call.input).every((pk) => right?.keys.some((form) => fits(pk, form)));
+    async (call) => {
+      const store = running.getStore();
       // Outside of a function it is the local stack itself that asks.
-      if (rights && !(right && isAllowed)) {
-        throw new Error(`The record of ${key} does not let it ${action} ${leadingKeysOf(call.input)}.`);
-      }
+      if (store) requireRight(store, commandName.replace('Command', ''), leadingKeysOf(call.input));
       return next(call);
     },
   { step: 'initialize', name: 'enforceTableRights' },
 );
+
+/** @throws Error also for a call whose keys are not recognised, so that none goes unchecked */
+function requireRight({ key, rights }: Running, action: string, keys: string[]): void {
+  if (keys.length === 0) throw new Error(`The keys that ${key} wants to ${action} are not recognised.`);
+  const right = rights.find((one) => one.action === action);
+  const isAllowed = keys.every((pk) => right?.keys.some((form) => fits(pk, form)));
+  if (!isAllowed) throw new Error(`The record of ${key} does not let it ${action} ${keys}.`);
+}

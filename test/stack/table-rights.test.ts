@@ -1,0 +1,73 @@
+import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, expect, test } from '@jest/globals';
+import type { Access } from '../../lib/http/endpoint.ts';
+import { startOwnTable } from '../support/own-table.ts';
+
+const { tableName: TableName, stop } = await startOwnTable();
+afterAll(stop);
+const { documentClient } = await import('../../lib/storage/client.ts');
+const { withTableRights } = await import('../../infra/local/enforce-table-rights.ts');
+
+/** A record that reads devices and lists, and writes nothing. */
+const access: Access = {
+  summary: 'Reads devices',
+  table: { GetItem: ['devices'], BatchGetItem: ['devices'], Query: ['devices', 'signing_keys'] },
+  secrets: [],
+};
+const asFunction = <Result>(run: () => Promise<Result>) => withTableRights('read-devices', access, run);
+
+const device = { pk: 'DEVICE#d_1', sk: 'DEVICE' };
+const account = { pk: 'ACCOUNT#ac_1', sk: 'ACCOUNT' };
+const get = (Key: typeof device) => documentClient.send(new GetCommand({ TableName, Key }));
+const batch = (...Keys: (typeof device)[]) =>
+  documentClient.send(new BatchGetCommand({ RequestItems: { [TableName]: { Keys } } }));
+const query = (pk: string, name = ':pk') =>
+  documentClient.send(
+    new QueryCommand({
+      TableName,
+      KeyConditionExpression: `pk = ${name}`,
+      ExpressionAttributeValues: { [name]: pk },
+    }),
+  );
+
+test('a function does what its record lists', async () => {
+  await asFunction(() => documentClient.send(new GetCommand({ TableName, Key: device })));
+  await asFunction(() => batch(device));
+  await asFunction(() => query('DEVICES_OF#lu_1'));
+  await asFunction(() => query('SIGNING_KEYS'));
+});
+
+test.each<[string, () => Promise<unknown>, string]>([
+  [
+    'an action that its record lacks',
+    () => documentClient.send(new PutCommand({ TableName, Item: device })),
+    'PutItem DEVICE#d_1',
+  ],
+  [
+    'another one',
+    () => documentClient.send(new DeleteCommand({ TableName, Key: device })),
+    'DeleteItem DEVICE#d_1',
+  ],
+  ['an item of another kind', () => get(account), 'GetItem ACCOUNT#ac_1'],
+  ['one such item among others', () => batch(device, account), 'BatchGetItem DEVICE#d_1,ACCOUNT#ac_1'],
+  ['a list of another kind', () => query('ACCOUNTS'), 'Query ACCOUNTS'],
+  [
+    'what only begins like the one key that it may read',
+    () => query('SIGNING_KEYS_OF#la_1'),
+    'Query SIGNING_KEYS_OF#la_1',
+  ],
+])('%s: an error that names the function, the action and the key', async (_, run, denied) => {
+  await expect(asFunction(run)).rejects.toThrow(`The record of read-devices does not let it ${denied}.`);
+});
+
+test('a call whose key is not recognised is an error, even for an item that the function may read', async () => {
+  const run = () => query('DEVICES_OF#lu_1', ':list');
+  await expect(asFunction(run)).rejects.toThrow(
+    'The keys that read-devices wants to Query are not recognised.',
+  );
+});
+
+test('outside of a function nothing is limited', async () => {
+  await get(account);
+  await query('ACCOUNTS', ':list');
+});
