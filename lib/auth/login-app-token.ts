@@ -32,8 +32,10 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
   },
 };
 
+/** The id of the Login App of a client's token; undefined once the client is revoked. Notes the client's id. */
 async function loginAppOfClientsToken(token: string): Promise<string | undefined> {
   const { aud, client_id } = await verifyLoginAppToken(token);
+  note({ client_id });
   return (await isCurrentClient(client_id)) ? aud : undefined;
 }
 

@@ -86,6 +86,7 @@ describe('every endpoint that writes: one line, with who, what and the result', 
     'register-device': () => ({
       status: expect.any(Number),
       caller: 'login_app_token',
+      client_id,
       login_app_id,
       device_id: expect.stringMatching(/^d_/),
     }),

@@ -8,7 +8,7 @@ import { eventually } from '../support/people.ts';
 import { prepareLogin } from '../support/provider-login.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
-import { type Answer, unique } from '../support/service.ts';
+import { type Answer, basic, unique } from '../support/service.ts';
 
 const { running, service } = await ownService({}, { movableClock: true });
 const standIn = await startProviderStandIn();
@@ -181,6 +181,61 @@ describe('token_refused', () => {
       ...ofLogin('provider_a'),
       login_user_id: login.login_user_id,
     });
+  });
+});
+
+describe('request_refused: a rejected caller, by the id that they claim', () => {
+  const device = { platform: 'android', token: unique('phone') };
+  const { login_app, account } = service.demo;
+
+  /** The line of a 401, without what it has in common with others. */
+  async function claimedIn(answer: Answer, reason: string): Promise<Partial<LogLine>> {
+    expect(answer.status).toBe(401);
+    const line = await lineOf(answer, 'request_refused');
+    const { event, request_id, route, error, ...claimed } = line;
+    expect(claimed).toMatchObject({ reason });
+    return claimed;
+  }
+
+  test('an account, with a wrong secret', async () => {
+    const answer = await service.search('', { account: { ...account, account_secret: 'wrong' } });
+    const { account_id } = account;
+    expect(await claimedIn(answer, 'secret_wrong')).toEqual({ account_id, reason: 'secret_wrong' });
+  });
+
+  test('a client, with a wrong secret', async () => {
+    const answer = await service.call('/v2/marketing/oauth/introspect', {
+      method: 'POST',
+      headers: { authorization: basic(login_app.client_id, 'wrong') },
+      body: new URLSearchParams({ token: 'made-up' }),
+    });
+    const { client_id } = login_app;
+    expect(await claimedIn(answer, 'secret_wrong')).toEqual({ client_id, reason: 'secret_wrong' });
+  });
+
+  test('a long-lived Login App Token, with a wrong secret', async () => {
+    const flags = { 'login-app': login_app.login_app_id, name: 'app' };
+    const { token_id, login_app_token } = await service.operate('login-apps', 'tokens create', flags);
+    const wrong = String(login_app_token).replace(/las_.*/, `las_${'A'.repeat(43)}`);
+    const answer = await service.register(device, wrong);
+    expect(await claimedIn(answer, 'secret_wrong')).toEqual({ token_id, reason: 'secret_wrong' });
+  });
+
+  test('a long-lived Login App Token of another form is not named', async () => {
+    const answer = await service.register(device, `${login_app.login_app_id}.t_made-up.las_made-up`);
+    expect(answer.status).toBe(401);
+    expect(await lineOf(answer, 'request_refused')).not.toHaveProperty('token_id');
+  });
+
+  test('the Login App Token of a client that was revoked', async () => {
+    const app = await createLoginApp(service, unique('app'), { platforms: ['android'] });
+    const token = await service.loginAppToken(app);
+    const { client_id } = app;
+    await service.operate('clients', 'revoke', { 'login-app': app.login_app_id, client: client_id });
+    running.advance(30);
+    const answer = await service.register(device, token);
+    running.advance(-30);
+    expect(await claimedIn(answer, 'id_unknown')).toEqual({ client_id, reason: 'id_unknown' });
   });
 });
 

@@ -4,7 +4,7 @@ import { ownService } from '../support/own-service.ts';
 import { prepareLogin } from '../support/provider-login.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
-import { unique } from '../support/service.ts';
+import { basic, unique } from '../support/service.ts';
 
 const { running, service } = await ownService({ METRICS_NAMESPACE: 'a-stack' });
 const standIn = await startProviderStandIn();
@@ -44,6 +44,27 @@ test('a rejected login counts by its reason', async () => {
   const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token: 'ä' };
   expect(await metricsOf(() => service.token(form))).toEqual([
     ['a-stack/TokensRefused', 1, 'error=invalid_grant', 'reason=credential_malformed', 'provider=provider_a'],
+  ]);
+});
+
+test('a wrong secret counts by its reason, of an account and of a client', async () => {
+  const { account, login_app } = service.demo;
+  const wrongAccount = { ...account, account_secret: 'wrong' };
+  expect(await metricsOf(() => service.search('', { account: wrongAccount }))).toEqual([
+    ['a-stack/RequestsRefused', 1, 'error=unauthorized', 'reason=secret_wrong'],
+  ]);
+  const introspect = () =>
+    service.call('/v2/marketing/oauth/introspect', {
+      method: 'POST',
+      headers: { authorization: basic(login_app.client_id, 'wrong') },
+      body: new URLSearchParams({ token: 'made-up' }),
+    });
+  expect(await metricsOf(introspect)).toEqual([
+    ['a-stack/RequestsRefused', 1, 'error=invalid_client', 'reason=secret_wrong'],
+  ]);
+  const wrongClient = { ...login_app, client_secret: 'wrong' };
+  expect(await metricsOf(() => service.token({ grant_type: 'client_credentials' }, wrongClient))).toEqual([
+    ['a-stack/TokensRefused', 1, 'error=invalid_client', 'reason=secret_wrong'],
   ]);
 });
 
