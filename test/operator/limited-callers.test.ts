@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { accountOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
 import type { LoginApp } from '../support/login-app.ts';
 import { accountSecretOf } from '../support/operator.ts';
@@ -99,13 +101,22 @@ describe('the grants of a client', () => {
     ]);
     // The session of a revoked client is ended by any other of the Login App, but not by this one.
     const former = await newClient();
-    const { token, refreshToken } = await newPerson(service, unique('alice'), former);
+    const subject = unique('alice');
+    const { token, refreshToken } = await newPerson(service, subject, former);
+    const elsewhere = await newPerson(service, subject);
+    const sessionIds = async () => {
+      const { body } = await accountOf(service, elsewhere.token).sessions();
+      return body.sessions.map(({ id }: { id: string }) => id).toSorted();
+    };
+    const [left, kept] = [token, elsewhere.token].map((one) => String(decodeJwt(one).sid));
     expect((await ask('introspect', client, token)).body).toMatchObject({ active: true });
     const flags = { 'login-app': former.login_app_id, client: former.client_id };
     await operate('clients', 'revoke', flags);
     advance(30);
     expect(outcome(await ask('revoke', client, refreshToken))).toEqual(unauthorizedClient);
+    expect(await sessionIds()).toEqual([left, kept].toSorted());
     expect(outcome(await ask('revoke', service.demo.login_app, refreshToken))).toBe(200);
+    expect(await sessionIds()).toEqual([kept]);
   });
 
   test('grants that do not exist are an error, and nothing is created', async () => {
