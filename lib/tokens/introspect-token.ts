@@ -74,16 +74,13 @@ async function accessToken(loginAppId: string, claims: AccessTokenPayload): Prom
 
 async function isActive(claims: AccessTokenPayload): Promise<boolean> {
   if (claims.token_use === 'login_app') return isCurrentClient(claims.client_id);
-  const session = await activeSessionOf(claims.sub, claims.sid);
+  const session = await activeSessionOf(claims.aud, { loginUserId: claims.sub, sessionId: claims.sid });
   return session !== undefined && hasIssued(session, claims);
 }
 
-async function refreshToken(
-  loginAppId: string,
-  { loginUserId, sessionId, generation }: RefreshTokenContent,
-): Promise<Introspection> {
-  const session = await activeSessionOf(loginUserId, sessionId);
-  if (session?.login_app_id !== loginAppId || standing(session, generation) === 'outdated') return inactive;
+async function refreshToken(loginAppId: string, content: RefreshTokenContent): Promise<Introspection> {
+  const session = await activeSessionOf(loginAppId, content);
+  if (!session || standing(session, content.generation) === 'outdated') return inactive;
   return {
     active: true,
     token_type: 'refresh_token',

@@ -26,11 +26,17 @@ export async function readToken(token: string): Promise<PresentedToken | undefin
   return claims && { kind: 'access_token', claims };
 }
 
-/** The session that a token belongs to, if it is active, its Login User not blocked and its client not revoked. */
-export async function activeSessionOf(loginUserId: string, sessionId: string): Promise<Session | undefined> {
+/**
+ * The session that a token belongs to, if it is one of the Login App, active, its Login User not blocked and its client
+ * not revoked. One of another Login App costs no more reads than one that is gone.
+ */
+export async function activeSessionOf(
+  loginAppId: string,
+  { loginUserId, sessionId }: Pick<RefreshTokenContent, 'loginUserId' | 'sessionId'>,
+): Promise<Session | undefined> {
   const { user, session } = await readLoginUserWithSession(loginUserId, sessionId);
-  if (!user || user.blocked_at || !session) return undefined;
-  if (!isActive(session, await findSwitches(session.login_app_id))) return undefined;
+  if (!user || user.blocked_at || session?.login_app_id !== loginAppId) return undefined;
+  if (!isActive(session, await findSwitches(loginAppId))) return undefined;
   return (await isCurrentClient(session.client_id)) ? session : undefined;
 }
 

@@ -2,11 +2,15 @@ import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { deviceKey } from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
+import { costOf } from '../support/cost-of.ts';
 import { deviceIdsOf, eventually, newPerson, newPhone, type Person } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
-const { running, service, dynamoDb, tableName } = await startServiceWithStore({}, { movableClock: true });
+const { running, service, proxy, dynamoDb, tableName } = await startServiceWithStore(
+  {},
+  { movableClock: true },
+);
 const day = 86_400;
 
 /** Push tokens of phones that nobody uses any more must not be kept for ever. */
@@ -30,6 +34,24 @@ test('[finding] a device expires 400 days after its last registration; each one 
   running.advance(30 * day);
   expect(await register()).toBe(id);
   expect((await expiryOf(id)) - first).toBeGreaterThanOrEqual(30 * day);
+});
+
+/** That it is another's is the interface's 403; the cost tells no more. */
+test('[CWE-204] a device of another Login App costs no other calls to the store than an unknown one', async () => {
+  const foreign = await newPhone(service, await service.loginAppToken(service.demo.other_login_app));
+  // No id token, since this service's clock may not agree with that of the provider.
+  const { access_token } = (await service.logIn(unique('person'), 'provider_d')).body;
+  const relate = async (id: string) => {
+    const { status, calls } = await costOf(proxy, () => service.relate(id, access_token));
+    return { status, calls: calls.map(({ operation }) => operation) };
+  };
+  await relate('x');
+  const [theirs, none] = [await relate(foreign), await relate(`d_${'A'.repeat(43)}`)];
+  expect([theirs.status, none.status]).toEqual([403, 404]);
+  expect(none.calls).toEqual(['BatchGetItem', 'UpdateItem', 'GetItem']);
+  // DynamoDB returns the item with the failed condition, so it is not read again.
+  expect(none.calls.slice(0, theirs.calls.length)).toEqual(theirs.calls);
+  expect(theirs.calls).toContain('UpdateItem');
 });
 
 describe('a device of somebody else', () => {

@@ -1,21 +1,33 @@
+import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { createClient } from '../support/login-app.ts';
+import { sessionKey } from '../../lib/storage/keys.ts';
+import { costOf } from '../support/cost-of.ts';
+import { createClient, type LoginApp } from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';
-import { type Answer, basic, sharedService, unique } from '../support/service.ts';
+import { type Answer, basic, type Service, sharedService, unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 
 const service = sharedService();
-const { call, demo, listDevices, logIn, token } = service;
+const { demo, listDevices, logIn, token, call } = service;
+const own = await startServiceWithStore({}, { movableClock: true });
 const { login_app, other_login_app } = demo;
 
 const refresh = (refresh_token: string, client = login_app): Promise<Answer> =>
   token({ grant_type: 'refresh_token', refresh_token }, client);
-const post = (action: string, form: Record<string, string>, client = login_app): Promise<Answer> =>
-  call(`/v2/marketing/oauth/${action}`, {
+const postTo = (
+  at: Service,
+  action: string,
+  form: Record<string, string>,
+  client: LoginApp,
+): Promise<Answer> =>
+  at.call(`/v2/marketing/oauth/${action}`, {
     method: 'POST',
     headers: { authorization: basic(client.client_id, client.client_secret) },
     body: new URLSearchParams(form),
   });
+const post = (action: string, form: Record<string, string>, client = login_app): Promise<Answer> =>
+  postTo(service, action, form, client);
 
 const rejected = {
   status: 400,
@@ -176,5 +188,64 @@ describe('a session of somebody else', () => {
     const claims = decodeJwt<{ sid: string }>((await token(sent)).body.access_token);
     expect([victim.sid, victim.sub]).not.toContain(claims.sid);
     expect(claims.sub).not.toBe(victim.sub);
+  });
+});
+
+/** Whoever has a token that the service signed was given it; what it costs tells them nothing that the answer does not. */
+describe('what a refresh token costs a client of another Login App', () => {
+  const { dynamoDb, proxy, running, tableName: TableName } = own;
+  const attacker = own.service.demo.other_login_app;
+  const send = {
+    introspect: (token: string) => postTo(own.service, 'introspect', { token }, attacker),
+    revoke: (token: string) => postTo(own.service, 'revoke', { token }, attacker),
+    refresh: (refresh_token: string) =>
+      own.service.token({ grant_type: 'refresh_token', refresh_token }, attacker),
+  };
+
+  /** A token of a session that goes on, one whose session the table has removed, and one that nobody signed. */
+  async function newTokens() {
+    const [foreign, removed] = [await newPerson(own.service), await newPerson(own.service)];
+    const { pk, sk } = sessionKey(removed.loginUserId, String(decodeJwt(removed.token).sid));
+    await dynamoDb.send(new DeleteItemCommand({ TableName, Key: { pk: { S: pk }, sk: { S: sk } } }));
+    return {
+      foreign: foreign.refreshToken,
+      removed: removed.refreshToken,
+      madeUp: foreign.refreshToken.replace(/.{43}$/, 'A'.repeat(43)),
+    };
+  }
+
+  /** The answer to each token and the calls to the store, when only the attacker's own Login App is cached. */
+  async function costsOf(action: keyof typeof send) {
+    const tokens = await newTokens();
+    const cost = async (token: string) => {
+      running.advance(30);
+      await send[action]('made-up');
+      const { calls, ...answer } = await costOf(proxy, () => send[action](token));
+      return { answer, calls: calls.map(({ operation }) => operation) };
+    };
+    return {
+      foreign: await cost(tokens.foreign),
+      removed: await cost(tokens.removed),
+      madeUp: await cost(tokens.madeUp),
+    };
+  }
+
+  test.each([
+    ['introspect', 200],
+    ['refresh', 400],
+  ] as const)(
+    '[CWE-204] %s: the same answer as for any other; one read if it is signed, else none',
+    async (action, status) => {
+      const { foreign, removed, madeUp } = await costsOf(action);
+      expect(foreign.answer.status).toBe(status);
+      expect([removed.answer, madeUp.answer]).toEqual([foreign.answer, foreign.answer]);
+      expect([foreign.calls, removed.calls, madeUp.calls]).toEqual([['BatchGetItem'], ['BatchGetItem'], []]);
+    },
+  );
+
+  test('[RFC 7009 2.1] revoke: an error after one read if it is signed, else a success without any', async () => {
+    const { foreign, madeUp } = await costsOf('revoke');
+    expect([foreign.answer.status, madeUp.answer.status]).toEqual([400, 200]);
+    expect([foreign.calls, madeUp.calls]).toEqual([['GetItem'], []]);
   });
 });
