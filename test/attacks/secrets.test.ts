@@ -81,6 +81,48 @@ describe('a made-up credential costs at most one small read', () => {
       service.search('', { account: { ...demo.account, account_secret: madeUp('acs', 32) } });
     await expectOneReadInASecond(guess);
   });
+
+  test('[finding] secrets of one long-lived Login App Token: one read in a second', async () => {
+    const flags = { 'login-app': login_app_id, name: 'app' };
+    const { login_app_token } = await service.operate('login-apps', 'tokens create', flags);
+    const token = String(login_app_token);
+    const registers = async () => (await service.register(device, token)).status;
+    expect(await registers()).toBeLessThan(300);
+    const guess = () => service.register(device, token.replace(/las_.*/, madeUp('las', 32)));
+    await expectOneReadInASecond(guess);
+    // The token itself is served from the cache meanwhile: only the device is written.
+    proxy.forget();
+    expect(await registers()).toBeLessThan(300);
+    expect(proxy.calls().map(({ operation }) => operation)).not.toContain('GetItem');
+    running.advance(1);
+    await expectOneReadInASecond(guess);
+  });
+
+  test.each<[string, () => () => Promise<{ status: number }>]>([
+    [
+      'a long-lived Login App Token',
+      () => {
+        const token = `${login_app_id}.${madeUp('t', 16)}.${madeUp('las', 32)}`;
+        return () => service.register(device, token);
+      },
+    ],
+    [
+      'a client',
+      () => {
+        const client = { ...demo.login_app, client_id: `${login_app_id}.${madeUp('c', 16)}` };
+        return () => service.token(clientCredentials, client);
+      },
+    ],
+    [
+      'an account',
+      () => {
+        const account = { account_id: madeUp('ac', 16), account_secret: madeUp('acs', 32) };
+        return () => service.search('', { account });
+      },
+    ],
+  ])('[finding] one unknown id of %s, again and again: one read in a second', async (_, guessing) => {
+    await expectOneReadInASecond(guessing());
+  });
 });
 
 describe('guesses do not keep out those who have a right', () => {
