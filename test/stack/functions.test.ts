@@ -6,11 +6,14 @@ import * as v from 'valibot';
 import { logicalIdOf } from '../../infra/stack/service-function.ts';
 import { tableRightsOf } from '../../infra/table-rights.ts';
 import type { SecretName } from '../../lib/http/endpoint.ts';
+import { publicSigningKeysKey } from '../../lib/storage/keys.ts';
 import { table as storage } from '../../lib/storage/table.ts';
 import {
   accesses,
   endpoints,
   functions,
+  isLike,
+  mayOn,
   named,
   policies,
   resources,
@@ -142,13 +145,30 @@ describe('functions', () => {
     expect(Object.keys(named(key).Environment.Variables)).toEqual(expect.arrayContaining(variables));
   });
 
-  test('only the rotation writes the keys that tokens are verified with', () => {
-    const writers = functions.filter(({ properties }) =>
-      rightsOf(properties.Role).some((right) =>
-        /^dynamodb:(Put|Update|Delete)Item .* if .*SIGNING_KEYS/.test(right),
-      ),
-    );
-    expect(writers.map(({ id }) => id)).toEqual(['RotateSigningKeys']);
+  test.each([
+    ['PutItem', []],
+    ['UpdateItem', ['RotateSigningKeys']],
+    ...['DeleteItem', 'BatchWriteItem', 'PartiQLInsert', 'PartiQLUpdate', 'PartiQLDelete'].map(
+      (action): [string, string[]] => [action, []],
+    ),
+  ])('who may %s the keys that tokens are verified with: %j', (action, allowed) => {
+    const { pk } = publicSigningKeysKey();
+    const writers = functions.filter(({ properties }) => mayOn(properties.Role, `dynamodb:${action}`, pk));
+    expect(writers.map(({ id }) => id)).toEqual(allowed);
+  });
+
+  test.each([
+    ['SIGNING_KEYS', true],
+    ['*', true],
+    ['S*', true],
+    ['*KEYS', true],
+    ['SIGNING?KEYS', true],
+    ['SIGNING_KEYS?', false],
+    ['SIGNING_KEYS#*', false],
+    ['signing_keys', false],
+    ['SIGNING.KEYS', false],
+  ])('the form of keys %s lets a role at SIGNING_KEYS: %s', (form, isLet) => {
+    expect(isLike(publicSigningKeysKey().pk, form)).toBe(isLet);
   });
 
   test('have no rights by other ways: no wildcards, no managed policies, no shared roles', () => {

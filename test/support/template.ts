@@ -108,19 +108,49 @@ export const readable = (value: unknown): string => text(value).replace(/[0-9A-F
 
 const listed = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
 
-/** All that a role may do, one line per action and resource: `dynamodb:Query Table/index/by_actor if DEVICE#*`. */
-export const rightsOf = (role: unknown): string[] =>
+/** One action that a role may do on one resource; with leading keys, only on items whose partition key matches one. */
+interface Right {
+  action: string;
+  on: string;
+  keys: string[] | undefined;
+}
+
+const rightsIn = (role: unknown): Right[] =>
   policies
     .filter(({ properties }) => properties.Roles.map(text).includes(text(role)))
     .flatMap(({ properties }) => properties.PolicyDocument.Statement)
     .flatMap(({ Action, Resource, Condition }) => {
       const keys = Condition?.['ForAllValues:StringLike']['dynamodb:LeadingKeys'];
-      const condition = keys === undefined ? '' : ` if ${listed(keys)}`;
       return listed(Action).flatMap((action) =>
-        listed(Resource).map((on) => `${action} ${readable(on)}${condition}`),
+        listed(Resource).map((on) => ({
+          action: text(action),
+          on: readable(on),
+          keys: keys === undefined ? undefined : listed(keys).map(text),
+        })),
       );
-    })
+    });
+
+/** All that a role may do, one line per action and resource: `dynamodb:Query Table/index/by_actor if DEVICE#*`. */
+export const rightsOf = (role: unknown): string[] =>
+  rightsIn(role)
+    .map(({ action, on, keys }) => `${action} ${on}${keys ? ` if ${keys}` : ''}`)
     .sort();
+
+/** Whether a role may do an action, such as `dynamodb:PutItem`, on items of a partition key. */
+export const mayOn = (role: unknown, wanted: string, partitionKey: string): boolean =>
+  rightsIn(role).some(
+    ({ action, keys }) =>
+      isLike(wanted, action) && (!keys || keys.some((form) => isLike(partitionKey, form))),
+  );
+
+/**
+ * Whether IAM's `StringLike` matches: `*` stands for any text, `?` for one character.
+ * @see IAM user guide, "IAM JSON policy elements: Condition operators", section "String condition operators"
+ */
+export const isLike = (value: string, form: string): boolean => {
+  const pattern = form.replace(/\W/g, (sign) => ({ '*': '.*', '?': '.' })[sign] ?? `\\${sign}`);
+  return new RegExp(`^${pattern}$`, 's').test(value);
+};
 
 export const named = (key: string) => {
   const found = functions.find(({ id }) => id === logicalIdOf(key));
