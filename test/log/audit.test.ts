@@ -5,13 +5,15 @@ import { isAudited } from '../../lib/http/endpoint.ts';
 import { commandTable } from '../../lib/operator/command-table.ts';
 import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
 import { auditLines, type LogLine } from '../support/log-lines.ts';
-import { ownService } from '../support/own-service.ts';
+import { createLoginApp } from '../support/login-app.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import { newRealValues } from '../support/real-values.ts';
 import { type Answer, basic, unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
+import { isWrite } from '../support/store-proxy.ts';
 import { hexToken } from '../support/tokens.ts';
 
-const { running, service } = await ownService({ LOG_LEVEL: 'ERROR' });
+const { running, service, proxy } = await startServiceWithStore({ LOG_LEVEL: 'ERROR' });
 const { demo } = service;
 const { client_id, login_app_id } = demo.login_app;
 const { account_id } = demo.account;
@@ -256,6 +258,86 @@ describe('every operator command: one line, with the operator and the request th
     const lines = await linesOf(() => service.operate('accounts', 'a-secret', {}).catch(() => undefined));
     expect(lines).toMatchObject([{ command: 'unknown', result: 'rejected', operator }]);
     expect(JSON.stringify(lines)).not.toContain('a-secret');
+  });
+});
+
+describe('what an operator changes: the ids of what it was, and the choice', () => {
+  /** @param about what the line says of the flags */
+  async function expectDone(command: string, flags: Record<string, unknown>, about: object): Promise<void> {
+    const [noun = '', verb = ''] = command.split(' ');
+    const [line, ...others] = await linesOf(() => service.operate(noun, verb, flags));
+    expect(others).toEqual([]);
+    const request_id = expect.any(String);
+    expect(line).toEqual({ request_id, command, caller: 'operator', operator, result: 'done', ...about });
+  }
+
+  test('a Login App: disable, enable, logout, undo-logout', async () => {
+    const { login_app_id } = await createLoginApp(service, unique('app'));
+    for (const verb of ['disable', 'enable', 'logout', 'undo-logout']) {
+      await expectDone(`login-apps ${verb}`, { 'login-app': login_app_id }, { login_app_id });
+    }
+  });
+
+  test('providers remove, clients update', async () => {
+    const { login_app_id, client_id } = await createLoginApp(service, unique('app'), {
+      providers: ['provider_a'],
+    });
+    const flags = { 'login-app': login_app_id };
+    await expectDone(
+      'providers remove',
+      { ...flags, provider: 'provider_a' },
+      { login_app_id, provider: 'provider_a' },
+    );
+    await expectDone(
+      'clients update',
+      { ...flags, client: client_id, 'grant-types': 'client_credentials' },
+      { login_app_id, client_id, grant_types: 'client_credentials' },
+    );
+  });
+
+  test('an account: update, disable, enable', async () => {
+    const { account_id } = await service.operate('accounts', 'create', { name: 'Test' });
+    const flags = { account: account_id };
+    await expectDone('accounts update', { ...flags, access: 'read' }, { account_id, access: 'read' });
+    for (const verb of ['disable', 'enable']) await expectDone(`accounts ${verb}`, flags, { account_id });
+  });
+
+  test('a person: logout', async () => {
+    const { loginUserId: login_user_id } = person;
+    await expectDone('login-users logout', { 'login-user': login_user_id }, { login_user_id });
+  });
+});
+
+describe('what fails because the store does: who it was, and that it failed', () => {
+  const failWrites = () => {
+    proxy.hook = (call) => (isWrite(call) ? 'fails before' : undefined);
+  };
+
+  test('a request', async () => {
+    failWrites();
+    expect(await lineOf(() => service.relate(phone, person.token))).toEqual({
+      route: 'POST /v2/marketing/login/user/push_notifications/devices',
+      caller: 'login_user_token',
+      client_id,
+      login_app_id,
+      login_user_id: person.loginUserId,
+      device_id: phone,
+      result: 'failed',
+      status: 500,
+      error: 'internal_server_error',
+    });
+  });
+
+  test('an operator command', async () => {
+    const { login_app_id: id } = await createLoginApp(service, unique('app'));
+    failWrites();
+    const disable = () => service.operate('login-apps', 'disable', { 'login-app': id });
+    const lines = await linesOf(() => expect(disable()).rejects.toThrow('The command failed.'));
+    const request_id = expect.any(String);
+    const command = 'login-apps disable';
+    expect(lines).toEqual([
+      { request_id, command, caller: 'operator', operator, login_app_id: id, result: 'failed' },
+    ]);
   });
 });
 
