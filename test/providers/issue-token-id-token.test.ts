@@ -42,6 +42,8 @@ describe('provider_f, the claims of an id token that the provider has signed', (
     ['several audiences, a foreign azp', () => ({ aud: [ours(), 'x'], azp: 'x' })],
     ['several audiences without azp', () => ({ aud: [ours(), 'x'], azp: null })],
     ['an audience that is an object', () => ({ aud: { toString: ours() } })],
+    ['a number among the audiences', () => ({ aud: [ours(), 7], azp: ours() })],
+    ['an empty text among the audiences', () => ({ aud: [ours(), ''], azp: ours() })],
     ['a list of audiences that are no text', () => ({ aud: [7, {}, [ours()]] })],
     ['an issuer that is a list', () => ({ iss: [issuer] })],
     ['no sub', () => ({ sub: null })],

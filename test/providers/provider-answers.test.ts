@@ -97,17 +97,21 @@ test('an introspection need not name a subject', async () => {
 
 describe('audience validation that does not say for which app the token is', () => {
   const apps: [string, unknown][] = [
-    ['missing', undefined],
-    ...unusable.filter(([, app]) => app !== tenKilobytes),
+    ...missing,
+    ...unusable.filter(([, app]) => app !== tenKilobytes && !Array.isArray(app)),
   ];
 
   test.each(apps)('introspection, %s: 500', async (_, client_id) => {
     expect(await logInWhen(introspection, { active: true, client_id, sub: 'alice' })).toEqual(unknownError);
   });
 
-  test.each(apps)('token info, %s: 500', async (_, app) => {
-    const listed = Array.isArray(app) ? [] : app;
-    expect(await logInWhen(tokenInfo, { aud: listed, user_id: 'alice' })).toEqual(unknownError);
+  test.each(apps)('token info, %s: 500', async (_, aud) => {
+    expect(await logInWhen(tokenInfo, { aud, user_id: 'alice' })).toEqual(unknownError);
+  });
+
+  test.each(apps)('token info with a field of its own, %s: 500', async (_, app_id) => {
+    const data = { app_id, is_valid: true, user_id: 'alice' };
+    expect(await logInWhen(debugToken, { aud: ourApp, data })).toEqual(unknownError);
   });
 
   test.each([
@@ -124,6 +128,48 @@ test('a token for several apps counts if one of ours asked for it', async () => 
   const audiences = { aud: [ourApp, 'another-app'], azp: ourApp };
   expect(await logInWhen(introspection, { active: true, ...audiences, sub: 'alice' })).toEqual(letIn);
   expect(await logInWhen(tokenInfo, { ...audiences, user_id: 'alice' })).toEqual(letIn);
+});
+
+// A resource server is an audience as well, and Ory Hydra lists none when there is none.
+test.each([
+  ['nowhere in particular', { aud: [] }],
+  ['at an API', { aud: 'https://api.example' }],
+  ['at several APIs', { aud: ['https://api.example', 'https://other.example'], azp: ourApp }],
+])('a token that our app asked for counts, may it be used %s', async (_, audience) => {
+  const answer = { active: true, client_id: ourApp, ...audience, sub: 'alice' };
+  expect(await logInWhen(introspection, answer)).toEqual(letIn);
+});
+
+describe.each<{ target: Target; answer: (audience: object) => object }>([
+  {
+    target: introspection,
+    answer: (audience) => ({ active: true, ...audience, sub: 'alice' }),
+  },
+  {
+    target: { ...introspection, name: `${introspection.name} that names the client` },
+    answer: (audience) => ({ active: true, client_id: ourApp, ...audience, sub: 'alice' }),
+  },
+  {
+    target: tokenInfo,
+    answer: (audience) => ({ ...audience, user_id: 'alice' }),
+  },
+  {
+    target: debugToken,
+    answer: (audience) => ({ data: { app_id: ourApp, is_valid: true, user_id: 'alice' }, ...audience }),
+  },
+])('$target.name is held to the audience of an id token: 400 for', ({ target, answer }) => {
+  test.each<[string, object]>([
+    ['several apps, of which none is said to have asked', { aud: [ourApp, 'another-app'] }],
+    ['a number among the apps', { aud: [ourApp, 7], azp: ourApp }],
+    ['an empty text among the apps', { aud: [ourApp, ''], azp: ourApp }],
+    ['null among the apps', { aud: [null, ourApp], azp: ourApp }],
+    ['a list in the list', { aud: [[ourApp]], azp: ourApp }],
+    ['azp null', { aud: ourApp, azp: null }],
+    ['azp a list', { aud: ourApp, azp: [ourApp] }],
+    ['azp empty', { aud: ourApp, azp: '' }],
+  ])('%s', async (_, audience) => {
+    expect(await logInWhen(target, answer(audience))).toEqual(rejected);
+  });
 });
 
 describe('audience validation that rejects the token', () => {
@@ -149,6 +195,13 @@ describe('audience validation that rejects the token', () => {
       { active: true, client_id: ourApp, azp: 'another-app', sub: 'alice' },
     ],
     ['for several apps, by its token info', tokenInfo, { aud: [ourApp, 'another-app'], user_id: 'alice' }],
+    ['for no app of a list', introspection, { active: true, aud: [], sub: 'alice' }],
+    ['of a list of clients', introspection, { active: true, client_id: [ourApp], sub: 'alice' }],
+    [
+      'of a list of app ids',
+      debugToken,
+      { data: { app_id: [ourApp], is_valid: true, user_id: 'alice' }, azp: ourApp },
+    ],
     [
       'asked for by another, by its token info',
       tokenInfo,

@@ -40,7 +40,7 @@ const tokenInfo = v.strictObject({
   client_secret: described(v.optional(text), 'its secret'),
   audience_field: described(
     fieldPath,
-    'where the answer has the app id that the token was issued to (text, or a list)',
+    'where the answer has the app id that the token was issued to (text; under the name `aud` also a list)',
   ),
   valid_field: described(v.optional(fieldPath), 'where it says `true` for a valid token'),
   subject_field: described(

@@ -40,11 +40,9 @@ async function introspect(
   if (status !== 200 || typeof active !== 'boolean')
     throw new ProviderFailure('unexpected_answer', url, String(status));
   if (!active) throw rejected('token_inactive');
-  // `client_id` says who got the token, `aud` where it may be used; the second counts only without the first.
+  // `client_id` says who got the token, `aud` where it may be used; the second names the app only without the first.
   const clientId = fieldAt(body, 'client_id') ?? undefined;
-  if (clientId !== undefined && typeof clientId !== 'string')
-    throw new ProviderFailure('unexpected_answer', url, 'a client_id that is no text');
-  rejectOtherApps(body, clientId ?? fieldAt(body, 'aud'), audiences, url);
+  rejectOtherApps(body, clientId === undefined ? 'aud' : 'client_id', audiences, url);
   rejectExpired(body, url);
   const sub = fieldAt(body, 'sub') ?? null;
   return isComparable && sub !== null ? requiredSubject(body, url, 'sub') : undefined;
@@ -67,7 +65,7 @@ async function askTokenInfo(
     throw new ProviderFailure('refused_our_credentials', url, String(status));
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
   if (valid_field) rejectInvalid(body, valid_field, url);
-  rejectOtherApps(body, fieldAt(body, settings.audience_field), settings.audiences, url);
+  rejectOtherApps(body, settings.audience_field, settings.audiences, url);
   rejectExpired(body, url);
   return subject_field ? requiredSubject(body, url, subject_field, subjectType) : undefined;
 }
@@ -92,11 +90,13 @@ function rejectInvalid(body: unknown, validField: string, url: string): void {
   if (!valid) throw rejected('token_invalid');
 }
 
-/** @param issuedTo the app that the answer names, or a list of them; the answer may also have an `azp` */
-function rejectOtherApps(body: unknown, issuedTo: unknown, audiences: string[], url: string): void {
-  const aud = [issuedTo].flat().filter((app) => typeof app === 'string' && app !== '');
-  if (aud.length === 0) throw new ProviderFailure('unexpected_answer', url, 'no app id');
-  rejectForeign({ aud, azp: fieldAt(body, 'azp') ?? undefined }, audiences);
+/** @param field where the answer has the app: `aud` may be a list, which another field may not */
+function rejectOtherApps(body: unknown, field: string, audiences: string[], url: string): void {
+  const app = fieldAt(body, field);
+  const hasVerdict = Array.isArray(app) || (typeof app === 'string' && app !== '');
+  if (!hasVerdict) throw new ProviderFailure('unexpected_answer', url, 'no app id');
+  const client = field === 'aud' ? undefined : app;
+  rejectForeign({ client, aud: fieldAt(body, 'aud'), azp: fieldAt(body, 'azp') }, audiences);
 }
 
 /** Checks when the token ends (`exp`, `expires_in`), where the answer says so. Some providers write numbers as text. */
