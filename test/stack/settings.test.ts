@@ -70,6 +70,19 @@ describe('settings', () => {
     expect(() => readSettings(given)).toThrow(`The setting ${message}`);
   });
 
+  test.each([0, '0', 1, 2_592_000, '2592000'])('refreshGraceSeconds may be %j', (refreshGraceSeconds) => {
+    expect(readSettings({ refreshGraceSeconds }).refreshGraceSeconds).toBe(Number(refreshGraceSeconds));
+  });
+
+  test.each([2_592_001, '2592001', -1, '-1', 1.5, '1.5', ''])(
+    'refreshGraceSeconds must not be %j',
+    (refreshGraceSeconds) => {
+      expect(() => readSettings({ refreshGraceSeconds })).toThrow(
+        'The setting refreshGraceSeconds must be a whole number from 0 to 2592000.',
+      );
+    },
+  );
+
   test('are distinguished from the context of the CDK itself', () => {
     const context = {
       '@aws-cdk/core:some-flag': true,
@@ -155,6 +168,7 @@ describe('a deployment for development', () => {
     stage: 'development',
     loopbackProviders: true,
     accessTokenSeconds: 60,
+    refreshGraceSeconds: 0,
     originSecretHashes,
   });
 
@@ -171,6 +185,7 @@ describe('a deployment for development', () => {
         Variables: {
           LOOPBACK_PROVIDERS: 'allowed',
           ACCESS_TOKEN_SECONDS: '60',
+          REFRESH_GRACE_SECONDS: '0',
           ORIGIN_SECRET_HASHES: originSecretHashes,
         },
       },
