@@ -130,17 +130,22 @@ describe('the secrets', () => {
     });
   });
 
-  test('a change of the algorithm is an update of the schedule, which rotates at once', () => {
-    const rulesFor = (tokenAlgorithm: string): unknown =>
-      Object.values(
-        templateWith({ tokenAlgorithm }).findResources('AWS::SecretsManager::RotationSchedule', {
-          Properties: { SecretId: { Ref: 'SecretsSigningKeys20695C0E' } },
-        }),
-      ).map(({ Properties, DependsOn }) => {
+  test('a change of the algorithm reaches the functions, and updates the schedule, which rotates at once', () => {
+    const rulesFor = (tokenAlgorithm: string): unknown => {
+      const deployed = templateWith({ tokenAlgorithm });
+      deployed.allResourcesProperties('AWS::Lambda::Function', {
+        Environment: { Variables: { TOKEN_ALGORITHM: tokenAlgorithm } },
+      });
+      const schedules = deployed.findResources('AWS::SecretsManager::RotationSchedule', {
+        Properties: { SecretId: { Ref: 'SecretsSigningKeys20695C0E' } },
+      });
+      return Object.values(schedules).map(({ Properties, DependsOn }) => {
         expect(Properties.RotateImmediatelyOnUpdate).toBe(true);
         expect(DependsOn).toContain('RotateSigningKeys');
         return Properties.RotationRules;
       });
+    };
+    expect(rulesFor('RS256')).toEqual([expect.any(Object)]);
     expect(rulesFor('ES256')).not.toEqual(rulesFor('RS256'));
   });
 
