@@ -56,6 +56,12 @@ export class LocalSecrets {
     this.#save();
   }
 
+  /** The value that a secret has now; undefined if there is no such secret. */
+  current(id: string): string | undefined {
+    const { values, stages } = this.#secrets.get(id) ?? {};
+    return values?.get(stages?.get('AWSCURRENT') ?? '');
+  }
+
   /** Answers one call, named as in the header `x-amz-target`: `secretsmanager.GetSecretValue`. */
   answer(target: string, body: unknown): SecretsAnswer {
     const action = this.#actions.get(target.replace('secretsmanager.', ''));

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { wantedAlgorithm } from '../../lib/tokens/wanted-algorithm.ts';
 import { type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 import { type InvocableFunction, startLocalAws } from './aws.ts';
 import {
@@ -16,6 +17,7 @@ import { gateway, type RequestLine, type Route } from './gateway.ts';
 import { loadOtherFunctions, loadRoutes, secretIds, setEnvironment } from './load-functions.ts';
 import { type LocalData, portOf } from './local-data.ts';
 import { type LoopbackServer, serve } from './loopback-server.ts';
+import { rotateUntilOf } from './rotate-until-of.ts';
 import { type Sandbox, startSandbox } from './sandbox/sandbox.ts';
 
 export interface StackOptions {
@@ -80,7 +82,9 @@ export async function startStack({
   await loadOtherFunctions(functions);
   // RSA keys take a while; they are made on other threads, while this one loads the routes.
   const rotateAll = () => Promise.all([rotateSigningKeys(aws.url), rotateServiceSecrets(aws.url)]);
-  await Promise.all([data?.saved ? undefined : rotateAll(), loadRoutes(routes)]);
+  const followAlgorithm = () =>
+    rotateUntilOf(wantedAlgorithm(), aws.secrets, () => rotateSigningKeys(aws.url));
+  await Promise.all([data?.saved ? followAlgorithm() : rotateAll(), loadRoutes(routes)]);
 
   const call = async (event: unknown) =>
     functions.get('publish-events')?.(event, { awsRequestId: randomUUID() });

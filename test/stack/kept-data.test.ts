@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { decodeJwt } from 'jose';
+import { decodeJwt, decodeProtectedHeader, type JWK } from 'jose';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { problemsOfEvents } from '../support/check-events.ts';
 import { type Service, serviceOf, unique } from '../support/service.ts';
@@ -11,8 +11,8 @@ import { type RunningService, startService } from '../support/start-service.ts';
 const folder = mkdtempSync(join(tmpdir(), 'login-service-data-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const startIn = async (data: string, PORT = '0') => {
-  const running = await startService({ LOCAL_DATA: data, PORT, DYNAMODB_ENDPOINT: '' });
+const startIn = async (data: string, PORT = '0', environment: Record<string, string> = {}) => {
+  const running = await startService({ LOCAL_DATA: data, PORT, DYNAMODB_ENDPOINT: '', ...environment });
   return { running, service: serviceOf(running.demo, running.directory) };
 };
 
@@ -100,6 +100,30 @@ async function writeUntilKilled(
   await running.kill();
   await Promise.all(writers);
 }
+
+test('another TOKEN_ALGORITHM signs from the start, and the tokens of before stay valid', async () => {
+  const data = join(folder, 'other-algorithm');
+  const startWith = (TOKEN_ALGORITHM: string) => startIn(data, '0', { TOKEN_ALGORITHM });
+  const signedWith = (token: string) => decodeProtectedHeader(token).alg;
+  const idsOfKeys = async ({ call }: Service): Promise<string[]> =>
+    (await call('/v2/marketing/oauth/jwks')).body.keys.map(({ kid }: JWK) => kid);
+  const first = await startWith('RS256');
+  const before = (await first.service.logIn('alice')).body.access_token;
+  expect(signedWith(before)).toBe('RS256');
+  await first.running.stop();
+
+  const changed = await startWith('ES256');
+  const after = (await changed.service.logIn('alice')).body.access_token;
+  expect(signedWith(after)).toBe('ES256');
+  for (const token of [before, after]) expect((await changed.service.listDevices(token)).status).toBe(200);
+  const kids = await idsOfKeys(changed.service);
+  await changed.running.stop();
+
+  const unchanged = await startWith('ES256');
+  expect(await idsOfKeys(unchanged.service)).toEqual(kids);
+  for (const token of [before, after]) expect((await unchanged.service.listDevices(token)).status).toBe(200);
+  await unchanged.running.stop();
+}, 120_000);
 
 test('only its owner may read the folder', async () => {
   const data = join(folder, 'private');
