@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { assertDocumented } from '../support/api-document.ts';
 import { createClient, createLoginApp } from '../support/login-app.ts';
 import { basic, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -191,19 +193,25 @@ describe('credentials of another kind or in another place are none', () => {
   });
 
   /** Sends each header on a line of its own, which `fetch` would join. */
-  const statusOfRaw = (authorization: string[]) =>
-    new Promise<number | undefined>((resolve, reject) => {
-      const { host } = new URL(demo.base_url);
-      const headers = ['host', host, 'content-type', 'application/x-www-form-urlencoded'];
-      for (const one of authorization) headers.push('authorization', one);
-      headers.push('content-length', String(form.toString().length));
-      request(`${demo.base_url}/v2/marketing/oauth/token`, { method: 'POST', headers }, (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      })
-        .on('error', reject)
-        .end(form.toString());
+  const statusOfRaw = async (authorization: string[]): Promise<number> => {
+    const url = `${demo.base_url}/v2/marketing/oauth/token`;
+    const headers = ['host', new URL(url).host, 'content-type', 'application/x-www-form-urlencoded'];
+    for (const one of authorization) headers.push('authorization', one);
+    headers.push('content-length', String(form.toString().length));
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      request(url, { method: 'POST', headers }, resolve).on('error', reject).end(form.toString());
     });
+    const { statusCode: status = 0 } = response;
+    assertDocumented('POST', url, { status, headers: headersOf(response), text: await text(response) });
+    return status;
+  };
+
+  const headersOf = ({ headersDistinct }: IncomingMessage): Headers =>
+    new Headers(
+      Object.entries(headersDistinct).flatMap(([name, values = []]) =>
+        values.map((value): [string, string] => [name, value]),
+      ),
+    );
 
   test('[finding] an account is no client, and a client no account', async () => {
     const { account_id, account_secret } = demo.account;

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { generateKeyPair, SignJWT } from 'jose';
+import { documentedFetch } from '../support/api-document.ts';
 import { basic, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
@@ -137,7 +138,7 @@ describe('a body that is made to cost', () => {
   ])('[%s] %s: 400 or 422, and nothing is written', async (_source, _what, body) => {
     proxy.forget();
     // Not with the tests' client, which looks into what it sends.
-    const { status } = await fetch(`${demo.base_url}/v1/rbac/access_requests/${id}/comments`, {
+    const { status } = await documentedFetch(`${demo.base_url}/v1/rbac/access_requests/${id}/comments`, {
       method: 'POST',
       headers: { authorization: account, 'content-type': 'application/json' },
       body,

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { providerIds } from '../../lib/providers/identifiers.ts';
+import { documentedFetch } from '../support/api-document.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createClient } from '../support/login-app.ts';
 import { type Answer, basic, sharedService, unique } from '../support/service.ts';
@@ -151,7 +152,7 @@ describe('oauth4webapi, an independent client', () => {
       oauth.ClientSecretBasic(secret),
       grant,
       parameters,
-      { [oauth.allowInsecureRequests]: true },
+      { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: documentedFetch },
     );
     return oauth.processGenericTokenEndpointResponse(server, client, response);
   };

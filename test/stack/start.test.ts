@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { serve } from '../../infra/local/loopback-server.ts';
+import { documentedFetch } from '../support/api-document.ts';
 import { tokenResponse } from '../support/expectations.ts';
 import { serviceOf } from '../support/service.ts';
 import { type RunningService, startService } from '../support/start-service.ts';
@@ -104,7 +105,7 @@ describe('npm start', () => {
     const { demo, directory, interrupt, output, stop } = await startService();
     expect(existsSync(join(directory, 'demo.json'))).toBe(true);
     // A connection that is kept open, as clients do.
-    expect((await fetch(`${demo.base_url}/`)).status).toBe(404);
+    expect((await documentedFetch(`${demo.base_url}/`)).status).toBe(404);
     expect(await interrupt()).toBe(0);
     expect(readdirSync(directory)).toEqual(['audit.ndjson']);
     expect(output()).not.toMatch(/error|warning/i);
@@ -218,7 +219,7 @@ describe('npm start', () => {
       ['GET', '/__proto__'],
     ];
     for (const [method, path] of requests) {
-      const response = await fetch(`${running.demo.base_url}${path}`, { method });
+      const response = await documentedFetch(`${running.demo.base_url}${path}`, { method });
       expect([method, path, response.status]).toEqual([method, path, 404]);
       expect(await response.json()).toEqual({ message: 'Not Found' });
     }
@@ -248,13 +249,9 @@ describe('npm start', () => {
   );
 
   test("the demo's access request: a comment by a login user, a review by a custom actor, a review by a login user", async () => {
-    const { demo } = running;
-    const { account_id, account_secret } = demo.account;
-    const authorization = `Basic ${Buffer.from(`${account_id}:${account_secret}`).toString('base64')}`;
-    const url = `${demo.base_url}/v1/rbac/access_requests/${demo.access_request_id}/events`;
-    const { total, results } = Object(await (await fetch(url, { headers: { authorization } })).json());
-    expect(total).toBe(3);
-    expect(results).toMatchObject([
+    const { body } = await serviceOf(running.demo, running.directory).search();
+    expect(body.total).toBe(3);
+    expect(body.results).toMatchObject([
       { id: 1, type: 'comment', actor_type: 'login_user' },
       { id: 2, type: 'review', actor_type: 'custom', status: 'rejected' },
       { id: 3, type: 'review', actor_type: 'login_user', status: 'approved', comment: '' },

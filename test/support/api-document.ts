@@ -40,36 +40,81 @@ const paths = Object.keys(document.paths).map((path) => ({
   pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
+/** What the gateway itself answers, wherever no route is. */
+const noRoute: v.InferOutput<typeof response> = {
+  content: { 'application/json': { schema: { const: { message: 'Not Found' } } } },
+};
+
+/** Every header that some response of the document has: in all others it must not appear. */
+const headerNames = new Set(
+  Object.values(document.paths)
+    .flatMap((methods) => Object.values(methods))
+    .flatMap(({ responses }) => Object.values(responses))
+    .flatMap((one) => Object.keys(resolved(one, response)?.headers ?? {})),
+);
+
 const validators = new Map<string, ValidateFunction>();
 
-interface Response {
+/** What is checked of a response. */
+interface Received {
   status: number;
   headers: Headers;
-  body: unknown;
+  /** Empty when there is no body. */
+  text: string;
+}
+
+/** `fetch`, for a test or a client library: holds each response against the API document. */
+export async function documentedFetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
+  const answer = await fetch(url, init);
+  const { status, headers } = answer;
+  assertDocumented(init.method ?? 'GET', answer.url, { status, headers, text: await answer.clone().text() });
+  return answer;
 }
 
 /**
- * Holds a response against the API document: a status that is listed, the headers, and a body with no field that is
- * not documented. Responses of the gateway itself, to what is no route, are not the document's.
+ * Holds a response against the API document: a status that is listed, the headers, the media type, and a body with no
+ * field that is not documented. Where no route is, the response is the gateway's.
  * @throws AssertionError
  */
-export function assertDocumented(method: string, url: string, { status, headers, body }: Response): void {
+export function assertDocumented(method: string, url: string, { status, headers, text }: Received): void {
   const { pathname } = new URL(url);
-  const path = paths.find(({ pattern }) => pattern.test(pathname))?.path;
-  const found = path && document.paths[path]?.[method.toLowerCase()];
-  if (!found) return;
+  const path = paths.find(({ pattern }) => pattern.test(pathname))?.path ?? pathname;
+  const { responses } = document.paths[path]?.[method.toLowerCase()] ?? { responses: { 404: noRoute } };
   const where = `${method} ${path} ${status}`;
-  const documented = resolved(found.responses[String(status)], response);
-  assert.ok(documented, `${where} is not documented; there are ${Object.keys(found.responses)}.`);
-  const problems = Object.entries(documented.headers ?? {}).flatMap(([name, one]) => {
-    const { required, schema } = v.parse(header, resolved(one, header));
+  const documented = resolved(responses[String(status)], response);
+  assert.ok(documented, `${where} is not documented; there are ${Object.keys(responses)}.`);
+  const problems = [
+    ...headerProblems(where, documented.headers ?? {}, headers),
+    ...bodyProblems(where, documented.content ?? {}, headers.get('content-type'), text),
+  ];
+  assert.deepEqual(problems, [], `${where} is not as documented`);
+}
+
+function headerProblems(
+  where: string,
+  documented: NonNullable<v.InferOutput<typeof response>['headers']>,
+  headers: Headers,
+): string[] {
+  return [...headerNames].flatMap((name) => {
     const value = headers.get(name);
+    const one = documented[name];
+    if (one === undefined) return value === null ? [] : [`it has the header ${name}`];
+    const { required, schema } = v.parse(header, resolved(one, header));
     return required || value !== null ? problemsOf(`${where} ${name}`, schema, value) : [];
   });
-  const schema = documented.content?.['application/json']?.schema;
-  if (schema !== undefined) problems.push(...problemsOf(where, schema, body));
-  else if (body !== undefined) problems.push('it has a body');
-  assert.deepEqual(problems, [], `${where} is not as documented`);
+}
+
+function bodyProblems(
+  where: string,
+  content: NonNullable<v.InferOutput<typeof response>['content']>,
+  type: string | null,
+  text: string,
+): string[] {
+  const types = Object.keys(content);
+  if (types.length === 0) return text === '' && type === null ? [] : [`it has a body, or its type (${type})`];
+  const documented = content[type ?? ''];
+  if (!documented) return [`its type is ${type}, not ${types}`];
+  return problemsOf(where, documented.schema, JSON.parse(text));
 }
 
 function resolved<Output>(value: unknown, schema: v.GenericSchema<unknown, Output>): Output | undefined {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Demo } from '../../infra/local/demo.ts';
 import { callOperator } from '../../infra/operator/call-operator.ts';
-import { assertDocumented } from './api-document.ts';
+import { documentedFetch } from './api-document.ts';
 import { noteSecrets } from './secrets-seen.ts';
 
 /** An HTTP answer, read. */
@@ -33,9 +33,9 @@ export const unique = (name: string): string => `${name}-${process.pid}-${Date.n
 
 export function serviceOf(demo: Demo, directory: string) {
   const call = async (path: string, init: RequestInit = {}): Promise<Answer> => {
-    const response = await fetch(`${demo.base_url}${path}`, init);
-    const text = await response.text();
     noteSecrets(directory, sentBy(init));
+    const response = await documentedFetch(`${demo.base_url}${path}`, init);
+    const text = await response.text();
     const answer = {
       status: response.status,
       headers: response.headers,
@@ -43,7 +43,6 @@ export function serviceOf(demo: Demo, directory: string) {
       body: text ? JSON.parse(text) : undefined,
     };
     noteSecrets(directory, answer.body);
-    assertDocumented(init.method ?? 'GET', response.url, answer);
     return answer;
   };
   const credentials = async (

@@ -1,18 +1,23 @@
 import { describe, expect, test } from '@jest/globals';
-import { createRemoteJWKSet, jwtVerify } from 'jose';
+import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
+import { documentedFetch } from '../support/api-document.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const { base_url, login_app } = service.demo;
-const insecure = { [oauth.allowInsecureRequests]: true };
+const insecure = {
+  [oauth.allowInsecureRequests]: true,
+  [oauth.customFetch]: (url: string, { headers }: { headers: Record<string, string> }) =>
+    documentedFetch(url, { headers }),
+};
 
 /** What a resource server that knows nothing but the metadata address finds out. */
 async function discover(): Promise<oauth.AuthorizationServer> {
   const issuer = new URL(await issuerOf());
   // The address that reaches the service here; behind it, the issuer may have another one.
   const metadata = new URL(`${base_url}/.well-known/oauth-authorization-server`);
-  return oauth.processDiscoveryResponse(issuer, await fetch(metadata));
+  return oauth.processDiscoveryResponse(issuer, await documentedFetch(metadata));
 }
 const issuerOf = async (): Promise<string> =>
   (await service.call('/.well-known/oauth-authorization-server')).body.issuer;
@@ -88,7 +93,8 @@ describe('an independent resource server, with nothing but the metadata address'
   test('verifies a Login User Token with jose', async () => {
     const { issuer, jwks_uri } = await discover();
     const { access_token } = (await service.logIn(unique('alice'))).body;
-    const { payload } = await jwtVerify(access_token, createRemoteJWKSet(reachable(jwks_uri)), {
+    const keys = createRemoteJWKSet(reachable(jwks_uri), { [customFetch]: documentedFetch });
+    const { payload } = await jwtVerify(access_token, keys, {
       issuer,
       audience: login_app.login_app_id,
       typ: 'at+jwt',
