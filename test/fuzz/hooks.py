@@ -21,7 +21,9 @@ LIST = "GET /v2/marketing/login/user/push_notifications/devices"
 TOKEN = "POST /v2/marketing/oauth/token"
 LINK = "POST /v2/marketing/login/user/identities"
 USER = "/v2/marketing/login/user"
-ENDING = {f"DELETE {USER}", f"DELETE {USER}/sessions", f"DELETE {USER}/sessions/{{session_id}}"}
+SESSIONS = f"GET {USER}/sessions"
+END_SESSION = f"DELETE {USER}/sessions/{{session_id}}"
+ENDING = {f"DELETE {USER}", f"DELETE {USER}/sessions", END_SESSION}
 
 
 def provider_credentials(provider, subject="fuzzer"):
@@ -131,6 +133,15 @@ def before_call(context, case, kwargs):
         begin_anew(case)
 
 
+@schemathesis.check
+def ended_once(context, response, case):
+    """What a person has ended is gone: the same request again is a 404."""
+    if case.method == "DELETE" and case.path.startswith(f"{USER}/") and case.path_parameters and response.status_code == 204:
+        with requests.Session() as session:
+            again = session.send(response.request, timeout=30)
+        assert again.status_code == 404, f"The same request again: {again.status_code}"
+
+
 number = itertools.count()
 
 
@@ -143,6 +154,14 @@ def begin_anew(case):
         case.headers = {**case.headers, "Idempotency-Key": f"scenario-{next(number)}"}
     if case.operation.label == REGISTER:
         case.body = {"device": {"platform": "android", "token": f"scenario-{next(number)}"}}
+    if case.operation.label == END_SESSION:
+        # The session of the link is that of another request. This person has two, and ends the other one.
+        somebody = f"somebody-{next(people)}"
+        log_in(somebody)
+        token = log_in(somebody)
+        case.headers = {name: token if name.startswith("Auth") else value for name, value in case.headers.items()}
+        sessions = call(SESSIONS, token)["sessions"]
+        case.path_parameters = {"session_id": next(one["id"] for one in sessions if not one["current"])}
     if case.operation.label == LIST:
         # Another scenario may have disabled it.
         register_device()
