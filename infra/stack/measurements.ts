@@ -120,6 +120,21 @@ export class Measurements {
   total = (metricName: OwnMetric, statistic: string = Stats.SUM): Metric =>
     new Metric({ namespace: this.#namespace, metricName, statistic, period: Duration.minutes(1) });
 
+  /**
+   * The share of refreshes whose refresh token had been used once before, in per cent; 0 while fewer than twenty are. Lost
+   * responses cause a few of them at any time.
+   */
+  repeatedRefreshRate = (): IMetric =>
+    new MathExpression({
+      expression: 'IF(repeated >= 20, 100 * repeated / refreshed, 0)',
+      usingMetrics: {
+        repeated: this.total('RefreshTokensRepeated'),
+        refreshed: this.total('TokensIssued').with({ dimensionsMap: { grant_type: 'refresh_token' } }),
+      },
+      label: 'Repeated refresh tokens, per cent',
+      period: Duration.minutes(1),
+    });
+
   /** Wrong secrets of clients, accounts and Login App Tokens, at all endpoints. */
   wrongSecrets = (): IMetric =>
     new MathExpression({

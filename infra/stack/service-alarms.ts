@@ -96,6 +96,12 @@ export class ServiceAlarms extends Construct {
         periods: 1,
         of: 1,
       }),
+      this.#alarm('RefreshTokensRepeated', {
+        metric: measurements.repeatedRefreshRate(),
+        from: 10,
+        periods: 3,
+        of: 5,
+      }),
       this.#alarm('WrongSecrets', { metric: measurements.wrongSecrets(), from: 100, periods: 3, of: 5 }),
       this.#alarm('RotationFailure', {
         metric: measurements.errorsOf(rotations),

@@ -47,6 +47,7 @@ test('a deployment makes these resources, under these logical ids', () => {
     'CloudWatch::Alarm AlarmsFunctionThrottles9E6847CC',
     'CloudWatch::Alarm AlarmsLatency0C947829',
     'CloudWatch::Alarm AlarmsProviderFailures5C68776F',
+    'CloudWatch::Alarm AlarmsRefreshTokensRepeatedAFF539BA',
     'CloudWatch::Alarm AlarmsRefreshTokensReusedE0B1B214',
     'CloudWatch::Alarm AlarmsRotationFailure97943B11',
     'CloudWatch::Alarm AlarmsServerErrorsD0E4A1EF',
