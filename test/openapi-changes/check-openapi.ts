@@ -60,7 +60,7 @@ runCheck(async (cleanUps) => {
   });
   await step('Compare the document with its earlier copies', async () => {
     const commits = await earlierCopies();
-    print(`    ${commits.join(', ') || 'The history has no earlier copy: there is nothing to compare.'}`);
+    print(`    ${commits.join(', ') || 'NOTHING WAS COMPARED: git has no earlier copy here.'}`);
     for (const commit of commits) {
       const found = unannounced(await breakingChanges(oasdiff, `${commit}:${file}`, file), changelog);
       const lines = found.map(({ operation, path, text }) => `  ${operation} ${path}: ${text}`);
@@ -79,10 +79,14 @@ const isIn =
     `${operation} ${path}` === name;
 
 /**
- * The commits of the copies since the last release, and of the one in it, newest first. A shallow clone has fewer,
- * and what is no clone has none.
+ * The commits of the copies since the last release, and of the one in it, newest first. What is no clone has none.
+ * @throws Error in a shallow clone, which has only some of them
  */
 async function earlierCopies(): Promise<string[]> {
+  if ((await git('rev-parse', '--is-shallow-repository')) === 'true')
+    throw new Error(
+      'This clone is shallow, so earlier copies are missing: run `git fetch --unshallow --tags`.',
+    );
   const release = await git('describe', '--tags', '--abbrev=0');
   const since = await git('log', '--format=%h', ...(release ? [`${release}..HEAD`] : []), '--', file);
   const released = release && (await git('log', '-1', '--format=%h', release, '--', file));

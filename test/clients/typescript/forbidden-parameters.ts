@@ -6,6 +6,9 @@ const code_grant = 'provider_authorization_code';
 const access_token = 'token';
 const access_secret = 'secret';
 const id_token = 'id token';
+const nonce = 'nonce';
+const code_verifier = 'code verifier';
+const redirect_uri = 'https://app.example/';
 
 export const rejected = [
   // @ts-expect-error OAuth 2.0 has no secret.
@@ -28,10 +31,30 @@ export const rejected = [
   () => issueToken({ body: { grant_type, provider: 'provider_c', access_token, access_secret, id_token } }),
   // @ts-expect-error OAuth 1.0 needs the secret.
   () => issueToken({ body: { grant_type, provider: 'provider_c', access_token } }),
+  // @ts-expect-error The secret alone is not enough.
+  () => issueToken({ body: { grant_type, provider: 'provider_c', access_secret } }),
   // @ts-expect-error OIDC has no secret.
   () => issueToken({ body: { grant_type, provider: 'provider_f', id_token, access_secret } }),
   // @ts-expect-error OIDC needs the id token.
   () => issueToken({ body: { grant_type, provider: 'provider_f', access_token } }),
+  // @ts-expect-error A nonce goes with an id token.
+  () => issueToken({ body: { grant_type, provider: 'provider_a', access_token, nonce } }),
+  // @ts-expect-error
+  () => issueToken({ body: { grant_type, provider: 'provider_b', access_token, nonce } }),
+  // @ts-expect-error
+  () => issueToken({ body: { grant_type, provider: 'provider_c', access_token, access_secret, nonce } }),
+  // @ts-expect-error
+  () => issueToken({ body: { grant_type, provider: 'provider_d', access_token, nonce } }),
+  // @ts-expect-error
+  () => issueToken({ body: { grant_type, provider: 'provider_e', access_token, nonce } }),
+  // @ts-expect-error These go with an authorization code.
+  () => issueToken({ body: { grant_type, provider: 'provider_b', access_token, code_verifier } }),
+  // @ts-expect-error
+  () => issueToken({ body: { grant_type, provider: 'provider_b', access_token, redirect_uri } }),
+  // @ts-expect-error
+  () => issueToken({ body: { grant_type, provider: 'provider_f', id_token, code_verifier } }),
+  // @ts-expect-error
+  () => issueToken({ body: { grant_type, provider: 'provider_f', id_token, redirect_uri } }),
   // @ts-expect-error Only provider_b issues authorization codes.
   () => issueToken({ body: { grant_type: code_grant, provider: 'provider_a', authorization_code: 'code' } }),
   // @ts-expect-error There is no such grant.
@@ -44,4 +67,5 @@ export const accepted = [
   () => issueToken({ body: { grant_type, provider: 'provider_c', access_token, access_secret } }),
   () => issueToken({ body: { grant_type, provider: 'provider_f', id_token } }),
   () => issueToken({ body: { grant_type, provider: 'provider_f', id_token, access_token } }),
+  () => issueToken({ body: { grant_type, provider: 'provider_f', id_token, nonce } }),
 ];
