@@ -19,6 +19,7 @@ const check = (
 
 const token: [string, string] = ['POST', '/v2/marketing/oauth/token'];
 const user: [string, string] = ['DELETE', '/v2/marketing/login/user'];
+const head: [string, string] = ['HEAD', '/v2/marketing/login/user'];
 const nowhere: [string, string] = ['GET', '/v2/marketing/oauth/token'];
 
 describe('a response as the document has it passes', () => {
@@ -27,6 +28,7 @@ describe('a response as the document has it passes', () => {
     ['an error with a challenge', [token, 401, { ...json, ...challenge }, unauthorized]],
     ['no body', [user, 204, always]],
     ['of the gateway, where no route is', [nowhere, 404, { 'content-type': 'application/json' }, noRoute]],
+    ['to a HEAD request', [head, 404, { 'content-type': 'application/json' }]],
   ])('%s', (_, given) => {
     expect(() => check(...given)).not.toThrow();
   });
@@ -42,6 +44,7 @@ describe('every other response fails the test that got it', () => {
     ['no challenge with a 401', [token, 401, json, unauthorized]],
     ['a challenge with a 400', [token, 400, { ...json, ...challenge }, badRequest]],
     ['a time to retry with a 400', [token, 400, { ...json, 'retry-after': '10' }, badRequest]],
+    ['a body to a HEAD request', [head, 404, { 'content-type': 'application/json' }, noRoute]],
     ['a body with a 204', [user, 204, always, badRequest]],
     ['a success where no route is', [nowhere, 200, json, '{}']],
     ['another body where no route is', [nowhere, 404, { 'content-type': 'application/json' }, badRequest]],

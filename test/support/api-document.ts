@@ -83,9 +83,11 @@ export function assertDocumented(method: string, url: string, { status, headers,
   const where = `${method} ${path} ${status}`;
   const documented = resolved(responses[String(status)], response);
   assert.ok(documented, `${where} is not documented; there are ${Object.keys(responses)}.`);
+  // HEAD never gets a body (RFC 9110, section 9.3.2).
+  const content = method === 'HEAD' ? {} : (documented.content ?? {});
   const problems = [
     ...headerProblems(where, documented.headers ?? {}, headers),
-    ...bodyProblems(where, documented.content ?? {}, headers.get('content-type'), text),
+    ...bodyProblems(where, content, headers.get('content-type'), text),
   ];
   assert.deepEqual(problems, [], `${where} is not as documented`);
 }
@@ -111,7 +113,8 @@ function bodyProblems(
   text: string,
 ): string[] {
   const types = Object.keys(content);
-  if (types.length === 0) return text === '' && type === null ? [] : [`it has a body, or its type (${type})`];
+  // Without a body, API Gateway may add a type of its own, which means nothing.
+  if (types.length === 0) return text === '' ? [] : ['it has a body'];
   const documented = content[type ?? ''];
   if (!documented) return [`its type is ${type}, not ${types}`];
   return problemsOf(where, documented.schema, JSON.parse(text));
