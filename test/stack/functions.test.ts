@@ -196,7 +196,7 @@ describe('functions', () => {
       'SecretsProviderSettings',
       [
         ...['DeleteLoginUser', 'IssueToken', 'LinkIdentity', 'Operator', 'ReceiveNotification'],
-        'RotateServiceSecrets',
+        ...['RotateServiceSecrets', 'UnlinkIdentity'],
       ],
     ],
   ])('%s is read by %j alone', (secret, readers) => {
