@@ -271,7 +271,7 @@ describe('GET recipients, 400', () => {
     ['?shard=0&limit=1001', /limit must be/],
     ['?shard=0&cursor=', /cursor is empty/],
     ['?shard=0&platform=windows', /platform must be ios or android/],
-    ['?shard=0&page=1', /page is unknown/],
+    ['?shard=0&page=1', /^Unknown query parameter page\./],
   ])('%s', async (query, naming) => {
     expectError(await list(query), { status: 400, error: 'invalid_request', naming });
   });
