@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { readSettings, settingNames } from '../../infra/settings.ts';
 import { resources, root, template, templateWith } from '../support/template.ts';
@@ -119,6 +120,10 @@ describe('the API', () => {
         'POST /v2/marketing/oauth/token': { ThrottlingRateLimit: 200, ThrottlingBurstLimit: 400 },
       },
     });
+    // Only a route that is there can have a throttle of its own.
+    const route = { Properties: { RouteKey: 'POST /v2/marketing/oauth/token' } };
+    const [routeId] = Object.keys(template.findResources('AWS::ApiGatewayV2::Route', route));
+    template.hasResource('AWS::ApiGatewayV2::Stage', { DependsOn: Match.arrayWith([routeId]) });
   });
 
   test('writes one line of JSON per request, without its query, headers and body', () => {
