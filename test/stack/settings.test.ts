@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
-import { readSettings, settingNames } from '../../infra/settings.ts';
+import { readSettings, settingNames } from '../../infra/settings/settings.ts';
 import { resources, root, template, templateWith } from '../support/template.ts';
 
 const tableStreamArn =

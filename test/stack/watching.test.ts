@@ -3,7 +3,7 @@ import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { routeKeyOf } from '../../infra/endpoints.ts';
 import { logicalIdOf } from '../../infra/stack/service-function.ts';
-import { metrics } from '../../lib/metrics.ts';
+import { metrics } from '../../lib/log/metrics.ts';
 import { endpoints, named, readable, resources, template, templateWith, text } from '../support/template.ts';
 
 const dimensions = v.optional(v.array(v.object({ Name: v.string(), Value: v.unknown() })), []);
