@@ -79,6 +79,31 @@ describe('login-apps delete', () => {
     await expect(operate('login-apps', 'delete', everything)).rejects.toThrow('There is no such Login App.');
   });
 
+  test('a step that runs out of time says that there is more to delete, and the next one goes on', async () => {
+    const { app, flags } = await usedApp();
+    await operate('login-apps', 'disable', flags);
+    running.advance(60);
+    const everything = { ...flags, 'with-everything': true };
+    proxy.hook = ({ operation }) => {
+      if (operation === 'DeleteItem') running.advance(5);
+      return undefined;
+    };
+    const ofApp = { login_app_id: app.login_app_id };
+    expect(await operate('login-apps', 'delete', everything)).toEqual({
+      ...ofApp,
+      deleted: false,
+      removed: { login_users: 1, devices: 0 },
+      again_after_seconds: 0,
+    });
+    proxy.hook = () => undefined;
+    expect(await operate('login-apps', 'delete', everything)).toEqual({
+      ...ofApp,
+      deleted: true,
+      removed: { login_users: 0, devices: 2 },
+    });
+    expect(await itemsAbout(app.login_app_id)).toEqual([]);
+  });
+
   test('a step that was interrupted is done again', async () => {
     const { app, flags } = await usedApp();
     await operate('login-apps', 'disable', flags);

@@ -162,6 +162,23 @@ describe('login-apps logout', () => {
     expect(await both(session)).toEqual(twice(sessionEnds));
   });
 
+  test('undone while somebody else logs out: their logout stands, and the undoing changes nothing', async () => {
+    await operate('login-apps', 'logout', flags);
+    // Mostly within the second of the first one, which their logout must not be taken for.
+    let logout: Promise<unknown> | undefined;
+    proxy.hook = async ({ operation }) => {
+      if (operation !== 'UpdateItem' || logout) return undefined;
+      logout = operate('login-apps', 'logout', flags);
+      await logout;
+      return undefined;
+    };
+    await expect(operate('login-apps', 'undo-logout', flags)).rejects.toThrow(
+      'Somebody else logged the Login App out meanwhile; nothing was changed.',
+    );
+    advance(30);
+    expect(await both(session)).toEqual(twice(sessionEnds));
+  });
+
   test('messages for the people no longer go to their devices', async () => {
     const phone = await newPhone(service, appToken);
     await service.relate(phone, person.token);
