@@ -42,9 +42,7 @@ export type PrivateJwk = v.InferOutput<typeof privateJwk>;
 /** A published key. One that no longer signs is kept as long as the tokens it signed are valid. */
 export const publishedKey = v.object({
   key: publicJwk,
-  /** Epoch seconds after which no function signs with it: a token with a later `iat` is forged. Absent if none is known. */
-  retired_at: v.exactOptional(v.number()),
-  /** Epoch seconds; absent for keys that sign, or will. */
+  /** Epoch seconds from which its tokens are rejected; absent for keys that sign, or will. */
   keep_until: v.exactOptional(v.number()),
 });
 export type PublishedKey = v.InferOutput<typeof publishedKey>;

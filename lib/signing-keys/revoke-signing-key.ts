@@ -8,7 +8,7 @@ import {
   versionAt,
 } from '../secrets/secret-store.ts';
 import { type KeySet, keySetWithout, keyThatSigns, parseKeySet } from './key-set.ts';
-import { publishedAfter } from './keys-to-publish.ts';
+import { keysToPublish } from './keys-to-publish.ts';
 import { type Published, publish, readPublished } from './public-keys.ts';
 import type { RevocationAnswer } from './signing-key-revocation.ts';
 import { wantedAlgorithm } from './wanted-algorithm.ts';
@@ -34,7 +34,7 @@ export async function revokeSigningKey(kid: string): Promise<RevocationAnswer> {
   const revoked = [...new Set([...published.revoked, kid])];
   const replacement = await keySetWithout(set, revoked, wantedAlgorithm());
   const following = replacement ?? set;
-  const keys = publishedAfter({ keys: published.keys, revoked }, [following]);
+  const keys = keysToPublish({ keys: published.keys, revoked }, [following]);
   await publish({ keys, revoked }, published);
   if (replacement) await putCurrentSecret(id, JSON.stringify(replacement));
   await abandonRotationWith(id, revoked);

@@ -9,7 +9,7 @@ import {
   versionAt,
 } from '../secrets/secret-store.ts';
 import { type KeySet, keySetAfter, newKeySet, parseKeySet } from './key-set.ts';
-import { publishedAfter } from './keys-to-publish.ts';
+import { keysToPublish } from './keys-to-publish.ts';
 import { publish, readPublished } from './public-keys.ts';
 import { wantedAlgorithm } from './wanted-algorithm.ts';
 
@@ -29,7 +29,7 @@ const steps: RotationSteps = {
     const algorithm = wantedAlgorithm();
     const following = await (set ? keySetAfter(set, algorithm) : newKeySet(algorithm));
     requireNoneRevoked(following, published.revoked);
-    const keys = publishedAfter(published, [following, ...(set ? [set] : [])]);
+    const keys = keysToPublish(published, [following, ...(set ? [set] : [])]);
     await publish({ ...published, keys }, published);
     await putPendingSecret(SecretId, ClientRequestToken, JSON.stringify(following));
   },
@@ -62,7 +62,7 @@ const steps: RotationSteps = {
     const set = preparedKeySet(await readSecret(SecretId, ClientRequestToken));
     requireNoneRevoked(set, published.revoked);
     await makeCurrent(SecretId, ClientRequestToken, version);
-    await publish({ ...published, keys: publishedAfter(published, [set]) }, published);
+    await publish({ ...published, keys: keysToPublish(published, [set]) }, published);
     logEvent('signing_keys_rotated', { kid: set.current.kid });
   },
 };
