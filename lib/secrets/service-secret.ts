@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { epochSeconds } from '../clock.ts';
+import { epochSeconds, isoTime } from '../clock.ts';
 import { staleReadSeconds } from './rotation-step.ts';
 
 /** Milliseconds for which a warm function uses a service secret that it has read. */
@@ -50,7 +50,7 @@ export function serviceSecretAfter(
   const following = { text: randomBytes(48).toString('base64url'), made_at: now };
   if (!next) return { current, next: following, previous };
   if (now < next.made_at + noticeSeconds) {
-    const again = new Date((next.made_at + noticeSeconds) * 1000).toISOString();
+    const again = isoTime(next.made_at + noticeSeconds);
     throw new Error(`The next secret is not known everywhere yet. Rotate again after ${again}.`);
   }
   const keep_until = now + noticeSeconds + keepSeconds;
