@@ -1,12 +1,11 @@
 import { environment, environmentSeconds } from '../environment.ts';
 import { logEvent } from '../log/log.ts';
-import { reencryptProviderSettings } from '../provider-settings/reencrypt.ts';
 import { giveUp, rotation } from './rotation.ts';
-import { readSecret } from './secret-store.ts';
 import {
   isInTime,
   longestRestoreSeconds,
   parseServiceSecret,
+  readServiceSecret,
   type ServiceSecret,
   serviceSecretAfter,
 } from './service-secret.ts';
@@ -23,38 +22,45 @@ const isOfProviderSettings = (secretId: string): boolean => secretId === provide
 const keepSeconds = (secretId: string): number =>
   isOfProviderSettings(secretId) ? keptTokenSeconds : Math.max(idleSeconds(), longestRestoreSeconds);
 
-const readCurrent = async (secretId: string): Promise<ServiceSecret> =>
-  parseServiceSecret(await readSecret(secretId));
+/**
+ * Makes the function that carries out the steps of a rotation of a service secret.
+ * @param reencrypt encrypts all provider settings again, with the current key of a secret, and names those that it can't read
+ */
+export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Promise<string[]>) =>
+  rotation<ServiceSecret>({
+    parse: parseServiceSecret,
 
-/** Carries out one step of a rotation of a service secret. */
-export const rotateServiceSecret = rotation<ServiceSecret>({
-  parse: (text) => parseServiceSecret(text),
+    prepare: async (secretId) => serviceSecretAfter(await readServiceSecret(secretId), keepSeconds(secretId)),
 
-  prepare: async (secretId) => serviceSecretAfter(await readCurrent(secretId), keepSeconds(secretId)),
+    /**
+     * Encrypts all provider settings again, with the key that every function knows already as the next one. If it does not
+     * get through, Secrets Manager repeats the rotation, which goes on with those that are left. Settings that nobody can
+     * read would stop every repetition, so the rotation is given up.
+     */
+    async apply(secret, step) {
+      if (!isOfProviderSettings(step.SecretId)) return;
+      const unreadable = await reencrypt(secret);
+      if (unreadable.length > 0) await giveUp(step, unreadableSettings(unreadable));
+    },
 
-  /**
-   * Encrypts all provider settings again, with the key that every function knows already as the next one. If it does not
-   * get through, Secrets Manager repeats the rotation, which goes on with those that are left.
-   */
-  async apply(secret, { SecretId }) {
-    if (isOfProviderSettings(SecretId)) await reencryptProviderSettings(secret);
-  },
+    /** Makes sure that what was made with the current secret stays valid. */
+    async tryOut({ current, previous }, { SecretId }) {
+      const before = await readServiceSecret(SecretId);
+      const accepted = [current, ...previous.map(({ text }) => text)];
+      if (!accepted.includes(before.current))
+        throw new Error('The current secret would no longer be accepted.');
+    },
 
-  /** Makes sure that what was made with the current secret stays valid. */
-  async tryOut({ current, previous }, { SecretId }) {
-    const before = await readCurrent(SecretId);
-    const accepted = [current, ...previous.map(({ text }) => text)];
-    if (!accepted.includes(before.current))
-      throw new Error('The current secret would no longer be accepted.');
-  },
+    /** Gives up a secret that was prepared too long ago. */
+    async check(secret, step) {
+      if (!isInTime(secret)) await giveUp(step, 'The rotation took too long. Rotate again.');
+    },
 
-  /** Gives up a secret that was prepared too long ago. */
-  async check(secret, step) {
-    if (!isInTime(secret)) await giveUp(step, 'The rotation took too long. Rotate again.');
-  },
+    async finish(_, { SecretId }) {
+      const secret = isOfProviderSettings(SecretId) ? 'provider-settings' : 'refresh-tokens';
+      logEvent('service_secret_rotated', { secret });
+    },
+  });
 
-  async finish(_, { SecretId }) {
-    const secret = isOfProviderSettings(SecretId) ? 'provider-settings' : 'refresh-tokens';
-    logEvent('service_secret_rotated', { secret });
-  },
-});
+const unreadableSettings = (names: string[]): string =>
+  `These provider settings can be decrypted with no key that is left: ${names.join(', ')}. Set them again, or remove them. Then rotate again.`;
