@@ -32,13 +32,16 @@ export async function deleteAccount(accountId: string): Promise<AccountDeletionS
     accesses += items.length;
     start = next;
   } while (start && hasTime());
-  if (start) return { deleted: false, removed: { accesses }, again_after_seconds: 0 };
+  const unfinished = { deleted: false, removed: { accesses }, again_after_seconds: 0 };
+  if (start) return unfinished;
   const root = accountKey(accountId);
-  const items = await readPartition(accountPartition(accountId));
-  await inTurns(
-    items.filter(({ sk }) => sk !== root.sk),
-    remove,
-  );
+  const others = (await readPartition(accountPartition(accountId))).filter(({ sk }) => sk !== root.sk);
+  let isAll = true;
+  await inTurns(others, async (item) => {
+    if (hasTime()) await remove(item);
+    else isAll = false;
+  });
+  if (!isAll) return unfinished;
   await deleteItem(root);
   return { deleted: true, removed: { accesses } };
 }
