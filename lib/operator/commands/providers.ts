@@ -1,4 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
+import { providerSettingsOf } from '../../login-apps/login-app.ts';
 import { applyPreset } from '../../provider-settings/apply-preset.ts';
 import { combineSettings } from '../../provider-settings/combine-settings.ts';
 import type { GivenSettings } from '../../provider-settings/given-settings.ts';
@@ -6,11 +7,7 @@ import type { ProviderId } from '../../provider-settings/identifiers.ts';
 import { withoutIssuer } from '../../provider-settings/oidc.ts';
 import { presetNames } from '../../provider-settings/presets.ts';
 import { maskSecrets } from '../../provider-settings/settings-encryption.ts';
-import {
-  changeProviderSettings,
-  providerSettingsOf,
-  removeProviderSettings,
-} from '../../provider-settings/stored-settings.ts';
+import { changeProviderSettings, removeProviderSettings } from '../../provider-settings/stored-settings.ts';
 import { providers } from '../../providers/providers.ts';
 import { defineCommand } from '../command.ts';
 import { choice, type FlagValues, json, optional, secret, text } from '../flags.ts';
