@@ -119,7 +119,7 @@ describe('the encryption of provider settings', () => {
     const [key] = keyOf(after);
     expect(keyOf(before)).not.toContain(key);
     const encrypted = again({ ...before, ...Object.fromEntries(names.map((name) => [name, after[name]])) });
-    expect(keyOf(encrypted)).toEqual([key, key]);
+    expect(keyOf(Object(encrypted))).toEqual([key, key]);
     expect(again(Object(encrypted))).toBeUndefined();
   });
 
