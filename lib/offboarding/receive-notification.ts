@@ -10,7 +10,7 @@ import type { StoredSettings } from '../provider-settings/settings-encryption.ts
 import { findProviderSettingsForAnybody } from '../provider-settings/stored-settings.ts';
 import { type Notification, verifyNotification } from '../providers/oidc/notification.ts';
 import { providers } from '../providers/providers.ts';
-import { endSessionsBegunBy } from '../sessions/end-sessions.ts';
+import { endSessions } from '../sessions/end-sessions.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
 /** Whose notifications count: the ids of Login Apps have no other form. */
@@ -47,7 +47,7 @@ async function act(loginAppId: string, { kind, person, issuedAt, action }: Notif
     await deleteLoginUser(login_user_id, 'provider');
     return { kind, outcome: 'deleted', login_user_id } as const;
   }
-  await endSessionsBegunBy(login_user_id, issuedAt, 'provider');
+  await endSessions(login_user_id, 'provider', { begunBy: issuedAt });
   return { kind, outcome: 'sessions_ended', login_user_id } as const;
 }
 

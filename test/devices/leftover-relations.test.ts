@@ -1,6 +1,7 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { sessionKey } from '../../lib/storage/keys.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { deviceIdsOf, eventually, newPerson, newPhone } from '../support/people.ts';
 import { basic, unique } from '../support/service.ts';
@@ -79,6 +80,18 @@ describe('after a logout nothing of the person goes to the phone', () => {
     expect((await logOut()).status).toBe(200);
     showDevices();
     expect(await recipients()).toEqual([]);
+  });
+
+  test('for as long as a phone may come back: the mark of the ended session outlives every phone', async () => {
+    const { access_token, logOut } = await phone();
+    const { sub = '', sid } = decodeJwt(access_token);
+    await logOut();
+    const key = sessionKey(sub, String(sid));
+    const { Item } = await own.dynamoDb.send(
+      new GetItemCommand({ TableName: own.tableName, Key: { pk: { S: key.pk }, sk: { S: key.sk } } }),
+    );
+    const secondsLeft = Number(Item?.expires_at?.N) - Date.now() / 1000;
+    expect(secondsLeft).toBeGreaterThan(270 * 86_400);
   });
 
   test('while another session that relates the phone at that moment keeps it', async () => {
