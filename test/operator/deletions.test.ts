@@ -151,6 +151,29 @@ test('accounts delete: the account and its accesses are gone, its access request
   await expect(operate('accounts', 'delete', flags)).rejects.toThrow('There is no such account.');
 });
 
+test('accounts delete that runs out of time says that there is more to delete, and the account stays', async () => {
+  const { account_id } = await operate('accounts', 'create', { name: 'Test' });
+  const flags = { account: account_id };
+  const { access_request_id: id } = await operate('access-requests', 'create', flags);
+  const key = { pk: { S: `ACCESS_REQUEST#${id}` }, sk: { S: `ACCOUNT#${account_id}` } };
+  const LastEvaluatedKey = { ...key, list: { S: `ACCESS_REQUESTS_OF#${account_id}` } };
+  proxy.hook = ({ operation }) => {
+    if (operation === 'DeleteItem') running.advance(5);
+    // The first page of many.
+    return operation === 'Query'
+      ? { status: 200, body: { Items: Array(100).fill(key), LastEvaluatedKey } }
+      : undefined;
+  };
+  expect(await operate('accounts', 'delete', flags)).toEqual({
+    account_id,
+    deleted: false,
+    removed: { accesses: 1 },
+    again_after_seconds: 0,
+  });
+  proxy.hook = () => undefined;
+  expect(await operate('accounts', 'delete', flags)).toMatchObject({ deleted: true });
+});
+
 describe('people', () => {
   test('login-users export has everything but push tokens and secrets', async () => {
     const { app, person } = await usedApp();
