@@ -3,7 +3,7 @@ import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 import { operate } from '../lib/operator/operate.ts';
 import type { OperatorAnswer, OperatorCall } from '../lib/operator/operator-call.ts';
-import { withLogFields } from '../lib/request-fields.ts';
+import { withRequest } from '../lib/request-fields.ts';
 
 /** Whatever commands manage, but not the keys that tokens are verified with. */
 const everything = ['login_apps', 'login_users', 'devices', 'accounts', 'access_requests'] as const;
@@ -28,4 +28,4 @@ export const handler = (
   call: OperatorCall,
   { awsRequestId, invokedFunctionArn }: Pick<Context, 'awsRequestId' | 'invokedFunctionArn'>,
 ): Promise<OperatorAnswer> =>
-  withLogFields({ request_id: awsRequestId }, () => operate(call, invokedFunctionArn));
+  withRequest({ request_id: awsRequestId }, () => operate(call, invokedFunctionArn));

@@ -1,9 +1,9 @@
-import { auditIds } from '../audit.ts';
 import { timestamp } from '../clock.ts';
 import { logEvent } from '../log.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
 import type { ProvenIdentity } from '../providers/identity.ts';
+import { note } from '../request-fields.ts';
 import { removeSession, type Session } from '../sessions/session.ts';
 import { newSession, putSession } from '../sessions/session-lifetime.ts';
 import { type Item, updateItem } from '../storage/items.ts';
@@ -39,7 +39,7 @@ export async function logIn(
   const login = { loginAppId, provider, proven };
   let owner: Owner = { loginUserId: firstSlotOf(loginAppId, proven) };
   for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
-    auditIds({ login_user_id: owner.loginUserId });
+    note({ login_user_id: owner.loginUserId });
     const session = newSession({
       login_user_id: owner.loginUserId,
       login_app_id: loginAppId,

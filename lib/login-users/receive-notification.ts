@@ -1,4 +1,3 @@
-import { auditIds } from '../audit.ts';
 import { logEvent } from '../log.ts';
 import { findProviderSettingsForAnybody } from '../login-apps/provider-settings.ts';
 import type { ProviderId } from '../providers/identifiers.ts';
@@ -40,7 +39,7 @@ async function act(loginAppId: string, { kind, person, issuedAt, action }: Notif
   const user = owner && (await readLoginUser(owner.loginUserId));
   if (!owner || !user) return { kind, outcome: 'person_unknown' } as const;
   const { login_user_id } = user;
-  auditIds({ login_user_id });
+  note({ login_user_id });
   if (issuedAt < latestLogin(user, owner)) return { kind, outcome: 'outdated', login_user_id } as const;
   // Deleting a blocked person would let them in again, as somebody new.
   if (action === 'delete' && !user.blocked_at) {

@@ -1,4 +1,3 @@
-import { auditIds } from '../audit.ts';
 import { logEvent } from '../log.ts';
 import type { LogReason } from '../log-reasons.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
@@ -6,6 +5,7 @@ import { findSwitches, type LoginAppSwitches } from '../login-apps/switches.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import { endSession } from '../login-users/end-session.ts';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';
+import { note } from '../request-fields.ts';
 import { ServiceError } from '../service-error.ts';
 import { isActive, type Session, standing } from '../sessions/session.ts';
 import { moveOn } from '../sessions/session-lifetime.ts';
@@ -20,7 +20,7 @@ import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
 export async function refreshSession(client: AuthenticatedClient, refreshToken: string): Promise<Session> {
   const content = await readRefreshToken(refreshToken);
   if (!content) throw invalidToken('refresh_token_malformed');
-  auditIds({ login_user_id: content.loginUserId, session_id: content.sessionId });
+  note({ login_user_id: content.loginUserId, session_id: content.sessionId });
   const [{ user, session }, switches] = await Promise.all([
     readLoginUserWithSession(content.loginUserId, content.sessionId),
     findSwitches(client.loginAppId),

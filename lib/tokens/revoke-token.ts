@@ -1,7 +1,7 @@
-import { auditIds } from '../audit.ts';
 import { requireMoreThanIntrospection } from '../login-apps/client-rights.ts';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
 import { endSession } from '../login-users/end-session.ts';
+import { note } from '../request-fields.ts';
 import { ServiceError } from '../service-error.ts';
 import { hasIssued, readSession, type Session } from '../sessions/session.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
@@ -18,7 +18,7 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   const presented = await readToken(token);
   if (!presented) return;
   const { loginUserId, sessionId } = sessionOf(presented, client);
-  auditIds({ login_user_id: loginUserId, session_id: sessionId });
+  note({ login_user_id: loginUserId, session_id: sessionId });
   const session = await readSession(loginUserId, sessionId);
   // Who may end it stands in the session. One that is no longer stored has expired, and there is nothing to end.
   if (!session) return;
