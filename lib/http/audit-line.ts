@@ -1,8 +1,8 @@
 import type { MiddlewareObj, Request } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
-import { idsAmong } from '../audit.ts';
-import { logAudit } from '../log.ts';
-import { auditFields, noteIds } from '../request-fields.ts';
+import { idsAmong } from '../log/audit.ts';
+import { logAudit } from '../log/log.ts';
+import { auditFields, noteIds } from '../log/request-fields.ts';
 import type { Reply } from './answers.ts';
 import { type AnyEndpoint, isAudited } from './endpoint.ts';
 

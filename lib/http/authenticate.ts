@@ -1,6 +1,6 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { Authentication, RequestHeaders } from '../auth/credentials.ts';
-import { note } from '../request-fields.ts';
+import { note } from '../log/request-fields.ts';
 
 /** Finds out who calls, before the rest of the request is looked at. @throws ServiceError of the scheme */
 export const authenticate = <Caller>({

@@ -1,8 +1,8 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import * as v from 'valibot';
-import { ServiceError } from '../service-error.ts';
-import { invalidRequest, validated } from '../validation.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { invalidRequest, validated } from '../schema/validation.ts';
 import type { Outputs, ParameterSchemas } from './endpoint.ts';
 
 /**

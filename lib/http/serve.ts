@@ -2,7 +2,7 @@ import middy from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
 import type { ObjectEntries } from 'valibot';
 import { requireEnvironmentInLambda } from '../environment.ts';
-import { withRequest } from '../request-fields.ts';
+import { withRequest } from '../log/request-fields.ts';
 import { type Reply, renderAnswer } from './answers.ts';
 import { noteIdsOf, writeAuditLine } from './audit-line.ts';
 import { authenticate } from './authenticate.ts';

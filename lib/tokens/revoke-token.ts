@@ -1,8 +1,8 @@
+import { ServiceError } from '../errors/service-error.ts';
+import { note } from '../log/request-fields.ts';
 import { requireMoreThanIntrospection } from '../login-apps/client-rights.ts';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
-import { endSession } from '../login-users/end-session.ts';
-import { note } from '../request-fields.ts';
-import { ServiceError } from '../service-error.ts';
+import { endSession } from '../sessions/end-session.ts';
 import { hasIssued, readSession, type Session } from '../sessions/session.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
 
