@@ -6,13 +6,14 @@ import { requireEnabled } from '../login-apps/client-rights.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { type GrantType, grantTypes } from '../login-apps/grant-types.ts';
 import { providerIds } from '../provider-settings/identifiers.ts';
+import { choiceProblem, mustBeOneOf } from '../schema/form-parameters.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
 import { clientCredentials, issueForClientCredentials } from './grants/client-credentials.ts';
-import { providerAuthorizationCode } from './grants/code-request.ts';
-import { providerCredentials } from './grants/credentials-request.ts';
-import { discriminatorProblem, unsupportedGrantType } from './grants/discriminator.ts';
-import { issueForAuthorizationCode } from './grants/provider-authorization-code.ts';
-import { issueForProviderCredentials } from './grants/provider-credentials.ts';
+import {
+  issueForAuthorizationCode,
+  providerAuthorizationCode,
+} from './grants/provider-authorization-code.ts';
+import { issueForProviderCredentials, providerCredentials } from './grants/provider-credentials.ts';
 import { issueForRefreshToken, refreshToken } from './grants/refresh-token.ts';
 import type { TokenResponse } from './token-response.ts';
 
@@ -21,10 +22,12 @@ export const tokenRequest = v.pipe(
   v.variant(
     'grant_type',
     [providerCredentials, providerAuthorizationCode, refreshToken, clientCredentials],
-    discriminatorProblem,
+    choiceProblem({ grant_type: grantTypes, provider: providerIds }),
   ),
   v.title('TokenRequest'),
 );
+
+const unsupportedGrantType = mustBeOneOf('grant_type', grantTypes);
 
 /** `unsupported_grant_type`, or `invalid_request` that names the first parameter that is wrong. Notes the request for the log. */
 export const invalidTokenRequest: MakeError = (errors, form) => {
