@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { ServiceError } from '../errors/service-error.ts';
 import { type AuditedIds, idsAmong } from '../log/audit.ts';
 import { logAudit, logFailure } from '../log/log.ts';
@@ -20,7 +21,7 @@ import { signingKeyCommands } from './commands/signing-keys.ts';
 import type { CommandsOf } from './commands-of.ts';
 import { flagProblems, loggedFlags } from './flags.ts';
 import { identifyOperator } from './identify-operator.ts';
-import type { OperatorAnswer, OperatorCall } from './operator-call.ts';
+import { type OperatorAnswer, operatorCall } from './operator-call.ts';
 
 type Table = typeof commandTable;
 
@@ -56,7 +57,16 @@ const carryOf: Record<string, Record<string, Carry>> = commands;
  * Carries out one operator command, and writes its audit line, whatever the outcome.
  * @param functionArn of the operator function
  */
-export async function operate(call: OperatorCall, functionArn: string): Promise<OperatorAnswer> {
+export async function operate(call: unknown, functionArn: string): Promise<OperatorAnswer> {
+  if (!v.is(operatorCall, call)) {
+    logAudit({
+      caller: 'unauthenticated',
+      command: 'unknown',
+      result: 'rejected',
+      error: 'invalid_request',
+    });
+    return { error: 'The call is malformed. Use npm run operator.' };
+  }
   const { noun, verb, flags } = call;
   const command = member(commandOf, noun, verb);
   const carryOut = member(carryOf, noun, verb);
