@@ -25,7 +25,9 @@ export const jsonResponse = (
   statusCode: status,
   headers: {
     ...(body !== undefined && { 'content-type': 'application/json' }),
-    'cache-control': cacheSeconds === undefined ? 'no-store' : `public, max-age=${cacheSeconds}`,
+    ...(cacheSeconds === undefined
+      ? { 'cache-control': 'no-store', pragma: 'no-cache' }
+      : { 'cache-control': `public, max-age=${cacheSeconds}` }),
     'x-request-id': requestId,
     ...headers,
   },

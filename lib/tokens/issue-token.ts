@@ -8,6 +8,8 @@ import { type GrantType, grantTypes } from '../login-apps/grant-types.ts';
 import { providerIds } from '../provider-settings/identifiers.ts';
 import { choiceProblem, mustBeOneOf } from '../schema/form-parameters.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
+import { wire } from '../schema/wire.ts';
+import type { TokenUse } from './access-token.ts';
 import { clientCredentials, issueForClientCredentials } from './grants/client-credentials.ts';
 import {
   issueForAuthorizationCode,
@@ -17,8 +19,8 @@ import { issueForProviderCredentials, providerCredentials } from './grants/provi
 import { issueForRefreshToken, refreshToken } from './grants/refresh-token.ts';
 import type { TokenResponse } from './token-response.ts';
 
-/** A token request: a form whose other parameters depend on `grant_type`, and for provider credentials on `provider`. */
-export const tokenRequest = v.pipe(
+/** The form of a grant: its other parameters depend on `grant_type`, and for provider credentials on `provider`. */
+const grantForm = v.pipe(
   v.variant(
     'grant_type',
     [providerCredentials, providerAuthorizationCode, refreshToken, clientCredentials],
@@ -26,6 +28,13 @@ export const tokenRequest = v.pipe(
   ),
   v.title('TokenRequest'),
 );
+
+/** A token request: the form of a grant, and perhaps a `scope`, which every grant takes. An empty one counts as none. */
+export const tokenRequest = v.pipe(
+  v.intersect([grantForm, v.object({ scope: v.optional(v.string('The parameter scope is repeated.')) })]),
+  wire(grantForm),
+);
+type TokenRequest = v.InferOutput<typeof tokenRequest>;
 
 const unsupportedGrantType = mustBeOneOf('grant_type', grantTypes);
 
@@ -38,15 +47,19 @@ export const invalidTokenRequest: MakeError = (errors, form) => {
 };
 
 /** Issues a token by the grant that the request names. @throws ServiceError, ProviderFailure */
-export async function issueToken(
-  client: AuthenticatedClient,
-  request: v.InferOutput<typeof tokenRequest>,
-): Promise<TokenResponse> {
+export async function issueToken(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
   noteRequest(request);
   await requireGrant(client, request.grant_type);
   const response = await issue(client, request);
   logEvent('token_issued', {});
-  return response;
+  return { ...response, ...otherScope(request) };
+}
+
+/** The scope that a grant gives, where the request asks for another one. @see RFC 6749 section 3.3 */
+function otherScope({ grant_type, scope = '' }: TokenRequest): { scope?: TokenUse } {
+  const granted = grant_type === 'client_credentials' ? 'login_app' : 'login_user';
+  const asked = scope.split(' ').filter((name) => name !== '');
+  return asked.every((name) => name === granted) ? {} : { scope: granted };
 }
 
 /**
@@ -66,10 +79,7 @@ async function requireGrant(
   await requireEnabled(loginAppId);
 }
 
-function issue(
-  client: AuthenticatedClient,
-  request: v.InferOutput<typeof tokenRequest>,
-): Promise<TokenResponse> {
+function issue(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
   switch (request.grant_type) {
     case 'provider_credentials':
       return issueForProviderCredentials(client, request);
