@@ -10,7 +10,7 @@ import { ownIdentities } from './own-identities.ts';
 import { revokeKeptTokens } from './revoke-kept-tokens.ts';
 import { freeSlot } from './slot.ts';
 
-/** How often an identity is tried again while the person changes their others. */
+/** The most attempts while the person changes their other identities. */
 const mostAttempts = 10;
 
 /**

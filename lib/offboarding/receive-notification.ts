@@ -12,7 +12,7 @@ import { providers } from '../providers/providers.ts';
 import { endSessions } from '../sessions/end-sessions.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
-/** Whose notifications count: the ids of Login Apps have no other form. */
+/** The form of the ids of Login Apps whose notifications count. */
 export const loginAppIdForm = /^la_[\w-]{22}$/;
 
 /**

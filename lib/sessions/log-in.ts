@@ -22,7 +22,7 @@ interface Login {
   proven: ProvenIdentity;
 }
 
-/** How often a login follows its identity while others link and unlink it. */
+/** The most attempts of a login to follow its identity while others link and unlink it. */
 const mostAttempts = 10;
 
 /**
@@ -53,7 +53,7 @@ export async function logIn(
   throw new Error('Others keep linking and unlinking the identity.');
 }
 
-/** One conditional write on the Login User, which creates them if the login is with their first identity. */
+/** Records a login by a conditional write on the Login User, which creates them if it is with their first identity. */
 export async function recordLogin(
   owner: Owner,
   { loginAppId, provider, proven }: Login,
