@@ -43,6 +43,7 @@ describe('alarms', () => {
       '2 of 5 minutes from 1',
     ],
     ['ProviderFailures', 'a-stack ProviderFailures', '3 of 5 minutes from 5'],
+    ['StaleSecrets', 'a-stack StaleSecrets', '2 of 5 minutes from 1'],
     ['RefreshTokensReused', 'a-stack RefreshTokensReused', '1 of 1 minutes from 5'],
     ['RefreshTokensRepeated', 'IF(repeated >= 20, 100 * repeated / refreshed, 0)', '3 of 5 minutes from 10'],
     ['WrongSecrets', 'FILL(tokens, 0) + FILL(others, 0)', '3 of 5 minutes from 100'],
@@ -69,7 +70,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(12 + endpoints.size);
+    expect(alarms).toHaveLength(13 + endpoints.size);
     const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
     for (const { properties } of alarms) {
       expect(properties).toMatchObject({
