@@ -14,11 +14,11 @@ export interface Probe {
   client: { id: string; secret: string };
   account: { id: string; secret: string };
   loginAppId: string;
-  /** Which the account has access to. It is the largest id that a path can name, so it has no events. */
+  /** The access request that the account has access to: the largest id that a path can name, so it has no events. */
   accessRequestId: number;
 }
 
-/** What identifies a probe. */
+/** The ids of a probe. */
 export interface ProbeIds {
   loginAppId: string;
   accountId: string;
@@ -31,7 +31,7 @@ const name = 'Probe of a check';
 const lifetimeSeconds = 600;
 const accessRequestId = 9_999_999_999_999;
 
-/** How the ids of probes begin, and the keys that the role of the check of new versions may write. */
+/** Prefixes of the ids of probes, and of the keys that the role of the check of new versions may write. */
 const prefixes = { loginApp: 'la_probe-', account: 'ac_probe-' };
 
 /** An id of the usual form, with 96 random bits. */
