@@ -54,6 +54,7 @@ export interface LogEvents {
   events_searched: { access_request_id: number; count: number };
   provider_keys_fetched: { issuer: string };
   provider_keys_stale: { issuer: string; age_seconds: number; failure: Failure };
+  secret_stale: { secret: string; age_seconds: number; failure: Failure };
   signing_keys_rotated: { kid: string };
   new_versions_checked: Record<string, never>;
   new_versions_failed: { failure: Failure };
@@ -193,6 +194,10 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   provider_keys_stale: {
     when: 'An OpenID provider did not return its keys; the last known ones stay in use',
     fields: { issuer: 'the provider', age_seconds: 'since the keys were fetched', failure },
+  },
+  secret_stale: {
+    when: 'A secret could not be read; its last known value stays in use, for six hours at most. Once a minute for each instance',
+    fields: { secret: 'its ARN', age_seconds: 'since the value was read', failure },
   },
   signing_keys_rotated: {
     when: 'The signing keys were rotated',

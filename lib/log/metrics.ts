@@ -18,6 +18,7 @@ export const metrics = {
   refresh_token_repeated: { name: 'RefreshTokensRepeated', by: [] },
   refresh_token_reused: { name: 'RefreshTokensReused', by: [] },
   provider_called: { name: 'ProviderLatency', value: 'milliseconds', by: ['provider'] },
+  secret_stale: { name: 'StaleSecrets', by: [] },
   provider_failed: { name: 'ProviderFailures', by: ['provider'] },
   device_registered: { name: 'DevicesRegistered', by: ['outcome', 'platform'] },
   events_searched: { name: 'Searches', by: [] },
