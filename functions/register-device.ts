@@ -53,7 +53,6 @@ export const endpoint = defineEndpoint({
   },
   table: {
     GetItem: ['login_apps', 'signing_keys', 'devices'],
-    BatchGetItem: ['devices'],
     UpdateItem: ['devices'],
   },
   secrets: [],

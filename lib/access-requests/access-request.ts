@@ -63,7 +63,7 @@ export async function putAccessRequest(
       ...(operator !== undefined && { operator }),
       created_at,
     };
-    const outcome = await putNewItem({
+    const outcome = await putNewItem<AccessRequest>({
       ...accessRequestKey(id),
       ...item,
       list: accessRequestsList,

@@ -30,7 +30,7 @@ export async function requireAccess(accountId: string, accessRequestId: number):
 }
 
 export const grantAccess = (accessRequestId: number, accountId: string): Promise<void> =>
-  putItem({
+  putItem<v.InferOutput<typeof accessItem>>({
     ...accessKey(accessRequestId, accountId),
     account_id: accountId,
     access_request_id: accessRequestId,

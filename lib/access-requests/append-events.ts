@@ -81,7 +81,7 @@ async function append(accessRequestId: number, end: ListsEnd, draft: Draft): Pro
     list,
     ordinal: (end.lastOrdinals.get(nameOf(list)) ?? 0) + 1,
   }));
-  const outcome = await putNewItem({
+  const outcome = await putNewItem<AccessRequestEvent & Writer>({
     ...eventKey(accessRequestId, id),
     ...event,
     ...draft.writer,

@@ -32,7 +32,7 @@ export async function createAccessRequestFor(
   if (earlier && earlier.created_at >= countsSince) return shown(earlier);
 
   const made = await create(accountId);
-  const written = await updateItem(key, {
+  const written = await updateItem<v.InferOutput<typeof madeByKey>>(key, {
     set: { ...made, expires_at: epochSeconds() + keyLifetimeSeconds },
     when: { created_at: { isNotFrom: countsSince } },
   });

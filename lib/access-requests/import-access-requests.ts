@@ -97,7 +97,7 @@ async function create(
   { operator, after }: { operator: string; after: number | undefined },
 ): Promise<{ access_request_id: number; isNew: boolean }> {
   const { access_request_id } = await putAccessRequest(accountId, { operator, created_at, after });
-  const claim = await updateItem(keyOf(accountId, id), {
+  const claim = await updateItem<v.InferOutput<typeof importedItem>>(keyOf(accountId, id), {
     set: { imported_id: id, access_request_id },
     when: { pk: { exists: false } },
   });

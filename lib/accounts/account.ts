@@ -62,7 +62,7 @@ export async function createAccount(
 ): Promise<{ account_id: string; account_secret: string }> {
   const account_secret = newSecret(secretPrefix);
   const created_at = timestamp();
-  await putNewItem({
+  await putNewItem<Account>({
     ...accountKey(account_id),
     account_id,
     ...named(account_id, name),
@@ -92,8 +92,8 @@ export const setAccountDisabled = (id: string, disabled: boolean): Promise<boole
 export const setReadOnly = (id: string, read_only: boolean): Promise<boolean> =>
   changeAccount(id, read_only ? { set: { read_only } } : { remove: ['read_only'] });
 
-async function changeAccount(id: string, change: Change): Promise<boolean> {
-  const { done } = await updateItem(accountKey(id), { ...change, when: { pk: { exists: true } } });
+async function changeAccount(id: string, change: Change<Account>): Promise<boolean> {
+  const { done } = await updateItem<Account>(accountKey(id), { ...change, when: { pk: { exists: true } } });
   return done;
 }
 

@@ -7,7 +7,7 @@ import { timeField } from '../schema/rfc3339.ts';
 import { unprocessableEntity, validated } from '../schema/validation.ts';
 import { putNewItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
-import { activeSince } from './device.ts';
+import { activeSince, type Device } from './device.ts';
 import { claimInstallation } from './installation.ts';
 import { type NewDevice, newDevice } from './new-device.ts';
 import { attributesOf, noMobileApplication } from './register-device.ts';
@@ -114,6 +114,11 @@ async function importDevice(
     related_at: history.related_at ?? last_seen_at,
     list: devicesOfLoginUserList(login_user_id),
   };
-  const outcome = await putNewItem({ ...deviceKey(device_id), ...attributes, created_at, ...relation });
+  const outcome = await putNewItem<Device>({
+    ...deviceKey(device_id),
+    ...attributes,
+    created_at,
+    ...relation,
+  });
   return outcome === 'put' ? 'added' : 'repeated';
 }

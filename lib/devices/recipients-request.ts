@@ -3,7 +3,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { platforms } from '../login-apps/platforms.ts';
 import { once } from '../schema/once.ts';
 import { wire } from '../schema/wire.ts';
-import { shards } from './shards.ts';
+import { shards } from '../storage/shards.ts';
 
 const mostRecipients = 1_000;
 

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { type AuthenticatedUser, activeUser } from '../login-users/login-user.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
-import { device, isDeviceId } from './device.ts';
+import { type Device, deviceItem, isDeviceId } from './device.ts';
 import { endSurplusRelations } from './end-relation.ts';
 
 /** `{"device_id": "d_…"}`; other fields are ignored. */
@@ -23,7 +23,7 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
   const { loginAppId, loginUserId, sessionId } = caller;
   const { created_at } = activeUser(caller, 'unprocessable_entity');
   if (!isDeviceId(id)) throw noSuchDevice();
-  const update = await updateItem(deviceKey(id), {
+  const update = await updateItem<Device>(deviceKey(id), {
     set: {
       login_user_id: loginUserId,
       login_user_since: created_at,
@@ -42,7 +42,7 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
     return;
   }
   if (!update.found) throw noSuchDevice();
-  const found = v.parse(device, update.found);
+  const found = v.parse(deviceItem, update.found);
   if (found.login_app_id !== loginAppId) {
     throw new ServiceError('forbidden', 'The device does not belong to the Login App of this token.');
   }

@@ -3,7 +3,7 @@ import { timestampField } from '../schema/wire.ts';
 import { readItems } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
-import { type Device, device, isActive } from './device.ts';
+import { type Device, deviceItem, isActive } from './device.ts';
 import { notReplaced } from './installation.ts';
 import { endLeftoverRelations } from './relation.ts';
 
@@ -41,7 +41,7 @@ export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<
   const items = await readItems(keys);
   return items
     .filter((item) => item !== undefined)
-    .map((item) => v.parse(device, item))
+    .map((item) => v.parse(deviceItem, item))
     .filter(({ login_user_id }) => login_user_id === loginUserId)
     .toSorted((a, b) => (a.last_seen_at < b.last_seen_at ? 1 : -1));
 }
@@ -53,7 +53,7 @@ export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<
 const shownDevice = v.object({
   id: v.string(),
   active: v.boolean(),
-  platform: device.entries.platform,
+  platform: deviceItem.entries.platform,
   created_at: timestampField,
   last_seen_at: timestampField,
   related_at: v.optional(timestampField),

@@ -5,23 +5,18 @@ import { timestampField } from '../schema/wire.ts';
 import { readItems, updateOwnItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
-import { activeSince, type Device, device, isActive } from './device.ts';
+import { activeSince, type Device, details, deviceItem, isActive } from './device.ts';
 import { notReplaced } from './installation.ts';
 import { mostDevices, readCurrentDevices } from './related-devices.ts';
 import { endLeftoverRelations } from './relation.ts';
 
-export { shards } from './shards.ts';
-
 /** What a worker that sends messages needs to know of a device, and whose it is. What is not known is left out. */
 export const recipient = v.object({
   device_id: v.string(),
-  platform: device.entries.platform,
+  platform: deviceItem.entries.platform,
   /** The push token. */
   token: v.string(),
-  /** For ios alone. */
-  environment: device.entries.environment,
-  locale: v.optional(v.string()),
-  app_version: v.optional(v.string()),
+  ...v.omit(v.object(details), ['installation_id']).entries,
   last_seen_at: timestampField,
   login_user_id: v.optional(v.string()),
 });
@@ -93,7 +88,7 @@ async function readActive(loginAppId: string, ids: string[]): Promise<Device[]> 
   const items = await readItems([...new Set(ids)].map(deviceKey));
   const devices = items
     .filter((item) => item !== undefined)
-    .map((item) => v.parse(device, item))
+    .map((item) => v.parse(deviceItem, item))
     .filter((one) => one.login_app_id === loginAppId && isActive(one));
   return endLeftoverRelations(await notReplaced(devices));
 }
@@ -104,20 +99,12 @@ async function readActive(loginAppId: string, ids: string[]): Promise<Device[]> 
  * @param loginAppId only if it is a device of this Login App
  */
 export const disableDevice = (id: string, loginAppId?: string): Promise<boolean> =>
-  updateOwnItem(deviceKey(id), {
+  updateOwnItem<Device>(deviceKey(id), {
     setIfAbsent: { disabled_at: timestamp() },
     remove: ['shard'],
     when: loginAppId === undefined ? { pk: { exists: true } } : { login_app_id: { is: loginAppId } },
   });
 
-/** A device as a worker sees it. */
-export const toRecipient = (found: Device): Recipient => ({
-  device_id: found.device_id,
-  platform: found.platform,
-  token: found.token,
-  ...(found.platform === 'ios' && { environment: found.environment ?? 'production' }),
-  ...(found.locale !== undefined && { locale: found.locale }),
-  ...(found.app_version !== undefined && { app_version: found.app_version }),
-  last_seen_at: found.last_seen_at,
-  ...(found.login_user_id !== undefined && { login_user_id: found.login_user_id }),
-});
+/** A device as a worker sees it; only ios devices have an environment. */
+export const toRecipient = ({ environment = 'production', ...found }: Device): Recipient =>
+  v.parse(recipient, { ...found, ...(found.platform === 'ios' && { environment }) });

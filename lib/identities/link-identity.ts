@@ -5,11 +5,18 @@ import { blockedError } from '../login-users/blocked.ts';
 import type { ProvenIdentity } from '../login-users/identity.ts';
 import {
   attributesOf,
+  type IdentityAttributes,
   identityAttributes,
   type LinkedIdentity,
   linkedIdentitiesIn,
 } from '../login-users/linked-identity.ts';
-import { firstIdentityId, type LoginUser, readLoginUser, whileActive } from '../login-users/login-user.ts';
+import {
+  firstIdentityId,
+  type LoginUser,
+  type LoginUserItem,
+  readLoginUser,
+  whileActive,
+} from '../login-users/login-user.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import { newId } from '../secrets/secrets.ts';
 import { updateItem } from '../storage/items.ts';
@@ -79,9 +86,9 @@ async function identityOf(loginUserId: string, identityId: string): Promise<Show
 async function addIdentity(
   loginUserId: string,
   identity: LinkedIdentity,
-  kept: Record<string, object>,
+  kept: IdentityAttributes,
 ): Promise<number> {
-  const outcome = await updateItem(loginUserKey(loginUserId), {
+  const outcome = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
     set: { [identityAttributes.linked(identity.identity_id)]: identity, ...kept },
     when: whileActive,
   });
@@ -95,7 +102,7 @@ async function addIdentity(
 }
 
 const removeIdentity = (loginUserId: string, identityId: string) =>
-  updateItem(loginUserKey(loginUserId), {
+  updateItem<LoginUserItem>(loginUserKey(loginUserId), {
     remove: attributesOf(identityId),
     when: { [identityAttributes.linked(identityId)]: { exists: true } },
   });

@@ -53,7 +53,7 @@ function unneededTokensIn(item: Item): string[] {
   if (item.deleted_at !== undefined) return kept;
   const ids = linkedIdentitiesIn(item).map(({ identity_id }) => identity_id);
   if (item.subject !== undefined) ids.push(firstIdentityId(String(item.login_user_id)));
-  const needed = new Set(ids.map(identityAttributes.keptToken));
+  const needed = new Set<string>(ids.map(identityAttributes.keptToken));
   return kept.filter((name) => !needed.has(name));
 }
 

@@ -1,7 +1,13 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { logEvent } from '../log/log.ts';
 import { identityAttributes } from '../login-users/linked-identity.ts';
-import { firstIdentityId, newSlot, readLoginUser, whileActive } from '../login-users/login-user.ts';
+import {
+  firstIdentityId,
+  type LoginUserItem,
+  newSlot,
+  readLoginUser,
+  whileActive,
+} from '../login-users/login-user.ts';
 import type { Change } from '../storage/expressions.ts';
 import { readItem, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
@@ -23,7 +29,7 @@ export async function unlinkIdentity(loginUserId: string, identityId: string): P
     if (!identities.some(({ id }) => id === identityId)) throw noSuchIdentity();
     const other = identities.find(({ id }) => id !== identityId);
     if (!other) throw isTheLast();
-    const outcome = await updateItem(loginUserKey(loginUserId), {
+    const outcome = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
       ...withoutIdentity(loginUserId, identityId),
       when: {
         ...whileActive,
@@ -47,7 +53,7 @@ export async function unlinkIdentity(loginUserId: string, identityId: string): P
  * The first identity goes on at a slot of its own, since its own slot is that of the Login User who lives on. The
  * provider's token stays until it is revoked.
  */
-const withoutIdentity = (loginUserId: string, identityId: string): Change =>
+const withoutIdentity = (loginUserId: string, identityId: string): Change<LoginUserItem> =>
   identityId === firstIdentityId(loginUserId)
     ? {
         remove: ['provider', 'namespace', 'subject'],

@@ -70,7 +70,7 @@ export async function createClient(
 ): Promise<{ client_id: string; client_secret: string }> {
   const client_id = `${loginAppId}.${newId('c')}`;
   const client_secret = newSecret(secretPrefix);
-  await putNewItem({
+  await putNewItem<LoginAppClient>({
     ...clientKey(loginAppId, client_id),
     client_id,
     ...firstSecret(client_secret),
@@ -86,7 +86,7 @@ export async function setGrantTypes(
   clientId: string,
   grant_types: GrantType[] | undefined,
 ): Promise<boolean> {
-  const { done } = await updateItem(clientKey(loginAppId, clientId), {
+  const { done } = await updateItem<LoginAppClient>(clientKey(loginAppId, clientId), {
     ...(grant_types ? { set: { grant_types } } : { remove: ['grant_types'] }),
     when: { pk: { exists: true } },
   });

@@ -2,13 +2,14 @@ import { timestamp } from '../clock.ts';
 import { newId } from '../secrets/secrets.ts';
 import { putNewItem, updateItem } from '../storage/items.ts';
 import { loginAppKey, loginAppsList, namePosition } from '../storage/keys.ts';
+import type { LoginAppItem } from './login-app.ts';
 
 /** Creates a Login App, which has no clients, providers or mobile applications yet. */
 export async function createLoginApp(
   name: string,
   login_app_id = newId('la'),
 ): Promise<{ login_app_id: string }> {
-  await putNewItem({
+  await putNewItem<LoginAppItem>({
     ...loginAppKey(login_app_id),
     login_app_id,
     ...named(login_app_id, name),
@@ -19,7 +20,7 @@ export async function createLoginApp(
 
 /** Gives a Login App another name. False when there is none. */
 export async function renameLoginApp(id: string, name: string): Promise<boolean> {
-  const { done } = await updateItem(loginAppKey(id), {
+  const { done } = await updateItem<LoginAppItem>(loginAppKey(id), {
     set: named(id, name),
     when: { pk: { exists: true } },
   });

@@ -25,7 +25,7 @@ export async function createLoginAppToken(
 ): Promise<{ token_id: string; login_app_token: string }> {
   const token_id = newId('t');
   const secret = newSecret('las');
-  await putNewItem({
+  await putNewItem<StoredLoginAppToken>({
     ...loginAppTokenKey(loginAppId, token_id),
     token_id,
     name,

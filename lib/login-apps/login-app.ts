@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import type { StoredSettings } from '../provider-settings/settings-encryption.ts';
-import { providerSettingsItem } from '../provider-settings/stored-settings.ts';
+import { type ProviderSettingsItem, providerSettingsItem } from '../provider-settings/stored-settings.ts';
 import { loginAppPartition, loginAppSortKeys as sortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { clientItem, type LoginAppClient } from './clients.ts';
@@ -20,13 +20,13 @@ export const loginAppItem = v.object({
   ...switchAttributes,
 });
 
-type StoredProviderSettings = v.InferOutput<typeof providerSettingsItem>['settings'];
+export type LoginAppItem = v.InferOutput<typeof loginAppItem>;
 
 /** An application whose people log in, with everything that belongs to it: its whole partition, for the operator. */
-export interface LoginApp extends v.InferOutput<typeof loginAppItem> {
+export interface LoginApp extends LoginAppItem {
   clients: Map<string, LoginAppClient>;
   /** By provider identifier; secrets in it are encrypted. */
-  providers: Map<string, StoredProviderSettings>;
+  providers: Map<string, ProviderSettingsItem['settings']>;
   mobileApplications: Set<Platform>;
   /** Long-lived Login App Tokens by their ids. */
   tokens: Map<string, StoredLoginAppToken>;

@@ -5,14 +5,9 @@ import { readItem, updateItem } from '../storage/items.ts';
 import { type Key, providerSettingsList } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
 import { reencryptSecrets } from './settings-encryption.ts';
+import { type ProviderSettingsItem, providerSettingsItem } from './stored-settings.ts';
 
 const listed = v.object({ pk: v.string(), sk: v.string() });
-const stored = v.object({
-  login_app_id: v.string(),
-  provider: v.string(),
-  settings: v.looseObject({}),
-  revision: v.string(),
-});
 
 /** How many are encrypted again at the same time, which is also how many the list is asked for at once. */
 const batchSize = 25;
@@ -37,10 +32,10 @@ async function reencrypt(key: Key, secret: ServiceSecret): Promise<void> {
     const item = await readItem(key);
     // Removed meanwhile.
     if (!item) return;
-    const { login_app_id, provider, settings, revision } = v.parse(stored, item);
+    const { login_app_id, provider, settings, revision } = v.parse(providerSettingsItem, item);
     const encrypted = reencryptSecrets({ settings, place: { loginAppId: login_app_id, provider } }, secret);
     if (!encrypted) return;
-    const { done } = await updateItem(key, {
+    const { done } = await updateItem<ProviderSettingsItem>(key, {
       set: { settings: encrypted, revision: newId('r') },
       when: { revision: { is: revision } },
     });

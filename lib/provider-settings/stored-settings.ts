@@ -9,9 +9,14 @@ import { encryptSecrets, type StoredSettings } from './settings-encryption.ts';
 
 /** The settings of a provider as they are stored, with their secrets encrypted. */
 export const providerSettingsItem = v.object({
+  login_app_id: v.string(),
   provider: v.picklist(providerIds),
-  settings: v.looseObject({}),
+  settings: v.record(v.string(), v.unknown()),
+  /** Changes with every write, so that two writers don't overwrite each other. */
+  revision: v.string(),
+  updated_at: v.optional(v.string()),
 });
+export type ProviderSettingsItem = v.InferOutput<typeof providerSettingsItem>;
 
 type Place = readonly [loginAppId: string, provider: ProviderId];
 
@@ -47,7 +52,6 @@ async function settingsFrom(
 
 /** How often a change is tried while other operators change the same settings. */
 const mostAttempts = 10;
-const storedItem = v.object({ settings: v.looseObject({}), revision: v.string() });
 
 /**
  * Replaces provider settings by what becomes of those that are stored, and stores them with their secrets encrypted:
@@ -62,10 +66,9 @@ export async function changeProviderSettings(
 ): Promise<object> {
   const key = providerSettingsKey(loginAppId, provider);
   for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
-    const item = await readItem(key);
-    const current = item && v.parse(storedItem, item);
+    const current = await readStored([loginAppId, provider]);
     const settings = change(current?.settings);
-    const { done } = await updateItem(key, {
+    const { done } = await updateItem<ProviderSettingsItem>(key, {
       set: {
         login_app_id: loginAppId,
         provider,

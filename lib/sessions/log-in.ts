@@ -7,7 +7,7 @@ import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import type { ProvenIdentity } from '../login-users/identity.ts';
 import { identityAttributes } from '../login-users/linked-identity.ts';
-import { firstIdentityId, firstSlotOf, whileActive } from '../login-users/login-user.ts';
+import { firstIdentityId, firstSlotOf, type LoginUserItem, whileActive } from '../login-users/login-user.ts';
 import { listed } from '../login-users/people-of-login-app.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import { type Item, updateItem } from '../storage/items.ts';
@@ -66,7 +66,7 @@ export async function recordLogin(
   const kept = await keptTokenOf(loginAppId, provider, proven, own);
   const latest = { last_login_at: now, last_provider: provider, last_session_id };
   const times = { ...latest, [identityAttributes.lastLogin(own)]: now };
-  return updateItem(
+  return updateItem<LoginUserItem>(
     loginUserKey(loginUserId),
     identityId === undefined
       ? {

@@ -25,7 +25,7 @@ export function newSession(of: Pick<Session, 'login_user_id' | 'login_app_id' | 
 }
 
 export const putSession = (session: Session): Promise<void> =>
-  putItem({ ...sessionKey(session.login_user_id, session.session_id), ...session });
+  putItem<Session>({ ...sessionKey(session.login_user_id, session.session_id), ...session });
 
 /**
  * Moves a session to its next generation: one conditional write. Of several at once, one succeeds. A session that has
@@ -37,7 +37,7 @@ export async function moveOn(current: Session): Promise<{ moved: boolean; sessio
     refreshed_at: epochSeconds(),
     expires_at: endOf(current.started_at),
   };
-  const update = await updateItem(sessionKey(current.login_user_id, current.session_id), {
+  const update = await updateItem<Session>(sessionKey(current.login_user_id, current.session_id), {
     set: change,
     when: { generation: { is: current.generation }, ended_at: { exists: false } },
   });

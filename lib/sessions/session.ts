@@ -21,12 +21,12 @@ export const session = v.object({
   /** Epoch seconds. */
   started_at: v.number(),
   /** Epoch seconds of the last refresh. */
-  refreshed_at: v.optional(v.number()),
+  refreshed_at: v.exactOptional(v.number()),
   /** Epoch seconds: the idle or the absolute end, whichever comes first. */
   expires_at: v.number(),
   created_at: v.string(),
   /** Set when it was ended on purpose. The item stays for as long as a device may refer to it. */
-  ended_at: v.optional(v.string()),
+  ended_at: v.exactOptional(v.string()),
 });
 export type Session = v.InferOutput<typeof session>;
 

@@ -69,7 +69,7 @@ export async function publish(
     throw new Error(
       `At most ${mostKeys} keys can be published. Rotate again when the oldest tokens have expired.`,
     );
-  const { done } = await updateItem(publicSigningKeysKey(), {
+  const { done } = await updateItem<Published>(publicSigningKeysKey(), {
     set: { keys, revoked, revision: newId('r') },
     when: { revision: revision === undefined ? { exists: false } : { is: revision } },
   });

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type Device, isActive, readDevice } from '../../devices/device.ts';
+import { type Device, detailNames, deviceItem, isActive, readDevice } from '../../devices/device.ts';
 import { importDevices } from '../../devices/import-devices.ts';
 import { registrationRequest } from '../../devices/new-device.ts';
 import { deviceIdOf } from '../../devices/register-device.ts';
@@ -10,13 +10,13 @@ import {
   place,
   recipientsOfLoginApp,
   recipientsOfLoginUser,
-  shards,
   toRecipient,
 } from '../../devices/sending.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { importLines } from '../../schema/import-lines.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';
 import { readPageAcross, wrongPlace } from '../../storage/pages.ts';
+import { shards } from '../../storage/shards.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { requireLoginApp } from './login-apps.ts';
 
@@ -70,18 +70,16 @@ function shown(found: Device): Record<string, unknown> {
 }
 
 /** A device as `import` reads it. The token is a part of it. */
-const toLine = ({ platform, token, environment, locale, app_version, installation_id, ...more }: Device) => ({
-  platform,
-  token,
-  environment,
-  locale,
-  app_version,
-  installation_id,
-  created_at: more.created_at,
-  last_seen_at: more.last_seen_at,
-  login_user_id: more.login_user_id,
-  related_at: more.related_at,
-});
+const exportedSchema = v.pick(deviceItem, [
+  'platform',
+  'token',
+  ...detailNames,
+  'created_at',
+  'last_seen_at',
+  'login_user_id',
+  'related_at',
+]);
+const toLine = (found: Device) => v.parse(exportedSchema, found);
 
 /** A device as it is stored, whether messages go to it, and whose it is, without its push token. */
 async function stored(found: Device | undefined): Promise<Record<string, unknown>> {

@@ -98,7 +98,7 @@ async function askIssuer(issuer: string, last: KnownKeys | undefined): Promise<O
   try {
     const key_set = await fetchIssuerKeys(issuer, verificationDeadline());
     const keys = { key_set, fetched_at: now };
-    await putItem({ ...issuerKeysKey(issuer), ...keys });
+    await putItem<KnownKeys>({ ...issuerKeysKey(issuer), ...keys });
     logEvent('provider_keys_fetched', { issuer });
     return { keys, askedAt: now };
   } catch (error) {
