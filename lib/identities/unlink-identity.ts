@@ -11,19 +11,17 @@ import {
 import type { Change } from '../storage/expressions.ts';
 import { readItem, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
+import { untilWritten } from '../storage/until-written.ts';
 import { ownIdentities } from './own-identities.ts';
 import { revokeKeptTokens } from './revoke-kept-tokens.ts';
 import { freeSlot } from './slot.ts';
-
-/** How often an identity is tried again while the person changes their others. */
-const mostAttempts = 10;
 
 /**
  * Unlinks an identity from a Login User, on the condition that another one remains.
  * @throws ServiceError `not_found` when the person has no such identity, `unprocessable_entity` for their last one
  */
 export async function unlinkIdentity(loginUserId: string, identityId: string): Promise<void> {
-  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+  await untilWritten(async () => {
     const user = await readLoginUser(loginUserId);
     const identities = user ? await ownIdentities(user) : [];
     if (!identities.some(({ id }) => id === identityId)) throw noSuchIdentity();
@@ -37,16 +35,15 @@ export async function unlinkIdentity(loginUserId: string, identityId: string): P
         [attributeOf(loginUserId, other.id)]: { exists: true },
       },
     });
-    if (!outcome.done) continue;
+    if (!outcome.done) return undefined;
     const slot = user?.linked.find(({ identity_id }) => identity_id === identityId)?.slot;
     if (slot !== undefined) await freeSlot(slot, identityId);
     logEvent('identity_unlinked', { login_user_id: loginUserId, identity_id: identityId });
     // As it is now. A token that is not revoked stays, and `login-users retry-revocations` or the deletion tries again.
     const item = await readItem(loginUserKey(loginUserId));
     if (item) await revokeKeptTokens(item);
-    return;
-  }
-  throw new Error('The person keeps changing their identities.');
+    return true;
+  }, 'The person keeps changing their identities.');
 }
 
 /**

@@ -4,6 +4,7 @@ import type { ServiceSecret } from '../secrets/service-secret.ts';
 import { readItem, updateItem } from '../storage/items.ts';
 import { type Key, providerSettingsList } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
+import { untilWritten } from '../storage/until-written.ts';
 import { reencryptSecrets } from './settings-encryption.ts';
 import { type ProviderSettingsItem, providerSettingsItem } from './stored-settings.ts';
 
@@ -11,8 +12,6 @@ const listed = v.object({ pk: v.string(), sk: v.string() });
 
 /** How many are encrypted again at the same time, which is also how many the list is asked for at once. */
 const batchSize = 25;
-/** How often it is tried while operators change the same settings. */
-const mostAttempts = 10;
 
 /** Encrypts the provider settings of all Login Apps with the current key of a secret. Skips settings that already use that key. */
 export async function reencryptProviderSettings(secret: ServiceSecret): Promise<void> {
@@ -28,18 +27,17 @@ export async function reencryptProviderSettings(secret: ServiceSecret): Promise<
 }
 
 async function reencrypt(key: Key, secret: ServiceSecret): Promise<void> {
-  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+  await untilWritten(async () => {
     const item = await readItem(key);
     // Removed meanwhile.
-    if (!item) return;
+    if (!item) return true;
     const { login_app_id, provider, settings, revision } = v.parse(providerSettingsItem, item);
     const encrypted = reencryptSecrets({ settings, place: { loginAppId: login_app_id, provider } }, secret);
-    if (!encrypted) return;
+    if (!encrypted) return true;
     const { done } = await updateItem<ProviderSettingsItem>(key, {
       set: { settings: encrypted, revision: newId('r') },
       when: { revision: { is: revision } },
     });
-    if (done) return;
-  }
-  throw new Error('Others keep changing the provider settings.');
+    return done || undefined;
+  }, 'Others keep changing the provider settings.');
 }

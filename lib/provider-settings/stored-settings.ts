@@ -4,6 +4,7 @@ import { newId } from '../secrets/secrets.ts';
 import { deleteItem, readItem, updateItem } from '../storage/items.ts';
 import { providerSettingsKey, providerSettingsList } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
+import { untilWritten } from '../storage/until-written.ts';
 import { type ProviderId, providerIds } from './identifiers.ts';
 import { encryptSecrets, type StoredSettings } from './settings-encryption.ts';
 
@@ -50,9 +51,6 @@ async function settingsFrom(
   return stored && { settings: stored.settings, place: { loginAppId, provider } };
 }
 
-/** How often a change is tried while other operators change the same settings. */
-const mostAttempts = 10;
-
 /**
  * Replaces provider settings by what becomes of those that are stored, and stores them with their secrets encrypted:
  * one conditional write, repeated with newer settings when another operator was faster.
@@ -65,7 +63,7 @@ export async function changeProviderSettings(
   change: (current: object | undefined) => object,
 ): Promise<object> {
   const key = providerSettingsKey(loginAppId, provider);
-  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+  return untilWritten(async () => {
     const current = await readStored([loginAppId, provider]);
     const settings = change(current?.settings);
     const { done } = await updateItem<ProviderSettingsItem>(key, {
@@ -80,9 +78,8 @@ export async function changeProviderSettings(
       },
       when: current ? { revision: { is: current.revision } } : { pk: { exists: false } },
     });
-    if (done) return settings;
-  }
-  throw new Error('Others keep changing the provider settings.');
+    return done ? settings : undefined;
+  }, 'Others keep changing the provider settings.');
 }
 
 /** Removes a provider from a Login App. */

@@ -12,6 +12,7 @@ import { listed } from '../login-users/people-of-login-app.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import { type Item, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
+import { untilWritten } from '../storage/until-written.ts';
 import { removeSession, type Session } from './session.ts';
 import { newSession, putSession } from './session-lifetime.ts';
 
@@ -21,9 +22,6 @@ interface Login {
   provider: ProviderId;
   proven: ProvenIdentity;
 }
-
-/** How often a login follows its identity while others link and unlink it. */
-const mostAttempts = 10;
 
 /**
  * Starts a session for a person that a provider has identified. User and session are written side by side; when the
@@ -38,7 +36,7 @@ export async function logIn(
 ): Promise<Session> {
   const login = { loginAppId, provider, proven };
   let owner: Owner = { loginUserId: firstSlotOf(loginAppId, proven) };
-  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+  return untilWritten(async () => {
     auditIds({ login_user_id: owner.loginUserId });
     const session = newSession({
       login_user_id: owner.loginUserId,
@@ -49,8 +47,8 @@ export async function logIn(
     if (outcome.done) return session;
     await removeSession(owner.loginUserId, session.session_id);
     owner = await nextOwner(owner, login, outcome.found);
-  }
-  throw new Error('Others keep linking and unlinking the identity.');
+    return undefined;
+  }, 'Others keep linking and unlinking the identity.');
 }
 
 /** One conditional write on the Login User, which creates them if the login is with their first identity. */
