@@ -56,7 +56,7 @@ export const endpoint = defineEndpoint({
     Query: ['login_users', 'devices'],
     UpdateItem: ['devices'],
   },
-  secrets: ['refresh-tokens'],
+  secrets: [],
   example: { query: { shard: '0', limit: '100' } },
   handle: async ({ caller, query }) =>
     ok(await listRecipients(await loginAppOfSender(caller), recipientsRequest(query))),

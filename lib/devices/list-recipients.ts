@@ -30,10 +30,10 @@ export async function listRecipients(loginAppId: string, request: RecipientsRequ
   }
   const { shard, limit, cursor } = request;
   const scope = { loginAppId, shard, platform };
-  const after = cursor === undefined ? undefined : await readCursor(scope, cursor);
+  const after = cursor === undefined ? undefined : readCursor(scope, cursor);
   const { recipients, next } = await recipientsOfLoginApp(loginAppId, shard, { limit, after, platform });
   return {
     recipients: recipients.map(toRecipient),
-    ...(next && { next_cursor: await writeCursor(scope, next) }),
+    ...(next && { next_cursor: writeCursor(scope, next) }),
   };
 }

@@ -5,7 +5,7 @@ import { timestampField } from '../schema/wire.ts';
 import { readItems, updateOwnItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
-import { activeSince, type Device, details, deviceItem, isActive } from './device.ts';
+import { activeSince, type Device, details, deviceItem, isActive, isDeviceId } from './device.ts';
 import { notReplaced } from './installation.ts';
 import { mostDevices, readCurrentDevices } from './related-devices.ts';
 import { endLeftoverRelations } from './relation.ts';
@@ -29,8 +29,11 @@ export async function recipientsOfLoginUser(loginUserId: string): Promise<Device
 }
 
 /** A place in a shard: just after this device, which was last seen at this time. */
-export const place = v.object({ device_id: v.string(), last_seen_at: v.string() });
-export type Place = v.InferOutput<typeof place>;
+export const placeSchema = v.object({
+  device_id: v.pipe(v.string(), v.check(isDeviceId)),
+  last_seen_at: v.pipe(v.string(), v.isoTimestamp()),
+});
+export type Place = v.InferOutput<typeof placeSchema>;
 
 /** Some recipients of a shard, and the place where the next ones begin; undefined after the last. */
 interface RecipientsPage {

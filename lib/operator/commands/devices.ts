@@ -7,7 +7,7 @@ import { mostDevices } from '../../devices/related-devices.ts';
 import { endLeftoverRelations } from '../../devices/relation.ts';
 import {
   disableDevice,
-  place,
+  placeSchema,
   recipientsOfLoginApp,
   recipientsOfLoginUser,
   toRecipient,
@@ -56,7 +56,7 @@ async function pageOfLoginApp(
 ): Promise<Record<string, unknown>> {
   const { login_app_id } = await requireLoginApp(id);
   const { members, ...page } = await readPageAcross(shards.length, after, async (shard, { limit, start }) => {
-    if (start && !v.is(place, start)) throw wrongPlace();
+    if (start && !v.is(placeSchema, start)) throw wrongPlace();
     const { recipients, next } = await recipientsOfLoginApp(login_app_id, shard, { limit, after: start });
     return { members: recipients, next };
   });
