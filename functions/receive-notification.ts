@@ -4,7 +4,8 @@ import { noContent } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { loginAppIdForm, receiveNotification } from '../lib/offboarding/receive-notification.ts';
+import { idForms } from '../lib/ids.ts';
+import { receiveNotification } from '../lib/offboarding/receive-notification.ts';
 import { providerIds } from '../lib/provider-settings/identifiers.ts';
 import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
 import { wire } from '../lib/schema/wire.ts';
@@ -41,11 +42,11 @@ export const endpoint = defineEndpoint({
             v.array(v.string()),
             v.maxLength(1, 'The parameter login_app_id is repeated.'),
             v.transform(([value = '']) => value),
-            v.regex(loginAppIdForm, loginAppRequired),
+            v.regex(idForms['la_…'], loginAppRequired),
           ),
           [''],
         ),
-        wire({ type: 'string', pattern: loginAppIdForm.source }),
+        wire({ type: 'string', pattern: idForms['la_…'].source }),
         v.description('The Login App.'),
       ),
     },

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { firstSecret, matchesAny, newId, newSecret, secretAttributes } from '../secrets/secrets.ts';
+import { isId, newId } from '../ids.ts';
+import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
 import type { Change } from '../storage/expressions.ts';
 import {
   type RevokedSecret,
@@ -11,9 +12,6 @@ import {
 import { putNewItem, readItem, updateItem } from '../storage/items.ts';
 import { accountKey, accountsList, namePosition } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
-
-/** `ac_` and 128 random bits. */
-export const accountIdForm = /^ac_[\w-]{22}$/;
 
 /** What the secrets of accounts begin with. */
 const secretPrefix = 'acs';
@@ -34,7 +32,7 @@ export type Account = v.InferOutput<typeof accountItem>;
 
 /** The account from the table, or undefined when there is none. An id of another form is not looked up. */
 export async function readAccount(id: string): Promise<Account | undefined> {
-  if (!accountIdForm.test(id)) return undefined;
+  if (!isId('ac_…', id)) return undefined;
   const item = await readItem(accountKey(id));
   return item && v.parse(accountItem, item);
 }

@@ -65,9 +65,6 @@ export const isActive = ({
 }: Pick<Device, 'disabled_at' | 'replaced_by' | 'last_seen_at'>): boolean =>
   disabled_at === undefined && replaced_by === undefined && last_seen_at >= activeSince();
 
-/** Whether a text has the form of a device id. One that has not is the id of no device. */
-export const isDeviceId = (text: string): boolean => /^d_[\w-]{43}$/.test(text);
-
 export async function readDevice(id: string): Promise<Device | undefined> {
   const item = await readItem(deviceKey(id));
   return item && v.parse(deviceItem, item);

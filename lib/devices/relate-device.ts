@@ -1,10 +1,11 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import { isId } from '../ids.ts';
 import { type AuthenticatedUser, activeUser } from '../login-users/login-user.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
-import { type Device, deviceItem, isDeviceId } from './device.ts';
+import { type Device, deviceItem } from './device.ts';
 import { endSurplusRelations } from './end-relation.ts';
 
 /** `{"device_id": "d_…"}`; other fields are ignored. */
@@ -22,7 +23,7 @@ export const relationRequest = v.object(
 export async function relateDevice(caller: AuthenticatedUser, id: string): Promise<void> {
   const { loginAppId, loginUserId, sessionId } = caller;
   const { created_at } = activeUser(caller, 'unprocessable_entity');
-  if (!isDeviceId(id)) throw noSuchDevice();
+  if (!isId('d_…', id)) throw noSuchDevice();
   const update = await updateItem<Device>(deviceKey(id), {
     set: {
       login_user_id: loginUserId,

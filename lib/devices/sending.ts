@@ -1,11 +1,12 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
+import { idForms } from '../ids.ts';
 import type { Platform } from '../login-apps/platforms.ts';
 import { timestampField } from '../schema/wire.ts';
 import { readItems, updateOwnItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
-import { activeSince, type Device, details, deviceItem, isActive, isDeviceId } from './device.ts';
+import { activeSince, type Device, details, deviceItem, isActive } from './device.ts';
 import { notReplaced } from './installation.ts';
 import { mostDevices, readCurrentDevices } from './related-devices.ts';
 import { endLeftoverRelations } from './relation.ts';
@@ -30,7 +31,7 @@ export async function recipientsOfLoginUser(loginUserId: string): Promise<Device
 
 /** A place in a shard: just after this device, which was last seen at this time. */
 export const placeSchema = v.object({
-  device_id: v.pipe(v.string(), v.check(isDeviceId)),
+  device_id: v.pipe(v.string(), v.regex(idForms['d_…'])),
   last_seen_at: v.pipe(v.string(), v.isoTimestamp()),
 });
 export type Place = v.InferOutput<typeof placeSchema>;

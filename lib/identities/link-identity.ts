@@ -1,5 +1,6 @@
 import { timestamp } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import { newId } from '../ids.ts';
 import { logEvent } from '../log/log.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import type { ProvenIdentity } from '../login-users/identity.ts';
@@ -18,7 +19,6 @@ import {
   whileActive,
 } from '../login-users/login-user.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
-import { newId } from '../secrets/secrets.ts';
 import { updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
 import { untilWritten } from '../storage/until-written.ts';

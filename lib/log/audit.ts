@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { idForms } from '../id-forms.ts';
+import { idForms } from '../ids.ts';
 import { logAudit } from './log.ts';
 import { requestFields } from './request-fields.ts';
 
@@ -22,10 +22,10 @@ const audited = {
   account_id: idOf(idForms['ac_…']),
   client_id: idOf(idForms['la_….c_…']),
   device_id: idOf(idForms['d_…']),
-  identity_id: idOf(/^i_[\w-]{22}$/),
+  identity_id: idOf(idForms['i_…']),
   login_app_id: idOf(idForms['la_…']),
   login_user_id: idOf(idForms['lu_…']),
-  session_id: idOf(/^s_[\w-]{22}$/),
+  session_id: idOf(idForms['s_…']),
   token_id: idOf(idForms['t_…']),
 };
 

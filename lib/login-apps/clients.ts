@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { firstSecret, matchesAny, newId, newSecret, secretAttributes } from '../secrets/secrets.ts';
+import { loginAppIdOf, newId } from '../ids.ts';
+import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
 import {
   type RevokedSecret,
   type RotatedSecrets,
@@ -11,9 +12,6 @@ import { deleteItem, putNewItem, readItem, updateItem } from '../storage/items.t
 import { clientKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 import { type GrantType, grantTypes } from './grant-types.ts';
-
-/** `la_….c_…`: a client id begins with the id of its Login App. */
-export const clientIdForm = /^(la_[\w-]{22})\.c_[\w-]{22}$/;
 
 /** What the secrets of clients begin with. */
 const secretPrefix = 'lcs';
@@ -37,7 +35,7 @@ export interface AuthenticatedClient {
 
 /** One small read; none for an id of another form. */
 async function readClient(id: string): Promise<LoginAppClient | undefined> {
-  const loginAppId = clientIdForm.exec(id)?.[1];
+  const loginAppId = loginAppIdOf(id);
   const item = loginAppId && (await readItem(clientKey(loginAppId, id)));
   return item ? v.parse(clientItem, item) : undefined;
 }
@@ -51,7 +49,7 @@ export async function authenticateClient(
 ): Promise<AuthenticatedClient | 'id_unknown' | 'secret_wrong'> {
   const isClient = ({ secrets }: LoginAppClient) => matchesAny(clientSecret, secrets);
   const client = await findClient(clientId, isClient);
-  const loginAppId = clientIdForm.exec(clientId)?.[1];
+  const loginAppId = loginAppIdOf(clientId);
   if (!client || !loginAppId) return 'id_unknown';
   return isClient(client) ? { clientId, loginAppId, grantTypes: client.grant_types } : 'secret_wrong';
 }

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
+import { loginAppTokenForm, newId } from '../ids.ts';
 import { note } from '../log/request-fields.ts';
-import { equalInConstantTime, newId, newSecret, sha256 } from '../secrets/secrets.ts';
+import { equalInConstantTime, newSecret, sha256 } from '../secrets/secrets.ts';
 import { deleteItem, putNewItem, readItem } from '../storage/items.ts';
 import { loginAppTokenKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
@@ -39,8 +40,7 @@ export const revokeLoginAppToken = (loginAppId: string, tokenId: string): Promis
   deleteItem(loginAppTokenKey(loginAppId, tokenId));
 
 /** Whether a token has the form of a long-lived one. */
-export const isLongLived = (token: string): boolean =>
-  /^la_[\w-]{22}\.t_[\w-]{22}\.las_[\w-]{43}$/.test(token);
+export const isLongLived = (token: string): boolean => loginAppTokenForm.test(token);
 
 const findToken = recentlyRead(
   async ([loginAppId, tokenId]: readonly [string, string]) => {

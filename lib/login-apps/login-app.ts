@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isId } from '../ids.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import type { StoredSettings } from '../provider-settings/settings-encryption.ts';
 import { type ProviderSettingsItem, providerSettingsItem } from '../provider-settings/stored-settings.ts';
@@ -9,9 +10,6 @@ import { loginAppTokenItem, type StoredLoginAppToken } from './login-app-tokens.
 import { mobileApplicationItem } from './mobile-applications.ts';
 import type { Platform } from './platforms.ts';
 import { switchAttributes } from './switches.ts';
-
-/** `la_` and 128 random bits. */
-export const loginAppId = v.pipe(v.string(), v.regex(/^la_[\w-]{22}$/));
 
 export const loginAppItem = v.object({
   login_app_id: v.string(),
@@ -34,7 +32,7 @@ export interface LoginApp extends LoginAppItem {
 
 /** The Login App from the table, or undefined when there is none. An id of another form is not looked up. */
 export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
-  if (!v.is(loginAppId, id)) return undefined;
+  if (!isId('la_…', id)) return undefined;
   const items = await readPartition(loginAppPartition(id));
   const root = items.find(({ sk }) => sk === sortKeys.root);
   if (!root) return undefined;

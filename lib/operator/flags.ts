@@ -1,4 +1,4 @@
-import { idForms } from '../id-forms.ts';
+import { isId } from '../ids.ts';
 import type { Command, Flag } from './command.ts';
 
 type ValueOf<F extends Flag> = F extends { kind: 'choice'; of: readonly (infer Choice)[] }
@@ -61,7 +61,7 @@ function problem(flagName: string, flag: Flag, value: unknown): string | undefin
   if (kind === 'number') return Number.isSafeInteger(value) ? undefined : `--${name} must be an integer`;
   if (kind === 'switch') return value === true ? undefined : `--${name} takes no value`;
   if (typeof value !== 'string') return `--${name} must be text`;
-  if (kind === 'id' && !idForms[flag.form].test(value))
+  if (kind === 'id' && !isId(flag.form, value))
     return `--${name} must be a complete id of the form ${flag.form}`;
   const mayBeEmpty = kind === 'text' && flag.mayBeEmpty;
   if ((kind === 'text' || kind === 'secret') && !mayBeEmpty && value.trim() === '')

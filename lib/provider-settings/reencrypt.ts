@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { newId } from '../secrets/secrets.ts';
+import { newId } from '../ids.ts';
 import type { ServiceSecret } from '../secrets/service-secret.ts';
 import { readItem, updateItem } from '../storage/items.ts';
 import { type Key, providerSettingsList } from '../storage/keys.ts';

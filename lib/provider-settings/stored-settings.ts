@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { newId } from '../secrets/secrets.ts';
+import { newId } from '../ids.ts';
 import { deleteItem, readItem, updateItem } from '../storage/items.ts';
 import { providerSettingsKey, providerSettingsList } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';

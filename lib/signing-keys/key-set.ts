@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
-import { newId } from '../secrets/secrets.ts';
+import { newId } from '../ids.ts';
 import type { TokenAlgorithm } from './token-algorithm.ts';
 
 /** Milliseconds for which a warm function signs with the key it has read. */

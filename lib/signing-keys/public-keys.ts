@@ -1,7 +1,7 @@
 import { importJWK } from 'jose';
 import * as v from 'valibot';
 import { clock, epochSeconds } from '../clock.ts';
-import { newId } from '../secrets/secrets.ts';
+import { newId } from '../ids.ts';
 import { readItem, updateItem } from '../storage/items.ts';
 import { publicSigningKeysKey } from '../storage/keys.ts';
 import { type PublicJwk, type PublishedKey, publishedKey } from './key-set.ts';

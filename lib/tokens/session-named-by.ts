@@ -1,14 +1,11 @@
 import { decodeJwt } from 'jose';
 import * as v from 'valibot';
-
-/** `rt.lu_….s_….GENERATION.KEY_ID.MAC` */
-export const refreshTokenForm =
-  /^(rt\.(lu_[\w-]{43})\.(s_[\w-]{22})\.(0|[1-9]\d{0,9})\.([\w-]{8}))\.([\w-]{43})$/;
+import { idForms, refreshTokenForm } from '../ids.ts';
 
 /** What the payload of a Login User's access token says of its session. */
 const sessionClaims = v.object({
-  sub: v.pipe(v.string(), v.regex(/^lu_[\w-]{43}$/)),
-  sid: v.pipe(v.string(), v.regex(/^s_[\w-]{22}$/)),
+  sub: v.pipe(v.string(), v.regex(idForms['lu_…'])),
+  sid: v.pipe(v.string(), v.regex(idForms['s_…'])),
 });
 
 /**

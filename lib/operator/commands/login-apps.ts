@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ServiceError } from '../../errors/service-error.ts';
+import { loginAppIdOf } from '../../ids.ts';
 import {
-  clientIdForm,
   createClient,
   type LoginAppClient,
   revokeClient,
@@ -158,7 +158,7 @@ export const clientCommands: CommandsOf<'clients'> = {
     return { login_app_id, clients: page.map(shownClient), ...next };
   },
   show: async ({ client: id }) => {
-    const { disabled_at, ...client } = await requireClient(clientIdForm.exec(id)?.[1] ?? '', id);
+    const { disabled_at, ...client } = await requireClient(loginAppIdOf(id) ?? '', id);
     return {
       login_app_id: client.login_app_id,
       ...shownClient(client),
