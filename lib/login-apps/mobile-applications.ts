@@ -10,7 +10,7 @@ export const mobileApplicationItem = v.object({
   created_at: v.optional(v.string()),
 });
 
-/** What a warm function does not know is read at once: a mobile application works as soon as it is set. */
+/** Finds a mobile application; one that a warm function does not know is read at once: a mobile application works as soon as it is set. */
 const findMobileApplication = recentlyRead(
   ([loginAppId, platform]: readonly [string, Platform]) =>
     readItem(mobileApplicationKey(loginAppId, platform)),
