@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { keyRequired } from '../schema/validation.ts';
 import { wire } from '../schema/wire.ts';
-import { actorTypes, reviewStatuses } from './event.ts';
+import { actorTypes, type content, reviewStatuses } from './event.ts';
 
 /** In code points. A page of 100 such comments stays below the 6,291,556 bytes that a function may return. */
 export const longestComment = 10_000;
@@ -43,7 +43,7 @@ const shared = {
     control: String.raw`\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f`,
     except: ' other than tab, line feed and carriage return',
   }),
-};
+} satisfies Record<keyof typeof content, v.GenericSchema>;
 
 /** A comment as its author sends it. */
 export const newComment = v.object({ ...shared, type: v.literal('comment') }, keyRequired());
