@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { logEvent } from '../log/log.ts';
+import { blockedError } from '../login-users/blocked.ts';
 import { identityAttributes } from '../login-users/linked-identity.ts';
 import {
   firstIdentityId,
@@ -18,7 +19,8 @@ import { freeSlot } from './slot.ts';
 
 /**
  * Unlinks an identity from a Login User, on the condition that another one remains.
- * @throws ServiceError `not_found` when the person has no such identity, `unprocessable_entity` for their last one
+ * @throws ServiceError `not_found` when the person has no such identity, `unprocessable_entity` for their last one,
+ *   `forbidden` when they have been blocked meanwhile
  */
 export async function unlinkIdentity(loginUserId: string, identityId: string): Promise<void> {
   await untilWritten(async () => {
@@ -35,7 +37,10 @@ export async function unlinkIdentity(loginUserId: string, identityId: string): P
         [attributeOf(loginUserId, other.id)]: { exists: true },
       },
     });
-    if (!outcome.done) return undefined;
+    if (!outcome.done) {
+      if (outcome.found?.blocked_at !== undefined) throw blockedError('forbidden');
+      return undefined;
+    }
     const slot = user?.linked.find(({ identity_id }) => identity_id === identityId)?.slot;
     if (slot !== undefined) await freeSlot(slot, identityId);
     logEvent('identity_unlinked', { login_user_id: loginUserId, identity_id: identityId });

@@ -13,31 +13,41 @@ const listed = v.object({ pk: v.string(), sk: v.string() });
 /** How many are encrypted again at the same time, which is also how many the list is asked for at once. */
 const batchSize = 25;
 
-/** Encrypts the provider settings of all Login Apps with the current key of a secret. Skips settings that already use that key. */
-export async function reencryptProviderSettings(secret: ServiceSecret): Promise<void> {
+/**
+ * Encrypts the provider settings of all Login Apps with the current key of a secret. Skips settings that already use that
+ * key, and those that no key of the secret can decrypt.
+ * @returns the names of the latter, such as `la_9hX… provider_e`
+ */
+export async function reencryptProviderSettings(secret: ServiceSecret): Promise<string[]> {
+  const unreadable: string[] = [];
   let start: Parameters<typeof readGlobalList>[2]['start'];
   do {
     const { items, next } = await readGlobalList('by_list', providerSettingsList, {
       limit: batchSize,
       start,
     });
-    await Promise.all(items.map((item) => reencrypt(v.parse(listed, item), secret)));
+    const names = await Promise.all(items.map((item) => reencrypt(v.parse(listed, item), secret)));
+    unreadable.push(...names.filter((name) => name !== undefined));
     start = next;
   } while (start);
+  return unreadable;
 }
 
-async function reencrypt(key: Key, secret: ServiceSecret): Promise<void> {
-  await untilWritten(async () => {
+/** Encrypts one provider's settings again. Returns their name when they can't be read. */
+async function reencrypt(key: Key, secret: ServiceSecret): Promise<string | undefined> {
+  const { unreadable } = await untilWritten(async () => {
     const item = await readItem(key);
     // Removed meanwhile.
-    if (!item) return true;
+    if (!item) return {};
     const { login_app_id, provider, settings, revision } = v.parse(providerSettingsItem, item);
     const encrypted = reencryptSecrets({ settings, place: { loginAppId: login_app_id, provider } }, secret);
-    if (!encrypted) return true;
+    if (encrypted === 'unreadable') return { unreadable: `${login_app_id} ${provider}` };
+    if (!encrypted) return {};
     const { done } = await updateItem<ProviderSettingsItem>(key, {
       set: { settings: encrypted, revision: newId('r') },
       when: { revision: { is: revision } },
     });
-    return done || undefined;
+    return done ? {} : undefined;
   }, 'Others keep changing the provider settings.');
+  return unreadable;
 }
