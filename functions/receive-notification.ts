@@ -10,7 +10,7 @@ import { providerIds } from '../lib/provider-settings/identifiers.ts';
 import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
 import { wire } from '../lib/schema/wire.ts';
 
-const notification = v.object(
+const notificationSchema = v.object(
   { payload: v.pipe(v.string('payload must be a string.'), v.nonEmpty('payload must not be empty.')) },
   ({ input, ...issue }) =>
     input instanceof Object || issue.path
@@ -51,7 +51,7 @@ export const endpoint = defineEndpoint({
       ),
     },
   },
-  body: json(notification, invalidRequest),
+  body: json(notificationSchema, invalidRequest),
   responses: { 204: { description: 'The notification has been received.' } },
   errors: {
     invalid_request: {

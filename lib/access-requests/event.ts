@@ -20,7 +20,7 @@ const times = {
 };
 
 /** An event of an access request: these fields and no others are shown. */
-export const event = v.pipe(
+export const eventSchema = v.pipe(
   v.variant('type', [
     v.pipe(v.object({ ...identity, type: v.literal('comment'), ...content, ...times }), v.title('Comment')),
     v.pipe(
@@ -33,4 +33,4 @@ export const event = v.pipe(
   ]),
   v.title('AccessRequestEvent'),
 );
-export type AccessRequestEvent = v.InferOutput<typeof event>;
+export type AccessRequestEvent = v.InferOutput<typeof eventSchema>;

@@ -46,9 +46,9 @@ const shared = {
 } satisfies Record<keyof typeof content, v.GenericSchema>;
 
 /** A comment as its author sends it. */
-export const newComment = v.object({ ...shared, type: v.literal('comment') }, keyRequired());
+export const newCommentSchema = v.object({ ...shared, type: v.literal('comment') }, keyRequired());
 /** A review as its author sends it; its comment may be left out. */
-export const newReview = v.object(
+export const newReviewSchema = v.object(
   {
     ...shared,
     comment: v.optional(shared.comment, ''),
@@ -59,5 +59,9 @@ export const newReview = v.object(
 );
 
 /** A comment or a review as its author sends it. */
-export const newEvent = v.variant('type', [newComment, newReview], 'type must be comment or review.');
-export type NewEvent = v.InferOutput<typeof newEvent>;
+export const newEventSchema = v.variant(
+  'type',
+  [newCommentSchema, newReviewSchema],
+  'type must be comment or review.',
+);
+export type NewEvent = v.InferOutput<typeof newEventSchema>;

@@ -16,7 +16,7 @@ const lineMessage = 'The line must be a JSON object.';
 const deviceOnLine = newDevice('', lineMessage);
 
 /** What a line has besides the device itself. */
-const history = v.object(
+const historySchema = v.object(
   {
     created_at: timeField('created_at'),
     last_seen_at: timeField('last_seen_at'),
@@ -30,7 +30,7 @@ const history = v.object(
 interface Draft {
   line: number;
   device: NewDevice;
-  history: v.InferOutput<typeof history>;
+  history: v.InferOutput<typeof historySchema>;
 }
 
 /** What the lines refer to, each read once: why a line cannot be imported, and since when its person exists. */
@@ -69,7 +69,7 @@ export async function importDevices(loginAppId: string, lines: ImportLine[]): Pr
 
 const readDevice = (content: unknown): Omit<Draft, 'line'> => ({
   device: validated(deviceOnLine, content, unprocessableEntity),
-  history: validated(history, content, unprocessableEntity),
+  history: validated(historySchema, content, unprocessableEntity),
 });
 
 async function look(loginAppId: string, drafts: Draft[]): Promise<Surroundings> {

@@ -14,10 +14,15 @@ const installationItem = v.object({
 type Installation = v.InferOutput<typeof installationItem>;
 
 /** The attributes that say whose a device is. */
-const person = v.pick(deviceItem, ['login_user_id', 'login_user_since', 'related_at', 'related_session_id']);
+const personSchema = v.pick(deviceItem, [
+  'login_user_id',
+  'login_user_since',
+  'related_at',
+  'related_session_id',
+]);
 
 /** In which attributes a replaced device keeps whose it was, for a registration that was interrupted. */
-const former = Object.fromEntries(Object.keys(person.entries).map((name) => [`former_${name}`, name]));
+const former = Object.fromEntries(Object.keys(personSchema.entries).map((name) => [`former_${name}`, name]));
 export const formerAttributes = Object.keys(former);
 
 /** Seconds until a device that was replaced is deleted: 30 days. */
@@ -69,7 +74,7 @@ export async function takeOver(predecessor: string, installationId: string, devi
   const owner = update.done
     ? (update.before ?? formerOwner(update.after))
     : formerOwner(update.found, deviceId);
-  const { success, output } = v.safeParse(v.required(person, ['login_user_id']), owner);
+  const { success, output } = v.safeParse(v.required(personSchema, ['login_user_id']), owner);
   if (!success) return { set: { took_over: predecessor }, remove: [] };
   const set = { took_over: predecessor, ...output, list: devicesOfLoginUserList(output.login_user_id) };
   return { set, remove: relation.filter((name) => !Object.hasOwn(set, name)) };

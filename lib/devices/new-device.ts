@@ -131,6 +131,8 @@ export function newDevice(at: string, message: string) {
 const deviceMessage = 'device must be a JSON object with the fields token and platform.';
 
 /** `{"device": {"token": …, "platform": "ios" | "android", …}}`; fields that nobody knows are ignored. */
-export const registrationRequest = v.object({ device: newDevice('device.', deviceMessage) }, ({ input }) =>
-  input instanceof Object ? deviceMessage : 'The body must be a JSON object with the field device.',
+export const registrationRequestSchema = v.object(
+  { device: newDevice('device.', deviceMessage) },
+  ({ input }) =>
+    input instanceof Object ? deviceMessage : 'The body must be a JSON object with the field device.',
 );

@@ -12,7 +12,7 @@ import type { NewDevice } from './new-device.ts';
 import { shardOf } from './shards.ts';
 
 /** The device as registration and relation return it. */
-export const registeredDevice = v.object({
+export const registeredDeviceSchema = v.object({
   id: v.pipe(
     v.string(),
     v.description('The device, accepted as `device_id` when it is related to a person.'),

@@ -9,7 +9,7 @@ import { type Device, deviceItem } from './device.ts';
 import { endSurplusRelations } from './end-relation.ts';
 
 /** `{"device_id": "d_…"}`; other fields are ignored. */
-export const relationRequest = v.object(
+export const relationRequestSchema = v.object(
   { device_id: v.string('device_id must be a string.') },
   'The body must be a JSON object with the field device_id.',
 );

@@ -50,7 +50,7 @@ export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<
  * A device as its owner sees it. `active` is false when no messages are sent to it: its push service no longer knows it, or
  * it was not seen for 270 days.
  */
-const shownDevice = v.object({
+const shownDeviceSchema = v.object({
   id: v.string(),
   active: v.boolean(),
   platform: deviceItem.entries.platform,
@@ -58,13 +58,13 @@ const shownDevice = v.object({
   last_seen_at: timestampField,
   related_at: v.optional(timestampField),
 });
-type ShownDevice = v.InferOutput<typeof shownDevice>;
+type ShownDevice = v.InferOutput<typeof shownDeviceSchema>;
 
 /** The devices of a person. */
-export const deviceList = v.object({ devices: v.array(shownDevice) });
+export const deviceListSchema = v.object({ devices: v.array(shownDeviceSchema) });
 
 /** The devices of a person, as the person sees them: at most 20, the one seen last first. */
-export async function listDevices(loginUserId: string): Promise<v.InferOutput<typeof deviceList>> {
+export async function listDevices(loginUserId: string): Promise<v.InferOutput<typeof deviceListSchema>> {
   const related = await readCurrentDevices(loginUserId);
   return { devices: related.slice(0, mostDevices).map(shown) };
 }

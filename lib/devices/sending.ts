@@ -12,7 +12,7 @@ import { mostDevices, readCurrentDevices } from './related-devices.ts';
 import { endLeftoverRelations } from './relation.ts';
 
 /** What a worker that sends messages needs to know of a device, and whose it is. What is not known is left out. */
-export const recipient = v.object({
+export const recipientSchema = v.object({
   device_id: v.string(),
   platform: deviceItem.entries.platform,
   /** The push token. */
@@ -21,7 +21,7 @@ export const recipient = v.object({
   last_seen_at: timestampField,
   login_user_id: v.optional(v.string()),
 });
-export type Recipient = v.InferOutput<typeof recipient>;
+export type Recipient = v.InferOutput<typeof recipientSchema>;
 
 /** The devices that messages to a Login User go to. Strongly consistent as to whose they are. */
 export async function recipientsOfLoginUser(loginUserId: string): Promise<Device[]> {
@@ -72,12 +72,12 @@ export async function recipientsOfLoginApp(
     .map(({ device_id }) => String(device_id));
   return {
     recipients: await readActive(loginAppId, ids),
-    next: next && v.parse(nextPlace, next),
+    next: next && v.parse(nextPlaceSchema, next),
   };
 }
 
 /** The place that a key of the index stands for. */
-const nextPlace = v.pipe(
+const nextPlaceSchema = v.pipe(
   v.object({ pk: v.pipe(v.string(), v.startsWith('DEVICE#')), shard_position: v.string() }),
   v.transform(
     ({ pk, shard_position }): Place => ({
@@ -111,4 +111,4 @@ export const disableDevice = (id: string, loginAppId?: string): Promise<boolean>
 
 /** A device as a worker sees it; only ios devices have an environment. */
 export const toRecipient = ({ environment = 'production', ...found }: Device): Recipient =>
-  v.parse(recipient, { ...found, ...(found.platform === 'ios' && { environment }) });
+  v.parse(recipientSchema, { ...found, ...(found.platform === 'ios' && { environment }) });

@@ -5,15 +5,15 @@ import { firstIdentityId } from '../login-users/login-user.ts';
 import { listAttributes } from '../login-users/people-of-login-app.ts';
 import { authorizationCodeProvider } from '../provider-settings/identifiers.ts';
 import { notSetUp } from '../provider-settings/not-set-up.ts';
-import { oauth2Settings } from '../provider-settings/oauth2.ts';
+import { oauth2SettingsSchema } from '../provider-settings/oauth2.ts';
 import { decryptSecrets } from '../provider-settings/settings-encryption.ts';
 import { findProviderSettings } from '../provider-settings/stored-settings.ts';
 import { revokeProviderToken } from '../providers/oauth2/revoke-token.ts';
 import { type Item, readItem, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
 
-const keptToken = v.object({ provider: v.literal(authorizationCodeProvider), token_secret: v.string() });
-const owner = v.object({ login_user_id: v.string(), login_app_id: v.string() });
+const keptTokenItem = v.object({ provider: v.literal(authorizationCodeProvider), token_secret: v.string() });
+const ownerSchema = v.object({ login_user_id: v.string(), login_app_id: v.string() });
 
 /** Whether an attribute of a Login User is a provider's token that is kept to be revoked. */
 export const isKeptToken = (attribute: string): boolean =>
@@ -32,7 +32,7 @@ export interface Revocations {
 export async function revokeKeptTokens(item: Item): Promise<Revocations> {
   const names = unneededTokensIn(item);
   if (names.length === 0) return { revoked: 0, not_revoked: 0 };
-  const { login_user_id, login_app_id } = v.parse(owner, item);
+  const { login_user_id, login_app_id } = v.parse(ownerSchema, item);
   const outcomes = await Promise.all(
     names.map(async (attribute) => {
       if (!(await revoke(login_user_id, login_app_id, item[attribute]))) return false;
@@ -60,7 +60,7 @@ function unneededTokensIn(item: Item): string[] {
 /** False when the token is not revoked. Whatever goes wrong must not stop the deletion or the unlinking. */
 async function revoke(login_user_id: string, loginAppId: string, stored: unknown): Promise<boolean> {
   try {
-    const { provider, ...encrypted } = v.parse(keptToken, stored);
+    const { provider, ...encrypted } = v.parse(keptTokenItem, stored);
     const settings = await findProviderSettings(loginAppId, provider);
     if (!settings) throw notSetUp(provider);
     const { token_secret } = v.parse(
@@ -68,7 +68,7 @@ async function revoke(login_user_id: string, loginAppId: string, stored: unknown
       await decryptSecrets(encrypted, { loginAppId, provider }),
     );
     const decrypted = await decryptSecrets(settings.settings, settings.place);
-    await revokeProviderToken(v.parse(oauth2Settings, decrypted), token_secret);
+    await revokeProviderToken(v.parse(oauth2SettingsSchema, decrypted), token_secret);
     logEvent('provider_token_revoked', { login_user_id });
     return true;
   } catch (error) {

@@ -8,7 +8,7 @@ import { untilWritten } from '../storage/until-written.ts';
 import { reencryptSecrets } from './settings-encryption.ts';
 import { type ProviderSettingsItem, providerSettingsItem } from './stored-settings.ts';
 
-const listed = v.object({ pk: v.string(), sk: v.string() });
+const keySchema = v.object({ pk: v.string(), sk: v.string() });
 
 /** How many are encrypted again at the same time, which is also how many the list is asked for at once. */
 const batchSize = 25;
@@ -26,7 +26,7 @@ export async function reencryptProviderSettings(secret: ServiceSecret): Promise<
       limit: batchSize,
       start,
     });
-    const names = await Promise.all(items.map((item) => reencrypt(v.parse(listed, item), secret)));
+    const names = await Promise.all(items.map((item) => reencrypt(v.parse(keySchema, item), secret)));
     unreadable.push(...names.filter((name) => name !== undefined));
     start = next;
   } while (start);

@@ -4,7 +4,7 @@ import { environmentSeconds } from '../environment.ts';
 import { newId } from '../ids.ts';
 import { putItem, updateItem } from '../storage/items.ts';
 import { sessionKey } from '../storage/keys.ts';
-import { type Session, session } from './session.ts';
+import { type Session, sessionItem } from './session.ts';
 
 /** Seconds after which a session that is not refreshed ends. */
 const idleLifetime = environmentSeconds('SESSION_IDLE_SECONDS');
@@ -42,7 +42,7 @@ export async function moveOn(current: Session): Promise<{ moved: boolean; sessio
     when: { generation: { is: current.generation }, ended_at: { exists: false } },
   });
   if (update.done) return { moved: true, session: { ...current, ...change } };
-  return { moved: false, session: update.found && v.parse(session, update.found) };
+  return { moved: false, session: update.found && v.parse(sessionItem, update.found) };
 }
 
 /** The idle or the absolute end of a session that is used now, whichever comes first, in epoch seconds. */

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { idForms, refreshTokenForm } from '../ids.ts';
 
 /** What the payload of a Login User's access token says of its session. */
-const sessionClaims = v.object({
+const sessionClaimsSchema = v.object({
   sub: v.pipe(v.string(), v.regex(idForms['lu_…'])),
   sid: v.pipe(v.string(), v.regex(idForms['s_…'])),
 });
@@ -15,7 +15,7 @@ const sessionClaims = v.object({
 export function sessionNamedBy(token: string): { loginUserId: string; sessionId: string } | undefined {
   const [, , loginUserId, sessionId] = token.match(refreshTokenForm) ?? [];
   if (loginUserId && sessionId) return { loginUserId, sessionId };
-  const claims = v.safeParse(sessionClaims, payloadOf(token));
+  const claims = v.safeParse(sessionClaimsSchema, payloadOf(token));
   return claims.success ? { loginUserId: claims.output.sub, sessionId: claims.output.sid } : undefined;
 }
 

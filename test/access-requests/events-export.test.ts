@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { newComment, newReview } from '../../lib/access-requests/new-event.ts';
+import { newCommentSchema, newReviewSchema } from '../../lib/access-requests/new-event.ts';
 import { writeEvents } from '../support/many-events.ts';
 import { operator } from '../support/operator.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -51,14 +51,14 @@ describe('operator events export --access-request ID', () => {
     expect(copies).toEqual(linesOf(stdout).map((event) => ({ ...event, access_request_id: other })));
   });
 
-  test.each([
-    ['comments', newComment] as const,
-    ['reviews', newReview] as const,
-  ])(
+  test.each([['comments', newCommentSchema] as const, ['reviews', newReviewSchema] as const])(
     'every field that the author of %s may send is stored, shown, exported and imported',
     async (path, schema) => {
       const [from, to] = [await newAccessRequest(), await newAccessRequest()];
-      const values: Record<keyof typeof newReview.entries | keyof typeof newComment.entries, string> = {
+      const values: Record<
+        keyof typeof newReviewSchema.entries | keyof typeof newCommentSchema.entries,
+        string
+      > = {
         type: path.slice(0, -1),
         actor_type: 'custom',
         actor_id: 'somebody',

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type Device, detailNames, deviceItem, isActive, readDevice } from '../../devices/device.ts';
 import { importDevices } from '../../devices/import-devices.ts';
-import { registrationRequest } from '../../devices/new-device.ts';
+import { registrationRequestSchema } from '../../devices/new-device.ts';
 import { deviceIdOf } from '../../devices/register-device.ts';
 import { mostDevices } from '../../devices/related-devices.ts';
 import { endLeftoverRelations } from '../../devices/relation.ts';
@@ -13,7 +13,7 @@ import {
   toRecipient,
 } from '../../devices/sending.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { importLines } from '../../schema/import-lines.ts';
+import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';
 import { shards } from '../../storage/shards.ts';
 import { defineCommand } from '../command.ts';
@@ -57,7 +57,7 @@ export const deviceCommands = [
     run: async ({ 'login-app': id, platform, token }) => {
       const { login_app_id } = await requireLoginApp(id);
       const given = { device: { platform, token } };
-      const { device: asked } = validated(registrationRequest, given, invalidRequest);
+      const { device: asked } = validated(registrationRequestSchema, given, invalidRequest);
       return deviceShown(await readDevice(deviceIdOf(login_app_id, asked)));
     },
   }),
@@ -79,7 +79,7 @@ export const deviceCommands = [
     },
     run: async ({ 'login-app': id, devices }) => {
       await requireLoginApp(id);
-      return { ...(await importDevices(id, validated(importLines, devices, invalidRequest))) };
+      return { ...(await importDevices(id, validated(importLinesSchema, devices, invalidRequest))) };
     },
   }),
   defineCommand({
