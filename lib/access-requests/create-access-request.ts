@@ -22,10 +22,10 @@ type NewAccessRequest = v.InferOutput<typeof newAccessRequestSchema>;
  */
 export async function createAccessRequestFor(
   accountId: string,
-  idempotency_key: string | undefined,
+  idempotencyKey: string | undefined,
 ): Promise<NewAccessRequest> {
-  if (idempotency_key === undefined) return create(accountId);
-  const key = newAccessRequestKey(accountId, hashOfKey(accountId, idempotency_key));
+  if (idempotencyKey === undefined) return create(accountId);
+  const key = newAccessRequestKey(accountId, hashOfKey(accountId, idempotencyKey));
   const countsSince = keysCountSince();
   const item = await readItem(key);
   const earlier = item && v.parse(madeByKeyItem, item);

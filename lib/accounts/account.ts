@@ -55,20 +55,20 @@ export async function authenticateAccount(
 /** Creates an account. The secret is in the answer and nowhere else. */
 export async function createAccount(
   name: string,
-  read_only: boolean,
-  account_id = newId('ac'),
+  readOnly: boolean,
+  accountId = newId('ac'),
 ): Promise<{ account_id: string; account_secret: string }> {
   const account_secret = newSecret(secretPrefix);
   const created_at = timestamp();
   await putNewItem<Account>({
-    ...accountKey(account_id),
-    account_id,
-    ...named(account_id, name),
+    ...accountKey(accountId),
+    account_id: accountId,
+    ...named(accountId, name),
     ...firstSecret(account_secret),
-    ...(read_only && { read_only }),
+    ...(readOnly && { read_only: readOnly }),
     created_at,
   });
-  return { account_id, account_secret };
+  return { account_id: accountId, account_secret };
 }
 
 /** Gives an account another name. False when there is none. */
@@ -87,8 +87,8 @@ export const setAccountDisabled = (id: string, disabled: boolean): Promise<boole
   changeAccount(id, disabled ? { setIfAbsent: { disabled_at: timestamp() } } : { remove: ['disabled_at'] });
 
 /** Sets whether an account may only read. False when there is none. */
-export const setReadOnly = (id: string, read_only: boolean): Promise<boolean> =>
-  changeAccount(id, read_only ? { set: { read_only } } : { remove: ['read_only'] });
+export const setReadOnly = (id: string, readOnly: boolean): Promise<boolean> =>
+  changeAccount(id, readOnly ? { set: { read_only: readOnly } } : { remove: ['read_only'] });
 
 async function changeAccount(id: string, change: Change<Account>): Promise<boolean> {
   const { done } = await updateItem<Account>(accountKey(id), { ...change, when: { pk: { exists: true } } });

@@ -30,19 +30,19 @@ export const deviceIdOf = (loginAppId: string, { platform, token }: NewDevice): 
  * @throws ServiceError `not_found` when the Login App has no mobile application for the platform
  */
 export async function registerDevice(
-  login_app_id: string,
+  loginAppId: string,
   newDevice: NewDevice,
 ): Promise<{ id: string; outcome: 'created' | 'known' }> {
   const { platform, installation_id = '' } = newDevice;
-  if (!(await hasMobileApplication(login_app_id, platform))) {
+  if (!(await hasMobileApplication(loginAppId, platform))) {
     throw new ServiceError('not_found', noMobileApplication(platform));
   }
-  const id = deviceIdOf(login_app_id, newDevice);
-  const predecessor = installation_id ? await takeInstallation(login_app_id, installation_id, id) : undefined;
+  const id = deviceIdOf(loginAppId, newDevice);
+  const predecessor = installation_id ? await takeInstallation(loginAppId, installation_id, id) : undefined;
   const isNew = predecessor !== undefined && !predecessor.isEarlier;
   const taken = isNew ? await takeOver(predecessor.id, installation_id, id) : undefined;
   const now = timestamp();
-  const attributes = attributesOf(login_app_id, newDevice, now);
+  const attributes = attributesOf(loginAppId, newDevice, now);
   const missing = detailNames.filter((name) => attributes[name] === undefined);
   const update = await updateItem<Device>(deviceKey(id), {
     set: { ...attributes, ...taken?.set },
@@ -64,19 +64,19 @@ export const noMobileApplication = (platform: Platform): string =>
   `The Login App has no mobile application for ${platform}.`;
 
 /** Attributes of the item of a device that was seen last at a time, apart from when it was created and whose it is. */
-export function attributesOf(login_app_id: string, newDevice: NewDevice, last_seen_at: string) {
+export function attributesOf(loginAppId: string, newDevice: NewDevice, lastSeenAt: string) {
   const { platform, token } = newDevice;
-  const id = deviceIdOf(login_app_id, newDevice);
+  const id = deviceIdOf(loginAppId, newDevice);
   return {
     device_id: id,
-    login_app_id,
+    login_app_id: loginAppId,
     platform,
     token,
     ...v.parse(v.object(details), newDevice),
-    last_seen_at,
-    expires_at: Math.floor(Date.parse(last_seen_at) / 1000) + deviceLifetimeSeconds,
-    list_position: last_seen_at,
-    shard: shardOf(login_app_id, id),
-    shard_position: last_seen_at,
+    last_seen_at: lastSeenAt,
+    expires_at: Math.floor(Date.parse(lastSeenAt) / 1000) + deviceLifetimeSeconds,
+    list_position: lastSeenAt,
+    shard: shardOf(loginAppId, id),
+    shard_position: lastSeenAt,
   };
 }

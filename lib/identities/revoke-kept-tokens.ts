@@ -58,7 +58,7 @@ function unneededTokensIn(item: Item): string[] {
 }
 
 /** False when the token is not revoked. Whatever goes wrong must not stop the deletion or the unlinking. */
-async function revoke(login_user_id: string, loginAppId: string, stored: unknown): Promise<boolean> {
+async function revoke(loginUserId: string, loginAppId: string, stored: unknown): Promise<boolean> {
   try {
     const { provider, ...encrypted } = v.parse(keptTokenItem, stored);
     const settings = await findProviderSettings(loginAppId, provider);
@@ -69,10 +69,10 @@ async function revoke(login_user_id: string, loginAppId: string, stored: unknown
     );
     const decrypted = await decryptSecrets(settings.settings, settings.place);
     await revokeProviderToken(v.parse(oauth2SettingsSchema, decrypted), token_secret);
-    logEvent('provider_token_revoked', { login_user_id });
+    logEvent('provider_token_revoked', { login_user_id: loginUserId });
     return true;
   } catch (error) {
-    logFailure('provider_token_not_revoked', error, { login_user_id });
+    logFailure('provider_token_not_revoked', error, { login_user_id: loginUserId });
     return false;
   }
 }

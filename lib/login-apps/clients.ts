@@ -60,11 +60,11 @@ export const isCurrentClient = async (clientId: string): Promise<boolean> =>
 
 /**
  * Creates a client of a Login App. The secret is in the answer and nowhere else.
- * @param grant_types those that it may use; undefined for all of them
+ * @param grantTypes those that it may use; undefined for all of them
  */
 export async function createClient(
   loginAppId: string,
-  grant_types?: GrantType[],
+  grantTypes?: GrantType[],
 ): Promise<{ client_id: string; client_secret: string }> {
   const client_id = `${loginAppId}.${newId('c')}`;
   const client_secret = newSecret(secretPrefix);
@@ -72,7 +72,7 @@ export async function createClient(
     ...clientKey(loginAppId, client_id),
     client_id,
     ...firstSecret(client_secret),
-    ...(grant_types && { grant_types }),
+    ...(grantTypes && { grant_types: grantTypes }),
     created_at: timestamp(),
   });
   return { client_id, client_secret };
@@ -82,10 +82,10 @@ export async function createClient(
 export async function setGrantTypes(
   loginAppId: string,
   clientId: string,
-  grant_types: GrantType[] | undefined,
+  grantTypes: GrantType[] | undefined,
 ): Promise<boolean> {
   const { done } = await updateItem<LoginAppClient>(clientKey(loginAppId, clientId), {
-    ...(grant_types ? { set: { grant_types } } : { remove: ['grant_types'] }),
+    ...(grantTypes ? { set: { grant_types: grantTypes } } : { remove: ['grant_types'] }),
     when: { pk: { exists: true } },
   });
   return done;

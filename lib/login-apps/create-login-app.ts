@@ -7,15 +7,15 @@ import type { LoginAppItem } from './login-app.ts';
 /** Creates a Login App, which has no clients, providers or mobile applications yet. */
 export async function createLoginApp(
   name: string,
-  login_app_id = newId('la'),
+  loginAppId = newId('la'),
 ): Promise<{ login_app_id: string }> {
   await putNewItem<LoginAppItem>({
-    ...loginAppKey(login_app_id),
-    login_app_id,
-    ...named(login_app_id, name),
+    ...loginAppKey(loginAppId),
+    login_app_id: loginAppId,
+    ...named(loginAppId, name),
     created_at: timestamp(),
   });
-  return { login_app_id };
+  return { login_app_id: loginAppId };
 }
 
 /** Gives a Login App another name. False when there is none. */

@@ -8,7 +8,7 @@ import { blockedError } from '../login-users/blocked.ts';
 import type { ProvenIdentity } from '../login-users/identity.ts';
 import { identityAttributes } from '../login-users/linked-identity.ts';
 import { firstIdentityId, firstSlotOf, type LoginUserItem, whileActive } from '../login-users/login-user.ts';
-import { listed } from '../login-users/people-of-login-app.ts';
+import { placeAmongPeople } from '../login-users/people-of-login-app.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import { type Item, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
@@ -52,17 +52,13 @@ export async function logIn(
 }
 
 /** One conditional write on the Login User, which creates them if the login is with their first identity. */
-export async function recordLogin(
-  owner: Owner,
-  { loginAppId, provider, proven }: Login,
-  last_session_id: string,
-) {
+export async function recordLogin(owner: Owner, { loginAppId, provider, proven }: Login, sessionId: string) {
   const { loginUserId, identityId } = owner;
   const { namespace, subject } = proven;
   const now = timestamp();
   const own = identityId ?? firstIdentityId(loginUserId);
   const kept = await keptTokenOf(loginAppId, provider, proven, own);
-  const latest = { last_login_at: now, last_provider: provider, last_session_id };
+  const latest = { last_login_at: now, last_provider: provider, last_session_id: sessionId };
   const times = { ...latest, [identityAttributes.lastLogin(own)]: now };
   return updateItem<LoginUserItem>(
     loginUserKey(loginUserId),
@@ -74,7 +70,7 @@ export async function recordLogin(
           },
           setIfAbsent: {
             created_at: now,
-            ...listed({ login_user_id: loginUserId, login_app_id: loginAppId }, now),
+            ...placeAmongPeople({ login_user_id: loginUserId, login_app_id: loginAppId }, now),
           },
           when: {
             blocked_at: { exists: false },
