@@ -200,7 +200,7 @@ describe('while the bus is unavailable', () => {
       };
     };
     const { signal } = new AbortController();
-    await deliver(Records, handler, signal);
+    await deliver(Records, handler, signal, 1);
     const firsts = new Map(
       bus.taken.map(({ DetailType, Detail }) => [Detail.id, `${DetailType} ${Detail.event_id}`]),
     );
