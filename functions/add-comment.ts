@@ -6,7 +6,7 @@ import { created } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { invalidFields } from '../lib/validation.ts';
+import { invalidFields } from '../lib/schema/validation.ts';
 
 export const endpoint = defineEndpoint({
   method: 'POST',

@@ -2,8 +2,8 @@ import { loginUserTokenForDeletion } from '../lib/auth/login-user-token.ts';
 import { noContent } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { deleteLoginUser } from '../lib/login-users/delete-login-user.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
+import { deleteLoginUser } from '../lib/offboarding/delete-login-user.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',

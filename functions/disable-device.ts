@@ -3,10 +3,10 @@ import { loginAppClient } from '../lib/auth/login-app-client.ts';
 import { isDeviceId } from '../lib/devices/device.ts';
 import { loginAppOfSender, noSender } from '../lib/devices/sender.ts';
 import { disableDevice } from '../lib/devices/sending.ts';
+import { ServiceError } from '../lib/errors/service-error.ts';
 import { noContent } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { ServiceError } from '../lib/service-error.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',

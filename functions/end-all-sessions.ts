@@ -3,9 +3,9 @@ import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { noContent } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { endOtherSessions, endSessions } from '../lib/login-users/end-sessions.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
-import { wire } from '../lib/wire.ts';
+import { wire } from '../lib/schema/wire.ts';
+import { endOtherSessions, endSessions } from '../lib/sessions/end-sessions.ts';
 
 const except = v.pipe(
   v.optional(

@@ -3,8 +3,8 @@ import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { noContent } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { endOwnSession } from '../lib/login-users/end-session.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
+import { endOwnSession } from '../lib/sessions/end-session.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
-import { delivery, forwardAuditLines } from '../lib/forward-audit.ts';
 import type { Access } from '../lib/http/endpoint.ts';
+import { delivery, forwardAuditLines } from '../lib/log/forward-audit.ts';
 
 /** That it may write to the audit log group comes with the group itself. */
 export const access: Access = {

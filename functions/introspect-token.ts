@@ -3,10 +3,10 @@ import { ok } from '../lib/http/answers.ts';
 import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
+import { invalidRequest } from '../lib/schema/validation.ts';
 import { introspection, introspectToken } from '../lib/tokens/introspect-token.ts';
 import { introspectionPath } from '../lib/tokens/paths.ts';
 import { tokenParameter } from '../lib/tokens/presented-token.ts';
-import { invalidRequest } from '../lib/validation.ts';
 
 export const endpoint = defineEndpoint({
   method: 'POST',

@@ -3,11 +3,11 @@ import { created, ok } from '../lib/http/answers.ts';
 import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { linkIdentity } from '../lib/login-users/link-identity.ts';
+import { linkIdentity } from '../lib/identities/link-identity.ts';
+import { shownIdentity } from '../lib/identities/own-identities.ts';
 import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
-import { shownIdentity } from '../lib/login-users/own-identities.ts';
+import { invalidRequest } from '../lib/schema/validation.ts';
 import { identityRequest, personOf } from '../lib/tokens/grants/identity-request.ts';
-import { invalidRequest } from '../lib/validation.ts';
 
 const example = {
   id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',

@@ -2,9 +2,9 @@ import { anybody } from '../lib/auth/anybody.ts';
 import { ok } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { jwkSet } from '../lib/tokens/key-set.ts';
+import { jwkSet } from '../lib/signing-keys/key-set.ts';
+import { publicKeys } from '../lib/signing-keys/public-keys.ts';
 import { keysPath } from '../lib/tokens/paths.ts';
-import { publicKeys } from '../lib/tokens/public-keys.ts';
 
 export const endpoint = defineEndpoint({
   method: 'GET',

@@ -4,10 +4,10 @@ import { noContent } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { loginAppIdForm, receiveNotification } from '../lib/login-users/receive-notification.ts';
-import { providerIds } from '../lib/providers/identifiers.ts';
-import { invalidRequest, keyRequired } from '../lib/validation.ts';
-import { wire } from '../lib/wire.ts';
+import { loginAppIdForm, receiveNotification } from '../lib/offboarding/receive-notification.ts';
+import { providerIds } from '../lib/provider-settings/identifiers.ts';
+import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
+import { wire } from '../lib/schema/wire.ts';
 
 const notification = v.object(
   { payload: v.pipe(v.string('payload must be a string.'), v.nonEmpty('payload must not be empty.')) },

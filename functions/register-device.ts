@@ -5,7 +5,7 @@ import { created, ok } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { invalidFieldsOf } from '../lib/validation.ts';
+import { invalidFieldsOf } from '../lib/schema/validation.ts';
 
 const relateLink = {
   operationId: 'relate-device',

@@ -5,7 +5,7 @@ import { ok } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { unprocessableEntity } from '../lib/validation.ts';
+import { unprocessableEntity } from '../lib/schema/validation.ts';
 
 export const endpoint = defineEndpoint({
   method: 'POST',

@@ -4,10 +4,10 @@ import { ok } from '../lib/http/answers.ts';
 import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
+import { invalidRequest } from '../lib/schema/validation.ts';
 import { revocationPath } from '../lib/tokens/paths.ts';
 import { tokenParameter } from '../lib/tokens/presented-token.ts';
 import { revokeToken } from '../lib/tokens/revoke-token.ts';
-import { invalidRequest } from '../lib/validation.ts';
 
 export const endpoint = defineEndpoint({
   method: 'POST',

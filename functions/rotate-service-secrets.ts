@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
-import { rotateServiceSecret } from '../lib/service-secrets/rotate-service-secret.ts';
-import { rotationStep } from '../lib/storage/rotation-step.ts';
+import { rotateServiceSecret } from '../lib/secrets/rotate-service-secret.ts';
+import { rotationStep } from '../lib/secrets/rotation-step.ts';
 
 /** What it may do with the secrets comes with the rotation itself. */
 export const access: Access = {

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
-import { rotationStep } from '../lib/storage/rotation-step.ts';
-import { revokeSigningKey } from '../lib/tokens/revoke-signing-key.ts';
-import { rotateSigningKeys } from '../lib/tokens/rotate-signing-keys.ts';
-import { type RevocationAnswer, signingKeyRevocation } from '../lib/tokens/signing-key-revocation.ts';
+import { rotationStep } from '../lib/secrets/rotation-step.ts';
+import { revokeSigningKey } from '../lib/signing-keys/revoke-signing-key.ts';
+import { rotateSigningKeys } from '../lib/signing-keys/rotate-signing-keys.ts';
+import { type RevocationAnswer, signingKeyRevocation } from '../lib/signing-keys/signing-key-revocation.ts';
 
 /** What it may do with the signing keys comes with the rotation itself. */
 export const access: Access = {

@@ -2,8 +2,8 @@ import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { ok } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
+import { showLoginUser, shownLoginUser } from '../lib/identities/own-identities.ts';
 import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
-import { showLoginUser, shownLoginUser } from '../lib/login-users/own-identities.ts';
 
 export const endpoint = defineEndpoint({
   method: 'GET',

@@ -3,8 +3,8 @@ import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { noContent } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
+import { unlinkIdentity } from '../lib/identities/unlink-identity.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
-import { unlinkIdentity } from '../lib/login-users/unlink-identity.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',

@@ -1,7 +1,7 @@
 import { App } from 'aws-cdk-lib';
-import { readDeployment } from './deployment-file.ts';
 import { readFunctions } from './endpoints.ts';
-import { SettingsError } from './settings.ts';
+import { readDeployment } from './settings/deployment-file.ts';
+import { SettingsError } from './settings/settings.ts';
 import { Edge, edgeSettings } from './stack/edge.ts';
 import { LoginService } from './stack/login-service.ts';
 

@@ -1,4 +1,4 @@
-import { providerIds } from '../../lib/providers/identifiers.ts';
+import { providerIds } from '../../lib/provider-settings/identifiers.ts';
 import type { FunctionTarget } from '../invoke-function.ts';
 import { callOperator } from '../operator/call-operator.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';

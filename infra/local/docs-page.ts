@@ -1,4 +1,4 @@
-import { type PageFile, pageFiles } from '../docs-page/page-files.ts';
+import { type PageFile, pageFiles } from '../docs/page/page-files.ts';
 import type { Demo } from './demo.ts';
 import { demoCredentials } from './demo-credentials.ts';
 import type { Route } from './gateway.ts';

@@ -3,8 +3,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
-import type { RequestFields } from '../../lib/log-events.ts';
-import { withLogFields } from '../../lib/request-fields.ts';
+import type { RequestFields } from '../../lib/log/events.ts';
+import { withLogFields } from '../../lib/log/request-fields.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import { readBody } from './loopback-server.ts';
 

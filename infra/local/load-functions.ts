@@ -1,6 +1,6 @@
 import type { Access } from '../../lib/http/endpoint.ts';
 import { readFunctions } from '../endpoints.ts';
-import { readSettings, tokenVariables } from '../settings.ts';
+import { readSettings, tokenVariables } from '../settings/settings.ts';
 import type { InvocableFunction } from './aws.ts';
 import type { Route } from './gateway.ts';
 

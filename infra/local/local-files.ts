@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { auditTrail } from '../../lib/log.ts';
+import { auditTrail } from '../../lib/log/log.ts';
 
 /** The folder and files in which a running stack describes itself. */
 export type LocalFiles = ReturnType<typeof filesIn>;

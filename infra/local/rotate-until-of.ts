@@ -1,5 +1,5 @@
-import { parseKeySet } from '../../lib/tokens/key-set.ts';
-import type { TokenAlgorithm } from '../../lib/tokens/token-algorithm.ts';
+import { parseKeySet } from '../../lib/signing-keys/key-set.ts';
+import type { TokenAlgorithm } from '../../lib/signing-keys/token-algorithm.ts';
 import { secretIds } from './load-functions.ts';
 import type { LocalSecrets } from './local-secrets.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, statSync } from 'node:fs';
 import * as v from 'valibot';
-import { type ImportLine, type ImportResult, importResult } from '../../lib/import-lines.ts';
+import { type ImportLine, type ImportResult, importResult } from '../../lib/schema/import-lines.ts';
 import type { Progress } from './progress-bar.ts';
 
 /** The limits of a batch: Lambda accepts 6 MB, and the function should need no more than 10 seconds. */

@@ -14,7 +14,7 @@ import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import { originSecretHeader } from '../../lib/http/origin-secret.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { LoginService } from './login-service.ts';
 
 /** The settings of an edge, all of which `edge: true` demands. */

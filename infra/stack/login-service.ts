@@ -3,7 +3,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { type AnyEndpoint, isAudited } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Functions } from '../endpoints.ts';
-import { type Settings, tokenVariables } from '../settings.ts';
+import { type Settings, tokenVariables } from '../settings/settings.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { stackDescription } from './description.ts';
 import { EventPublishing } from './event-publishing.ts';

@@ -4,8 +4,8 @@ import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-clo
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import type { LogReason } from '../../lib/log-reasons.ts';
-import type { metrics } from '../../lib/metrics.ts';
+import type { LogReason } from '../../lib/errors/reasons.ts';
+import type { metrics } from '../../lib/log/metrics.ts';
 import { table } from '../../lib/storage/table.ts';
 
 /** The names of the metrics that the functions write. */

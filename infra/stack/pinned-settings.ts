@@ -1,7 +1,7 @@
 import { CfnOutput, CfnParameter, CfnRule, Fn } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import { pinName, pinnedValue, pins } from '../pins.ts';
-import type { Settings } from '../settings.ts';
+import { pinName, pinnedValue, pins } from '../settings/pins.ts';
+import type { Settings } from '../settings/settings.ts';
 
 /**
  * Makes the stack keep these settings. Each is the default of a parameter, and a rule demands exactly this value. On an

@@ -16,7 +16,7 @@ import { FilterPattern, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { logRetention } from './log-retention.ts';
 import { routeServerErrors } from './measurements.ts';
 import { resourceOf } from './resource-of.ts';

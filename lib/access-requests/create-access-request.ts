@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
+import { countField, timestampField } from '../schema/wire.ts';
 import { readItem, updateItem } from '../storage/items.ts';
 import { newAccessRequestKey } from '../storage/keys.ts';
-import { countField, timestampField } from '../wire.ts';
 import { createAccessRequest } from './access-request.ts';
 import { hashOfKey, keyLifetimeSeconds, keysCountSince } from './idempotency.ts';
 

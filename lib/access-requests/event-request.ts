@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { jsonObject } from '../validation.ts';
-import { wire } from '../wire.ts';
+import { jsonObject } from '../schema/validation.ts';
+import { wire } from '../schema/wire.ts';
 import { newComment, newReview } from './new-event.ts';
 
 /** A JSON object; the type of the event follows from the path. */

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { type ImportLine, type ImportResult, type Read, readLine } from '../import-lines.ts';
-import { timeField } from '../rfc3339.ts';
+import { type ImportLine, type ImportResult, type Read, readLine } from '../schema/import-lines.ts';
+import { timeField } from '../schema/rfc3339.ts';
+import { keyRequired, unprocessableEntity, validated } from '../schema/validation.ts';
 import { readItem, readItems, updateItem } from '../storage/items.ts';
 import { accessKey, hashOf, importedAccessRequestKey } from '../storage/keys.ts';
-import { keyRequired, unprocessableEntity, validated } from '../validation.ts';
 import { grantAccess } from './access.ts';
 import { putAccessRequest } from './access-request.ts';
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { type ImportLine, type ImportResult, type Read, readLine } from '../import-lines.ts';
-import { timeField } from '../rfc3339.ts';
+import { type ImportLine, type ImportResult, type Read, readLine } from '../schema/import-lines.ts';
+import { timeField } from '../schema/rfc3339.ts';
+import { keyRequired, unprocessableEntity, validated } from '../schema/validation.ts';
 import { hashOf } from '../storage/keys.ts';
-import { keyRequired, unprocessableEntity, validated } from '../validation.ts';
 import { readAccessRequest } from './access-request.ts';
 import { appendEvents, type Draft } from './append-events.ts';
 import { newEvent } from './new-event.ts';

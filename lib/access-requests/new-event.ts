@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { keyRequired } from '../validation.ts';
-import { wire } from '../wire.ts';
+import { keyRequired } from '../schema/validation.ts';
+import { wire } from '../schema/wire.ts';
 import { actorTypes, reviewStatuses } from './event.ts';
 
 /** In code points. A page of 100 such comments stays below the 6,291,556 bytes that a function may return. */

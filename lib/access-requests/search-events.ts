@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { logEvent } from '../log.ts';
+import { logEvent } from '../log/log.ts';
+import { countField } from '../schema/wire.ts';
 import { type Item, readItems } from '../storage/items.ts';
 import { eventKey } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
-import { countField } from '../wire.ts';
 import { requireAccess } from './access.ts';
 import { event } from './event.ts';
 import { allEvents, allReviews, eventsOfActor, eventsOfActorId, eventsOfActorType } from './event-lists.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { once } from '../http/once.ts';
-import { wire } from '../wire.ts';
+import { once } from '../schema/once.ts';
+import { wire } from '../schema/wire.ts';
 import { actorTypes } from './event.ts';
 
 const mostEventIds = 100;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { firstSecret, matchesAny, newId, newSecret, secretAttributes } from '../secrets.ts';
+import { firstSecret, matchesAny, newId, newSecret, secretAttributes } from '../secrets/secrets.ts';
 import type { Change } from '../storage/expressions.ts';
 import {
   type RevokedSecret,

@@ -1,9 +1,9 @@
-import { inTurns } from '../in-turns.ts';
+import { inTurns } from '../storage/in-turns.ts';
 import { deleteItem, type Item } from '../storage/items.ts';
 import { accessRequestsOfAccountList, accountKey, accountPartition } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { readPage } from '../storage/pages.ts';
-import { timeLimit } from '../time-limit.ts';
+import { timeLimit } from '../storage/time-limit.ts';
 import { setAccountDisabled } from './account.ts';
 
 /** What a step of a deletion removed; `again_after_seconds` is there when that is not all. */

@@ -1,5 +1,5 @@
 import { type Account, accountIdForm, authenticateAccount } from '../accounts/account.ts';
-import { ServiceError } from '../service-error.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import { type Authentication, basicAuthentication } from './credentials.ts';
 
 /** Account authentication: `account_id:account_secret` in HTTP Basic. */

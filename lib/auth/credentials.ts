@@ -1,7 +1,7 @@
-import { auditCaller } from '../audit.ts';
-import type { RequestFields } from '../log-events.ts';
-import { note } from '../request-fields.ts';
-import { type ErrorCode, type ErrorRecord, ServiceError } from '../service-error.ts';
+import { type ErrorCode, type ErrorRecord, ServiceError } from '../errors/service-error.ts';
+import { auditCaller } from '../log/audit.ts';
+import type { RequestFields } from '../log/events.ts';
+import { note } from '../log/request-fields.ts';
 
 /** The four schemes of the interface, and none. */
 export type SchemeName = 'login_app_client' | 'login_app_token' | 'login_user_token' | 'account' | 'none';

@@ -1,9 +1,9 @@
-import type { LogReason } from '../log-reasons.ts';
+import type { LogReason } from '../errors/reasons.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { note } from '../log/request-fields.ts';
 import { isCurrentClient } from '../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import { findSwitches } from '../login-apps/switches.ts';
-import { note } from '../request-fields.ts';
-import { ServiceError } from '../service-error.ts';
 import { verifyLoginAppToken } from '../tokens/verify-access-token.ts';
 import { type Authentication, bearerToken } from './credentials.ts';
 

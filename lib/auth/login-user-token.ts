@@ -1,8 +1,8 @@
+import { ServiceError } from '../errors/service-error.ts';
+import { note } from '../log/request-fields.ts';
 import { isCurrentClient } from '../login-apps/clients.ts';
 import { findSwitches } from '../login-apps/switches.ts';
 import { type AuthenticatedUser, readLoginUserWithSession } from '../login-users/login-user.ts';
-import { note } from '../request-fields.ts';
-import { ServiceError } from '../service-error.ts';
 import { hasIssued, isActive } from '../sessions/session.ts';
 import { verifyLoginUserToken } from '../tokens/verify-access-token.ts';
 import { type Authentication, bearerToken } from './credentials.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { lastRotation } from '../storage/secrets.ts';
+import { lastRotation } from '../secrets/secret-store.ts';
 import { customResourceRequest, respond } from './cloudformation.ts';
 
 const properties = v.object({ SecretId: v.string() });

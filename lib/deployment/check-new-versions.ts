@@ -2,9 +2,9 @@ import { CodeDeployClient, PutLifecycleEventHookExecutionStatusCommand } from '@
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { environment } from '../environment.ts';
-import { logEvent, logFailure } from '../log.ts';
+import { logEvent, logFailure } from '../log/log.ts';
+import { jwkSet } from '../signing-keys/key-set.ts';
 import { issuer } from '../tokens/issuer.ts';
-import { jwkSet } from '../tokens/key-set.ts';
 import { keysPath, tokenPath } from '../tokens/paths.ts';
 import { askVersion } from './invoke-version.ts';
 import { type Probe, withProbe } from './probe.ts';

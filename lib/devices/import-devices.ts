@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { type ImportLine, type ImportResult, readLine } from '../import-lines.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import { readLoginUser } from '../login-users/login-user.ts';
-import { timeField } from '../rfc3339.ts';
+import { type ImportLine, type ImportResult, readLine } from '../schema/import-lines.ts';
+import { timeField } from '../schema/rfc3339.ts';
+import { unprocessableEntity, validated } from '../schema/validation.ts';
 import { putNewItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
-import { unprocessableEntity, validated } from '../validation.ts';
 import { activeSince } from './device.ts';
 import { claimInstallation } from './installation.ts';
 import { type NewDevice, newDevice } from './new-device.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { platforms } from '../login-apps/platforms.ts';
-import { jsonObject, keyRequired } from '../validation.ts';
-import { wire } from '../wire.ts';
+import { jsonObject, keyRequired } from '../schema/validation.ts';
+import { wire } from '../schema/wire.ts';
 import { environments } from './device.ts';
 
 /** The canonical form of a language tag; undefined when it is none. @see BCP 47, ECMA-402 section 6.2 */

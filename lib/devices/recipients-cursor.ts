@@ -1,9 +1,9 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
+import { ServiceError } from '../errors/service-error.ts';
 import type { Platform } from '../login-apps/platforms.ts';
-import { equalInConstantTime } from '../secrets.ts';
-import { ServiceError } from '../service-error.ts';
-import { serviceKeysFor } from '../service-secrets/service-keys.ts';
+import { equalInConstantTime } from '../secrets/secrets.ts';
+import { serviceKeysFor } from '../secrets/service-keys.ts';
 import { type Place, place } from './sending.ts';
 
 const serviceKeys = serviceKeysFor('recipients-cursor', 'REFRESH_TOKENS_SECRET_ID');

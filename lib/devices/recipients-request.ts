@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { once } from '../http/once.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import { platforms } from '../login-apps/platforms.ts';
-import { ServiceError } from '../service-error.ts';
-import { wire } from '../wire.ts';
+import { once } from '../schema/once.ts';
+import { wire } from '../schema/wire.ts';
 import { shards } from './shards.ts';
 
 const mostRecipients = 1_000;

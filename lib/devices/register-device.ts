@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { logEvent } from '../log.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { logEvent } from '../log/log.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import type { Platform } from '../login-apps/platforms.ts';
-import { ServiceError } from '../service-error.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
 import { deviceLifetimeSeconds } from './device.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import { type AuthenticatedUser, activeUser } from '../login-users/login-user.ts';
-import { ServiceError } from '../service-error.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
 import { device, isDeviceId } from './device.ts';

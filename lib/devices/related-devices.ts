@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { timestampField } from '../schema/wire.ts';
 import { readItems } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
-import { timestampField } from '../wire.ts';
 import { type Device, device, isActive } from './device.ts';
 import { notReplaced } from './installation.ts';
 import { endLeftoverRelations } from './relation.ts';

@@ -1,6 +1,6 @@
+import type { ErrorRecord } from '../errors/service-error.ts';
 import { requireEnabled, requireMoreThanIntrospection } from '../login-apps/client-rights.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
-import type { ErrorRecord } from '../service-error.ts';
 
 /** The error of a client that may not send. */
 export const noSender: ErrorRecord = {

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import type { Platform } from '../login-apps/platforms.ts';
+import { timestampField } from '../schema/wire.ts';
 import { readItems, updateOwnItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
-import { timestampField } from '../wire.ts';
 import { activeSince, type Device, device, isActive } from './device.ts';
 import { notReplaced } from './installation.ts';
 import { mostDevices, readCurrentDevices } from './related-devices.ts';

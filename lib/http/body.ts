@@ -3,7 +3,7 @@ import httpJsonBodyParser from '@middy/http-json-body-parser';
 import httpUrlencodeBodyParser from '@middy/http-urlencode-body-parser';
 import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
 import type * as v from 'valibot';
-import { type MakeError, validated } from '../validation.ts';
+import { type MakeError, validated } from '../schema/validation.ts';
 
 /** How an endpoint reads its body. */
 export interface Body<Content> {

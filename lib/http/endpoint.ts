@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
-import type { AuditedId } from '../audit.ts';
 import type { Authentication } from '../auth/credentials.ts';
-import type { ErrorCode, ErrorRecord } from '../service-error.ts';
+import type { ErrorCode, ErrorRecord } from '../errors/service-error.ts';
+import type { AuditedId } from '../log/audit.ts';
 import type { ItemKind } from '../storage/keys.ts';
 import type { Body } from './body.ts';
 

@@ -1,9 +1,9 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2, APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
-import { logEvent, logFailure } from '../log.ts';
+import { type ErrorCode, ServiceError } from '../errors/service-error.ts';
+import { logEvent, logFailure } from '../log/log.ts';
+import { note } from '../log/request-fields.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
-import { note } from '../request-fields.ts';
-import { type ErrorCode, ServiceError } from '../service-error.ts';
 import { jsonResponse } from './answers.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 

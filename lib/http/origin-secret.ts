@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { RequestHeaders } from '../auth/credentials.ts';
 import { optionalEnvironment } from '../environment.ts';
-import { equalInConstantTime } from '../secrets.ts';
-import { type ErrorRecord, ServiceError } from '../service-error.ts';
+import { type ErrorRecord, ServiceError } from '../errors/service-error.ts';
+import { equalInConstantTime } from '../secrets/secrets.ts';
 
 /** The header in which a content delivery network proves that a request came through it. */
 export const originSecretHeader = 'x-origin-secret';

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import * as v from 'valibot';
-import { ServiceError } from '../service-error.ts';
-import { invalidRequest, validated } from '../validation.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { invalidRequest, validated } from '../schema/validation.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 
 /**

@@ -4,9 +4,9 @@ import type {
   APIGatewayProxyEventV2 as ApiEvent,
   Context,
 } from 'aws-lambda';
-import { auditCaller, auditIds, withAuditLine } from '../audit.ts';
 import { requireEnvironmentInLambda } from '../environment.ts';
-import { withLogFields } from '../request-fields.ts';
+import { auditCaller, auditIds, withAuditLine } from '../log/audit.ts';
+import { withLogFields } from '../log/request-fields.ts';
 import { jsonResponse } from './answers.ts';
 import { type AnyEndpoint, isAudited } from './endpoint.ts';
 import { renderErrors } from './errors.ts';

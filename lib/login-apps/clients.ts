@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { firstSecret, matchesAny, newId, newSecret, secretAttributes } from '../secrets.ts';
+import { firstSecret, matchesAny, newId, newSecret, secretAttributes } from '../secrets/secrets.ts';
 import {
   type RevokedSecret,
   type RotatedSecrets,
@@ -10,7 +10,7 @@ import {
 import { deleteItem, putNewItem, readItem, updateItem } from '../storage/items.ts';
 import { clientKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
-import { type GrantType, grantTypes } from '../tokens/grants/grant-types.ts';
+import { type GrantType, grantTypes } from './grant-types.ts';
 
 /** `la_….c_…`: a client id begins with the id of its Login App. */
 export const clientIdForm = /^(la_[\w-]{22})\.c_[\w-]{22}$/;

@@ -1,5 +1,5 @@
 import { timestamp } from '../clock.ts';
-import { newId } from '../secrets.ts';
+import { newId } from '../secrets/secrets.ts';
 import { putNewItem, updateItem } from '../storage/items.ts';
 import { loginAppKey, loginAppsList, namePosition } from '../storage/keys.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { note } from '../request-fields.ts';
-import { equalInConstantTime, newId, newSecret, sha256 } from '../secrets.ts';
+import { note } from '../log/request-fields.ts';
+import { equalInConstantTime, newId, newSecret, sha256 } from '../secrets/secrets.ts';
 import { deleteItem, putNewItem, readItem } from '../storage/items.ts';
 import { loginAppTokenKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';

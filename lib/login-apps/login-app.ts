@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { providerIds } from '../providers/identifiers.ts';
+import { providerIds } from '../provider-settings/identifiers.ts';
 import { loginAppPartition, loginAppSortKeys as sortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { clientItem, type LoginAppClient } from './clients.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../service-error.ts';
+import { ServiceError } from '../errors/service-error.ts';
 
 /** The codes for a blocked person: no token is issued (RFC 6749 section 5.2), no device shown, no device related. */
 export type BlockedCode = 'invalid_grant' | 'forbidden' | 'unprocessable_entity';

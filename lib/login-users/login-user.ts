@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import type { Identity } from '../providers/identity.ts';
-import { ServiceError } from '../service-error.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import { type Session, session } from '../sessions/session.ts';
 import type { Condition } from '../storage/expressions.ts';
 import { type Item, readItem, readItems, updateItem } from '../storage/items.ts';
 import { hashOf, loginUserKey, sessionKey } from '../storage/keys.ts';
 import { type BlockedCode, blockedError } from './blocked.ts';
+import type { Identity } from './identity.ts';
 import { identityAttributes, type LinkedIdentity, linkedIdentitiesIn } from './linked-identity.ts';
 
 const loginUser = v.object({

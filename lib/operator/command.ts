@@ -1,4 +1,4 @@
-import type { IdForm } from './id-forms.ts';
+import type { IdForm } from '../id-forms.ts';
 
 /**
  * What one flag takes. Values of `id`, `number`, `choice`, `subset` and `switch` are logged, others never are. `from`

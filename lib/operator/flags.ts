@@ -1,5 +1,5 @@
+import { idForms } from '../id-forms.ts';
 import type { Command, Flag } from './command.ts';
-import { idForms } from './id-forms.ts';
 
 type ValueOf<F extends Flag> = F extends { kind: 'choice'; of: readonly (infer Choice)[] }
   ? Choice

@@ -1,6 +1,6 @@
-import { type AuditedIds, idsAmong } from '../audit.ts';
-import { logAudit, logFailure } from '../log.ts';
-import { ServiceError } from '../service-error.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { type AuditedIds, idsAmong } from '../log/audit.ts';
+import { logAudit, logFailure } from '../log/log.ts';
 import type { Command } from './command.ts';
 import { commandTable } from './command-table.ts';
 import {

@@ -1,4 +1,4 @@
-import { logEvent } from '../log.ts';
+import { logEvent } from '../log/log.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import { rejected } from './rejected.ts';
 

@@ -1,4 +1,4 @@
-import { ServiceError } from '../service-error.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import { explainFailure } from './explain-failure.ts';
 import { ProviderFailure } from './provider-failure.ts';
 

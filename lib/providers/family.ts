@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import { forbidden, type Parameters, parameters } from '../form-parameters.ts';
+import type { Identity } from '../login-users/identity.ts';
+import type { Combined, GivenSettings } from '../provider-settings/given-settings.ts';
+import type { ProviderId } from '../provider-settings/identifiers.ts';
+import { oncePerRecord } from '../provider-settings/once-per-record.ts';
+import { decryptSecrets, type StoredSettings } from '../provider-settings/settings-encryption.ts';
+import { forbidden, type Parameters, parameters } from '../schema/form-parameters.ts';
 import type { CheckResult } from './checks.ts';
-import type { Combined, GivenSettings } from './given-settings.ts';
-import type { ProviderId } from './identifiers.ts';
-import type { Identity } from './identity.ts';
-import { oncePerRecord } from './once-per-record.ts';
-import { decryptSecrets, type StoredSettings } from './settings-encryption.ts';
 
 const withoutCode = 'with provider credentials';
 

@@ -1,4 +1,4 @@
-import type { ProviderId } from './identifiers.ts';
+import type { ProviderId } from '../provider-settings/identifiers.ts';
 import { oauth1 } from './oauth1/family.ts';
 import { oauth2 } from './oauth2/family.ts';
 import { oidc } from './oidc/family.ts';

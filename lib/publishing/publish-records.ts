@@ -1,4 +1,4 @@
-import { logEvent, logFailure } from '../log.ts';
+import { logEvent, logFailure } from '../log/log.ts';
 import { sendDeadLetter } from './dead-letters.ts';
 import { putEntries } from './event-bus.ts';
 import { type EventEntry, entriesOf } from './event-entry.ts';

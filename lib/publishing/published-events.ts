@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { actorTypes, reviewStatuses } from '../access-requests/event.ts';
 import { platforms } from '../login-apps/platforms.ts';
-import { providerIds } from '../providers/identifiers.ts';
-import { countField, timestampField, wire } from '../wire.ts';
+import { providerIds } from '../provider-settings/identifiers.ts';
+import { countField, timestampField, wire } from '../schema/wire.ts';
 
 const idField = (description: string) => v.pipe(v.string(), v.description(description));
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../clock.ts';
 import { environmentSeconds } from '../environment.ts';
-import { newId } from '../secrets.ts';
+import { newId } from '../secrets/secrets.ts';
 import { putItem, updateItem } from '../storage/items.ts';
 import { sessionKey } from '../storage/keys.ts';
 import { type Session, session } from './session.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { findSwitches } from '../login-apps/switches.ts';
-import { timestampField } from '../wire.ts';
+import { timestampField } from '../schema/wire.ts';
 import { isActive, readSessions, type Session } from './session.ts';
 
 /** A session as its owner sees it. */

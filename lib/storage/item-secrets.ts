@@ -1,4 +1,4 @@
-import { newSecretsVersion, type StoredSecret, type WithSecrets, withNewSecret } from '../secrets.ts';
+import { newSecretsVersion, type StoredSecret, type WithSecrets, withNewSecret } from '../secrets/secrets.ts';
 import { updateItem } from './items.ts';
 import type { Key } from './keys.ts';
 

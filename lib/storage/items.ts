@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { newId } from '../secrets.ts';
+import { newId } from '../secrets/secrets.ts';
 import { documentClient, tableName } from './client.ts';
 import { type Change, Expressions } from './expressions.ts';
 import type { Key } from './keys.ts';

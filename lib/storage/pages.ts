@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ServiceError } from '../service-error.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import { type Item, readItems } from './items.ts';
 import type { Key } from './keys.ts';
 import { readListInOrder } from './lists.ts';

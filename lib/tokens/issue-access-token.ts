@@ -1,10 +1,10 @@
 import { SignJWT } from 'jose';
 import { epochSeconds } from '../clock.ts';
-import { newId } from '../secrets.ts';
+import { newId } from '../secrets/secrets.ts';
+import { accessTokenLifetime } from '../signing-keys/access-token-lifetime.ts';
+import { currentSigningKey } from '../signing-keys/signing-key.ts';
 import type { AccessTokenClaims, TokenUse } from './access-token.ts';
-import { accessTokenLifetime } from './access-token-lifetime.ts';
 import { issuer } from './issuer.ts';
-import { currentSigningKey } from './signing-key.ts';
 
 /** The claims in which tokens differ; the others are added when a token is signed. */
 type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti' | 'iat' | 'exp' | 'scope'>;

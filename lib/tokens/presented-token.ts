@@ -1,8 +1,8 @@
-import { parameters, required } from '../form-parameters.ts';
 import { isCurrentClient } from '../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import { findSwitches } from '../login-apps/switches.ts';
 import { readLoginUserWithSession } from '../login-users/login-user.ts';
+import { parameters, required } from '../schema/form-parameters.ts';
 import { isActive, type Session } from '../sessions/session.ts';
 import type { AccessTokenPayload } from './access-token.ts';
 import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';

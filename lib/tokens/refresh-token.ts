@@ -1,6 +1,6 @@
 import { createHmac, type KeyObject } from 'node:crypto';
-import { equalInConstantTime } from '../secrets.ts';
-import { serviceKeysFor } from '../service-secrets/service-keys.ts';
+import { equalInConstantTime } from '../secrets/secrets.ts';
+import { serviceKeysFor } from '../secrets/service-keys.ts';
 import { refreshTokenForm } from './session-named-by.ts';
 
 const serviceKeys = serviceKeysFor('refresh-token', 'REFRESH_TOKENS_SECRET_ID');

@@ -1,8 +1,8 @@
-import { auditIds } from '../audit.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { auditIds } from '../log/audit.ts';
 import { requireMoreThanIntrospection } from '../login-apps/client-rights.ts';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
-import { endSession } from '../login-users/end-session.ts';
-import { ServiceError } from '../service-error.ts';
+import { endSession } from '../sessions/end-session.ts';
 import { hasIssued, readSession, type Session } from '../sessions/session.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
 

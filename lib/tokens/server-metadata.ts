@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { grantTypes } from './grants/grant-types.ts';
+import { grantTypes } from '../login-apps/grant-types.ts';
+import { tokenAlgorithms } from '../signing-keys/token-algorithm.ts';
 import { introspectionPath, keysPath, revocationPath, tokenPath } from './paths.ts';
-import { tokenAlgorithms } from './token-algorithm.ts';
 
 const authenticationMethods = v.array(v.string());
 

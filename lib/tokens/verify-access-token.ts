@@ -1,11 +1,11 @@
 import { errors, type JWTHeaderParameters, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { clock } from '../clock.ts';
-import { ServiceError } from '../service-error.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { publicKey } from '../signing-keys/public-keys.ts';
+import { tokenAlgorithms } from '../signing-keys/token-algorithm.ts';
 import { type AccessTokenClaims, type AccessTokenPayload, accessTokenPayload } from './access-token.ts';
 import { issuer } from './issuer.ts';
-import { publicKey } from './public-keys.ts';
-import { tokenAlgorithms } from './token-algorithm.ts';
 
 /** The payload of one of our own access tokens; undefined for anything but a valid one. @see RFC 9068 section 4 */
 export async function readAccessToken(token: string): Promise<AccessTokenPayload | undefined> {

@@ -13,7 +13,7 @@ import {
   type JWTPayload,
   SignJWT,
 } from 'jose';
-import { providerIds } from '../../lib/providers/identifiers.ts';
+import { providerIds } from '../../lib/provider-settings/identifiers.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { sharedService, unique } from '../support/service.ts';
 

@@ -1,8 +1,8 @@
 import { App, CfnResource } from 'aws-cdk-lib';
 import { CfnAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
-import { readDeployment } from '../../infra/deployment-file.ts';
 import { readFunctions } from '../../infra/endpoints.ts';
+import { readDeployment } from '../../infra/settings/deployment-file.ts';
 import { LoginService } from '../../infra/stack/login-service.ts';
 
 /** Resources that MiniStack cannot create. */

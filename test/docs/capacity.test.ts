@@ -8,7 +8,7 @@ const page = readFileSync('docs/capacity.md', 'utf8');
 const rowsOf = (text: string): string[] => text.split('\n').filter((line) => line.startsWith('|'));
 
 test('the tables of the page about capacity are what npm run capacity prints', () => {
-  const printed = execFileSync(process.execPath, ['infra/capacity/main.ts'], {
+  const printed = execFileSync(process.execPath, ['test/capacity/main.ts'], {
     env: { ...process.env, NODE_OPTIONS: '' },
     encoding: 'utf8',
   });

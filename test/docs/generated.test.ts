@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { generatedFiles } from '../../infra/generate/generated-files.ts';
+import { generatedFiles } from '../../infra/docs/generated-files.ts';
 
 const generated = await generatedFiles('.');
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
-import { providerIds } from '../../lib/providers/identifiers.ts';
+import { providerIds } from '../../lib/provider-settings/identifiers.ts';
 import { type LogLine, logLine } from '../support/log-lines.ts';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { checkSettings } from '../../lib/providers/check-settings.ts';
-import type { ProviderId } from '../../lib/providers/identifiers.ts';
+import { checkSettings } from '../../lib/provider-settings/check-settings.ts';
+import type { ProviderId } from '../../lib/provider-settings/identifiers.ts';
 
 const url = 'https://provider.example/x';
 const client = { client_id: 'us', client_secret: 'our-secret' };

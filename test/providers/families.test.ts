@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
-import { parametersOf } from '../../infra/generate/provider-tables.ts';
-import { forbidden, required } from '../../lib/form-parameters.ts';
+import { parametersOf } from '../../infra/docs/provider-tables.ts';
+import { providerIds } from '../../lib/provider-settings/identifiers.ts';
 import { family } from '../../lib/providers/family.ts';
-import { providerIds } from '../../lib/providers/identifiers.ts';
 import { providers } from '../../lib/providers/providers.ts';
+import { forbidden, required } from '../../lib/schema/form-parameters.ts';
 
 test('each provider has the family and the parameters that the interface gives it', () => {
   const oauth2 = ['OAuth 2.0', ['access_token'], [], ['access_secret', 'id_token', 'nonce']];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose';
 import * as oauth from 'oauth4webapi';
-import { providerIds } from '../../lib/providers/identifiers.ts';
+import { providerIds } from '../../lib/provider-settings/identifiers.ts';
 import { documentedFetch } from '../support/api-document.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createClient } from '../support/login-app.ts';

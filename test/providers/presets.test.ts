@@ -1,11 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { applyPreset } from '../../lib/providers/apply-preset.ts';
-import { checkSettings } from '../../lib/providers/check-settings.ts';
-import { type ProviderId, providerIds } from '../../lib/providers/identifiers.ts';
-import type { Preset, PresetOptions } from '../../lib/providers/preset.ts';
-import { presetNames, presets } from '../../lib/providers/presets.ts';
+import { applyPreset } from '../../lib/provider-settings/apply-preset.ts';
+import { checkSettings } from '../../lib/provider-settings/check-settings.ts';
+import { type ProviderId, providerIds } from '../../lib/provider-settings/identifiers.ts';
+import type { Preset, PresetOptions } from '../../lib/provider-settings/preset.ts';
+import { presetNames, presets } from '../../lib/provider-settings/presets.ts';
 import { type FamilyName, providers } from '../../lib/providers/providers.ts';
 
 /** Apple signs with a private key where others have a secret. */

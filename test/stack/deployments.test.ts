@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
-import { readDeployment } from '../../infra/deployment-file.ts';
+import { readDeployment } from '../../infra/settings/deployment-file.ts';
 import { root, stackWith, templateWith } from '../support/template.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'deployments-'));

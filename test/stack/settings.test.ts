@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
-import { readSettings, settingNames } from '../../infra/settings.ts';
+import { readSettings, settingNames } from '../../infra/settings/settings.ts';
 import { resources, root, template, templateWith } from '../support/template.ts';
 
 const tableStreamArn =

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { routeKeyOf } from '../../infra/endpoints.ts';
-import { metrics } from '../../lib/metrics.ts';
+import { metrics } from '../../lib/log/metrics.ts';
 import { table } from '../../lib/storage/table.ts';
 import { endpoints, named, resources, template, templateWith, text } from '../support/template.ts';
 

@@ -50,7 +50,7 @@ export const operatorProcessWith = (input: string, environment: Record<string, s
     const env = { ...process.env, NODE_OPTIONS: '', ...environment };
     const child = execFile(
       process.execPath,
-      ['infra/operator.ts', ...words],
+      ['infra/operator/main.ts', ...words],
       { env },
       (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
     );

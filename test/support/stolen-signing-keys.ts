@@ -4,7 +4,7 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import { decodeJwt, importJWK, SignJWT } from 'jose';
 import * as v from 'valibot';
 import { secretIds } from '../../infra/local/load-functions.ts';
-import { keySet, type PrivateJwk } from '../../lib/tokens/key-set.ts';
+import { keySet, type PrivateJwk } from '../../lib/signing-keys/key-set.ts';
 import { clockOffset } from './clock-offset.ts';
 import type { RunningService } from './start-service.ts';
 

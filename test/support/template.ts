@@ -4,7 +4,7 @@ import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { readFunctions } from '../../infra/endpoints.ts';
-import { readSettings } from '../../infra/settings.ts';
+import { readSettings } from '../../infra/settings/settings.ts';
 import { Edge, edgeSettings } from '../../infra/stack/edge.ts';
 import { LoginService } from '../../infra/stack/login-service.ts';
 import { logicalIdOf } from '../../infra/stack/service-function.ts';

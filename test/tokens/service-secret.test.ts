@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { serviceKeysFrom } from '../../lib/service-secrets/service-keys.ts';
-import { parseServiceSecret, serviceSecretAfter } from '../../lib/service-secrets/service-secret.ts';
+import { serviceKeysFrom } from '../../lib/secrets/service-keys.ts';
+import { parseServiceSecret, serviceSecretAfter } from '../../lib/secrets/service-secret.ts';
 import { stopClock } from '../support/standing-clock.ts';
 
 const pass = stopClock();

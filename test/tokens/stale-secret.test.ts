@@ -11,8 +11,8 @@ afterAll(() => Promise.all([table.stop(), aws.close()]));
 process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER = aws.url;
 process.env.TOKEN_ALGORITHM = 'ES256';
 process.env.ACCESS_TOKEN_SECONDS = '3600';
-const { rotateSigningKeys } = await import('../../lib/tokens/rotate-signing-keys.ts');
-const { publicKeys } = await import('../../lib/tokens/public-keys.ts');
+const { rotateSigningKeys } = await import('../../lib/signing-keys/rotate-signing-keys.ts');
+const { publicKeys } = await import('../../lib/signing-keys/public-keys.ts');
 
 const pass = stopClock();
 const minute = 60_000;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { tokenAlgorithms } from '../../lib/tokens/token-algorithm.ts';
+import { tokenAlgorithms } from '../../lib/signing-keys/token-algorithm.ts';
 import { requireTools } from '../support/needed-tools.ts';
 import { serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { ProviderId } from '../../../lib/providers/identifiers.ts';
+import type { ProviderId } from '../../../lib/provider-settings/identifiers.ts';
 import { type LoopbackServer, listen } from '../loopback-server.ts';
 import { parseCredentialsRequest } from './credentials-request.ts';
 import { createOAuth1Provider } from './oauth1-provider.ts';

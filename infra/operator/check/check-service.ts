@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import * as v from 'valibot';
-import { tokenAlgorithms } from '../../../lib/tokens/token-algorithm.ts';
+import { tokenAlgorithms } from '../../../lib/signing-keys/token-algorithm.ts';
 import { ask, type Step } from './ask.ts';
 
 /** What `probes create` returns. */

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CloudFormationClient, DescribeStacksCommand, type Output } from '@aws-sdk/client-cloudformation';
-import { deploymentFolder, readDeployment } from '../../deployment-file.ts';
-import { pinName, pinnedValue, pins } from '../../pins.ts';
+import { deploymentFolder, readDeployment } from '../../settings/deployment-file.ts';
+import { pinName, pinnedValue, pins } from '../../settings/pins.ts';
 
 /**
  * What is wrong with a deployed stack, as far as CloudFormation knows: an update that failed, or a stack that was

@@ -1,4 +1,4 @@
-import { grantTypes } from '../../tokens/grants/grant-types.ts';
+import { grantTypes } from '../../login-apps/grant-types.ts';
 import type { Command } from '../command.ts';
 import { after, client, loginApp, secretOf, secretTo } from './shared-flags.ts';
 

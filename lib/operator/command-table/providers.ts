@@ -1,4 +1,4 @@
-import { presetNames } from '../../providers/presets.ts';
+import { presetNames } from '../../provider-settings/presets.ts';
 import type { Command } from '../command.ts';
 import { loginApp, provider } from './shared-flags.ts';
 

@@ -1,5 +1,5 @@
 import { platforms } from '../../login-apps/platforms.ts';
-import { providerIds } from '../../providers/identifiers.ts';
+import { providerIds } from '../../provider-settings/identifiers.ts';
 
 // Flags that commands of several nouns take.
 

@@ -11,12 +11,12 @@ import { findImported, importAccessRequests } from '../../access-requests/import
 import { importEvents } from '../../access-requests/import-events.ts';
 import { exportEvents, listEvents } from '../../access-requests/list-events.ts';
 import { newEvent } from '../../access-requests/new-event.ts';
-import { importLines } from '../../import-lines.ts';
-import { ServiceError } from '../../service-error.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { importLines } from '../../schema/import-lines.ts';
+import { invalidRequest, unprocessableEntity, validated } from '../../schema/validation.ts';
 import { accessRequestsOfAccountList } from '../../storage/keys.ts';
 import { readLastOrdinal } from '../../storage/lists.ts';
 import { readPage } from '../../storage/pages.ts';
-import { invalidRequest, unprocessableEntity, validated } from '../../validation.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { requireAccount } from './accounts.ts';
 

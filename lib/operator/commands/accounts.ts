@@ -11,7 +11,7 @@ import {
   setReadOnly,
 } from '../../accounts/account.ts';
 import { deleteAccount } from '../../accounts/delete-account.ts';
-import { ServiceError } from '../../service-error.ts';
+import { ServiceError } from '../../errors/service-error.ts';
 import { shownSecret } from '../../storage/item-secrets.ts';
 import { accountsList, namePrefix } from '../../storage/keys.ts';
 import { readPage } from '../../storage/pages.ts';

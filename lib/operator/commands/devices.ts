@@ -13,10 +13,10 @@ import {
   shards,
   toRecipient,
 } from '../../devices/sending.ts';
-import { importLines } from '../../import-lines.ts';
-import { ServiceError } from '../../service-error.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { importLines } from '../../schema/import-lines.ts';
+import { invalidRequest, validated } from '../../schema/validation.ts';
 import { readPageAcross, wrongPlace } from '../../storage/pages.ts';
-import { invalidRequest, validated } from '../../validation.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { requireLoginApp } from './login-apps.ts';
 

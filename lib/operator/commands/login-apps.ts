@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { ServiceError } from '../../errors/service-error.ts';
 import {
   clientIdForm,
   createClient,
@@ -9,7 +10,7 @@ import {
   setGrantTypes,
 } from '../../login-apps/clients.ts';
 import { createLoginApp, renameLoginApp } from '../../login-apps/create-login-app.ts';
-import { deleteLoginApp, reasonToKeep } from '../../login-apps/delete-login-app.ts';
+import { grantTypes } from '../../login-apps/grant-types.ts';
 import { type LoginApp, loginAppItem, readLoginApp } from '../../login-apps/login-app.ts';
 import {
   createLoginAppToken,
@@ -18,12 +19,11 @@ import {
 } from '../../login-apps/login-app-tokens.ts';
 import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
 import { endAllSessions, setLoginAppDisabled, undoLogout } from '../../login-apps/switches.ts';
-import { matchesAny } from '../../secrets.ts';
-import { ServiceError } from '../../service-error.ts';
+import { deleteLoginApp, reasonToKeep } from '../../offboarding/delete-login-app.ts';
+import { matchesAny } from '../../secrets/secrets.ts';
 import { shownSecret } from '../../storage/item-secrets.ts';
 import { loginAppsList, namePrefix } from '../../storage/keys.ts';
 import { readPage } from '../../storage/pages.ts';
-import { grantTypes } from '../../tokens/grants/grant-types.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { membersOf } from '../flags.ts';
 import { pageOf } from '../page-of.ts';

@@ -1,5 +1,5 @@
 import { areOfProbe, createProbe, removeProbe } from '../../deployment/probe.ts';
-import { ServiceError } from '../../service-error.ts';
+import { ServiceError } from '../../errors/service-error.ts';
 import { issuer } from '../../tokens/issuer.ts';
 import type { CommandsOf } from '../commands-of.ts';
 

@@ -1,16 +1,16 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { applyPreset } from '../../provider-settings/apply-preset.ts';
+import { combineSettings } from '../../provider-settings/combine-settings.ts';
+import type { GivenSettings } from '../../provider-settings/given-settings.ts';
+import type { ProviderId } from '../../provider-settings/identifiers.ts';
+import { withoutIssuer } from '../../provider-settings/oidc.ts';
+import { maskSecrets } from '../../provider-settings/settings-encryption.ts';
 import {
   changeProviderSettings,
   providerSettingsOf,
   removeProviderSettings,
-} from '../../login-apps/provider-settings.ts';
-import { applyPreset } from '../../providers/apply-preset.ts';
-import { combineSettings } from '../../providers/combine-settings.ts';
-import type { GivenSettings } from '../../providers/given-settings.ts';
-import type { ProviderId } from '../../providers/identifiers.ts';
-import { withoutIssuer } from '../../providers/oidc/settings.ts';
+} from '../../provider-settings/stored-settings.ts';
 import { providers } from '../../providers/providers.ts';
-import { maskSecrets } from '../../providers/settings-encryption.ts';
-import { ServiceError } from '../../service-error.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { requireLoginApp } from './login-apps.ts';
 

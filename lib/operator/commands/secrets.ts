@@ -1,5 +1,5 @@
-import type { WithSecrets } from '../../secrets.ts';
-import { ServiceError } from '../../service-error.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import type { WithSecrets } from '../../secrets/secrets.ts';
 import type { RevokedSecret, RotatedSecrets } from '../../storage/item-secrets.ts';
 
 const changed = 'Somebody else changed the secrets meanwhile; nothing was changed. Run the command again.';

@@ -1,5 +1,5 @@
+import { ServiceError } from '../../errors/service-error.ts';
 import { readSwitches } from '../../login-apps/switches.ts';
-import { ServiceError } from '../../service-error.ts';
 import { isActive, readSession, readSessions, type Session } from '../../sessions/session.ts';
 import { sessionNamedBy } from '../../tokens/session-named-by.ts';
 import type { CommandsOf } from '../commands-of.ts';

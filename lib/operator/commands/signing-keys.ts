@@ -1,8 +1,8 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { environment } from '../../environment.ts';
-import { ServiceError } from '../../service-error.ts';
-import { revocationAnswer, type SigningKeyRevocation } from '../../tokens/signing-key-revocation.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { revocationAnswer, type SigningKeyRevocation } from '../../signing-keys/signing-key-revocation.ts';
 import type { CommandsOf } from '../commands-of.ts';
 
 const rotationFunction = environment('SIGNING_KEY_ROTATION_FUNCTION');

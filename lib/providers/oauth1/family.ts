@@ -1,8 +1,8 @@
-import { forbidden, required } from '../../form-parameters.ts';
+import { keepNamespace } from '../../provider-settings/namespace.ts';
+import { oauth1Settings } from '../../provider-settings/oauth1.ts';
+import { forbidden, required } from '../../schema/form-parameters.ts';
 import { madeUp, rejectsMadeUp } from '../checks.ts';
 import { family } from '../family.ts';
-import { keepNamespace } from '../namespace.ts';
-import { oauth1Settings } from './settings.ts';
 import { verifyOAuth1 } from './verify.ts';
 
 /** Token and secret, verified by a call that is signed with our consumer key. @see RFC 5849 */

@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto';
 import OAuth from 'oauth-1.0a';
 import { epochSeconds } from '../../clock.ts';
-import { newId } from '../../secrets.ts';
+import type { Identity } from '../../login-users/identity.ts';
+import type { OAuth1Settings } from '../../provider-settings/oauth1.ts';
+import { newId } from '../../secrets/secrets.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
-import type { Identity } from '../identity.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { plausible, rejected } from '../rejected.ts';
 import { requiredSubject } from '../subject.ts';
-import type { OAuth1Settings } from './settings.ts';
 
 /** An OAuth 1.0 access token with its secret. */
 export interface OAuth1Token {

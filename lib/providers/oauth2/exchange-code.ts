@@ -1,10 +1,10 @@
-import { ServiceError } from '../../service-error.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { clientSecretOf } from '../../provider-settings/client-secret.ts';
+import type { CodeExchange } from '../../provider-settings/oauth2.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { plausible, rejected } from '../rejected.ts';
 import { fieldAt } from '../subject.ts';
-import { clientSecretOf } from './client-secret.ts';
-import type { CodeExchange } from './settings.ts';
 
 /** An authorization code, with what the app used to get it. */
 export interface AuthorizationCode {

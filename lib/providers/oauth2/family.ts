@@ -1,12 +1,12 @@
-import { forbidden, required } from '../../form-parameters.ts';
+import { keepNamespace } from '../../provider-settings/namespace.ts';
+import { notSetUp } from '../../provider-settings/not-set-up.ts';
+import { accessTokenSettings, type CodeExchange, oauth2Settings } from '../../provider-settings/oauth2.ts';
+import { forbidden, required } from '../../schema/form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { type CheckResult, madeUp, rejectsMadeUp } from '../checks.ts';
 import { family } from '../family.ts';
-import { keepNamespace } from '../namespace.ts';
-import { notSetUp } from '../not-set-up.ts';
 import { checkKeys } from '../oidc/family.ts';
 import { exchangeCode } from './exchange-code.ts';
-import { accessTokenSettings, type CodeExchange, oauth2Settings } from './settings.ts';
 import { validateAudience } from './validate-audience.ts';
 import { userInfo, verifyAccessToken } from './verify.ts';
 

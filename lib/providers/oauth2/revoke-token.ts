@@ -1,8 +1,8 @@
+import { clientSecretOf } from '../../provider-settings/client-secret.ts';
+import type { OAuth2Settings } from '../../provider-settings/oauth2.ts';
 import { basicAuthorization, callProvider, verificationDeadline } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { fieldAt } from '../subject.ts';
-import { clientSecretOf } from './client-secret.ts';
-import type { OAuth2Settings } from './settings.ts';
 
 /**
  * Revokes a refresh token of a provider that the exchange of a code gave us. A token that the provider no longer knows

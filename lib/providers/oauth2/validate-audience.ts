@@ -1,10 +1,10 @@
 import { epochSeconds } from '../../clock.ts';
+import type { AccessTokenSettings, Introspection, TokenInfo } from '../../provider-settings/oauth2.ts';
 import { rejectForeign } from '../audience.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { rejected } from '../rejected.ts';
 import { fieldAt, requiredSubject } from '../subject.ts';
-import type { AccessTokenSettings, Introspection, TokenInfo } from './settings.ts';
 
 /**
  * Makes sure that an access token was issued to one of our apps.

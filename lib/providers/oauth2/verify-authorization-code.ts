@@ -1,11 +1,15 @@
-import { ServiceError } from '../../service-error.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import type { ProvenIdentity } from '../../login-users/identity.ts';
+import {
+  accessTokenSettings,
+  type CodeExchange,
+  type OAuth2Settings,
+} from '../../provider-settings/oauth2.ts';
 import { verificationDeadline } from '../call-provider.ts';
-import type { ProvenIdentity } from '../identity.ts';
 import { prepareIssuerKeys } from '../oidc/issuer-keys.ts';
 import { requireNonce } from '../oidc/nonce.ts';
 import { verifyIdToken } from '../oidc/verify.ts';
 import { type AuthorizationCode, exchangeCode } from './exchange-code.ts';
-import { accessTokenSettings, type CodeExchange, type OAuth2Settings } from './settings.ts';
 import { verifyAccessToken } from './verify.ts';
 
 /** A code, and the nonce of the id token that the provider gives for it. */

@@ -1,9 +1,9 @@
+import type { Identity } from '../../login-users/identity.ts';
+import type { AccessTokenSettings, UserInfo } from '../../provider-settings/oauth2.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
-import type { Identity } from '../identity.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { plausible, rejected } from '../rejected.ts';
 import { requiredSubject } from '../subject.ts';
-import type { AccessTokenSettings, UserInfo } from './settings.ts';
 import { validateAudience } from './validate-audience.ts';
 
 /**

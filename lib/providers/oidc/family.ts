@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { forbidden, optional, required } from '../../form-parameters.ts';
+import { combineIssuers, oidcSettings } from '../../provider-settings/oidc.ts';
+import { forbidden, optional, required } from '../../schema/form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { check } from '../checks.ts';
 import { family } from '../family.ts';
 import { fetchIssuerKeys } from './fetch-issuer-keys.ts';
-import { combineIssuers, oidcSettings } from './settings.ts';
 import { verifyIdToken } from './verify.ts';
 
 /** An id token, verified with the keys that its issuer publishes. @see OpenID Connect Core 1.0 */

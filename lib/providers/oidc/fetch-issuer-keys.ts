@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import { providerUrl } from '../../provider-settings/settings-fields.ts';
 import { callProvider } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
-import { providerUrl } from '../settings-fields.ts';
 
 /** The keys of an issuer. @see RFC 7517 section 5 */
 export const issuerKeySet = v.message(

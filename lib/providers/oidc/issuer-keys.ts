@@ -1,7 +1,7 @@
 import { createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
 import * as v from 'valibot';
 import { clock } from '../../clock.ts';
-import { logEvent, logFailure } from '../../log.ts';
+import { logEvent, logFailure } from '../../log/log.ts';
 import { putItem, readItem } from '../../storage/items.ts';
 import { issuerKeysKey } from '../../storage/keys.ts';
 import { verificationDeadline } from '../call-provider.ts';

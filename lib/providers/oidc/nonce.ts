@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { ServiceError } from '../../service-error.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import type { TrustedIssuer } from '../../provider-settings/issuer.ts';
 import { rejected } from '../rejected.ts';
-import type { TrustedIssuer } from './issuer.ts';
 
 /** @throws ServiceError when the issuer's settings require a nonce, and the request has none */
 export function requireNonce({ nonce: rule }: Pick<TrustedIssuer, 'nonce'>, nonce: string | undefined): void {

@@ -1,11 +1,11 @@
 import { errors, type JWTPayload } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds } from '../../clock.ts';
-import { ServiceError } from '../../service-error.ts';
-import type { Identity } from '../identity.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import type { Identity } from '../../login-users/identity.ts';
+import type { TrustedIssuer } from '../../provider-settings/issuer.ts';
 import { plausible, rejected } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
-import type { TrustedIssuer } from './issuer.ts';
 import { leeway, reasonOf, trustedIssuerOf, verifiedJwt } from './verify.ts';
 
 /** What an issuer may tell us of a person; anything else is ignored. Apple has written the second in two ways. */

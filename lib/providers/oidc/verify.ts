@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../../clock.ts';
-import type { LogReason } from '../../log-reasons.ts';
-import { equalInConstantTime } from '../../secrets.ts';
+import type { LogReason } from '../../errors/reasons.ts';
+import type { Identity } from '../../login-users/identity.ts';
+import {
+  canonicalIssuer,
+  defaultMaxAge,
+  spellingsOf,
+  type TrustedIssuer,
+} from '../../provider-settings/issuer.ts';
+import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { rejectForeign } from '../audience.ts';
-import type { Identity } from '../identity.ts';
 import { plausible, rejected } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
-import { canonicalIssuer, defaultMaxAge, spellingsOf, type TrustedIssuer } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
 import { rejectOtherNonce, requireNonce } from './nonce.ts';
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { parameters } from '../../form-parameters.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
+import { parameters } from '../../schema/form-parameters.ts';
 import { loginAppTokenOf, type TokenResponse } from '../token-response.ts';
 
 /** @see RFC 6749 section 4.4 */

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
-import { optional, parameters, required } from '../../form-parameters.ts';
-import { findProviderSettings } from '../../login-apps/provider-settings.ts';
-import { authorizationCodeProvider } from '../../providers/identifiers.ts';
-import type { ProvenIdentity } from '../../providers/identity.ts';
-import { notSetUp } from '../../providers/not-set-up.ts';
+import type { ProvenIdentity } from '../../login-users/identity.ts';
+import { authorizationCodeProvider } from '../../provider-settings/identifiers.ts';
+import { notSetUp } from '../../provider-settings/not-set-up.ts';
+import { findProviderSettings } from '../../provider-settings/stored-settings.ts';
 import { verifyAuthorizationCode } from '../../providers/oauth2/verify-authorization-code.ts';
 import { providers } from '../../providers/providers.ts';
-import { wire } from '../../wire.ts';
+import { optional, parameters, required } from '../../schema/form-parameters.ts';
+import { wire } from '../../schema/wire.ts';
 
 /** @see RFC 7636 section 4.1 */
 const codeVerifier = v.pipe(

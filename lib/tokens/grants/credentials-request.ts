@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { findProviderSettings } from '../../login-apps/provider-settings.ts';
-import { providerIds } from '../../providers/identifiers.ts';
-import type { ProvenIdentity } from '../../providers/identity.ts';
-import { notSetUp } from '../../providers/not-set-up.ts';
+import type { ProvenIdentity } from '../../login-users/identity.ts';
+import { providerIds } from '../../provider-settings/identifiers.ts';
+import { notSetUp } from '../../provider-settings/not-set-up.ts';
+import { findProviderSettings } from '../../provider-settings/stored-settings.ts';
 import { providers } from '../../providers/providers.ts';
 
 /** The parameters depend on the provider's protocol family. */

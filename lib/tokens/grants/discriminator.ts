@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
-import { providerIds } from '../../providers/identifiers.ts';
-import { grantTypes } from './grant-types.ts';
+import { grantTypes } from '../../login-apps/grant-types.ts';
+import { providerIds } from '../../provider-settings/identifiers.ts';
 
 export const unsupportedGrantType = `The grant_type must be one of ${grantTypes.join(', ')}.`;
 

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { forbidden, parameters } from '../../form-parameters.ts';
-import { providerIds } from '../../providers/identifiers.ts';
-import type { ProvenIdentity } from '../../providers/identity.ts';
+import { note } from '../../log/request-fields.ts';
+import type { ProvenIdentity } from '../../login-users/identity.ts';
+import { providerIds } from '../../provider-settings/identifiers.ts';
 import { providers } from '../../providers/providers.ts';
-import { note } from '../../request-fields.ts';
-import { wire } from '../../wire.ts';
+import { forbidden, parameters } from '../../schema/form-parameters.ts';
+import { wire } from '../../schema/wire.ts';
 import { codeParameters, personOfCode, providerAuthorizationCode } from './code-request.ts';
 import { personOfCredentials, providerCredentials } from './credentials-request.ts';
 import { discriminatorProblem } from './discriminator.ts';

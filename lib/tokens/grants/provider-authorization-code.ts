@@ -1,5 +1,5 @@
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
-import { logIn } from '../../login-users/log-in.ts';
+import { logIn } from '../../sessions/log-in.ts';
 import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
 import { type CodeRequest, personOfCode } from './code-request.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { parameters, required } from '../../form-parameters.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
-import { refreshSession } from '../refresh-session.ts';
+import { parameters, required } from '../../schema/form-parameters.ts';
+import { refreshSession } from '../../sessions/refresh-session.ts';
 import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
 
 /** @see RFC 6749 section 6 */

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import type { SchemeName } from '../../lib/auth/credentials.ts';
+import { logReasons } from '../../lib/errors/reasons.ts';
+import { logEvents } from '../../lib/log/events.ts';
+import { metrics } from '../../lib/log/metrics.ts';
+import { readFunctions, routeKeyOf } from '../endpoints.ts';
+import { logicalIdOf } from '../stack/service-function.ts';
+import { eventOf } from './event-file.ts';
+import { eventSchemas, publishedEventsRows } from './event-schemas.ts';
+import { apiDocument } from './openapi/document.ts';
+import { providerTables } from './provider-tables.ts';
+
+const callers: Record<SchemeName, string> = {
+  login_app_client: 'Login App Client (Basic)',
+  login_app_token: 'Login App Token (Bearer)',
+  login_user_token: 'Login User Token (Bearer)',
+  account: 'Account (Basic)',
+  none: 'anybody',
+};
+
+const { version } = v.parse(
+  v.object({ version: v.string() }),
+  JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')),
+);
+
+/** Everything that is generated from the code, by file: whole files, and pages with generated blocks. */
+export async function generatedFiles(root: string): Promise<Map<string, string>> {
+  const { endpoints } = await readFunctions();
+  const readme = [...endpoints].sort(([, a], [, b]) => (routeKeyOf(a) < routeKeyOf(b) ? -1 : 1));
+  const files = new Map<string, string>();
+  for (const [key, endpoint] of endpoints) {
+    files.set(`test/events/${key}.json`, lineByField(eventOf(endpoint)));
+  }
+  files.set('docs/openapi.json', `${JSON.stringify(apiDocument(endpoints, version), null, 2)}\n`);
+  files.set('docs/event-schemas.json', `${JSON.stringify(eventSchemas(), null, 2)}\n`);
+  const blocks: Record<string, Record<string, string>> = {
+    'README.md': {
+      endpoints: table(
+        ['Method and path', 'Who calls', 'What it does'],
+        readme.map(([, endpoint]) => [
+          `\`${routeKeyOf(endpoint)}\``,
+          callers[endpoint.authenticate.scheme],
+          endpoint.summary,
+        ]),
+      ),
+      sam: fenced(
+        [...endpoints.keys()].map(
+          (key) =>
+            `sam local invoke ${logicalIdOf(key)} -t cdk.out/login-service.template.json -e test/events/${key}.json`,
+        ),
+      ),
+    },
+    'docs/log.md': {
+      events: table(
+        ['Event', 'Written when', 'Its own fields'],
+        Object.entries(logEvents).map(([event, { when, fields }]) => [
+          `\`${event}\``,
+          when,
+          Object.entries(fields)
+            .map(([name, holds]) => `\`${name}\`: ${holds}`)
+            .join('; '),
+        ]),
+      ),
+      reasons: table(
+        ['Reason', 'Means'],
+        Object.entries(logReasons).map(([reason, meaning]) => [`\`${reason}\``, meaning]),
+      ),
+    },
+    'docs/providers.md': Object.fromEntries(
+      Object.entries(providerTables()).map(([name, [head, rows]]) => [name, table(head, rows)]),
+    ),
+    'docs/events.md': {
+      'published-events': table(['Type', 'Published when', 'Fields of its own'], publishedEventsRows()),
+    },
+    'docs/watching.md': {
+      metrics: table(
+        ['Metric', 'Line', 'By'],
+        Object.entries(metrics).map(([event, { name, by }]) => [
+          `\`${name}\``,
+          `\`${event}\``,
+          by.join(', '),
+        ]),
+      ),
+    },
+  };
+  for (const [file, texts] of Object.entries(blocks)) {
+    const page = readFileSync(join(root, file), 'utf8');
+    files.set(file, Object.entries(texts).reduce(withBlock, page));
+  }
+  return files;
+}
+
+/** A page with the block between `<!-- NAME:begin -->` and `<!-- NAME:end -->` replaced. @throws Error when it has no such block */
+function withBlock(page: string, [name, text]: [string, string]): string {
+  const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
+  const [before, rest] = page.split(begin);
+  const after = rest?.split(end)[1];
+  if (before === undefined || after === undefined) throw new Error(`A page lacks its block ${name}.`);
+  return `${before}${begin}\n${text}\n${end}${after}`;
+}
+
+/** JSON with one line for each field of the outermost object: an event then fits on a screen. */
+function lineByField(value: object): string {
+  const fields = Object.entries(value).map(([name, one]) => `  "${name}": ${JSON.stringify(one)}`);
+  return `{\n${fields.join(',\n')}\n}\n`;
+}
+
+const row = (cells: string[]): string => `| ${cells.join(' | ')} |`;
+
+const table = (head: string[], rows: string[][]): string =>
+  [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
+
+const fenced = (lines: string[]): string => ['```sh', ...lines, '```'].join('\n');

@@ -1,0 +1,237 @@
+import * as v from 'valibot';
+import type { SchemeName } from '../../../lib/auth/credentials.ts';
+import type { AnyEndpoint, ExampleRequest, Link } from '../../../lib/http/endpoint.ts';
+import { challenges } from '../../../lib/http/errors.ts';
+import { withNamedAlternatives } from './alternatives.ts';
+import { commonHeaders, errorsOf } from './errors.ts';
+import { type Components, jsonSchemaOf } from './json-schema.ts';
+
+type Json = Record<string, unknown>;
+
+/** Which security schemes an operation takes; a Login User Token may come in either of two headers. */
+const security: Record<SchemeName, Json[]> = {
+  login_app_client: [{ login_app_client: [] }],
+  login_app_token: [{ login_app_token: [] }],
+  login_user_token: [{ login_user_token: [] }, { login_user_token_in_authentication: [] }],
+  account: [{ account: [] }],
+  none: [],
+};
+
+const securitySchemes = {
+  login_app_client: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'The client id and client secret of a Login App (RFC 6749, section 2.3.1).',
+  },
+  login_app_token: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'A token that stands for the Login App itself: from the grant `client_credentials`, or a long-lived one from the operator.',
+  },
+  login_user_token: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'The access token of a person who has logged in.',
+  },
+  login_user_token_in_authentication: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Authentication',
+    description:
+      'The same token in another header: `Authentication: Bearer …`. If both are sent, they must be equal.',
+  },
+  account: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'The id and secret of a back-office account.',
+  },
+};
+
+const tags = [
+  {
+    name: 'Tokens',
+    description: 'Trade what an identity provider issued for tokens; refresh, revoke and inspect them.',
+  },
+  { name: 'People', description: 'What people manage of their own account: identities and sessions.' },
+  { name: 'Devices', description: 'Register devices for push notifications and relate them to people.' },
+  {
+    name: 'Access requests',
+    description: 'Create access requests; add and search their comments and reviews.',
+  },
+  { name: 'Metadata', description: 'What clients and servers can discover.' },
+];
+
+/** The gateway's own body. */
+const gatewayError = {
+  type: 'object',
+  properties: { message: { type: 'string' } },
+  required: ['message'],
+};
+
+/** The components that requests and responses refer to. */
+interface Schemas {
+  sent: Components;
+  received: Components;
+}
+
+/** The OpenAPI 3.1 document of the whole API, generated from the endpoints' records. */
+export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version: string): Json {
+  const schemas: Schemas = { sent: new Map(), received: new Map() };
+  const paths: Record<string, Json> = {};
+  for (const [key, endpoint] of [...endpoints].sort(([, a], [, b]) => (a.path < b.path ? -1 : 1))) {
+    paths[endpoint.path] = {
+      ...paths[endpoint.path],
+      [endpoint.method.toLowerCase()]: operation(key, endpoint, schemas),
+    };
+  }
+  const components: [name: string, schema: object][] = [
+    ['GatewayError', gatewayError],
+    ...withNamedAlternatives(schemas.sent, { decoded: false }),
+    ...withNamedAlternatives(schemas.received, { decoded: true }),
+  ];
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Login service',
+      version,
+      description:
+        'Trades credentials of external identity providers for access and refresh tokens, registers devices for push notifications, and keeps the comments and reviews of access requests.\n\nAPI Gateway answers some requests itself, with `{"message": "…"}` as the body and without the headers of the service: 404 for an unknown path or method, 413, 429 and 431 as each operation lists them, and 500 or 503 when it cannot reach the service.',
+      license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
+    },
+    servers: [{ url: '/', description: 'The address that this document was read from' }],
+    tags,
+    paths,
+    components: {
+      schemas: Object.fromEntries(components.sort(([a], [b]) => (a < b ? -1 : 1))),
+      securitySchemes,
+      headers: {
+        RequestId: {
+          description: 'Identifies the request in the log of the service. Quote it when you ask for help.',
+          required: true,
+          schema: { type: 'string', minLength: 1 },
+        },
+        CacheControl: {
+          description: '`no-store`, or for public metadata how long it may be cached.',
+          required: true,
+          schema: { type: 'string' },
+        },
+        Challenge: {
+          description: 'The authentication scheme that would work (RFC 9110, section 11.6.1).',
+          required: true,
+          schema: { type: 'string', enum: Object.values(challenges) },
+        },
+        RetryAfter: {
+          description: 'Seconds to wait before the request is sent again (RFC 9110, section 10.2.3).',
+          required: true,
+          schema: { type: 'string', pattern: '^[1-9][0-9]*$' },
+        },
+      },
+      responses: {
+        ContentTooLarge: byGateway('The body is larger than 10 MB.', 'Request Entity Too Large'),
+        HeadersTooLarge: byGateway(
+          'The request line and the headers together are larger than 10,240 bytes.',
+          'Request Header Fields Too Large',
+        ),
+        TooManyRequests: byGateway(
+          'Too many requests. The gateway answers before the service is asked: wait, then send it again.',
+          'Too Many Requests',
+        ),
+      },
+    },
+  };
+}
+
+/** A response of API Gateway itself: without the headers of the service, and with a body of its own. */
+const byGateway = (description: string, message: string): Json => ({
+  description,
+  content: {
+    'application/json': {
+      schema: { $ref: '#/components/schemas/GatewayError' },
+      example: { message },
+    },
+  },
+});
+
+function operation(key: string, endpoint: AnyEndpoint, { sent, received }: Schemas): Json {
+  const { summary, description, tag, authenticate, body, example } = endpoint;
+  const parameters = parametersOf(endpoint, sent);
+  return {
+    operationId: key,
+    tags: [tag],
+    summary,
+    description,
+    security: security[authenticate.scheme],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: {
+          [body.contentType]: { schema: jsonSchemaOf(body.schema, sent), ...examplesOf(example) },
+        },
+      },
+    }),
+    responses: {
+      ...successes(endpoint, received),
+      ...errorsOf(endpoint, received),
+      ...(body && { 413: { $ref: '#/components/responses/ContentTooLarge' } }),
+      429: { $ref: '#/components/responses/TooManyRequests' },
+      431: { $ref: '#/components/responses/HeadersTooLarge' },
+    },
+  };
+}
+
+const examplesOf = ({ body, bodies = {} }: ExampleRequest): Json =>
+  Object.keys(bodies).length === 0
+    ? { example: body }
+    : { examples: Object.fromEntries(Object.entries(bodies).map(([name, value]) => [name, { value }])) };
+
+function parametersOf({ parameters = {}, example }: AnyEndpoint, schemas: Components): Json[] {
+  const of = (place: 'path' | 'query' | 'header', entries: v.ObjectEntries = {}) =>
+    Object.entries(entries).map(([name, schema]) => {
+      const { description, ...plain } = jsonSchemaOf(schema, schemas);
+      const shown = example[place === 'header' ? 'headers' : place]?.[name];
+      return {
+        name: place === 'header' ? (headerNames[name] ?? name) : name,
+        in: place,
+        // A parameter is required where its absence is an error.
+        required: place === 'path' || !v.is(schema, undefined),
+        ...(description !== undefined && { description }),
+        ...(plain.type === 'array' && { style: 'form', explode: false }),
+        schema: plain,
+        ...(shown !== undefined && { example: plain.type === 'integer' ? Number(shown) : shown }),
+      };
+    });
+  return [
+    ...of('path', parameters.path),
+    ...of('query', parameters.query),
+    ...of('header', parameters.headers),
+  ];
+}
+
+/** As the standards write them; records name headers in lower case, as events do. */
+const headerNames: Record<string, string> = { 'idempotency-key': 'Idempotency-Key' };
+
+/** The values of a body stand in an extension: OpenAPI Generator rejects a link whose `requestBody` is an object. */
+const linksOf = (links: Record<string, Link>): Json =>
+  Object.fromEntries(
+    Object.entries(links).map(([name, { requestBody, ...link }]) => [
+      name,
+      { ...link, ...(requestBody && { 'x-request-body': requestBody }) },
+    ]),
+  );
+
+function successes({ responses }: AnyEndpoint, schemas: Components): Record<string, Json> {
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, { description, body, example, links }]) => [
+      status,
+      {
+        description,
+        headers: commonHeaders,
+        ...(body && { content: { 'application/json': { schema: jsonSchemaOf(body, schemas), example } } }),
+        ...(links && { links: linksOf(links) }),
+      },
+    ]),
+  );
+}

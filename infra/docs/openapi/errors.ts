@@ -1,0 +1,101 @@
+import type { JsonSchema } from '@valibot/to-json-schema';
+import type { ErrorRecord } from '../../../lib/errors/service-error.ts';
+import type { AnyEndpoint } from '../../../lib/http/endpoint.ts';
+import { challenges, retryAfterSeconds, statuses } from '../../../lib/http/errors.ts';
+import { originError } from '../../../lib/http/origin-secret.ts';
+import { pascal } from './alternatives.ts';
+import type { Components } from './json-schema.ts';
+
+type Json = Record<string, unknown>;
+
+/** Headers that every response of the service has. */
+export const commonHeaders = {
+  'x-request-id': { $ref: '#/components/headers/RequestId' },
+  'Cache-Control': { $ref: '#/components/headers/CacheControl' },
+};
+
+/** The error responses of an endpoint, one for each status, with the codes that it can hold. */
+export function errorsOf({ errors, authenticate }: AnyEndpoint, received: Components): Record<string, Json> {
+  const all: Record<string, ErrorRecord> = {
+    ...errors,
+    ...(authenticate.error && { [authenticate.error.code]: authenticate.error }),
+    forbidden: withOriginError(errors.forbidden),
+    internal_server_error: unknownErrorRecord,
+  };
+  const byStatus = Map.groupBy(Object.entries(all), ([code]) => statusOf(code));
+  return Object.fromEntries(
+    [...byStatus]
+      .sort(([a], [b]) => a - b)
+      .map(([status, codes]) => [status, errorResponse(status, codes, received)]),
+  );
+}
+
+/** Any endpoint may answer 403 to a request that does not come through CloudFront; some have a 403 of their own. */
+const withOriginError = (own: ErrorRecord | undefined): ErrorRecord =>
+  own ? { ...own, when: `${own.when} Or: ${originError.when}` } : originError;
+
+const statusOf = (code: string): number => new Map<string, number>(Object.entries(statuses)).get(code) ?? 500;
+
+const unknownErrorRecord: ErrorRecord = {
+  when: 'Something failed in the service or at the identity provider. Try again later.',
+  example: 'Something failed on our side. Please quote the request id UbR0vhfEjoEEMaA=.',
+};
+
+function errorResponse(status: number, codes: [string, ErrorRecord][], received: Components): Json {
+  const isValidation = status === 422;
+  const challenge = codes.some(([code]) => code in challenges);
+  const retryAfter = codes.some(([code]) => code in retryAfterSeconds);
+  return {
+    description: codes.map(([code, { when }]) => `\`${code}\`: ${when}`).join('\n\n'),
+    headers: {
+      ...commonHeaders,
+      ...(challenge && { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } }),
+      ...(retryAfter && { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }),
+    },
+    content: {
+      'application/json': {
+        schema: errorSchema(
+          codes.map(([code]) => code),
+          isValidation,
+          received,
+        ),
+        examples: Object.fromEntries(
+          codes.map(([error, { example: error_description, errors }]) => [
+            error,
+            { value: { error, error_description, ...(errors && { errors }) } },
+          ]),
+        ),
+      },
+    },
+  };
+}
+
+/** The body of an error response: a component for each set of codes, and one for the set itself. */
+function errorSchema(codes: string[], isValidation: boolean, received: Components): JsonSchema {
+  const name = codes.map((code) => pascal(code).replace(/Error$/, '')).join('Or');
+  received.set(`${name}Code`, { type: 'string', enum: codes });
+  received.set(`${name}Error`, {
+    type: 'object',
+    properties: {
+      error: { $ref: `#/components/schemas/${name}Code` },
+      error_description: {
+        type: 'string',
+        description: 'What is wrong and what is allowed, for developers.',
+      },
+      ...(isValidation && { errors: fieldErrors }),
+    },
+    required: ['error', 'error_description', ...(isValidation ? ['errors'] : [])],
+  });
+  return { $ref: `#/components/schemas/${name}Error` };
+}
+
+const fieldErrors: JsonSchema = {
+  type: 'array',
+  minItems: 1,
+  description: 'Each field that is wrong.',
+  items: {
+    type: 'object',
+    properties: { field: { type: 'string' }, message: { type: 'string' } },
+    required: ['field', 'message'],
+  },
+};

@@ -1,0 +1,64 @@
+import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
+import * as v from 'valibot';
+import {
+  authorizationCodeProvider,
+  type ProviderId,
+  providerIds,
+} from '../../lib/provider-settings/identifiers.ts';
+import { providers } from '../../lib/providers/providers.ts';
+
+/** The tables of the page about providers, by the names of their blocks: the head and the rows of each. */
+export function providerTables(): Record<string, [head: string[], rows: string[][]]> {
+  const families = [...new Set(Object.values(providers))];
+  const settings = families.map((family) => [
+    `${family.name}-settings`,
+    [['Field', 'Means', 'Default'], settingRows(jsonSchemaOf(family.settings))],
+  ]);
+  return {
+    providers: [
+      ['Provider', 'Protocol', 'The app sends'],
+      providerIds.map((id) => [`\`${id}\``, providers[id].title, sentTo(id)]),
+    ],
+    ...Object.fromEntries(settings),
+  };
+}
+
+const jsonSchemaOf = (schema: v.GenericSchema): JsonSchema =>
+  toJsonSchema(schema, { typeMode: 'input', errorMode: 'ignore' });
+
+/** The parameters of the grant `provider_credentials` for a provider, apart from `grant_type` and `provider`. */
+export function parametersOf(id: ProviderId): Record<'required' | 'optional' | 'forbidden', string[]> {
+  const { properties = {}, required = [] } = jsonSchemaOf(v.object(providers[id].parameters));
+  const names = Object.keys(properties);
+  // A forbidden parameter has the schema `{ not: {} }`.
+  const forbidden = names.filter((name) => Object.keys(properties[name] ?? {}).includes('not'));
+  const optional = names.filter((name) => !required.includes(name) && !forbidden.includes(name));
+  return { required, optional, forbidden };
+}
+
+function sentTo(id: ProviderId): string {
+  const { required, optional } = parametersOf(id);
+  const sent = [
+    ...required.map((name) => `\`${name}\``),
+    ...optional.map((name) => `\`${name}\` (optional)`),
+  ];
+  return `${sent.join(', ')}${id === authorizationCodeProvider ? '; or `authorization_code`' : ''}`;
+}
+
+/** A row for each field; a field of an object within stands after its path, those of a variant once for each method. */
+function settingRows({ properties = {}, required = [] }: JsonSchema, path = ''): string[][] {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    if (typeof schema === 'boolean') return [];
+    const at = `${path}${name}`;
+    if (isObjectList(schema.items)) return settingRows(schema.items, `${at}[].`);
+    const objects = schema.anyOf ?? schema.oneOf ?? (schema.properties ? [schema] : undefined);
+    if (objects)
+      return objects.flatMap((one) => (typeof one === 'boolean' ? [] : settingRows(one, `${at}.`)));
+    const standard = schema.default === undefined ? '' : `\`${JSON.stringify(schema.default)}\``;
+    return [[`\`${at}\``, schema.description ?? '', required.includes(name) ? 'required' : standard]];
+  });
+}
+
+/** Whether these are the members of a list of objects, each with settings of its own. */
+const isObjectList = (items: JsonSchema['items']): items is JsonSchema =>
+  typeof items === 'object' && !Array.isArray(items) && items.properties !== undefined;

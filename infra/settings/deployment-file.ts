@@ -1,0 +1,58 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { deploymentName, readSettings, type Settings, SettingsError, type SettingsFile } from './settings.ts';
+
+/** Where the files of the deployments are. */
+export const deploymentFolder = join(import.meta.dirname, '../../deployments');
+
+/** What a file cannot say: its name is the deployment's, and the other two are about one update only. */
+const notInFile = ['deployment', 'stack', 'change', 'ignoreAlarms'];
+
+const object = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.check((json) => !Array.isArray(json)),
+  v.record(v.string(), v.unknown()),
+);
+
+/**
+ * The settings of the deployment that `-c deployment=NAME` names: those of `deployments/NAME.json`, and of the context,
+ * which override them. Its stack is called NAME too, so that no deployment can mean the stack of another. Without a
+ * deployment, the settings of the context alone, unless there is a file that they would bypass.
+ * @throws SettingsError
+ */
+export function readDeployment(context: Record<string, unknown>, folder = deploymentFolder): Settings {
+  if (context.deployment === undefined) {
+    const settings = readSettings(context);
+    if (existsSync(join(folder, `${settings.stack}.json`))) {
+      const { stack } = settings;
+      throw new SettingsError(
+        'deployment',
+        `must be ${stack}, since there is a file deployments/${stack}.json`,
+      );
+    }
+    return settings;
+  }
+  const name = v.safeParse(deploymentName, context.deployment);
+  if (!name.success) throw new SettingsError('deployment', name.issues[0].message);
+  const deployment = name.output;
+  if (context.stack !== undefined && context.stack !== deployment)
+    throw new SettingsError(
+      'stack',
+      `must be left out: the stack of the deployment ${deployment} has its name`,
+    );
+  return readSettings({ ...context, stack: deployment }, readFile(deployment, folder));
+}
+
+function readFile(deployment: string, folder: string): SettingsFile {
+  const file = `deployments/${deployment}.json`;
+  const path = join(folder, `${deployment}.json`);
+  if (!existsSync(path)) throw new SettingsError('deployment', `must name a file: there is no ${file}`);
+  const read = v.safeParse(object, readFileSync(path, 'utf8'));
+  if (!read.success)
+    throw new SettingsError('deployment', `must name a JSON object, which ${file} does not hold`);
+  const misplaced = Object.keys(read.output).find((setting) => notInFile.includes(setting));
+  if (misplaced) throw new SettingsError(misplaced, 'must not stand in a file', file);
+  return { file, values: read.output };
+}

@@ -1,0 +1,57 @@
+import type { LogReason } from './reasons.ts';
+
+/**
+ * The codes of error responses. The first seven are OAuth's
+ * (RFC 6749 section 5.2, RFC 7009 section 2.2.1, RFC 6750 section 3.1).
+ */
+export type ErrorCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'unsupported_token_type'
+  | 'invalid_token'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'conflict'
+  | 'unprocessable_entity'
+  | 'temporarily_unavailable';
+
+/** One error code as the API document describes it. */
+export interface ErrorRecord {
+  /** When it occurs. */
+  when: string;
+  /** An `error_description` as it is sent, and for 422 the fields. */
+  example: string;
+  errors?: FieldError[];
+}
+
+/** A field of a JSON body and what is wrong with it. */
+export interface FieldError {
+  field: string;
+  message: string;
+}
+
+/**
+ * An error that the caller may read. The description names what is wrong and what is allowed; it never contains a secret
+ * or the value that was sent. `reason` is for the log only.
+ */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly code: ErrorCode;
+  readonly errors: FieldError[] | undefined;
+  readonly reason: LogReason | undefined;
+
+  constructor(
+    code: ErrorCode,
+    description: string,
+    detail: { errors?: FieldError[]; reason?: LogReason } = {},
+  ) {
+    super(description);
+    this.code = code;
+    this.errors = detail.errors;
+    this.reason = detail.reason;
+  }
+}

@@ -1,0 +1,51 @@
+import { ServiceError } from '../errors/service-error.ts';
+import type { LoginApp } from '../login-apps/login-app.ts';
+import type { Identity } from '../login-users/identity.ts';
+import { type LoginUser, readLoginUser } from '../login-users/login-user.ts';
+import type { ProviderId } from '../provider-settings/identifiers.ts';
+import { canonicalIssuer } from '../provider-settings/issuer.ts';
+import { issuersOf } from '../provider-settings/oidc.ts';
+import { fieldAt } from '../providers/subject.ts';
+import { confirmedOwner, findSlot } from './slot.ts';
+
+/**
+ * The person whom a provider knows by a subject: their identity's first slot is a hash, so no index is asked.
+ * @param issuer who vouches, where the settings of the provider don't tell: it was removed, or several of its issuers
+ *   know somebody by this subject
+ * @throws ServiceError naming who could vouch, when it has to be said
+ */
+export async function findLoginUser(
+  { login_app_id, providers }: LoginApp,
+  { provider, subject, issuer }: { provider: ProviderId; subject: string; issuer: string | undefined },
+): Promise<LoginUser | undefined> {
+  const namespaces = issuer === undefined ? namespacesOf(providers.get(provider)) : [canonicalIssuer(issuer)];
+  if (namespaces.length === 0) {
+    throw new ServiceError('invalid_request', `The Login App has no ${provider}; name its --issuer.`);
+  }
+  const found = await Promise.all(
+    namespaces.map((namespace) => readOwner(login_app_id, { namespace, subject })),
+  );
+  const [user, ...others] = found.filter((one) => one !== undefined);
+  if (others.length > 0) {
+    const known = namespaces.filter((_, place) => found[place]).join(', ');
+    throw new ServiceError(
+      'invalid_request',
+      `Several issuers know this subject: ${known}. Choose one with --issuer.`,
+    );
+  }
+  return user;
+}
+
+async function readOwner(loginAppId: string, identity: Identity): Promise<LoginUser | undefined> {
+  const owner = await confirmedOwner(await findSlot(loginAppId, identity));
+  return owner && readLoginUser(owner.loginUserId);
+}
+
+/** Who vouches for the people of a provider. */
+function namespacesOf(settings: object | undefined): string[] {
+  const named = ['namespace', 'authorization_code.id_token.issuer'].map((path) => fieldAt(settings, path));
+  return [
+    ...named.filter((name) => typeof name === 'string'),
+    ...issuersOf(settings).map(({ issuer }) => issuer),
+  ];
+}

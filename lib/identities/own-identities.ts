@@ -1,0 +1,76 @@
+import * as v from 'valibot';
+import { firstIdentityId, type LoginUser } from '../login-users/login-user.ts';
+import { timestampField } from '../schema/wire.ts';
+import { readItems } from '../storage/items.ts';
+import { loginUserKey } from '../storage/keys.ts';
+
+/** An identity as its owner sees it: no id of the provider, which nobody needs here. */
+export const shownIdentity = v.pipe(
+  v.object({
+    id: v.string(),
+    provider: v.string(),
+    linked_at: v.pipe(timestampField, v.description('For the first identity: when the account was created.')),
+    last_login_at: v.exactOptional(
+      v.pipe(timestampField, v.description('Absent until the first login with an identity that was linked.')),
+    ),
+  }),
+  v.title('Identity'),
+);
+export type ShownIdentity = v.InferOutput<typeof shownIdentity>;
+
+/** Every identity that a person can log in with, the one that they have had longest first. */
+export async function ownIdentities(user: LoginUser): Promise<ShownIdentity[]> {
+  // An interrupted linking leaves an attribute behind, so two may have the same slot; a batch read takes each key once.
+  const slots = [...new Set(user.linked.map(({ slot }) => slot))];
+  const items = slots.length > 0 ? await readItems(slots.map(loginUserKey)) : [];
+  const isConfirmed = new Set(items.map((item) => item?.identity_id));
+  const linked = user.linked
+    .filter(({ identity_id }) => isConfirmed.has(identity_id))
+    .map(({ identity_id: id, provider, linked_at, last_login_at }) => ({
+      id,
+      provider,
+      linked_at,
+      ...(last_login_at !== undefined && { last_login_at }),
+    }))
+    .toSorted((a, b) => (a.linked_at < b.linked_at ? -1 : 1));
+  return [...firstIdentity(user), ...linked];
+}
+
+/** None once it is unlinked. */
+function firstIdentity({
+  login_user_id,
+  provider,
+  subject,
+  created_at,
+  first_used_at,
+}: LoginUser): ShownIdentity[] {
+  if (subject === undefined || provider === undefined) return [];
+  return [
+    { id: firstIdentityId(login_user_id), provider, linked_at: created_at, last_login_at: first_used_at },
+  ];
+}
+
+/** A person as they see themselves. */
+export const shownLoginUser = v.pipe(
+  v.object({
+    id: v.pipe(v.string(), v.description('The `sub` of their tokens.')),
+    created_at: timestampField,
+    last_login_at: timestampField,
+    identities: v.pipe(
+      v.array(shownIdentity),
+      v.description('What the person can log in with, the oldest first.'),
+    ),
+  }),
+  v.title('LoginUser'),
+);
+
+/** What a person is shown of themselves. */
+export async function showLoginUser(user: LoginUser): Promise<v.InferOutput<typeof shownLoginUser>> {
+  const { login_user_id: id, created_at, last_login_at } = user;
+  return {
+    id,
+    created_at,
+    last_login_at,
+    identities: await ownIdentities(user),
+  };
+}

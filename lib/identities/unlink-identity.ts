@@ -1,0 +1,68 @@
+import { ServiceError } from '../errors/service-error.ts';
+import { logEvent } from '../log/log.ts';
+import { identityAttributes } from '../login-users/linked-identity.ts';
+import { firstIdentityId, newSlot, readLoginUser, whileActive } from '../login-users/login-user.ts';
+import type { Change } from '../storage/expressions.ts';
+import { readItem, updateItem } from '../storage/items.ts';
+import { loginUserKey } from '../storage/keys.ts';
+import { ownIdentities } from './own-identities.ts';
+import { revokeKeptTokens } from './revoke-kept-tokens.ts';
+import { freeSlot } from './slot.ts';
+
+/** How often an identity is tried again while the person changes their others. */
+const mostAttempts = 10;
+
+/**
+ * Unlinks an identity from a Login User, on the condition that another one remains.
+ * @throws ServiceError `not_found` when the person has no such identity, `unprocessable_entity` for their last one
+ */
+export async function unlinkIdentity(loginUserId: string, identityId: string): Promise<void> {
+  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+    const user = await readLoginUser(loginUserId);
+    const identities = user ? await ownIdentities(user) : [];
+    if (!identities.some(({ id }) => id === identityId)) throw noSuchIdentity();
+    const other = identities.find(({ id }) => id !== identityId);
+    if (!other) throw isTheLast();
+    const outcome = await updateItem(loginUserKey(loginUserId), {
+      ...withoutIdentity(loginUserId, identityId),
+      when: {
+        ...whileActive,
+        [attributeOf(loginUserId, identityId)]: { exists: true },
+        [attributeOf(loginUserId, other.id)]: { exists: true },
+      },
+    });
+    if (!outcome.done) continue;
+    const slot = user?.linked.find(({ identity_id }) => identity_id === identityId)?.slot;
+    if (slot !== undefined) await freeSlot(slot, identityId);
+    logEvent('identity_unlinked', { login_user_id: loginUserId, identity_id: identityId });
+    // As it is now. A token that is not revoked stays, and `login-users retry-revocations` or the deletion tries again.
+    const item = await readItem(loginUserKey(loginUserId));
+    if (item) await revokeKeptTokens(item);
+    return;
+  }
+  throw new Error('The person keeps changing their identities.');
+}
+
+/**
+ * The first identity goes on at a slot of its own, since its own slot is that of the Login User who lives on. The
+ * provider's token stays until it is revoked.
+ */
+const withoutIdentity = (loginUserId: string, identityId: string): Change =>
+  identityId === firstIdentityId(loginUserId)
+    ? {
+        remove: ['provider', 'namespace', 'subject'],
+        set: { next_slot: newSlot() },
+      }
+    : { remove: [identityAttributes.linked(identityId), identityAttributes.lastLogin(identityId)] };
+
+/** The attribute of a Login User that exists as long as they have an identity. */
+const attributeOf = (loginUserId: string, identityId: string): string =>
+  identityId === firstIdentityId(loginUserId) ? 'subject' : identityAttributes.linked(identityId);
+
+const noSuchIdentity = (): ServiceError =>
+  new ServiceError('not_found', 'The Login User has no such identity.');
+
+const last =
+  'The last identity cannot be unlinked: nobody could log in any longer. Delete the account instead.';
+const isTheLast = (): ServiceError =>
+  new ServiceError('unprocessable_entity', last, { errors: [{ field: 'identity_id', message: last }] });

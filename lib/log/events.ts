@@ -1,0 +1,237 @@
+import type { LogReason } from '../errors/reasons.ts';
+import type { ErrorCode } from '../errors/service-error.ts';
+
+/** An error as `describeError` shows it. */
+type Failure = Record<string, unknown>;
+
+/** What an operator command was about: the ids and choices it was given, and the ids of what it made. */
+type CommandFields = { command: string } & Record<string, unknown>;
+
+/** A write over HTTP or an operator command: who, and with what result; then the ids of what it was about. */
+type AuditFields = {
+  /** The scheme of the endpoint, for who is authenticated. */
+  caller: string;
+  /** The ARN of the operator. */
+  operator?: string;
+  command?: string;
+  result: 'done' | 'rejected' | 'failed';
+  /** Of the HTTP response. */
+  status?: number;
+} & Record<string, unknown>;
+
+/** Every line that the service writes, with its own fields. Those of the request come on top: `RequestFields`. */
+export interface LogEvents {
+  token_issued: Record<string, never>;
+  token_refused: { error: ErrorCode; reason?: LogReason };
+  request_refused: { error: ErrorCode; reason?: LogReason };
+  request_failed: { failure: Failure };
+  provider_failed: { failure: Failure };
+  provider_called: { host: string; milliseconds: number };
+  refresh_token_repeated: { login_user_id: string; session_id: string; generation: number };
+  refresh_token_reused: {
+    login_user_id: string;
+    session_id: string;
+    generation: number;
+    presented_generation: number;
+  };
+  session_ended: {
+    login_user_id: string;
+    session_id: string;
+    by: 'reuse' | 'client' | 'operator' | 'person' | 'provider';
+  };
+  login_user_deleted: { login_user_id: string; by: 'operator' | 'person' | 'provider' };
+  identity_linked: { login_user_id: string; identity_id: string; provider: string };
+  identity_unlinked: { login_user_id: string; identity_id: string };
+  provider_token_revoked: { login_user_id: string };
+  provider_notified: {
+    kind: 'consent_revoked' | 'account_deleted';
+    outcome: 'sessions_ended' | 'deleted' | 'outdated' | 'person_unknown';
+    login_user_id?: string;
+  };
+  provider_token_not_revoked: { login_user_id: string; failure: Failure };
+  login_user_refused: { login_user_id: string };
+  device_registered: { platform: string; outcome: 'created' | 'known' };
+  events_searched: { access_request_id: number; count: number };
+  provider_keys_fetched: { issuer: string };
+  provider_keys_stale: { issuer: string; age_seconds: number; failure: Failure };
+  signing_keys_rotated: { kid: string };
+  new_versions_checked: Record<string, never>;
+  new_versions_failed: { failure: Failure };
+  audit: AuditFields;
+  events_published: { count: number };
+  events_delayed: { failure: Failure };
+  event_undeliverable: { record_id: string; failure: Failure };
+  signing_key_revoked: { kid: string; signing_kid: string };
+  service_secret_rotated: { secret: 'refresh-tokens' | 'provider-settings' };
+  operator_command_failed: CommandFields & { failure: Failure };
+}
+
+export type LogEvent = keyof LogEvents;
+
+/** The events of unexpected errors. */
+export type FailureEvent = {
+  [Event in LogEvent]: LogEvents[Event] extends { failure: Failure } ? Event : never;
+}[LogEvent];
+
+/** Fields that all lines of a request have as soon as they are known. */
+export interface RequestFields {
+  request_id: string;
+  /** Method and path, as in API Gateway's route key. */
+  route: string;
+  client_id: string;
+  account_id: string;
+  login_app_id: string;
+  /** Of a long-lived Login App Token. */
+  token_id: string;
+  grant_type: string;
+  provider: string;
+  login_user_id: string;
+  session_id: string;
+  /** How a request ended that ends in an error; noted after the line about it is written. */
+  error: string;
+  reason: string;
+}
+
+/** The names of an event's own fields; an index signature stands for ids of the command. */
+type FieldNames<Fields> = keyof { [Name in keyof Fields as string extends Name ? never : Name]: unknown };
+
+interface Description<Fields> {
+  /** When the line is written. */
+  when: string;
+  /** What each of its own fields holds. */
+  fields: Record<FieldNames<Fields>, string>;
+}
+
+const failure = 'name, code, message and place of the error, and its cause';
+const error = 'the error code of the response';
+const reason = 'what the response does not say, where there is more (see below)';
+const command = 'its noun and verb; then the ids and choices it was given, and the ids of what it made';
+
+/** What the docs say of each event. */
+export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } = {
+  token_issued: { when: 'A token was issued', fields: {} },
+  token_refused: { when: 'The token endpoint answered with an error', fields: { error, reason } },
+  request_refused: { when: 'Another endpoint answered with an error', fields: { error, reason } },
+  request_failed: { when: 'An endpoint answered 500', fields: { failure } },
+  provider_failed: {
+    when: 'An endpoint answered 500 because a provider gave no usable answer',
+    fields: { failure },
+  },
+  provider_called: {
+    when: 'A provider was called',
+    fields: { host: 'the host of the address', milliseconds: 'until the answer was read' },
+  },
+  refresh_token_repeated: {
+    when: 'The predecessor of the current refresh token was presented, and got the current one: a response was lost, or somebody else has a copy',
+    fields: {
+      login_user_id: 'the person',
+      session_id: 'the session',
+      generation: 'how often the session has been refreshed',
+    },
+  },
+  refresh_token_reused: {
+    when: 'An outdated refresh token was presented; its session ends',
+    fields: {
+      login_user_id: 'the person',
+      session_id: 'the session',
+      generation: 'how often the session has been refreshed',
+      presented_generation: 'how often it had been when the presented token was issued',
+    },
+  },
+  session_ended: {
+    when: 'A session was ended before it expired',
+    fields: {
+      login_user_id: 'the person',
+      session_id: 'the session',
+      by: '`reuse`, `client`, `operator`, `person` or `provider`',
+    },
+  },
+  login_user_deleted: {
+    when: 'A Login User was deleted',
+    fields: { login_user_id: 'the person', by: '`operator`, `person` or `provider`' },
+  },
+  identity_linked: {
+    when: 'A person linked an identity',
+    fields: { login_user_id: 'the person', identity_id: 'the identity', provider: 'its provider' },
+  },
+  identity_unlinked: {
+    when: 'A person unlinked an identity',
+    fields: { login_user_id: 'the person', identity_id: 'the identity' },
+  },
+  provider_token_revoked: {
+    when: 'A provider revoked its token of a person who was deleted or unlinked the identity',
+    fields: { login_user_id: 'the person' },
+  },
+  provider_notified: {
+    when: 'A provider reported that a person revoked their consent or deleted their account there',
+    fields: {
+      kind: '`consent_revoked` or `account_deleted`',
+      outcome: '`sessions_ended`, `deleted`, `outdated` or `person_unknown`',
+      login_user_id: 'the person, if they are known',
+    },
+  },
+  provider_token_not_revoked: {
+    when: 'The token was not revoked: `login-users retry-revocations` tries again',
+    fields: { login_user_id: 'the person', failure },
+  },
+  login_user_refused: {
+    when: 'A blocked person tried to log in or to refresh',
+    fields: { login_user_id: 'the person' },
+  },
+  device_registered: {
+    when: 'A device was registered, for the first time or again',
+    fields: { platform: '`ios` or `android`', outcome: '`created` or `known`' },
+  },
+  events_searched: {
+    when: 'An account searched the events of an access request',
+    fields: { access_request_id: 'the access request', count: 'events on the page' },
+  },
+  provider_keys_fetched: {
+    when: 'The signing keys of an OpenID provider were fetched',
+    fields: { issuer: 'the provider' },
+  },
+  provider_keys_stale: {
+    when: 'An OpenID provider did not return its keys; the last known ones stay in use',
+    fields: { issuer: 'the provider', age_seconds: 'since the keys were fetched', failure },
+  },
+  signing_keys_rotated: {
+    when: 'The signing keys were rotated',
+    fields: { kid: 'the key that signs from now on' },
+  },
+  new_versions_checked: {
+    when: 'During a deployment: the new versions have issued a token that can be verified, and have searched',
+    fields: {},
+  },
+  new_versions_failed: {
+    when: 'During a deployment: they have not, so none of them goes live',
+    fields: { failure },
+  },
+  events_published: { when: 'Events were put on the event bus', fields: { count: 'how many' } },
+  events_delayed: {
+    when: 'Events could not be put on the event bus, or a dead letter into its queue; Lambda tries again',
+    fields: { failure },
+  },
+  event_undeliverable: {
+    when: 'A change of the table, or an event about it, can never be published; it is in the dead-letter queue',
+    fields: { record_id: 'the record of the stream, as in the dead letter', failure },
+  },
+  signing_key_revoked: {
+    when: 'An operator revoked a signing key',
+    fields: { kid: 'the revoked key', signing_kid: 'the key that signs from now on' },
+  },
+  service_secret_rotated: {
+    when: 'A service secret was rotated',
+    fields: { secret: '`refresh-tokens` or `provider-settings`' },
+  },
+  audit: {
+    when: 'A request that may write was answered, or an operator command carried out or rejected; see [audit.md](audit.md)',
+    fields: {
+      caller: 'how the caller was authenticated',
+      operator: 'the ARN of the operator',
+      command,
+      result: '`done`, `rejected` or `failed`',
+      status: 'the status of the response',
+    },
+  },
+  operator_command_failed: { when: 'An operator command failed', fields: { command, failure } },
+};

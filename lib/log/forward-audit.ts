@@ -1,0 +1,58 @@
+import { gunzipSync } from 'node:zlib';
+import { CloudWatchLogsClient, PutLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
+import * as v from 'valibot';
+import { environment } from '../environment.ts';
+
+const auditLogGroup = environment('AUDIT_LOG_GROUP');
+/** The client reads the environment, so it is made when the first lines come. */
+let client: CloudWatchLogsClient | undefined;
+
+/** How many lines go into one request: CloudWatch takes 1 MiB, and no audit line has more than 2 KiB. */
+const mostLines = 400;
+
+/** What CloudWatch Logs sends for a subscription. @see CloudWatch Logs user guide, "Subscription filters with Lambda" */
+export const delivery = v.object({ awslogs: v.object({ data: v.string() }) });
+
+const content = v.object({
+  messageType: v.picklist(['DATA_MESSAGE', 'CONTROL_MESSAGE']),
+  /** Where the lines were written, by CloudWatch itself: `/STACK/add-comment`. */
+  logGroup: v.string(),
+  logEvents: v.array(v.object({ id: v.string(), timestamp: v.number(), message: v.string() })),
+});
+type LogEvent = v.InferOutput<typeof content>['logEvents'][number];
+
+/**
+ * Copies lines to the audit log group, with their own times, into the stream that is named after the function that wrote
+ * them. Each also says where it was written, and under which id, so that a function can only speak for itself and a line
+ * that is delivered twice can be recognised.
+ * @throws Error unless CloudWatch has taken every line; Lambda then tries again, and at last keeps the delivery in a queue
+ */
+export async function forwardAuditLines({
+  awslogs: { data },
+}: v.InferOutput<typeof delivery>): Promise<void> {
+  const { messageType, logGroup, logEvents } = v.parse(
+    content,
+    JSON.parse(gunzipSync(Buffer.from(data, 'base64')).toString()),
+  );
+  if (messageType === 'CONTROL_MESSAGE') return;
+  const inOrder = logEvents.toSorted((a, b) => a.timestamp - b.timestamp);
+  for (let start = 0; start < inOrder.length; start += mostLines) {
+    await put(logGroup, inOrder.slice(start, start + mostLines));
+  }
+}
+
+async function put(logGroup: string, logEvents: LogEvent[]): Promise<void> {
+  client ??= new CloudWatchLogsClient();
+  const { rejectedLogEventsInfo } = await client.send(
+    new PutLogEventsCommand({
+      logGroupName: auditLogGroup(),
+      logStreamName: logGroup.slice(logGroup.lastIndexOf('/') + 1),
+      logEvents: logEvents.map(({ id, timestamp, message }) => ({
+        timestamp,
+        message: JSON.stringify({ ...JSON.parse(message), log_group: logGroup, log_event_id: id }),
+      })),
+    }),
+  );
+  // Lines that are too old or from the future are left out with a status of 200.
+  if (rejectedLogEventsInfo) throw new Error('CloudWatch Logs did not take every line.');
+}

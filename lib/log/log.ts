@@ -1,0 +1,69 @@
+import { timestamp } from '../clock.ts';
+import { optionalEnvironment } from '../environment.ts';
+import type { FailureEvent, LogEvent, LogEvents } from './events.ts';
+import { asMetric } from './metrics.ts';
+import { requestFields } from './request-fields.ts';
+
+/**
+ * Writes one line. It holds no secrets, and nothing that a caller sent; `log-events.ts` says what each event means and
+ * which fields it has.
+ */
+export function logEvent<Event extends LogEvent>(event: Event, fields: LogEvents[Event]): void {
+  writeLine('INFO', event, fields);
+}
+
+/** Writes a line about an unexpected error. */
+export function logFailure<Event extends FailureEvent>(
+  event: Event,
+  error: unknown,
+  fields: Omit<LogEvents[Event], 'failure'>,
+): void {
+  writeLine('ERROR', event, { ...fields, failure: describeError(error) });
+}
+
+/** Where audit lines go. The stack on one's own machine has a file for them. */
+export const auditTrail = { write: (line: string): void => void process.stdout.write(line) };
+
+/** Writes an audit line, whatever `LOG_LEVEL` says. */
+export function logAudit(fields: LogEvents['audit']): void {
+  auditTrail.write(lineOf('INFO', 'audit', fields));
+}
+
+/** Writes one JSON line to standard output. `LOG_LEVEL=ERROR` leaves out those of the level INFO. */
+function writeLine(level: Level, event: LogEvent, fields: object): void {
+  if (level === 'INFO' && optionalEnvironment('LOG_LEVEL') === 'ERROR') return;
+  process.stdout.write(lineOf(level, event, fields));
+}
+
+type Level = 'INFO' | 'ERROR';
+
+function lineOf(level: Level, event: LogEvent, fields: object): string {
+  const line = { event, ...requestFields(), ...fields };
+  const start = { level, message: event, timestamp: timestamp(), service: 'login-service' };
+  return `${JSON.stringify({ ...start, ...line, ...asMetric(event, line) })}\n`;
+}
+
+/**
+ * What may be logged of an unexpected error: its name, its code and where it was thrown. The messages of
+ * the language's own errors quote the value they failed on, so only those of the service and the SDK are logged.
+ */
+function describeError(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { name: typeof error };
+  const { name, stack, cause } = error;
+  const isBuiltIn = [
+    'SyntaxError',
+    'TypeError',
+    'RangeError',
+    'URIError',
+    'ReferenceError',
+    'ValiError',
+  ].includes(name);
+  const frames = stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
+  return {
+    name,
+    ...('code' in error && { code: error.code }),
+    ...(isBuiltIn ? {} : { message: error.message }),
+    at: frames.slice(0, 8).map((line) => line.trim()),
+    ...(cause instanceof Error && { cause: describeError(cause) }),
+  };
+}

@@ -1,0 +1,145 @@
+import { clock } from '../clock.ts';
+import { retryRevocations } from '../identities/revoke-kept-tokens.ts';
+import type { LoginApp } from '../login-apps/login-app.ts';
+import { setLoginAppDisabled } from '../login-apps/switches.ts';
+import { loginUserIn } from '../login-users/login-user.ts';
+import { peopleLists } from '../login-users/people-of-login-app.ts';
+import { authorizationCodeProvider } from '../provider-settings/identifiers.ts';
+import { inTurns } from '../storage/in-turns.ts';
+import { deleteItem, type Item } from '../storage/items.ts';
+import {
+  deviceKey,
+  devicesOfLoginAppShard,
+  installationKey,
+  loginAppKey,
+  loginAppPartition,
+  loginUserKey,
+} from '../storage/keys.ts';
+import { readGlobalList, readPartition } from '../storage/lists.ts';
+import { readPage } from '../storage/pages.ts';
+import { shards } from '../storage/shards.ts';
+import { timeLimit } from '../storage/time-limit.ts';
+import { deleteLoginUser } from './delete-login-user.ts';
+
+/** Seconds after which no instance lets anybody log in at a disabled Login App: its switches are cached for 30. */
+const settledAfter = 60;
+
+/** What a step of a deletion removed, and how to go on when that is not all. */
+export interface DeletionStep {
+  deleted: boolean;
+  removed: { login_users: number; devices: number };
+  /**
+   * Tokens of providers that could not be revoked. The provider settings are needed until they are, so the Login App
+   * stays. The command is then to be repeated later.
+   */
+  tokens_not_revoked?: number;
+  /** Seconds to wait before the next step; absent when all is deleted, or when a provider must answer first. */
+  again_after_seconds?: number;
+}
+
+/** Why a Login App is not deleted without its people: they could still log in. Undefined when there is no reason. */
+export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefined> {
+  const { login_app_id, disabled_at, clients, providers } = loginApp;
+  const people = await firstOf(peopleLists(login_app_id));
+  if (people.some(loginUserIn)) return 'it has Login Users';
+  if (people.length > 0 && canRevoke(loginApp))
+    return 'tokens of deleted Login Users are still to be revoked';
+  const devices = await Promise.all(shards.map((shard) => readDevices(login_app_id, shard, { limit: 1 })));
+  if (devices.some(({ items }) => items.length > 0)) return 'it has devices';
+  if (disabled_at === undefined && clients.size > 0 && providers.size > 0) {
+    return 'it is enabled, and people can log in';
+  }
+  return undefined;
+}
+
+/** Whether the tokens that are kept to be revoked can ever be: an operator who removes the provider gives them up. */
+const canRevoke = ({ providers }: LoginApp): boolean => providers.has(authorizationCodeProvider);
+
+const firstOf = async (lists: string[]): Promise<Item[]> => {
+  const pages = await Promise.all(lists.map((list) => readPage(list, undefined)));
+  return pages.flatMap(({ items }) => items);
+};
+
+/**
+ * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first, so that nobody
+ * logs in meanwhile. The Login App itself goes last, and not before every instance knows that it is disabled: until
+ * then, each step looks for people who have come since. A step that was interrupted is simply done again.
+ */
+export async function deleteLoginApp(loginApp: LoginApp): Promise<DeletionStep> {
+  const { login_app_id, disabled_at } = loginApp;
+  await setLoginAppDisabled(login_app_id, true);
+  const hasTime = timeLimit();
+  const people = await deletePeople(loginApp, hasTime);
+  const devices = await deleteDevices(login_app_id, hasTime);
+  const removed = { login_users: people.count, devices: devices.count };
+  const isAll = people.isAll && devices.isAll;
+  const isStuck = isAll || people.count + devices.count === 0;
+  if (people.tokensLeft > 0 && isStuck) {
+    return { deleted: false, removed, tokens_not_revoked: people.tokensLeft };
+  }
+  if (!isAll) return { deleted: false, removed, again_after_seconds: 0 };
+  const since = disabled_at === undefined ? 0 : (clock.now().getTime() - Date.parse(disabled_at)) / 1000;
+  if (since < settledAfter) {
+    return { deleted: false, removed, again_after_seconds: Math.ceil(settledAfter - since) };
+  }
+  const items = await readPartition(loginAppPartition(login_app_id));
+  const root = loginAppKey(login_app_id);
+  const members = items.filter(({ sk }) => sk !== root.sk);
+  await inTurns(members, ({ pk, sk }) => deleteItem({ pk: String(pk), sk: String(sk) }));
+  await deleteItem(root);
+  return { deleted: true, removed };
+}
+
+async function deletePeople(loginApp: LoginApp, hasTime: () => boolean) {
+  let count = 0;
+  let tokensLeft = 0;
+  let after: string | undefined;
+  do {
+    const { items, next } = await readPage(peopleLists(loginApp.login_app_id), after);
+    await inTurns(items, async ({ login_user_id }) => {
+      const person = await deletePerson(loginApp, String(login_user_id));
+      if (person.isNew) count += 1;
+      tokensLeft += person.tokensLeft;
+    });
+    after = next;
+  } while (after !== undefined && hasTime());
+  return { count, tokensLeft, isAll: after === undefined };
+}
+
+/**
+ * Deletes a person, or revokes what is left of one who was deleted before. What remains of a deleted person, so that
+ * nobody gets their id again, has no use without the Login App, unless it holds a provider's token that can be revoked.
+ */
+async function deletePerson(loginApp: LoginApp, id: string): Promise<{ isNew: boolean; tokensLeft: number }> {
+  const deletion = await deleteLoginUser(id, 'operator');
+  const revocations = deletion?.revocations ?? (await retryRevocations(id));
+  const tokensLeft = canRevoke(loginApp) ? (revocations?.not_revoked ?? 0) : 0;
+  if (tokensLeft === 0) await deleteItem(loginUserKey(id));
+  return { isNew: deletion !== undefined, tokensLeft };
+}
+
+async function deleteDevices(loginAppId: string, hasTime: () => boolean) {
+  let count = 0;
+  for (const shard of shards) {
+    let start: Item | undefined;
+    do {
+      if (!hasTime()) return { count, isAll: false };
+      const { items, next } = await readDevices(loginAppId, shard, { limit: 100, start });
+      await inTurns(items, deleteDevice);
+      count += items.length;
+      start = next;
+    } while (start);
+  }
+  return { count, isAll: true };
+}
+
+/** The device goes last: it tells which installation it belongs to. */
+async function deleteDevice({ login_app_id, device_id, installation_id }: Item): Promise<void> {
+  if (installation_id !== undefined) {
+    await deleteItem(installationKey(String(login_app_id), String(installation_id)));
+  }
+  await deleteItem(deviceKey(String(device_id)));
+}
+
+const readDevices = (loginAppId: string, shard: number, page: { limit: number; start?: Item | undefined }) =>
+  readGlobalList('by_shard', devicesOfLoginAppShard(loginAppId, shard), page);

@@ -1,0 +1,88 @@
+import { timestamp } from '../clock.ts';
+import { endAllRelations } from '../devices/end-relation.ts';
+import { isKeptToken, type Revocations, revokeKeptTokens } from '../identities/revoke-kept-tokens.ts';
+import { freeSlot } from '../identities/slot.ts';
+import { logEvent } from '../log/log.ts';
+import { blockedError } from '../login-users/blocked.ts';
+import { linkedIdentitiesIn } from '../login-users/linked-identity.ts';
+import { newSlot } from '../login-users/login-user.ts';
+import { listAttributes } from '../login-users/people-of-login-app.ts';
+import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
+import { inTurns } from '../storage/in-turns.ts';
+import { type Item, readItem, updateItem } from '../storage/items.ts';
+import { loginUserKey } from '../storage/keys.ts';
+
+/** What a deletion removed. */
+export interface Deletion {
+  sessions: number;
+  openSessions: number;
+  relations: number;
+  identities: number;
+  /** Of tokens of providers. */
+  revocations: Revocations;
+}
+
+/**
+ * Deletes a Login User: from the first write on nobody gets in, and the other writes remove what was theirs. After an
+ * interruption it can be repeated and finishes the work. A device that the index does not show yet is not theirs either:
+ * a relation ends with its Login User. Only an operator deletes a blocked person, who could log in again as somebody new.
+ * @param last a session that is removed after everything else, so that its token can repeat what was interrupted
+ * @returns undefined when there was nothing to delete
+ * @throws ServiceError `forbidden` for a blocked person, unless an operator asks
+ */
+export async function deleteLoginUser(
+  loginUserId: string,
+  by: 'operator' | 'person' | 'provider',
+  last?: string,
+): Promise<Deletion | undefined> {
+  const key = loginUserKey(loginUserId);
+  const begun = await updateItem(key, {
+    setIfAbsent: { deleted_at: timestamp(), next_slot: newSlot() },
+    when: {
+      created_at: { exists: true },
+      ...(by !== 'operator' && { blocked_at: { exists: false } }),
+    },
+  });
+  if (!begun.done && begun.found?.blocked_at !== undefined) throw blockedError('forbidden');
+  const isStored = begun.done;
+  const sessions = await readSessions(loginUserId);
+  const others = sessions.filter(({ session_id }) => session_id !== last);
+  await inTurns(others, ({ session_id }) => removeSession(loginUserId, session_id));
+  const relations = await endAllRelations(loginUserId);
+  const stored = isStored ? await removeWhatIsStored(loginUserId) : nothingStored;
+  if (last !== undefined) await removeSession(loginUserId, last);
+  if (!isStored && sessions.length === 0 && relations === 0) return undefined;
+  logEvent('login_user_deleted', { login_user_id: loginUserId, by });
+  return {
+    sessions: sessions.length,
+    openSessions: sessions.filter(isOpen).length,
+    relations,
+    ...stored,
+  };
+}
+
+const nothingStored = { identities: 0, revocations: { revoked: 0, not_revoked: 0 } };
+
+/** Frees the slots of the linked identities, revokes the providers' tokens and removes all attributes but a few. */
+async function removeWhatIsStored(
+  loginUserId: string,
+): Promise<Pick<Deletion, 'identities' | 'revocations'>> {
+  const item = (await readItem(loginUserKey(loginUserId))) ?? {};
+  const linked = linkedIdentitiesIn(item);
+  await Promise.all(linked.map(({ slot, identity_id }) => freeSlot(slot, identity_id)));
+  const revocations = await revokeKeptTokens(item);
+  const remains = new Set(revocations.not_revoked > 0 ? [...remaining, ...listAttributes] : remaining);
+  const remove = Object.keys(item).filter((name) => !(remains.has(name) || isKeptToken(name)));
+  if (remove.length > 0) {
+    await updateItem(loginUserKey(loginUserId), { remove, when: { deleted_at: { exists: true } } });
+  }
+  return { identities: linked.length + (item.subject === undefined ? 0 : 1), revocations };
+}
+
+/**
+ * The attributes that remain of a deleted Login User, so that nobody gets the id again. While a token is to be revoked,
+ * the place in the list of the Login App's people remains too: the Login App must not be deleted before.
+ */
+const remaining = new Set<keyof Item>([
+  ...['pk', 'sk', 'login_user_id', 'login_app_id', 'deleted_at', 'next_slot', 'write_id', 'created_by'],
+]);

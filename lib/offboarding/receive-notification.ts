@@ -1,0 +1,67 @@
+import { confirmedOwner, findSlot, type Owner } from '../identities/slot.ts';
+import { auditIds } from '../log/audit.ts';
+import { logEvent } from '../log/log.ts';
+import { note } from '../log/request-fields.ts';
+import { type LoginUser, readLoginUser } from '../login-users/login-user.ts';
+import type { ProviderId } from '../provider-settings/identifiers.ts';
+import type { TrustedIssuer } from '../provider-settings/issuer.ts';
+import { notSetUp } from '../provider-settings/not-set-up.ts';
+import type { StoredSettings } from '../provider-settings/settings-encryption.ts';
+import { findProviderSettingsForAnybody } from '../provider-settings/stored-settings.ts';
+import { type Notification, verifyNotification } from '../providers/oidc/notification.ts';
+import { providers } from '../providers/providers.ts';
+import { endSessionsBegunBy } from '../sessions/end-sessions.ts';
+import { deleteLoginUser } from './delete-login-user.ts';
+
+/** Whose notifications count: the ids of Login Apps have no other form. */
+export const loginAppIdForm = /^la_[\w-]{22}$/;
+
+/**
+ * Does what the provider settings say when an issuer tells that a person has revoked their consent, or deleted their
+ * account there. A notification from before the latest login with the identity is ignored: the person has consented again
+ * since, or somebody repeats an old one. For the same reason a session that began after the notification goes on.
+ * @throws ServiceError `invalid_request` for one that is not the provider's, ProviderFailure
+ */
+export async function receiveNotification(
+  loginAppId: string,
+  provider: ProviderId,
+  payload: string,
+): Promise<void> {
+  const stored = await findProviderSettingsForAnybody(loginAppId, provider);
+  const issuers = stored ? await issuersOf(provider, stored) : [];
+  if (issuers.length === 0) throw notSetUp(provider);
+  note({ login_app_id: loginAppId, provider });
+  const notification = await verifyNotification(issuers, payload);
+  if (notification) logEvent('provider_notified', await act(loginAppId, notification));
+}
+
+async function act(loginAppId: string, { kind, person, issuedAt, action }: Notification) {
+  const owner = await confirmedOwner(await findSlot(loginAppId, person));
+  const user = owner && (await readLoginUser(owner.loginUserId));
+  if (!owner || !user) return { kind, outcome: 'person_unknown' } as const;
+  const { login_user_id } = user;
+  auditIds({ login_user_id });
+  if (issuedAt < latestLogin(user, owner)) return { kind, outcome: 'outdated', login_user_id } as const;
+  // Deleting a blocked person would let them in again, as somebody new.
+  if (action === 'delete' && !user.blocked_at) {
+    await deleteLoginUser(login_user_id, 'provider');
+    return { kind, outcome: 'deleted', login_user_id } as const;
+  }
+  await endSessionsBegunBy(login_user_id, issuedAt, 'provider');
+  return { kind, outcome: 'sessions_ended', login_user_id } as const;
+}
+
+/** Epoch seconds of the latest login with the identity, or of when it was linked. */
+function latestLogin({ linked, first_used_at }: LoginUser, { identityId }: Owner): number {
+  const identity = linked.find(({ identity_id }) => identity_id === identityId);
+  const latest = identity ? (identity.last_login_at ?? identity.linked_at) : first_used_at;
+  return Math.floor(Date.parse(latest) / 1000);
+}
+
+/** The issuers whose id tokens log in at a provider; none where id tokens play no part. */
+async function issuersOf(provider: ProviderId, stored: StoredSettings): Promise<TrustedIssuer[]> {
+  const settings = await providers[provider].read(stored);
+  if ('issuers' in settings) return settings.issuers;
+  const exchange = 'authorization_code' in settings ? settings.authorization_code : undefined;
+  return exchange?.id_token ? [{ ...exchange.id_token, audiences: [exchange.client_id] }] : [];
+}

@@ -1,0 +1,57 @@
+import { providers } from '../providers/providers.ts';
+import { authorizationCodeProvider, type ProviderId } from './identifiers.ts';
+import type { Need, Preset, PresetOptions } from './preset.ts';
+import { type PresetName, presets } from './presets.ts';
+
+/** The settings of a preset for a provider, or every problem with the options. */
+export function applyPreset(
+  name: PresetName,
+  provider: ProviderId,
+  options: PresetOptions,
+): { settings: object } | { problems: string[] } {
+  const preset: Preset = presets[name];
+  const family = providers[provider].name;
+  const fitting = fittingPart(preset, provider);
+  if (!fitting) {
+    const families = Object.keys(preset.settings).join(' or ');
+    const codes = preset.codes ? `, or for authorization codes of ${authorizationCodeProvider}` : '';
+    return {
+      problems: [
+        `the preset ${name} is for a provider of the family ${families}${codes}, and ${provider} is ${family}`,
+      ],
+    };
+  }
+  const needs = new Set(fitting.needs);
+  if (options.redirectUris?.length) needs.add('app-secret');
+  const belongsToOneApp = fitting.needs.includes('app-secret');
+  const problems = [
+    ...(options.appIds.length === 0 ? ['--app-id is missing'] : []),
+    ...(belongsToOneApp && options.appIds.length > 1
+      ? [`the preset ${name} takes one --app-id: the secret belongs to it`]
+      : []),
+    ...[...needs].filter((need) => !isGiven[need](options)).map((need) => missing(need, name)),
+  ];
+  if (problems.length > 0) return { problems };
+  const { namespace } = options;
+  return { settings: { ...fitting.settings(options), ...(namespace && { namespace }) } };
+}
+
+/** What a preset has for a provider. */
+function fittingPart({ settings, needs, codes }: Preset, provider: ProviderId): Preset['codes'] {
+  const ofFamily = settings[providers[provider].name];
+  if (ofFamily) return { needs, settings: ofFamily };
+  return provider === authorizationCodeProvider ? codes : undefined;
+}
+
+const isGiven: Record<Need, (options: PresetOptions) => boolean> = {
+  'app-secret': ({ appSecret }) => appSecret !== '',
+  'team-id': ({ teamId }) => teamId !== undefined,
+  'key-id': ({ keyId }) => keyId !== undefined,
+  tenant: ({ tenant = '' }) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(tenant),
+};
+
+const missing = (need: Need, name: PresetName): string => {
+  if (need === 'tenant')
+    return '--tenant must be the id of the directory, a GUID: common issuers vouch for any directory';
+  return `--${need === 'app-secret' ? 'app-secret-file' : need} is needed for the preset ${name}`;
+};

@@ -1,0 +1,29 @@
+import * as v from 'valibot';
+import { providers } from '../providers/providers.ts';
+import { authorizationCodeProvider, type ProviderId } from './identifiers.ts';
+
+/** Settings of a provider with their defaults, or every problem they have. */
+export function checkSettings(
+  provider: ProviderId,
+  input: unknown,
+): { settings: object } | { problems: string[] } {
+  const result = v.safeParse(providers[provider].settings, input, { abortPipeEarly: true });
+  if (!result.success) {
+    return {
+      problems: result.issues.map((issue) => `${v.getDotPath(issue) ?? 'settings'}: ${problem(issue)}`),
+    };
+  }
+  if (provider !== authorizationCodeProvider && 'authorization_code' in result.output) {
+    return {
+      problems: [`authorization_code: only ${authorizationCodeProvider} exchanges authorization codes`],
+    };
+  }
+  return { settings: result.output };
+}
+
+function problem(issue: v.BaseIssue<unknown>): string {
+  if (issue.expected === 'never') return 'is not a setting of this provider';
+  if (issue.input === undefined && issue.kind === 'schema') return 'is missing';
+  if (!issue.message.startsWith('Invalid')) return issue.message;
+  return `must be ${issue.expected === 'Object' ? 'a JSON object' : issue.expected}`;
+}

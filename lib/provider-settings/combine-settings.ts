@@ -1,0 +1,19 @@
+import { providers } from '../providers/providers.ts';
+import { checkSettings } from './check-settings.ts';
+import type { Combined, GivenSettings } from './given-settings.ts';
+import type { ProviderId } from './identifiers.ts';
+
+/**
+ * What becomes of a provider's settings when an operator gives new ones.
+ * @param current what is stored, with its secrets encrypted; undefined when the provider is not set up
+ */
+export function combineSettings(
+  provider: ProviderId,
+  given: GivenSettings,
+  current: object | undefined,
+): Combined {
+  const checked = checkSettings(provider, given.settings);
+  if ('problems' in checked) return checked;
+  const combined = providers[provider].combine(given, current);
+  return 'problems' in combined ? combined : checkSettings(provider, combined.settings);
+}

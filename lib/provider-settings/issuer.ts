@@ -1,0 +1,66 @@
+import * as v from 'valibot';
+import { described, providerUrl, text } from './settings-fields.ts';
+
+/** Google's id tokens name their issuer in one of two ways. @see https://developers.google.com/identity/sign-in/web/backend-auth */
+const otherSpellings = new Map([['accounts.google.com', 'https://accounts.google.com']]);
+
+/** The one spelling under which an issuer is known here. */
+export const canonicalIssuer = (issuer: string): string => otherSpellings.get(issuer) ?? issuer;
+
+/** Every spelling of an issuer that a token may have. */
+export const spellingsOf = (issuer: string): string[] => [
+  issuer,
+  ...[...otherSpellings].filter(([, canonical]) => canonical === issuer).map(([spelling]) => spelling),
+];
+
+/** Seconds for which an id token counts at most, unless the settings of its issuer say otherwise. */
+export const defaultMaxAge = 86_400;
+/** What happens to a person of whom their issuer tells something. */
+const actions = v.picklist(['end_sessions', 'delete'], 'must be end_sessions or delete');
+
+const maxAgeRule = 'must be an integer from 60 to 2592000';
+
+/** The settings that any trusted issuer has, besides its audiences. */
+export const issuerEntries = {
+  issuer: v.pipe(
+    described(
+      text,
+      'the `iss` of its id tokens; `/.well-known/openid-configuration` below it leads to the keys',
+    ),
+    v.transform(canonicalIssuer),
+    providerUrl,
+  ),
+  nonce: described(
+    v.optional(v.picklist(['optional', 'required'], 'must be optional or required'), 'optional'),
+    'whether a login must send the `nonce` of its id token',
+  ),
+  max_age_seconds: described(
+    v.optional(
+      v.pipe(
+        v.number(maxAgeRule),
+        v.integer(maxAgeRule),
+        v.minValue(60, maxAgeRule),
+        v.maxValue(2_592_000, maxAgeRule),
+      ),
+    ),
+    `the seconds since its \`iat\` for which an id token is accepted, unless it expires earlier; ${defaultMaxAge} when left out`,
+  ),
+  on_consent_revoked: described(
+    v.optional(actions),
+    'what to do when the issuer says that a person revoked their consent: `end_sessions`, also when left out, or `delete` the person',
+  ),
+  on_account_deleted: described(
+    v.optional(actions),
+    'the same when the person deleted their account at the issuer',
+  ),
+};
+
+/** An issuer, and the apps whose id tokens count. */
+export interface TrustedIssuer {
+  issuer: string;
+  audiences: string[];
+  nonce: 'optional' | 'required';
+  max_age_seconds?: number | undefined;
+  on_consent_revoked?: 'end_sessions' | 'delete' | undefined;
+  on_account_deleted?: 'end_sessions' | 'delete' | undefined;
+}

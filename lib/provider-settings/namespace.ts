@@ -1,0 +1,38 @@
+import * as v from 'valibot';
+import { fieldAt } from '../providers/subject.ts';
+import type { Combined, GivenSettings } from './given-settings.ts';
+import { described, text } from './settings-fields.ts';
+
+/** The setting that says to whom the subjects of an OAuth provider belong. */
+export const namespace = described(
+  v.optional(text),
+  'identifies who vouches for the people. Defaults to the previous value or, for a new provider, the host of the address',
+);
+
+/** The host of an address, with its port. */
+export const hostOf = (address: string): string => new URL(address).host;
+
+/**
+ * Keeps the namespace that is stored, so that the provider's people stay the same Login Users. When the host of the
+ * address changes, nothing tells a provider that has moved from another provider, so the operator has to say which.
+ * @param addressPath where the settings have the address that returns the subject
+ */
+export const keepNamespace =
+  (addressPath: string) =>
+  <Settings extends { namespace?: string | undefined }>(
+    checked: Settings,
+    { settings: given }: GivenSettings,
+    current: object | undefined,
+  ): Combined => {
+    const known = fieldAt(current, 'namespace');
+    const [before, now] = [current, checked].map((settings) => fieldAt(settings, addressPath));
+    const isSaid = fieldAt(given, 'namespace') !== undefined || typeof now !== 'string';
+    if (isSaid || typeof known !== 'string' || known === hostOf(now)) return { settings: checked };
+    if (typeof before === 'string' && hostOf(before) === hostOf(now))
+      return { settings: { ...checked, namespace: known } };
+    return {
+      problems: [
+        `namespace: must be set, since ${addressPath} has another host than before: ${known} keeps the Login Users, ${hostOf(now)} starts with new ones`,
+      ],
+    };
+  };

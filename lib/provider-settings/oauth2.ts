@@ -1,0 +1,154 @@
+import * as v from 'valibot';
+import { clientSecretJwt } from './client-secret.ts';
+import { issuerEntries } from './issuer.ts';
+import { hostOf, namespace } from './namespace.ts';
+import { audiences, described, fieldPath, providerUrl, text } from './settings-fields.ts';
+
+const errorCodes = v.array(text, 'must be a list of error codes');
+const statuses = v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses');
+
+const userInfo = v.strictObject({
+  url: described(providerUrl, 'is called with the access token as bearer token'),
+  subject_field: described(v.optional(fieldPath, 'sub'), "where the answer has the person's id"),
+  // The other type is rejected, so that 7 and "7" are never one person.
+  subject_type: described(
+    v.optional(v.picklist(['string', 'integer'], 'must be string or integer'), 'string'),
+    '`string`, or `integer` for providers that number people',
+  ),
+});
+
+/** @see RFC 7662 */
+const introspection = v.strictObject({
+  method: described(v.literal('introspection'), '`introspection`: token introspection by RFC 7662'),
+  url: described(providerUrl, 'the introspection endpoint'),
+  client_id: described(text, 'your credentials for HTTP Basic'),
+  client_secret: described(text, 'its secret'),
+  audiences,
+});
+
+const tokenInfo = v.strictObject({
+  method: described(v.literal('token_info'), "`token_info`: an endpoint of the provider's own"),
+  url: described(providerUrl, 'the token-info endpoint'),
+  token_parameter: described(v.optional(text, 'access_token'), 'the parameter that carries the token'),
+  send_token_as: described(
+    v.optional(v.picklist(['query', 'json', 'bearer'], 'must be query, json or bearer'), 'query'),
+    '`query` of a GET, `json` body of a POST, or `bearer` token of a GET',
+  ),
+  app_token_parameter: described(v.optional(text), 'a query parameter that carries a token of your app'),
+  app_token_secret: described(v.optional(text), 'that token'),
+  client_id: described(v.optional(text), 'your credentials for HTTP Basic, where the provider wants them'),
+  client_secret: described(v.optional(text), 'its secret'),
+  audience_field: described(
+    fieldPath,
+    'where the answer has the app id that the token was issued to (text; under the name `aud` also a list)',
+  ),
+  valid_field: described(v.optional(fieldPath), 'where it says `true` for a valid token'),
+  subject_field: described(
+    v.optional(fieldPath),
+    "where it has the person's id, which must be the user info's",
+  ),
+  refused_statuses: described(
+    v.optional(statuses),
+    'the statuses that reject the token; when left out 400 and 401, or none if credentials of your app are sent',
+  ),
+  error_field: described(v.optional(fieldPath, 'error'), 'where an error answer has its code'),
+  refused_errors: described(v.optional(errorCodes, []), 'a list of the codes that reject the token'),
+  audiences,
+});
+
+const authorizationCode = v.pipe(
+  v.strictObject({
+    token_url: described(providerUrl, 'the token endpoint'),
+    client_id: described(text, 'your client id there'),
+    client_secret: described(v.optional(text), 'its secret; required unless there is a `client_secret_jwt`'),
+    client_secret_jwt: v.optional(clientSecretJwt),
+    revocation_url: described(
+      v.optional(providerUrl),
+      "the revocation endpoint (RFC 7009). With it, the service keeps the provider's refresh token, encrypted, and revokes it when the person is deleted",
+    ),
+    redirect_uris: described(
+      v.optional(v.pipe(v.array(text, 'must be a list of redirect URIs'), v.maxLength(20)), []),
+      'a list, as registered at the provider. A login may name one of them; otherwise the first is sent, or none',
+    ),
+    client_authentication: described(
+      v.optional(v.picklist(['basic', 'form'], 'must be basic or form'), 'basic'),
+      '`basic` or `form` (RFC 6749, section 2.3.1)',
+    ),
+    error_field: described(v.optional(fieldPath, 'error'), 'where an error answer has its code'),
+    refused_errors: described(
+      v.optional(errorCodes, ['invalid_grant']),
+      'a list of the codes that reject the authorization code',
+    ),
+    id_token: v.optional(v.strictObject(issuerEntries)),
+  }),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    const { client_secret, client_secret_jwt } = dataset.value;
+    if ((client_secret === undefined) !== (client_secret_jwt === undefined)) return;
+    const message = client_secret ? 'must not stand beside client_secret_jwt' : 'is missing';
+    addIssue({ message, path: [pathItem(dataset.value, 'client_secret')] });
+  }),
+);
+
+/**
+ * What an operator sets for an OAuth 2.0 provider. The audience of every credential is validated: of an access token by
+ * asking the provider, of a code by the id token that comes for it, or else as for an access token.
+ */
+export const oauth2Settings = v.pipe(
+  v.strictObject({
+    namespace,
+    user_info: v.optional(userInfo),
+    audience_validation: v.optional(
+      v.variant(
+        'method',
+        [introspection, tokenInfo],
+        'must say by which method (introspection or token_info) the audience of a token is validated',
+      ),
+    ),
+    authorization_code: v.optional(authorizationCode),
+  }),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    const { user_info, audience_validation, authorization_code } = dataset.value;
+    if (authorization_code?.id_token && !user_info && !audience_validation) return;
+    for (const key of ['user_info', 'audience_validation'] as const) {
+      if (!dataset.value[key]) addIssue({ message: 'is missing', path: [pathItem(dataset.value, key)] });
+    }
+  }),
+  v.transform((settings) => ({
+    ...settings,
+    ...(settings.user_info && { namespace: settings.namespace ?? hostOf(settings.user_info.url) }),
+  })),
+);
+
+/** Where a field of an object stands, for an issue about it. */
+const pathItem = (input: Record<string, unknown>, key: string): v.ObjectPathItem => ({
+  type: 'object',
+  origin: 'value',
+  input,
+  key,
+  value: input[key],
+});
+
+export type OAuth2Settings = v.InferOutput<typeof oauth2Settings>;
+export type CodeExchange = v.InferOutput<typeof authorizationCode>;
+export type UserInfo = v.InferOutput<typeof userInfo>;
+export type TokenInfo = v.InferOutput<typeof tokenInfo>;
+export type Introspection = v.InferOutput<typeof introspection>;
+
+/** What access tokens are verified with. */
+export interface AccessTokenSettings {
+  namespace: string;
+  user_info: UserInfo;
+  audience_validation: Introspection | TokenInfo;
+}
+
+/** The settings for access tokens; undefined if the provider only takes codes that return an id token. */
+export function accessTokenSettings({
+  namespace,
+  user_info,
+  audience_validation,
+}: OAuth2Settings): AccessTokenSettings | undefined {
+  if (!namespace || !user_info || !audience_validation) return undefined;
+  return { namespace, user_info, audience_validation };
+}

@@ -1,0 +1,50 @@
+import * as v from 'valibot';
+import type { Combined, GivenSettings } from './given-settings.ts';
+import { canonicalIssuer, issuerEntries } from './issuer.ts';
+import { audiences } from './settings-fields.ts';
+
+/** What an operator sets for an OpenID Connect provider. */
+export const oidcSettings = v.strictObject({
+  issuers: v.pipe(
+    v.array(v.strictObject({ ...issuerEntries, audiences }), 'must be a list of issuers'),
+    v.minLength(1, 'must name at least one issuer'),
+    v.maxLength(20, 'must name at most 20 issuers'),
+    v.check(
+      (issuers) => new Set(issuers.map((one) => one.issuer)).size === issuers.length,
+      'must name each issuer once',
+    ),
+  ),
+});
+export type OidcSettings = v.InferOutput<typeof oidcSettings>;
+
+/** Settings replace what was there. A preset adds its issuer, or replaces its audiences; its other settings stay. */
+export function combineIssuers(
+  checked: OidcSettings,
+  { isPreset }: GivenSettings,
+  current: object | undefined,
+): Combined {
+  if (!isPreset) return { settings: checked };
+  const issuers = new Map(issuersOf(current).map((known) => [known.issuer, known]));
+  for (const added of checked.issuers) {
+    const known = issuers.get(added.issuer);
+    issuers.set(added.issuer, { ...added, ...known, audiences: added.audiences });
+  }
+  return { settings: { issuers: [...issuers.values()] } };
+}
+
+/** The issuers of stored settings; none of settings of another family. They hold nothing that is encrypted. */
+export function issuersOf(current: object | undefined): OidcSettings['issuers'] {
+  const result = v.safeParse(oidcSettings, current);
+  return result.success ? result.output.issuers : [];
+}
+
+/** Stored settings without one of their issuers. The last one stays: without any, nobody could log in. */
+export function withoutIssuer(current: object | undefined, issuer: string): Combined {
+  const issuers = issuersOf(current);
+  const removed = canonicalIssuer(issuer);
+  const remaining = issuers.filter((known) => known.issuer !== removed);
+  if (remaining.length === issuers.length) return { problems: ['they do not have this issuer'] };
+  if (remaining.length === 0)
+    return { problems: ['this is their only issuer; leave out --issuer to remove them whole'] };
+  return { settings: { issuers: remaining } };
+}

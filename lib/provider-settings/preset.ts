@@ -1,0 +1,62 @@
+import type { FamilyName } from '../providers/providers.ts';
+
+/** What an operator gives for a preset. */
+export interface PresetOptions {
+  /** Our app ids at the provider: one, or several where iOS, Android and web differ. */
+  appIds: string[];
+  appSecret: string;
+  /** For the authorization-code grant. */
+  redirectUris?: string[];
+  /** For providers with one issuer per organisation. */
+  tenant?: string | undefined;
+  /** For Apple, whose client secret is signed with a private key: the `appSecret`. */
+  teamId?: string | undefined;
+  keyId?: string | undefined;
+  /** Instead of the default of an OAuth provider. */
+  namespace?: string | undefined;
+}
+
+/** What a preset cannot do without, besides an app id. */
+export type Need = 'app-secret' | 'tenant' | 'team-id' | 'key-id';
+
+/** A well-known provider: its addresses and its audience validation. */
+export interface Preset {
+  /** The provider's own pages that the settings follow. */
+  documentation: string[];
+  needs: Need[];
+  settings: Partial<Record<FamilyName, (options: PresetOptions) => object>>;
+  /** Settings of the provider for authorization codes, where it identifies a person by an id token alone. */
+  codes?: { needs: Need[]; settings: (options: PresetOptions) => object };
+}
+
+/** The one app id of a provider whose secret belongs to it. */
+export const firstOf = ({ appIds: [first = ''] }: PresetOptions): string => first;
+
+/** The exchange of authorization codes, when the operator gave a redirect URI. */
+export const codeExchange = (options: PresetOptions, tokenUrl: string, special: object = {}): object =>
+  options.redirectUris?.length ? exchangeAt(tokenUrl, options, special) : {};
+
+/** The same, whether or not there is a redirect URI. */
+export const exchangeAt = (tokenUrl: string, options: PresetOptions, special: object) => ({
+  authorization_code: {
+    token_url: tokenUrl,
+    client_id: firstOf(options),
+    ...(!('client_secret_jwt' in special) && { client_secret: options.appSecret }),
+    redirect_uris: options.redirectUris ?? [],
+    client_authentication: 'form',
+    ...special,
+  },
+});
+
+/** Id tokens of an issuer, and authorization codes that it exchanges for one. */
+export const openId = (issuer: string, tokenUrl: string) => ({
+  needs: [],
+  settings: { oidc: ({ appIds }: PresetOptions) => trusting(issuer, appIds) },
+  codes: {
+    needs: ['app-secret'] as Need[],
+    settings: (options: PresetOptions) => exchangeAt(tokenUrl, options, { id_token: { issuer } }),
+  },
+});
+
+/** Settings that trust one issuer. */
+export const trusting = (issuer: string, audiences: string[]) => ({ issuers: [{ issuer, audiences }] });

@@ -1,0 +1,91 @@
+import * as v from 'valibot';
+import { timestamp } from '../clock.ts';
+import { type LoginApp, providerSettingsItem } from '../login-apps/login-app.ts';
+import { newId } from '../secrets/secrets.ts';
+import { deleteItem, readItem, updateItem } from '../storage/items.ts';
+import { providerSettingsKey, providerSettingsList } from '../storage/keys.ts';
+import { recentlyRead } from '../storage/recently-read.ts';
+import type { ProviderId } from './identifiers.ts';
+import { encryptSecrets, type StoredSettings } from './settings-encryption.ts';
+
+/** The settings of a provider in a Login App that was read whole; undefined when it is not set up. */
+export function providerSettingsOf(
+  { login_app_id, providers }: LoginApp,
+  provider: ProviderId,
+): StoredSettings | undefined {
+  const settings = providers.get(provider);
+  return settings && { settings, place: { loginAppId: login_app_id, provider } };
+}
+
+type Place = readonly [loginAppId: string, provider: ProviderId];
+
+async function readStored([loginAppId, provider]: Place) {
+  const item = await readItem(providerSettingsKey(loginAppId, provider));
+  return item && v.parse(providerSettingsItem, item);
+}
+
+const nameOf = ([loginAppId, provider]: Place): string => `${loginAppId} ${provider}`;
+
+/** A provider that a warm function does not know is read at once: it works as soon as it is set up. */
+const findStored = recentlyRead(readStored, nameOf, 0);
+
+/** For callers without credentials: one that is not set up is read at most once a second. */
+const findStoredForAnybody = recentlyRead(readStored, nameOf);
+
+/** The settings of a provider in a Login App, up to 30 s old; undefined when it is not set up. */
+export const findProviderSettings = (loginAppId: string, provider: ProviderId) =>
+  settingsFrom(findStored, loginAppId, provider);
+
+/** The same for callers without credentials; settings that are new count within a second. */
+export const findProviderSettingsForAnybody = (loginAppId: string, provider: ProviderId) =>
+  settingsFrom(findStoredForAnybody, loginAppId, provider);
+
+async function settingsFrom(
+  find: typeof findStored,
+  loginAppId: string,
+  provider: ProviderId,
+): Promise<StoredSettings | undefined> {
+  const stored = await find([loginAppId, provider], () => true);
+  return stored && { settings: stored.settings, place: { loginAppId, provider } };
+}
+
+/** How often a change is tried while other operators change the same settings. */
+const mostAttempts = 10;
+const storedItem = v.object({ settings: v.looseObject({}), revision: v.string() });
+
+/**
+ * Replaces provider settings by what becomes of those that are stored, and stores them with their secrets encrypted:
+ * one conditional write, repeated with newer settings when another operator was faster.
+ * @param change gets the stored settings with their secrets encrypted, or undefined; it may be called several times
+ * @returns the new settings
+ */
+export async function changeProviderSettings(
+  loginAppId: string,
+  provider: ProviderId,
+  change: (current: object | undefined) => object,
+): Promise<object> {
+  const key = providerSettingsKey(loginAppId, provider);
+  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+    const item = await readItem(key);
+    const current = item && v.parse(storedItem, item);
+    const settings = change(current?.settings);
+    const { done } = await updateItem(key, {
+      set: {
+        login_app_id: loginAppId,
+        provider,
+        list: providerSettingsList,
+        list_position: loginAppId,
+        settings: await encryptSecrets(settings, { loginAppId, provider }),
+        revision: newId('r'),
+        updated_at: timestamp(),
+      },
+      when: current ? { revision: { is: current.revision } } : { pk: { exists: false } },
+    });
+    if (done) return settings;
+  }
+  throw new Error('Others keep changing the provider settings.');
+}
+
+/** Removes a provider from a Login App. */
+export const removeProviderSettings = (loginAppId: string, provider: ProviderId): Promise<void> =>
+  deleteItem(providerSettingsKey(loginAppId, provider));

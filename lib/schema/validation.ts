@@ -1,0 +1,49 @@
+import * as v from 'valibot';
+import { type FieldError, ServiceError } from '../errors/service-error.ts';
+
+/** Turns what is wrong with an input into the error that is documented for it. The input is undefined when it was not parsed. */
+export type MakeError = (errors: FieldError[], input?: unknown) => ServiceError;
+
+/** `invalid_request`, naming the first parameter that is wrong. */
+export const invalidRequest: MakeError = ([first]) =>
+  new ServiceError('invalid_request', first?.message ?? 'The request is malformed.');
+
+/** `unprocessable_entity`, naming each field that is wrong. */
+export const unprocessableEntity: MakeError = (errors) =>
+  new ServiceError('unprocessable_entity', errors.map(({ message }) => message).join(' '), {
+    errors: errors.map(({ field, message }) => ({ field: field || 'body', message })),
+  });
+
+/** `invalid_request` for a body that is not an object, else `unprocessable_entity` naming each field that is wrong. */
+export const invalidFields: MakeError = (errors) =>
+  errors.some(({ field }) => field === '') ? invalidRequest(errors) : unprocessableEntity(errors);
+
+/** The same for an object within the body: anything wrong outside its fields is `invalid_request`. */
+export const invalidFieldsOf =
+  (object: string): MakeError =>
+  (errors) => {
+    const others = errors.filter(({ field }) => !field.startsWith(`${object}.`));
+    return others.length > 0 ? invalidRequest(others) : unprocessableEntity(errors);
+  };
+
+/** The message of an object's schema for a key that it lacks. @param before what stands before the key's name */
+export const keyRequired =
+  (before = '') =>
+  ({ path }: v.BaseIssue<unknown>): string =>
+    `${before}${String(path?.[0]?.key)} is required.`;
+
+/** A JSON object: no list, and no null. */
+export const jsonObject = (message: string) =>
+  v.custom<object>((value) => value instanceof Object && !Array.isArray(value), message);
+
+/** What the schema makes of an input. @throws ServiceError */
+export function validated<Schema extends v.GenericSchema>(
+  schema: Schema,
+  input: unknown,
+  makeError: MakeError,
+): v.InferOutput<Schema> {
+  const result = v.safeParse(schema, input, { abortPipeEarly: true });
+  if (result.success) return result.output;
+  const errors = result.issues.map((issue) => ({ field: v.getDotPath(issue) ?? '', message: issue.message }));
+  throw makeError(errors, input);
+}

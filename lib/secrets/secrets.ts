@@ -1,0 +1,60 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import * as v from 'valibot';
+import { timestamp } from '../clock.ts';
+
+/** A secret as it is stored: its SHA-256 alone. A random 256-bit secret needs no slow password hash. */
+const storedSecret = v.object({ secret_id: v.string(), sha256: v.string(), created_at: v.string() });
+export type StoredSecret = v.InferOutput<typeof storedSecret>;
+
+/** The attributes of an item that has secrets. Each change sets a new version. */
+export const secretAttributes = { secrets: v.array(storedSecret), secrets_version: v.string() };
+export type WithSecrets = { secrets: StoredSecret[]; secrets_version: string };
+
+/** 128 random bits, URL-safe, after a prefix that says what it is: `la_Xk2…` */
+export const newId = (prefix: string): string => `${prefix}_${randomBytes(16).toString('base64url')}`;
+
+/** 256 random bits, URL-safe, after a prefix that secret scanners can look for: `lcs_…` */
+export const newSecret = (prefix: string): string => `${prefix}_${randomBytes(32).toString('base64url')}`;
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url');
+
+/** A version id for a set of secrets; random, so never used twice. */
+export const newSecretsVersion = (): string => newId('v');
+
+/** What a new item stores of its first secret. */
+export const firstSecret = (secret: string): WithSecrets => ({
+  secrets: [storeSecret(secret)],
+  secrets_version: newSecretsVersion(),
+});
+
+const storeSecret = (secret: string): StoredSecret => ({
+  secret_id: newId('sec'),
+  sha256: sha256(secret),
+  created_at: timestamp(),
+});
+
+/** The most secrets that are valid side by side: a new one, and the old one until it is revoked. */
+const mostSecrets = 2;
+
+/** The secrets and a new one, or undefined when there are two already. */
+export function withNewSecret(
+  stored: StoredSecret[],
+  prefix: string,
+): { secret: string; secrets: StoredSecret[] } | undefined {
+  if (stored.length >= mostSecrets) return undefined;
+  const secret = newSecret(prefix);
+  return { secret, secrets: [...stored, storeSecret(secret)] };
+}
+
+/** Compares two texts in a time that does not depend on where they differ. */
+export function equalInConstantTime(a: string, b: string): boolean {
+  const left = createHash('sha256').update(a).digest();
+  const right = createHash('sha256').update(b).digest();
+  return timingSafeEqual(left, right);
+}
+
+/** Whether a presented secret is one of the stored ones. Looks at all of them, whichever fits. */
+export function matchesAny(presented: string, stored: StoredSecret[]): boolean {
+  const digest = sha256(presented);
+  return stored.map(({ sha256 }) => equalInConstantTime(digest, sha256)).includes(true);
+}

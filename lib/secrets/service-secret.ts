@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import * as v from 'valibot';
+import { epochSeconds } from '../clock.ts';
+import { staleReadSeconds } from './rotation-step.ts';
+
+/** Milliseconds for which a warm function uses a service secret that it has read. */
+export const serviceSecretFreshFor = 5 * 60_000;
+
+/** Seconds within which a rotation that has made a secret must be finished. */
+const finishSeconds = 240;
+
+/**
+ * Seconds after which every function knows a new secret: the rotation is finished, a warm function reads the secret again
+ * after 5 minutes, and Secrets Manager may answer with the version before for a minute more.
+ */
+const noticeSeconds = finishSeconds + serviceSecretFreshFor / 1000 + staleReadSeconds;
+
+const days = 86_400;
+/** A table can be restored as it was up to 35 days ago, with provider settings that were encrypted then. */
+export const longestRestoreSeconds = 35 * days;
+
+/**
+ * What the keys of one purpose are derived from. Functions use `current` for what is new, and accept all. `next` is known
+ * everywhere before it becomes the current one, so that no function meets a key that it does not know.
+ */
+const serviceSecret = v.object({
+  current: v.string(),
+  /** Absent until the first rotation. */
+  next: v.exactOptional(v.object({ text: v.string(), made_at: v.number() })),
+  previous: v.array(v.object({ text: v.string(), keep_until: v.number() })),
+});
+export type ServiceSecret = v.InferOutput<typeof serviceSecret>;
+
+/** Before its first rotation a secret is the text that CloudFormation has generated. */
+export function parseServiceSecret(secret: string): ServiceSecret {
+  const result = v.safeParse(v.pipe(v.string(), v.parseJson(), serviceSecret), secret);
+  return result.success ? result.output : { current: secret, previous: [] };
+}
+
+/**
+ * What a rotation replaces a secret with. The first one only adds the next secret.
+ * @param keepSeconds for how long a secret that is replaced is still accepted
+ * @throws Error when the next secret may not be known everywhere yet
+ */
+export function serviceSecretAfter(
+  { current, next, previous }: ServiceSecret,
+  keepSeconds: number,
+): ServiceSecret {
+  const now = epochSeconds();
+  const following = { text: randomBytes(48).toString('base64url'), made_at: now };
+  if (!next) return { current, next: following, previous };
+  if (now < next.made_at + noticeSeconds) {
+    const again = new Date((next.made_at + noticeSeconds) * 1000).toISOString();
+    throw new Error(`The next secret is not known everywhere yet. Rotate again after ${again}.`);
+  }
+  const keep_until = now + noticeSeconds + keepSeconds;
+  const kept = previous.filter((one) => one.keep_until > now);
+  return { current: next.text, next: following, previous: [{ text: current, keep_until }, ...kept] };
+}
+
+/** Whether a prepared secret may still become the current one: its next one is known everywhere only after that. */
+export const isInTime = ({ next }: ServiceSecret): boolean =>
+  next !== undefined && epochSeconds() <= next.made_at + finishSeconds;

@@ -1,0 +1,46 @@
+import { epochSeconds, timestamp } from '../clock.ts';
+import { endRelationsOfSession } from '../devices/end-relation.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { logEvent } from '../log/log.ts';
+import { findSwitches } from '../login-apps/switches.ts';
+import { updateItem } from '../storage/items.ts';
+import { sessionKey } from '../storage/keys.ts';
+import { isActive, readSession } from './session.ts';
+
+/** Seconds for which an ended session stays in the table: longer than a device that is not seen stays active. */
+const markSeconds = 365 * 86_400;
+
+/** Who may end a session: whoever reused a refresh token, a client that revoked one, and so on. */
+export type SessionEnder = 'reuse' | 'client' | 'operator' | 'person' | 'provider';
+
+/**
+ * Ends a session: its tokens are no longer valid, and the devices that it related have no owner, so the next user of
+ * the phone gets no message for this person. After a failure it can be repeated and finishes the work.
+ */
+export async function endSession(loginUserId: string, sessionId: string, by: SessionEnder): Promise<void> {
+  const { done } = await updateItem(sessionKey(loginUserId, sessionId), {
+    set: { ended_at: timestamp(), expires_at: epochSeconds() + markSeconds },
+    when: { pk: { exists: true }, ended_at: { exists: false } },
+  });
+  if (done) logEvent('session_ended', { login_user_id: loginUserId, session_id: sessionId, by });
+  await endRelationsOfSession(loginUserId, sessionId);
+}
+
+/**
+ * Ends a session that a person names.
+ * @throws ServiceError `not_found` when it is not theirs, or is over
+ */
+export async function endOwnSession(
+  loginUserId: string,
+  loginAppId: string,
+  sessionId: string,
+): Promise<void> {
+  const [session, switches] = await Promise.all([
+    readSession(loginUserId, sessionId),
+    findSwitches(loginAppId),
+  ]);
+  if (!session || !isActive(session, switches)) {
+    throw new ServiceError('not_found', 'The Login User has no such session, or it is over.');
+  }
+  await endSession(loginUserId, sessionId, 'person');
+}

@@ -1,0 +1,122 @@
+import { timestamp } from '../clock.ts';
+import { keptTokenOf } from '../identities/kept-token.ts';
+import { findSlot, freeSlot, type Owner, type Slot } from '../identities/slot.ts';
+import { auditIds } from '../log/audit.ts';
+import { logEvent } from '../log/log.ts';
+import type { AuthenticatedClient } from '../login-apps/clients.ts';
+import { blockedError } from '../login-users/blocked.ts';
+import type { ProvenIdentity } from '../login-users/identity.ts';
+import { identityAttributes } from '../login-users/linked-identity.ts';
+import { firstIdentityId, firstSlotOf, whileActive } from '../login-users/login-user.ts';
+import { listed } from '../login-users/people-of-login-app.ts';
+import type { ProviderId } from '../provider-settings/identifiers.ts';
+import { type Item, updateItem } from '../storage/items.ts';
+import { loginUserKey } from '../storage/keys.ts';
+import { removeSession, type Session } from './session.ts';
+import { newSession, putSession } from './session-lifetime.ts';
+
+/** A login: at which Login App, and as whom. */
+interface Login {
+  loginAppId: string;
+  provider: ProviderId;
+  proven: ProvenIdentity;
+}
+
+/** How often a login follows its identity while others link and unlink it. */
+const mostAttempts = 10;
+
+/**
+ * Starts a session for a person that a provider has identified. User and session are written side by side; when the
+ * identity leads to another Login User, or the user turns out to be blocked, the session is removed and no token of it
+ * is ever issued.
+ * @throws ServiceError `invalid_grant` when the Login User is blocked
+ */
+export async function logIn(
+  { clientId, loginAppId }: AuthenticatedClient,
+  provider: ProviderId,
+  proven: ProvenIdentity,
+): Promise<Session> {
+  const login = { loginAppId, provider, proven };
+  let owner: Owner = { loginUserId: firstSlotOf(loginAppId, proven) };
+  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+    auditIds({ login_user_id: owner.loginUserId });
+    const session = newSession({
+      login_user_id: owner.loginUserId,
+      login_app_id: loginAppId,
+      client_id: clientId,
+    });
+    const [outcome] = await Promise.all([recordLogin(owner, login, session.session_id), putSession(session)]);
+    if (outcome.done) return session;
+    await removeSession(owner.loginUserId, session.session_id);
+    owner = await nextOwner(owner, login, outcome.found);
+  }
+  throw new Error('Others keep linking and unlinking the identity.');
+}
+
+/** One conditional write on the Login User, which creates them if the login is with their first identity. */
+export async function recordLogin(
+  owner: Owner,
+  { loginAppId, provider, proven }: Login,
+  last_session_id: string,
+) {
+  const { loginUserId, identityId } = owner;
+  const { namespace, subject } = proven;
+  const now = timestamp();
+  const own = identityId ?? firstIdentityId(loginUserId);
+  const kept = await keptTokenOf(loginAppId, provider, proven, own);
+  const latest = { last_login_at: now, last_provider: provider, last_session_id };
+  const times = { ...latest, [identityAttributes.lastLogin(own)]: now };
+  return updateItem(
+    loginUserKey(loginUserId),
+    identityId === undefined
+      ? {
+          set: {
+            ...{ login_user_id: loginUserId, login_app_id: loginAppId, provider, namespace, subject },
+            ...{ ...times, ...kept },
+          },
+          setIfAbsent: {
+            created_at: now,
+            ...listed({ login_user_id: loginUserId, login_app_id: loginAppId }, now),
+          },
+          when: {
+            blocked_at: { exists: false },
+            next_slot: { exists: false },
+            linked_to: { exists: false },
+          },
+        }
+      : {
+          set: { ...times, ...kept },
+          when: { ...whileActive, [identityAttributes.linked(identityId)]: { exists: true } },
+        },
+  );
+}
+
+/**
+ * Finds the current owner of an identity when the login could not be recorded for the expected one.
+ * @param found the item of that Login User, whom the login was not recorded for
+ * @throws ServiceError `invalid_grant` when it is their identity, and they are blocked
+ */
+async function nextOwner(
+  { loginUserId, identityId }: Owner,
+  { loginAppId, proven }: Login,
+  found: Item | undefined,
+): Promise<Owner> {
+  const isTheirs =
+    identityId === undefined
+      ? found?.next_slot === undefined && found?.linked_to === undefined
+      : found?.deleted_at === undefined && found?.[identityAttributes.linked(identityId)] !== undefined;
+  if (isTheirs && found?.blocked_at !== undefined) {
+    logEvent('login_user_refused', { login_user_id: loginUserId });
+    throw blockedError('invalid_grant');
+  }
+  const first = firstSlotOf(loginAppId, proven);
+  const known = loginUserId === first && identityId === undefined ? found : undefined;
+  const slot = await findSlot(loginAppId, proven, known);
+  if (identityId === undefined || slot.leadsTo?.identityId !== identityId) return ownerAt(slot);
+  // The slot leads to somebody who does not have the identity: it was left behind, and the identity is free.
+  await freeSlot(slot.id, identityId);
+  return { loginUserId: slot.id };
+}
+
+/** The owner of an identity, or of a free one the Login User who will be created at its slot. */
+const ownerAt = ({ id, leadsTo }: Slot): Owner => leadsTo ?? { loginUserId: id };

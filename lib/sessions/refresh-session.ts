@@ -1,0 +1,71 @@
+import type { LogReason } from '../errors/reasons.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { auditIds } from '../log/audit.ts';
+import { logEvent } from '../log/log.ts';
+import type { AuthenticatedClient } from '../login-apps/clients.ts';
+import { findSwitches, type LoginAppSwitches } from '../login-apps/switches.ts';
+import { blockedError } from '../login-users/blocked.ts';
+import { readLoginUserWithSession } from '../login-users/login-user.ts';
+import { type RefreshTokenContent, readRefreshToken } from '../tokens/refresh-token.ts';
+import { endSession } from './end-session.ts';
+import { isActive, type Session, standing } from './session.ts';
+import { moveOn } from './session-lifetime.ts';
+
+/**
+ * Moves the session of a refresh token to its next generation. An outdated token ends its session: somebody else has
+ * a copy.
+ * @throws ServiceError `invalid_grant`, whatever is wrong with the token, and for a blocked person
+ * @see RFC 9700 section 4.14.2
+ */
+export async function refreshSession(client: AuthenticatedClient, refreshToken: string): Promise<Session> {
+  const content = await readRefreshToken(refreshToken);
+  if (!content) throw invalidToken('refresh_token_malformed');
+  auditIds({ login_user_id: content.loginUserId, session_id: content.sessionId });
+  const [{ user, session }, switches] = await Promise.all([
+    readLoginUserWithSession(content.loginUserId, content.sessionId),
+    findSwitches(client.loginAppId),
+  ]);
+  if (!session || !isActive(session, switches)) throw invalidToken('session_ended');
+  if (session.client_id !== client.clientId) throw invalidToken('issued_to_another_client');
+  if (!user) throw invalidToken('session_ended');
+  if (user.blocked_at) {
+    logEvent('login_user_refused', { login_user_id: content.loginUserId });
+    throw blockedError('invalid_grant');
+  }
+  return successorOf(session, content, switches);
+}
+
+async function successorOf(
+  session: Session,
+  content: RefreshTokenContent,
+  switches: LoginAppSwitches,
+): Promise<Session> {
+  switch (standing(session, content.generation)) {
+    case 'current': {
+      const { moved, session: next } = await moveOn(session);
+      if (moved && next) return next;
+      // Another request was faster, or the session ended.
+      if (!next || !isActive(next, switches)) throw invalidToken('session_ended');
+      return successorOf(next, content, switches);
+    }
+    case 'predecessor':
+      logEvent('refresh_token_repeated', {
+        login_user_id: session.login_user_id,
+        session_id: session.session_id,
+        generation: session.generation,
+      });
+      return session;
+    case 'outdated':
+      logEvent('refresh_token_reused', {
+        login_user_id: session.login_user_id,
+        session_id: session.session_id,
+        generation: session.generation,
+        presented_generation: content.generation,
+      });
+      await endSession(session.login_user_id, session.session_id, 'reuse');
+      throw invalidToken('refresh_token_reused');
+  }
+}
+
+const invalidToken = (reason: LogReason): ServiceError =>
+  new ServiceError('invalid_grant', 'The refresh token is not valid for this client.', { reason });

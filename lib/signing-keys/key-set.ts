@@ -1,0 +1,114 @@
+import { exportJWK, generateKeyPair } from 'jose';
+import * as v from 'valibot';
+import { epochSeconds } from '../clock.ts';
+import { newId } from '../secrets/secrets.ts';
+import type { TokenAlgorithm } from './token-algorithm.ts';
+
+/** Milliseconds for which a warm function signs with the key it has read. */
+export const signingKeyFreshFor = 4 * 60_000;
+
+/**
+ * Seconds for which a key of a new algorithm is published before it signs. The slowest cache known is that of API
+ * Gateway's JWT authorizer, which may keep a key set for two hours.
+ */
+const noticeSeconds = 86_400;
+
+const signing = { kid: v.string(), use: v.literal('sig') };
+/** @see RFC 7518 section 6.3 */
+const rsa = { ...signing, alg: v.literal('RS256'), kty: v.literal('RSA'), n: v.string(), e: v.string() };
+/** @see RFC 7518 section 6.2 */
+const p256 = {
+  ...signing,
+  alg: v.literal('ES256'),
+  kty: v.literal('EC'),
+  crv: v.literal('P-256'),
+  x: v.string(),
+  y: v.string(),
+};
+
+/** A public key as a JWK. @see RFC 7517 */
+export const publicJwk = v.variant('alg', [v.object(rsa), v.object(p256)]);
+/** The published keys. @see RFC 7517 section 5 */
+export const jwkSet = v.object({ keys: v.array(publicJwk) });
+export type PublicJwk = v.InferOutput<typeof publicJwk>;
+
+const text = v.string();
+const privateJwk = v.variant('alg', [
+  v.object({ ...rsa, d: text, p: text, q: text, dp: text, dq: text, qi: text }),
+  v.object({ ...p256, d: text }),
+]);
+export type PrivateJwk = v.InferOutput<typeof privateJwk>;
+
+/** A published key. One that no longer signs is kept as long as the tokens it signed are valid. */
+export const publishedKey = v.object({
+  key: publicJwk,
+  /** Epoch seconds after which no function signs with it: a token with a later `iat` is forged. Absent if none is known. */
+  retired_at: v.exactOptional(v.number()),
+  /** Epoch seconds; absent for keys that sign, or will. */
+  keep_until: v.exactOptional(v.number()),
+});
+export type PublishedKey = v.InferOutput<typeof publishedKey>;
+
+/** The signing keys as the secret holds them. Their algorithms may differ. */
+export const keySet = v.object({
+  current: privateJwk,
+  /** Published one period before it signs: until the next rotation, or until `takes_over_at`. */
+  next: privateJwk,
+  /** Epoch seconds from which `next` signs in place of `current`; absent if only the next rotation decides. */
+  takes_over_at: v.exactOptional(v.number()),
+});
+export type KeySet = v.InferOutput<typeof keySet>;
+
+/** A key set for a service that has none yet. */
+export async function newKeySet(algorithm: TokenAlgorithm): Promise<KeySet> {
+  const [current, next] = await Promise.all([newSigningKey(algorithm), newSigningKey(algorithm)]);
+  return { current, next };
+}
+
+/**
+ * The key set that a rotation replaces a set with. `next` signs at once: it has been published since the last rotation.
+ * If it is not of the wanted algorithm, then a new key of that algorithm is published, and takes over after a day.
+ */
+export async function keySetAfter(set: KeySet, algorithm: TokenAlgorithm): Promise<KeySet> {
+  const next = await newSigningKey(algorithm);
+  if (set.next.alg === algorithm) return { current: set.next, next };
+  return { current: keyThatSigns(set), next, takes_over_at: epochSeconds() + noticeSeconds };
+}
+
+/**
+ * The key set that replaces one with revoked keys; undefined when it has none. A revoked key that signs is replaced by
+ * the other one, which has been published. If both are revoked, a new key signs at once.
+ */
+export async function keySetWithout(
+  set: KeySet,
+  revoked: string[],
+  algorithm: TokenAlgorithm,
+): Promise<KeySet | undefined> {
+  const isGood = ({ kid }: PrivateJwk): boolean => !revoked.includes(kid);
+  if (isGood(set.current) && isGood(set.next)) return undefined;
+  const candidates = keyThatSigns(set) === set.next ? [set.next] : [set.current, set.next];
+  const current = candidates.find(isGood) ?? (await newSigningKey(algorithm));
+  const next = await newSigningKey(algorithm);
+  return current.alg === algorithm
+    ? { current, next }
+    : { current, next, takes_over_at: epochSeconds() + noticeSeconds };
+}
+
+/** The key of a set that signs now. */
+export const keyThatSigns = ({ current, next, takes_over_at = Infinity }: KeySet): PrivateJwk =>
+  takes_over_at <= epochSeconds() ? next : current;
+
+/** The key set that a secret holds; undefined for a secret that holds none yet. */
+export function parseKeySet(secret: string): KeySet | undefined {
+  const result = v.safeParse(v.pipe(v.string(), v.parseJson(), keySet), secret);
+  return result.success ? result.output : undefined;
+}
+
+/** Without its private part. */
+export const publicPartOf = (key: PrivateJwk): PublicJwk => v.parse(publicJwk, key);
+
+/** The length is that of RSA keys; a P-256 key has its own. */
+async function newSigningKey(alg: TokenAlgorithm): Promise<PrivateJwk> {
+  const { privateKey } = await generateKeyPair(alg, { modulusLength: 2048, extractable: true });
+  return v.parse(privateJwk, { ...(await exportJWK(privateKey)), kid: newId('k'), alg, use: 'sig' });
+}

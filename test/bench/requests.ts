@@ -1,0 +1,126 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { cpus, loadavg } from 'node:os';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { seedDemo } from '../../infra/local/demo.ts';
+import { demoRequests, readDevice, readTokens, type Send } from '../../infra/local/demo-requests.ts';
+import { startStack } from '../../infra/local/stack.ts';
+import { addresses, answer, type Operation, type Question } from './serving-messages.ts';
+
+/** Requests that are sent, and not measured, until the engine has compiled what they need. */
+const warmUp = 300;
+/** Requests of a batch, and batches; the median of the batches counts. */
+const batch = 50;
+const rounds = 21;
+
+/** A kind of request: its cryptographic operations, and how one is prepared, by requests to another process. */
+type Kind = [Operation[], () => Promise<Send>];
+
+// The store, the sandbox and the client are in this process, the handlers that are measured in another.
+const print = process.stdout.write.bind(process.stdout);
+process.stdout.write = () => true;
+process.env.METRICS_NAMESPACE = 'login-service';
+const stack = await startStack({ port: 0, report: () => {} });
+const demo = await seedDemo(stack);
+const requests = demoRequests(demo);
+
+let people = 0;
+const nextPerson = () => `person-${++people}`;
+const logIn = async (provider: string) => requests.logIn(provider, nextPerson());
+const userTokens = async () => readTokens((await logIn('provider_f'))());
+const appToken = (await readTokens(requests.clientCredentials()())).access_token;
+const { access_token } = await userTokens();
+const relation = async () => {
+  const { id } = await readDevice(requests.register(appToken, nextPerson())());
+  return requests.relate((await userTokens()).access_token, id);
+};
+const kinds: Record<string, Kind> = {
+  client_credentials: [['RS256 sign'], async () => requests.clientCredentials()],
+  'Login, id token': [['RS256 verify', 'RS256 sign', 'HMAC'], () => logIn('provider_f')],
+  'Login, provider called': [['RS256 sign', 'HMAC'], () => logIn('provider_a')],
+  Refresh: [['HMAC', 'RS256 sign', 'HMAC'], async () => requests.refresh((await userTokens()).refresh_token)],
+  'Introspect an access token': [['RS256 verify'], async () => requests.introspect(access_token)],
+  'List the signing keys': [[], async () => requests.keys()],
+  'Register a device': [['RS256 verify'], async () => requests.register(appToken, nextPerson())],
+  'Relate a device': [['RS256 verify'], relation],
+  'List the devices': [['RS256 verify'], async () => requests.listDevices(access_token)],
+  'Create an access request': [[], async () => requests.createAccessRequest()],
+  'Add a comment': [[], async () => requests.addComment('Looks good.')],
+  Search: [[], async () => requests.search()],
+};
+
+const surroundings = {
+  issuer: demo.base_url,
+  tableName: demo.table_name,
+  dynamoDbEndpoint: demo.dynamodb_endpoint,
+  awsEndpoint: stack.awsEndpoint,
+};
+// Flags for Node, such as --cpu-prof, go to the process that is measured.
+const serving = fork(join(import.meta.dirname, 'serving-process.ts'), [JSON.stringify(surroundings)], {
+  execArgv: process.argv.slice(2),
+  stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+});
+const { url, emptyUrl } = v.parse(addresses, (await once(serving, 'message'))[0]);
+
+async function ask(question: Question): Promise<v.InferOutput<typeof answer>> {
+  serving.send(question);
+  return v.parse(answer, (await once(serving, 'message'))[0]);
+}
+
+async function prepared(prepare: () => Promise<Send>, count: number): Promise<Send[]> {
+  const sends: Send[] = [];
+  while (sends.length < count) sends.push(await prepare());
+  return sends;
+}
+
+async function sendAll(sends: Send[], base: string): Promise<void> {
+  for (const send of sends) {
+    const response = await send(base);
+    await response.arrayBuffer();
+    if (!response.ok) throw new Error(`${response.url} answered ${response.status}.`);
+  }
+}
+
+const median = (values: number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+/** CPU milliseconds of one request, and of each part of its floor. */
+async function measure([operations, prepare]: Kind) {
+  await sendAll(await prepared(prepare, warmUp), url);
+  const one = await prepared(prepare, 1);
+  await ask({ ask: 'record' });
+  await sendAll(one, url);
+  const { storeRequests } = await ask({ ask: 'cpu' });
+  const times: Record<'request' | 'server' | 'calls' | 'cryptography', number[]> = {
+    request: [],
+    server: [],
+    calls: [],
+    cryptography: [],
+  };
+  for (let round = 0; round < rounds; round += 1) {
+    const sends = await prepared(prepare, batch);
+    await ask({ ask: 'cpu' });
+    await sendAll(sends, url);
+    times.request.push((await ask({ ask: 'cpu' })).milliseconds);
+    await sendAll(sends, emptyUrl);
+    times.server.push((await ask({ ask: 'cpu' })).milliseconds);
+    times.calls.push((await ask({ ask: 'calls', times: batch })).milliseconds);
+    times.cryptography.push((await ask({ ask: 'cryptography', times: batch, operations })).milliseconds);
+  }
+  const [request = 0, ...parts] = Object.values(times).map((values) => median(values) / batch);
+  return { storeRequests, request, parts, floor: parts.reduce((a, b) => a + b) };
+}
+
+print('| Request | Store requests | CPU ms | Server | Calls | Cryptography | Floor | Ratio |\n');
+print('|---|--:|--:|--:|--:|--:|--:|--:|\n');
+for (const [name, kind] of Object.entries(kinds)) {
+  const { storeRequests, request, parts, floor } = await measure(kind);
+  const figures = [request, ...parts, floor, request / floor].map((value) => value.toFixed(2));
+  print(`| ${[name, storeRequests, ...figures].join(' | ')} |\n`);
+}
+const machine = `${cpus().length} x ${cpus()[0]?.model}, load ${loadavg()[0]?.toFixed(1)}`;
+print(`\nNode ${process.version}, ${machine}; medians of ${rounds} batches of ${batch}.\n`);
+serving.disconnect();
+await stack.close();
+process.exit();

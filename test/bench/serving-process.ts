@@ -1,0 +1,81 @@
+import { createHmac, createSecretKey, randomBytes, webcrypto } from 'node:crypto';
+import * as v from 'valibot';
+import { gateway, type Route } from '../../infra/local/gateway.ts';
+import { loadRoutes, setEnvironment } from '../../infra/local/load-functions.ts';
+import { serve } from '../../infra/local/loopback-server.ts';
+import { type Operation, question } from './serving-messages.ts';
+
+// The process whose CPU time `npm run bench:requests` measures. It serves the handlers and, behind the same
+// local server, an empty handler for each route.
+setEnvironment(JSON.parse(process.argv[2] ?? ''));
+const routes: Route[] = [];
+await loadRoutes(routes);
+const served = await serve(gateway(routes, () => {}));
+const handler = async () => ({ statusCode: 200, headers: {}, body: '' });
+const empty = await serve(
+  gateway(
+    routes.map((route) => ({ ...route, handler })),
+    () => {},
+  ),
+);
+const { documentClient } = await import('../../lib/storage/client.ts');
+
+/** The calls of recorded requests, to be made again without a handler. */
+let calls: (() => Promise<unknown>)[] = [];
+let storeRequests = 0;
+let isRecording = false;
+
+const conditional = v.looseObject({ ConditionExpression: v.string() });
+const send = documentClient.send.bind(documentClient);
+Object.assign(documentClient, {
+  send: (command: Parameters<typeof send>[0]) => {
+    if (isRecording) {
+      storeRequests += 1;
+      // The condition of a write would not hold again.
+      const input = v.is(conditional, command.input)
+        ? {
+            ...command.input,
+            ConditionExpression: `(${command.input.ConditionExpression}) OR attribute_not_exists(nothing)`,
+          }
+        : command.input;
+      calls.push(() => send(Reflect.construct(command.constructor, [input])));
+    }
+    return send(command);
+  },
+});
+
+const { fetch } = globalThis;
+globalThis.fetch = (address, init) => {
+  if (isRecording) calls.push(async () => (await fetch(address, { ...init, signal: null })).text());
+  return fetch(address, init);
+};
+
+const { subtle } = webcrypto;
+const rs256 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+const rsa = await subtle.generateKey(
+  { ...rs256, modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) },
+  false,
+  ['sign', 'verify'],
+);
+const secret = createSecretKey(randomBytes(32));
+const token = randomBytes(500);
+const signature = await subtle.sign(rs256, rsa.privateKey, token);
+const operations: Record<Operation, () => unknown> = {
+  'RS256 verify': () => subtle.verify(rs256, rsa.publicKey, signature, token),
+  'RS256 sign': () => subtle.sign(rs256, rsa.privateKey, token),
+  HMAC: () => createHmac('sha256', secret).update(token).digest('base64url'),
+};
+
+let used = process.cpuUsage();
+process.on('message', async (message) => {
+  const asked = v.parse(question, message);
+  if (asked.ask === 'record') [calls, storeRequests] = [[], 0];
+  isRecording = asked.ask === 'record';
+  const repeated = asked.ask === 'calls' ? calls : asked.operations.map((name) => operations[name]);
+  for (let time = 0; time < asked.times; time += 1) for (const one of repeated) await one();
+  const { user, system } = process.cpuUsage(used);
+  used = process.cpuUsage();
+  process.send?.({ milliseconds: (user + system) / 1000, storeRequests });
+});
+process.on('disconnect', () => process.exit());
+process.send?.({ url: served.url, emptyUrl: empty.url });

@@ -1,0 +1,18 @@
+import { seedDemo } from '../../infra/local/demo.ts';
+import { startStack } from '../../infra/local/stack.ts';
+import { Meter } from './measure.ts';
+import { measureRequests } from './requests.ts';
+import { costTable, limitTable } from './tables.ts';
+
+// Measures what requests consume and prints the tables of `docs/capacity.md`.
+const print = process.stdout.write.bind(process.stdout);
+process.env.METRICS_NAMESPACE = 'login-service';
+process.stdout.write = () => true;
+const stack = await startStack({ port: 0, report: () => {} });
+const demo = await seedDemo(stack);
+const { documentClient } = await import('../../lib/storage/client.ts');
+const measured = await measureRequests(new Meter(documentClient), demo);
+await stack.close();
+
+print(`${costTable(measured)}\n\n${limitTable(measured)}\n`);
+process.exit();
