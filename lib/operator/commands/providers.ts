@@ -1,15 +1,12 @@
 import { ServiceError } from '../../errors/service-error.ts';
+import { providerSettingsOf } from '../../login-apps/login-app.ts';
 import { applyPreset } from '../../provider-settings/apply-preset.ts';
 import { combineSettings } from '../../provider-settings/combine-settings.ts';
 import type { GivenSettings } from '../../provider-settings/given-settings.ts';
 import type { ProviderId } from '../../provider-settings/identifiers.ts';
 import { withoutIssuer } from '../../provider-settings/oidc.ts';
 import { maskSecrets } from '../../provider-settings/settings-encryption.ts';
-import {
-  changeProviderSettings,
-  providerSettingsOf,
-  removeProviderSettings,
-} from '../../provider-settings/stored-settings.ts';
+import { changeProviderSettings, removeProviderSettings } from '../../provider-settings/stored-settings.ts';
 import { providers } from '../../providers/providers.ts';
 import type { CommandsOf } from '../commands-of.ts';
 import { requireLoginApp } from './login-apps.ts';
