@@ -2,7 +2,11 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
-  reporters: ['default', '<rootDir>/test/support/count-attacks.ts'],
+  reporters: [
+    'default',
+    '<rootDir>/test/support/count-attacks.ts',
+    '<rootDir>/test/support/note-outcomes.ts',
+  ],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testTimeout: 120_000,

@@ -1,4 +1,5 @@
 import { localDirectory } from './local-directories.ts';
+import { noteOutcome } from './outcomes.ts';
 import { type RunningService, startService } from './start-service.ts';
 
 let service: RunningService | undefined;
@@ -15,4 +16,11 @@ export default async function setUp(): Promise<void> {
   process.env.SERVICE_DIR = service.directory;
 }
 
-export const tearDown = async (): Promise<void> => service?.stop();
+export async function tearDown(): Promise<void> {
+  try {
+    await service?.stop();
+  } catch (error) {
+    noteOutcome({ name: 'the shared stack', passed: 0, failed: 1 });
+    throw error;
+  }
+}
