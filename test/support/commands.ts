@@ -16,7 +16,7 @@ export const runJest = (files: string[], env: Record<string, string>): Promise<u
 
 /**
  * Runs the test files that have failed within `.ci/run` once more, one after the other, and prints which of them pass.
- * @param options of jest
+ * @param options jest's
  * @throws Error when one fails again, or when none has failed, but something else
  */
 export async function runFailedAgain(options: string[], env: Record<string, string> = {}): Promise<void> {
