@@ -6,7 +6,7 @@ import { readPage } from '../storage/pages.ts';
 import { timeLimit } from '../storage/time-limit.ts';
 import { setAccountDisabled } from './account.ts';
 
-/** What a step of a deletion removed; `again_after_seconds` is there when that is not all. */
+/** Outcome of one step of a deletion; `again_after_seconds` is there when more is left to remove. */
 export interface AccountDeletionStep {
   deleted: boolean;
   removed: { accesses: number };

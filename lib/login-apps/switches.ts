@@ -10,12 +10,12 @@ export const switchAttributes = {
   disabled_at: v.optional(v.string()),
   /** Epoch seconds. Sessions that began before have ended. */
   sessions_valid_from: v.optional(v.number()),
-  /** The same before the latest logout, 0 for none. Absent when there is no logout to undo. */
+  /** `sessions_valid_from` as it was before the latest logout, 0 for none. Absent when there is no logout to undo. */
   sessions_valid_from_before: v.optional(v.number()),
 };
 const switchesItem = v.object(switchAttributes);
 
-/** What holds for every client, session and token of a Login App. */
+/** Switches that hold for every client, session and token of a Login App. */
 export interface LoginAppSwitches {
   isEnabled: boolean;
   /** Epoch seconds. Sessions that began before have ended. */

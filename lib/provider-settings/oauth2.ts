@@ -121,7 +121,7 @@ export const oauth2Settings = v.pipe(
   })),
 );
 
-/** Where a field of an object stands, for an issue about it. */
+/** The path of an object's field, for an issue about it. */
 const pathItem = (input: Record<string, unknown>, key: string): v.ObjectPathItem => ({
   type: 'object',
   origin: 'value',
@@ -136,7 +136,7 @@ export type UserInfo = v.InferOutput<typeof userInfo>;
 export type TokenInfo = v.InferOutput<typeof tokenInfo>;
 export type Introspection = v.InferOutput<typeof introspection>;
 
-/** What access tokens are verified with. */
+/** Settings that access tokens are verified with. */
 export interface AccessTokenSettings {
   namespace: string;
   user_info: UserInfo;

@@ -5,7 +5,7 @@ import type { ServiceSecret } from '../secrets/service-secret.ts';
 const purpose = 'provider-settings';
 const serviceKeys = serviceKeysFor(purpose, 'PROVIDER_SETTINGS_SECRET_ID');
 
-/** Whose settings these are. Secrets encrypted for one place cannot be decrypted for another. */
+/** The Login App and the provider that settings belong to. Secrets encrypted for one place cannot be decrypted for another. */
 interface SettingsPlace {
   loginAppId: string;
   provider: string;

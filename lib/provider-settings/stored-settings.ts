@@ -32,7 +32,7 @@ const findStoredForAnybody = recentlyRead(readStored, nameOf);
 export const findProviderSettings = (loginAppId: string, provider: ProviderId) =>
   settingsFrom(findStored, loginAppId, provider);
 
-/** The same for callers without credentials; settings that are new count within a second. */
+/** The settings of a provider for callers without credentials, up to 30 s old; new ones count within a second. */
 export const findProviderSettingsForAnybody = (loginAppId: string, provider: ProviderId) =>
   settingsFrom(findStoredForAnybody, loginAppId, provider);
 

@@ -19,7 +19,7 @@ export function subjectAt(
   return value.length > 0 && value.length <= longestSubject ? value : undefined;
 }
 
-/** The same; an answer without one is an error. @throws ProviderFailure */
+/** The person's id in an answer, as text. @throws ProviderFailure for an answer without a usable one */
 export function requiredSubject(
   answer: unknown,
   url: string,

@@ -11,11 +11,11 @@ export interface AuthorizationCode {
   authorization_code: string;
   /** @see RFC 7636 section 4.1 */
   code_verifier?: string | undefined;
-  /** Where the code was sent; the first of the settings when the login does not say. */
+  /** The redirect URI to which the code was sent; the first of the settings when the login does not say. */
   redirect_uri?: string | undefined;
 }
 
-/** What the provider answers; each is missing where the answer has no such text. */
+/** Tokens in the provider's answer; each is missing where the answer has no such text. */
 interface ProviderTokens {
   access_token?: string;
   id_token?: string;
