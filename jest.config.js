@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
@@ -10,8 +12,8 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testTimeout: 120_000,
-  // One for each core; by itself, jest leaves one core to its own process, which has next to nothing to do.
-  maxWorkers: '100%',
+  // Two for each core: much of the time they wait for a service or a command.
+  maxWorkers: 2 * availableParallelism(),
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [
