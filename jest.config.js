@@ -11,7 +11,8 @@ export default {
   ],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  testTimeout: 120_000,
+  // A test that hangs fails in the end; no other one should, on a machine however busy.
+  testTimeout: 300_000,
   // Two for each core: much of the time they wait for a service or a command.
   maxWorkers: 2 * availableParallelism(),
   extensionsToTreatAsEsm: ['.ts'],

@@ -96,7 +96,7 @@ test('after any history of events, any search finds what a naive model finds', a
     ),
     { numRuns: 25 },
   );
-}, 300_000);
+});
 
 test('the pages of every filter, joined, are what a naive model finds', async () => {
   await fc.assert(
@@ -125,4 +125,4 @@ test('the pages of every filter, joined, are what a naive model finds', async ()
     ),
     { numRuns: 8 },
   );
-}, 300_000);
+});

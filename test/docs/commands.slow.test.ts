@@ -46,7 +46,6 @@ test('the lines for operators work', () => {
   const [, tryIt = ''] = readFileSync('README.md', 'utf8').match(/^## Try it$(.*?)^## /ms) ?? [];
   const lines = [tryIt, readFileSync('docs/operating.md', 'utf8')].flatMap(examplesOf);
   expectPromised(lines.map((example) => ({ ...example, promised: undefined })));
-  // Each line starts a process of its own.
 }, 600_000);
 describe('the page about production', () => {
   const blocks = examplesOf(readFileSync('docs/production.md', 'utf8'));
@@ -62,7 +61,6 @@ describe('the page about production', () => {
     const local = { lines: 'op() { npm run -s operator -- "$@" --local; }', promised: undefined };
     // In the project's own folder: the CDK takes no function from outside of it.
     expectPromised([local, ...here], process.cwd());
-    // Each line starts a process of its own.
   }, 600_000);
 
   test('gives rights to the roles of the CDK and to what its other commands call, and no more', () => {
