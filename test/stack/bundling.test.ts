@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import { bundling } from '../../infra/stack/bundling.ts';
-import { accesses, root } from '../support/template.ts';
+import { accesses, endpoints, root } from '../support/template.ts';
 
 // What the CDK leaves to the runtime's SDK, unless it is told otherwise.
 const { mainFields = [], externalModules = ['@aws-sdk/*', '@smithy/*'], esbuildArgs = {} } = bundling;
@@ -22,14 +22,26 @@ const { metafile } = await build({
   write: false,
 });
 const bundles = new Map(
-  Object.entries(metafile.outputs).map(([file, { imports }]) => [basename(file, '.js'), imports]),
+  Object.entries(metafile.outputs).map(([file, output]) => [basename(file, '.js'), output]),
 );
 
-test.each(accesses)('%s can be loaded from its bundle alone', (key) => {
-  // Node's own modules are there.
-  const imported = bundles
-    .get(key)
-    ?.filter(({ kind, path }) => kind === 'import-statement' && !isBuiltin(path))
-    .map(({ path }) => path);
-  expect(imported).toEqual([]);
-});
+const parsers = {
+  'application/json': ['http-json-body-parser'],
+  'application/x-www-form-urlencoded': ['http-urlencode-body-parser'],
+};
+
+test.each(accesses)(
+  '%s can be loaded from its bundle alone, which holds no parser that it does not use',
+  (key) => {
+    const { imports = [], inputs = {} } = bundles.get(key) ?? {};
+    // Node's own modules are there.
+    const imported = imports.filter(({ kind, path }) => kind === 'import-statement' && !isBuiltin(path));
+    expect(Object.keys(inputs)).toContain(`functions/${key}.ts`);
+    expect(imported).toEqual([]);
+    const held = Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
+      path.includes('body-parser') && bytesInOutput > 0 ? [path.split('/').at(-2)] : [],
+    );
+    const { body } = endpoints.get(key) ?? {};
+    expect(held).toEqual(body ? parsers[body.contentType] : []);
+  },
+);
