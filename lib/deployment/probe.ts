@@ -94,5 +94,5 @@ async function removeExpiredProbes(): Promise<void> {
   const accesses = await readPartition(accessRequestPartition(accessRequestId), accessPrefix);
   const probes = accesses.filter((item) => v.is(accessOfProbe, item));
   for (const { account_id, login_app_id, expires_at } of probes)
-    if (expires_at <= epochSeconds()) await removeProbe({ loginAppId, accountId });
+    if (expires_at <= epochSeconds()) await removeProbe({ loginAppId: login_app_id, accountId: account_id });
 }
