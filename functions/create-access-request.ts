@@ -56,7 +56,7 @@ export const endpoint = defineEndpoint({
     GetItem: ['accounts', 'access_requests'],
     Query: ['access_requests'],
     PutItem: ['access_requests'],
-    UpdateItem: ['accounts'],
+    UpdateItem: ['accounts', 'access_requests'],
   },
   secrets: [],
   idIs: 'access_request_id',

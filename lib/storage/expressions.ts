@@ -5,6 +5,8 @@ export interface Change {
   setIfAbsent?: Record<string, unknown>;
   /** Set to what another attribute was before the change, by its name; to null where the item had none. */
   copy?: Record<string, string>;
+  /** Numbers to raise; where the item has no such attribute yet, from this one on. */
+  count?: Record<string, { by: number; from?: number }>;
   remove?: string[];
   /** Strings to add to a set. */
   add?: Record<string, Set<string>>;
@@ -22,7 +24,7 @@ export type Condition =
   | { is: unknown }
   | { isNot: unknown }
   /** Not equal to the value, and not after it in order. */
-  | { isNotFrom: string }
+  | { isNotFrom: string | number }
   | { exists: boolean };
 
 /**
@@ -36,7 +38,15 @@ export class Expressions {
   readonly names: Record<string, string> = {};
   readonly values: Record<string, unknown> = {};
 
-  update({ set = {}, setIfAbsent = {}, copy = {}, remove = [], add = {}, take = {} }: Change): string {
+  update({
+    set = {},
+    setIfAbsent = {},
+    copy = {},
+    count = {},
+    remove = [],
+    add = {},
+    take = {},
+  }: Change): string {
     const assignments = [
       ...Object.entries(set).map(([name, value]) => `${this.name(name)} = ${this.value(value)}`),
       ...Object.entries(setIfAbsent).map(
@@ -44,6 +54,10 @@ export class Expressions {
       ),
       ...Object.entries(copy).map(
         ([name, from]) => `${this.name(name)} = if_not_exists(${this.name(from)}, ${this.value(null)})`,
+      ),
+      ...Object.entries(count).map(
+        ([name, { by, from = 0 }]) =>
+          `${this.name(name)} = if_not_exists(${this.name(name)}, ${this.value(from)}) + ${this.value(by)}`,
       ),
     ];
     const clause = (keyword: string, parts: string[]) =>
