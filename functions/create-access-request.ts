@@ -54,6 +54,7 @@ export const endpoint = defineEndpoint({
   },
   table: {
     GetItem: ['accounts', 'access_requests'],
+    BatchGetItem: ['access_requests'],
     Query: ['access_requests'],
     PutItem: ['access_requests'],
     UpdateItem: ['accounts', 'access_requests'],

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { putNewItem, readItem } from '../storage/items.ts';
+import { putNewItem, readItem, updateItem } from '../storage/items.ts';
 import { accessRequestKey, accessRequestsList, ordinalIn } from '../storage/keys.ts';
-import { grantAccess } from './access.ts';
+import { grantAccess, revokeAccess } from './access.ts';
 import { skipUsedIds, takeIds } from './access-request-ids.ts';
 
 const accessRequest = v.object({
@@ -13,6 +13,13 @@ const accessRequest = v.object({
   /** The ARN of the operator who created it, if one did. */
   operator: v.optional(v.string()),
   created_at: v.string(),
+});
+
+/** An access request as its creation reads it again. */
+export const storedAccessRequest = v.object({
+  ...accessRequest.entries,
+  /** When the operator took the creator's access away, so that a repeated creation doesn't give it back. */
+  creator_revoked_at: v.optional(v.string()),
 });
 
 /** Something that asks for approval; its events are comments and reviews. */
@@ -54,7 +61,7 @@ const mostAttempts = 8;
  * @param use returns undefined when the id belongs to another access request
  * @throws ServiceError `temporarily_unavailable`
  */
-async function untilFree<Made>(
+export async function untilFree<Made>(
   takenId: number | undefined,
   use: (id: number) => Promise<Made | undefined>,
 ): Promise<Made> {
@@ -72,7 +79,7 @@ async function untilFree<Made>(
 }
 
 /** Writes an access request under its id; `exists` when there is one already. */
-const putAccessRequest = (item: AccessRequest): Promise<'put' | 'exists'> =>
+export const putAccessRequest = (item: AccessRequest): Promise<'put' | 'exists'> =>
   putNewItem({
     ...accessRequestKey(item.access_request_id),
     ...item,
@@ -83,4 +90,15 @@ const putAccessRequest = (item: AccessRequest): Promise<'put' | 'exists'> =>
 export async function readAccessRequest(id: number): Promise<AccessRequest | undefined> {
   const item = await readItem(accessRequestKey(id));
   return item && v.parse(accessRequest, item);
+}
+
+/** Takes the access away from an account. The access request remembers when that is its creator. */
+export async function revokeAccessTo(
+  { access_request_id: id, account_id }: AccessRequest,
+  accountId: string,
+): Promise<void> {
+  if (account_id === accountId) {
+    await updateItem(accessRequestKey(id), { set: { creator_revoked_at: timestamp() } });
+  }
+  await revokeAccess(id, accountId);
 }

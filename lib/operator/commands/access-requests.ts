@@ -1,9 +1,10 @@
 import * as v from 'valibot';
-import { accessItem, grantAccess, readAccesses, revokeAccess } from '../../access-requests/access.ts';
+import { accessItem, grantAccess, readAccesses } from '../../access-requests/access.ts';
 import {
   type AccessRequest,
   createAccessRequest,
   readAccessRequest,
+  revokeAccessTo,
 } from '../../access-requests/access-request.ts';
 import { addEvent } from '../../access-requests/add-event.ts';
 import { allEvents } from '../../access-requests/event-lists.ts';
@@ -60,8 +61,7 @@ export const accessRequestCommands: CommandsOf<'access-requests'> = {
     return { access_request_id: id, account_id: account, access: true };
   },
   revoke: async ({ 'access-request': id, account }) => {
-    await requireAccessRequest(id);
-    await revokeAccess(id, account);
+    await revokeAccessTo(await requireAccessRequest(id), account);
     return { access_request_id: id, account_id: account, access: false };
   },
 };
