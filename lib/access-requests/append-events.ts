@@ -12,9 +12,9 @@ import type { NewEvent } from './new-event.ts';
 import type { Writer } from './writer.ts';
 
 /** Milliseconds, at most, before a repetition. */
-const longestPause = 1_000;
+const longestPause = 2_000;
 /** Milliseconds within which a writer's last attempt must end. The function's timeout is 10 s. */
-const patience = 7_000;
+const patience = 8_000;
 
 /** An event to be written. */
 export interface Draft {
@@ -38,7 +38,7 @@ interface Appended {
 /**
  * Adds events to an access request, in the given order. Each is one conditional put under the next id. When another
  * writer has taken that id, the events written meanwhile are read, and the put is tried again.
- * @throws ServiceError `temporarily_unavailable` when others are faster for 7 s; the events added so far stay
+ * @throws ServiceError `temporarily_unavailable` when others are faster for 8 s; the events added so far stay
  */
 export async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<Appended[]> {
   const appended: Appended[] = [];

@@ -54,7 +54,8 @@ async function readBatch(keys: Key[]): Promise<(Item | undefined)[]> {
  * Writes a new item. `exists` when there is one under its key already; that one stays as it is.
  *
  * When the answer to a put is lost, the SDK sends the put again, and the retry finds the item that the first attempt
- * created. `created_by`, the id of the write that created the item, tells it from another writer's.
+ * created. `created_by`, the id of the write that created the item, tells it from another writer's. Only then is the item
+ * read: a put that was sent once and failed has met another writer's.
  */
 export async function putNewItem(item: Item & Key): Promise<'put' | 'exists'> {
   const created_by = newWriteId();
@@ -64,13 +65,13 @@ export async function putNewItem(item: Item & Key): Promise<'put' | 'exists'> {
         TableName: tableName(),
         Item: { ...item, created_by },
         ConditionExpression: 'attribute_not_exists(pk)',
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),
     );
     return 'put';
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    const found = await itemThatStands(error, item);
+    if (error.$metadata.attempts === 1) return 'exists';
+    const found = await readItem({ pk: item.pk, sk: item.sk });
     return found?.created_by === created_by ? 'put' : 'exists';
   }
 }
