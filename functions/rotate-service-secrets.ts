@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
-import { rotateServiceSecret } from '../lib/secrets/rotate-service-secret.ts';
+import { reencryptProviderSettings } from '../lib/provider-settings/reencrypt.ts';
+import { serviceSecretRotation } from '../lib/secrets/rotate-service-secret.ts';
 import { rotationStep } from '../lib/secrets/rotation-step.ts';
 
 /** What it may do with the secrets comes with the rotation itself. */
@@ -12,4 +13,5 @@ export const access: Access = {
 };
 
 requireEnvironmentInLambda();
-export const handler = (event: unknown): Promise<void> => rotateServiceSecret(v.parse(rotationStep, event));
+const rotate = serviceSecretRotation(reencryptProviderSettings);
+export const handler = (event: unknown): Promise<void> => rotate(v.parse(rotationStep, event));

@@ -7,13 +7,26 @@ export interface FunctionTarget {
   endpoint?: string | undefined;
 }
 
-/** Invokes a function and returns its result. @throws Error when it fails or cannot be invoked */
-export async function invokeFunction({ name, endpoint }: FunctionTarget, event: unknown): Promise<unknown> {
-  const client = new LambdaClient(
-    endpoint
-      ? { endpoint, region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
-      : {},
-  );
+/** Milliseconds until a function must have answered; none may run for longer. */
+const requestTimeout = 60_000;
+
+/**
+ * Invokes a function and returns its result.
+ * @param maxAttempts how often it is invoked when no answer comes
+ * @throws Error when it fails or cannot be invoked
+ */
+export async function invokeFunction(
+  { name, endpoint }: FunctionTarget,
+  event: unknown,
+  { maxAttempts = 3 } = {},
+): Promise<unknown> {
+  const client = new LambdaClient({
+    maxAttempts,
+    requestHandler: { requestTimeout, throwOnRequestTimeout: true },
+    ...(endpoint && {
+      ...{ endpoint, region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } },
+    }),
+  });
   try {
     const { Payload, FunctionError } = await client.send(
       new InvokeCommand({ FunctionName: name, Payload: JSON.stringify(event) }),

@@ -45,6 +45,8 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
           endpoint.summary,
         ]),
       ),
+    },
+    'docs/sam.md': {
       sam: fenced(
         [...endpoints.keys()].map(
           (key) =>

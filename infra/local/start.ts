@@ -76,7 +76,9 @@ const noEvents =
 
 async function startDemo(options: StackOptions) {
   const { data } = options;
-  const stack = await startStack(options);
+  const stack = await startStack(options).catch((error: unknown) => {
+    throw data?.saved && isTakenPort(error) ? new Error(neededPort(error.port)) : error;
+  });
   const demo = data?.saved ? await reviveDemo(stack, data.saved.demo) : await seedDemo(stack);
   const { url, tableName: table_name, sandbox } = stack;
   const save = (stopped: boolean) => data?.save({ url, sandbox_url: sandbox.url, table_name, stopped, demo });
@@ -96,10 +98,15 @@ function portFrom(text: string | undefined): number | undefined {
   return port;
 }
 
+const neededPort = (port: number): string =>
+  `Port ${port} is taken. The data in LOCAL_DATA belong to it: stop the stack that uses them, or whatever else listens there.`;
+
+const isTakenPort = (error: unknown): error is Error & { port: number } =>
+  error instanceof Error && 'code' in error && error.code === 'EADDRINUSE' && 'port' in error;
+
 function fail(error: unknown): void {
-  const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  const why = taken
-    ? `Port ${process.env.PORT ?? '3000'} is taken. PORT=0 npm start takes a free one.`
+  const why = isTakenPort(error)
+    ? `Port ${error.port} is taken. PORT=0 npm start takes a free one.`
     : String(error instanceof Error ? error.message : error);
   process.stderr.write(`${why}\n`);
   process.exit(1);

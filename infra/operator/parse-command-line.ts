@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Help, Option } from 'commander';
-import type { Command as CommandRow, Flag, Pages } from '../../lib/operator/command.ts';
-import { commandTable } from '../../lib/operator/command-table.ts';
-import { flagProblems, sourceOf, typedName } from '../../lib/operator/flags.ts';
+import type { Command as OperatorCommand, Pages } from '../../lib/operator/command.ts';
+import { commands } from '../../lib/operator/commands.ts';
+import { type Flag, readFlags, sourceOf, typedName } from '../../lib/operator/flags.ts';
 import type { Target } from './target.ts';
 
 /** A command line, understood. */
@@ -62,22 +62,20 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
       const { local, stack, json = false } = program.opts();
       parsed.push({ isCheck: true, target: targetOf({ local, stack }), isJson: json });
     });
-  for (const [noun, verbs] of Object.entries<Record<string, CommandRow>>(commandTable)) {
-    for (const [verb, row] of Object.entries(verbs)) {
-      const command = commandAt(program, [noun, ...verb.split(' ')]).description(row.summary);
-      const lineFlag = addFlags(command, row);
-      command.action(() => {
-        const lines = lineFlag === undefined ? undefined : { flag: lineFlag, file: command.args[0] ?? '' };
-        const flags = { ...valuesOf(command, row), ...(lines && { [lines.flag]: lines.file }) };
-        const problems = flagProblems(row, flags);
-        if (problems.length > 0) throw new Error(`${noun} ${verb}: ${problems.join('; ')}.`);
-        const { local, stack, yes = false, json = false } = program.opts();
-        const target = targetOf({ local, stack });
-        const files = filesOf(command, row);
-        const { pages } = row;
-        parsed.push({ noun, verb, flags, lines, pages, files, target, isConfirmed: yes, isJson: json });
-      });
-    }
+  for (const record of commands.values()) {
+    const { noun, verb, words: itsWords, summary, pages } = record;
+    const command = commandAt(program, itsWords.split(' ')).description(summary);
+    const lineFlag = addFlags(command, record);
+    command.action(() => {
+      const lines = lineFlag === undefined ? undefined : { flag: lineFlag, file: command.args[0] ?? '' };
+      const flags = { ...valuesOf(command, record), ...(lines && { [lines.flag]: lines.file }) };
+      const read = readFlags(record.flags, flags);
+      if ('problems' in read) throw new Error(`${itsWords}: ${read.problems.join('; ')}.`);
+      const { local, stack, yes = false, json = false } = program.opts();
+      const target = targetOf({ local, stack });
+      const files = filesOf(command, record);
+      parsed.push({ noun, verb, flags, lines, pages, files, target, isConfirmed: yes, isJson: json });
+    });
   }
   try {
     program.parse(words, { from: 'user' });
@@ -96,32 +94,18 @@ const commandAt = (program: Command, words: string[]): Command =>
   );
 
 /** Declares what a command takes; the name of the flag that is typed as a file without a name. */
-function addFlags(command: Command, { flags, files = {} }: CommandRow): string | undefined {
+function addFlags(command: Command, { flags, files = {} }: OperatorCommand): string | undefined {
   for (const [name, flag] of Object.entries(flags)) {
     const help = `${flag.help}${sourceOf(flag)}${flag.optional ? ' (optional)' : ''}`;
-    if (flag.kind === 'lines') command.argument(`<${placeholder(flag)}>`, help);
+    if (flag.kind === 'lines') command.argument(`<${flag.placeholder}>`, help);
     else if (flag.kind === 'switch') command.option(`--${name}`, help);
     else
-      command.option(`--${typedName(name, flag)} <${placeholder(flag)}>`, help, (text) =>
+      command.option(`--${typedName(name, flag)} <${flag.placeholder}>`, help, (text) =>
         convert(typedName(name, flag), flag, text),
       );
   }
   for (const [name, help] of Object.entries(files)) command.option(`--${name} <FILE>`, help);
   return Object.keys(flags).find((name) => flags[name]?.kind === 'lines');
-}
-
-function placeholder(flag: Flag): string {
-  if (flag.kind === 'id') return flag.form;
-  if (flag.kind === 'choice') return flag.of.join('|');
-  return {
-    number: 'number',
-    text: 'text',
-    switch: '',
-    subset: 'list',
-    json: 'FILE.json',
-    lines: 'FILE.ndjson',
-    secret: 'FILE',
-  }[flag.kind];
 }
 
 function convert(name: string, { kind }: Flag, text: string): unknown {
@@ -141,13 +125,13 @@ const standardInput = 0;
 const typedIn = (command: Command): Map<string, unknown> =>
   new Map(command.options.map((option) => [option.name(), command.getOptionValue(option.attributeName())]));
 
-function filesOf(command: Command, { files = {} }: CommandRow): Record<string, string> {
+function filesOf(command: Command, { files = {} }: OperatorCommand): Record<string, string> {
   const typed = typedIn(command);
   const names = Object.keys(files).filter((name) => typed.get(name) !== undefined);
   return Object.fromEntries(names.map((name) => [name, String(typed.get(name))]));
 }
 
-function valuesOf(command: Command, { flags }: CommandRow): Record<string, unknown> {
+function valuesOf(command: Command, { flags }: OperatorCommand): Record<string, unknown> {
   const typed = typedIn(command);
   const values = Object.entries(flags).map(([name, flag]) => [name, typed.get(typedName(name, flag))]);
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));

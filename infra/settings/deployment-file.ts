@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { deploymentName, readSettings, type Settings, SettingsError, type SettingsFile } from './settings.ts';
 
-/** Where the files of the deployments are. */
+/** The folder of the files of deployments. */
 export const deploymentFolder = join(import.meta.dirname, '../../deployments');
 
-/** What a file cannot say: its name is the deployment's, and the other two are about one update only. */
+/** Settings that a file cannot have: its name is the deployment's, and the other two are about one update only. */
 const notInFile = ['deployment', 'stack', 'change', 'ignoreAlarms'];
 
 const object = v.pipe(

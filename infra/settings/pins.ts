@@ -5,7 +5,7 @@
 export const pins = ['deployment', 'stage', 'domainName', 'tableName'] as const;
 export type Pin = (typeof pins)[number];
 
-/** What is pinned when a setting is not set. */
+/** Values that are pinned when a setting is not set. */
 const unset: Record<Pin, string> = {
   deployment: 'none',
   stage: '',

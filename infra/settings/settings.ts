@@ -125,7 +125,7 @@ export type Settings = Given & {
   change: readonly Pin[];
 };
 
-/** Where settings come from, when it is not the command line. */
+/** The source of settings that are not from the command line. */
 export interface SettingsFile {
   /** Its name for people. */
   file: string;

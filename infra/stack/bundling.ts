@@ -13,7 +13,7 @@ export const bundling: BundlingOptions = {
   mainFields: ['module', 'main'],
   externalModules: [],
   minify: true,
-  /** What loads much that is not needed, and a file that stands for it. */
+  /** Modules that load much that is not needed, each with the file that stands for it. */
   esbuildArgs: {
     '--alias:@aws-sdk/credential-provider-node': standIn('environment-credentials.ts'),
     '--alias:@smithy/core/event-streams': standIn('no-event-streams.ts'),

@@ -7,7 +7,7 @@ import type { SecretRotation } from './secret-rotation.ts';
 
 interface FirstRotationProps {
   signingKeys: Secret;
-  /** What rotates them. */
+  /** The function that rotates the secrets. */
   rotation: SecretRotation;
   /** `functions/await-signing-keys.ts` */
   awaiting: IFunction;

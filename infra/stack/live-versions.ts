@@ -8,7 +8,7 @@ import type { NewVersionCheck } from './new-version-check.ts';
 import { resourceOf } from './resource-of.ts';
 import { logicalIdOf, type ServiceFunction } from './service-function.ts';
 
-/** What CodeDeploy needs to move aliases to a new version and back. */
+/** Resources that CodeDeploy needs to move aliases to a new version and back. */
 const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';
 
 /**

@@ -16,7 +16,7 @@ type ObservedTable = Pick<ITable, 'tableName' | 'metric'>;
 /** The metric of the access log's 5xx, by route. */
 export const routeServerErrors = 'RouteServerErrors';
 
-/** What alarms and dashboard show, per minute unless said otherwise. */
+/** Metrics that alarms and dashboard show, per minute unless said otherwise. */
 export class Measurements {
   readonly #namespace: string;
   readonly #api: HttpApi;
@@ -42,7 +42,7 @@ export class Measurements {
       period: Duration.minutes(1),
     });
 
-  /** Of all functions of the account in this region: they share one limit, and one function can use it up for all. */
+  /** Concurrent executions of all functions of the account in this region: they share one limit, and one function can use it up for all. */
   functionThrottles = (): Metric =>
     new Metric({
       namespace: 'AWS/Lambda',
@@ -62,7 +62,7 @@ export class Measurements {
     });
 
   /**
-   * Of the table and of its global indexes, which are throttled by themselves. Each is missing while nothing is throttled.
+   * Throttled requests of the table and of its global indexes, which are throttled by themselves. Each is missing while nothing is throttled.
    * @see Amazon DynamoDB developer guide, "DynamoDB Metrics and dimensions": GlobalSecondaryIndexName
    */
   tableThrottles = (): IMetric => {
@@ -90,7 +90,7 @@ export class Measurements {
     this.#ofTable('ConsumedWriteCapacityUnits'),
   ];
 
-  /** Of all of these functions together. */
+  /** Errors of the given functions, summed. */
   errorsOf = (lambdas: IFunction[]): IMetric => {
     const errors = lambdas.map((lambda, place) => [`errors${place}`, errorsOfOne(lambda)]);
     return new MathExpression({
@@ -147,7 +147,7 @@ export class Measurements {
       period: Duration.minutes(1),
     });
 
-  /** The same, with a line for each value of a field. */
+  /** A metric from the log with a line for each value of a field. */
   by = (metricName: OwnMetric, field: string, statistic: string = Stats.SUM): IMetric =>
     new MathExpression({
       expression: `SEARCH('{"${this.#namespace}","${field}"} MetricName="${metricName}"', '${statistic}', 60)`,

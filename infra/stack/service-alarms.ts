@@ -16,7 +16,7 @@ import type { EventPublishing } from './event-publishing.ts';
 import type { Measurements } from './measurements.ts';
 import { logicalIdOf } from './service-function.ts';
 
-/** When an alarm goes off: in `periods` of the last `of` periods of the metric, it was at least `from`. */
+/** The rule by which an alarm goes off: in `periods` of the last `of` periods of the metric, it was at least `from`. */
 interface Limit {
   metric: IMetric;
   from: number;
@@ -34,7 +34,7 @@ interface ServiceAlarmsProps {
   undeliveredAudit: IQueue;
   /** Absent when nothing is published. */
   publishing: Pick<EventPublishing, 'publisher' | 'deadLetters'> | undefined;
-  /** Who gets an e-mail. */
+  /** The e-mail addresses that alarms go to. */
   email?: string | undefined;
 }
 

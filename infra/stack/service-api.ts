@@ -37,7 +37,7 @@ const accessLog = JSON.stringify({
 
 /** The HTTP API: its address, its access log, and the throttle of each route. */
 export class ServiceApi extends Construct {
-  /** Where clients reach it. */
+  /** The address at which clients reach the API. */
   readonly url: string;
   readonly api: HttpApi;
   readonly #settings: Settings;

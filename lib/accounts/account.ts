@@ -15,7 +15,7 @@ import { recentlyRead } from '../storage/recently-read.ts';
 /** `ac_` and 128 random bits. */
 export const accountIdForm = /^ac_[\w-]{22}$/;
 
-/** What the secrets of accounts begin with. */
+/** The prefix of the secrets of accounts. */
 const secretPrefix = 'acs';
 
 export const accountItem = v.object({

@@ -1,12 +1,11 @@
 import { inTurns } from '../storage/in-turns.ts';
 import { deleteItem, type Item } from '../storage/items.ts';
 import { accessRequestsOfAccountList, accountKey, accountPartition } from '../storage/keys.ts';
-import { readPartition } from '../storage/lists.ts';
-import { readPage } from '../storage/pages.ts';
+import { readListInOrder, readMembers, readPartition } from '../storage/lists.ts';
 import { timeLimit } from '../storage/time-limit.ts';
 import { setAccountDisabled } from './account.ts';
 
-/** What a step of a deletion removed; `again_after_seconds` is there when that is not all. */
+/** Outcome of one step of a deletion; `again_after_seconds` is there when more is left to remove. */
 export interface AccountDeletionStep {
   deleted: boolean;
   removed: { accesses: number };
@@ -22,20 +21,27 @@ export async function deleteAccount(accountId: string): Promise<AccountDeletionS
   await setAccountDisabled(accountId, true);
   const hasTime = timeLimit();
   let accesses = 0;
-  let after: string | undefined;
+  let start: Item | undefined;
   do {
-    const { items, next } = await readPage(accessRequestsOfAccountList(accountId), after);
+    const { keys, next } = await readListInOrder(accessRequestsOfAccountList(accountId), {
+      limit: 100,
+      start,
+    });
+    const items = await readMembers(keys);
     await inTurns(items, remove);
     accesses += items.length;
-    after = next;
-  } while (after !== undefined && hasTime());
-  if (after !== undefined) return { deleted: false, removed: { accesses }, again_after_seconds: 0 };
+    start = next;
+  } while (start && hasTime());
+  const unfinished = { deleted: false, removed: { accesses }, again_after_seconds: 0 };
+  if (start) return unfinished;
   const root = accountKey(accountId);
-  const items = await readPartition(accountPartition(accountId));
-  await inTurns(
-    items.filter(({ sk }) => sk !== root.sk),
-    remove,
-  );
+  const others = (await readPartition(accountPartition(accountId))).filter(({ sk }) => sk !== root.sk);
+  let isAll = true;
+  await inTurns(others, async (item) => {
+    if (hasTime()) await remove(item);
+    else isAll = false;
+  });
+  if (!isAll) return unfinished;
   await deleteItem(root);
   return { deleted: true, removed: { accesses } };
 }

@@ -1,5 +1,4 @@
 import { type ErrorCode, type ErrorRecord, ServiceError } from '../errors/service-error.ts';
-import { auditCaller } from '../log/audit.ts';
 import type { RequestFields } from '../log/events.ts';
 import { note } from '../log/request-fields.ts';
 
@@ -69,9 +68,8 @@ export const basicAuthentication = <Caller extends object>({
       const message = caller === 'account_disabled' ? 'The account is disabled.' : mismatch(whose);
       throw new ServiceError(error, message, { reason: caller });
     }
-    note(noted(caller));
     // A scheme that builds on this one may yet reject the caller, whom the audit line then names.
-    auditCaller(scheme);
+    note({ ...noted(caller), caller: scheme });
     return caller;
   },
 });

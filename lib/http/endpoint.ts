@@ -49,13 +49,20 @@ export interface Link {
   requestBody?: Record<string, string>;
 }
 
-type Responses = Record<number, ResponseRecord>;
+export type Responses = Record<number, ResponseRecord>;
 type Parameters = v.ObjectEntries;
-type Outputs<Entries extends Parameters> = v.InferOutput<v.ObjectSchema<Entries, undefined>>;
+export type Outputs<Entries extends Parameters> = v.InferOutput<v.ObjectSchema<Entries, undefined>>;
 
 type BodyOf<Response> = Response extends { body: infer Schema extends v.GenericSchema }
   ? v.InferInput<Schema>
   : undefined;
+
+/** An answer of a handler, whichever endpoint it is. */
+export interface AnyAnswer {
+  status: number;
+  body?: unknown;
+  mayBeCached?: boolean;
+}
 
 /** What a handler returns: one of the documented statuses with its body. */
 export type Answer<R extends Responses = Responses> = {
@@ -66,6 +73,17 @@ export type Answer<R extends Responses = Responses> = {
     mayBeCached?: boolean;
   };
 }[keyof R & number];
+
+/** Schemas of the parameters by where they stand; each reads text, those of the query a list with each value that was sent. */
+export interface ParameterSchemas<
+  Path extends Parameters,
+  Query extends Parameters,
+  Headers extends Parameters,
+> {
+  path?: Path;
+  query?: Query;
+  headers?: Headers;
+}
 
 /** What a handler gets of a request: who calls, and each part as its schema has read it. */
 export interface EndpointRequest<
@@ -103,10 +121,10 @@ export interface Endpoint<
   /** Who may call it; anybody else gets a 401 before the rest of the request is looked at. */
   authenticate: Authentication<Caller>;
   /**
-   * Schemas of the parameters; each reads text, those of the query a list with each value that was sent. A malformed one, and
-   * a query parameter that is not listed, are 400 `invalid_request`. An endpoint without `query` ignores the query.
+   * A malformed parameter, and a query parameter that is not listed, are 400 `invalid_request`. An endpoint without `query`
+   * ignores the query.
    */
-  parameters?: { path?: Path; query?: Query; headers?: Headers };
+  parameters?: ParameterSchemas<Path, Query, Headers>;
   /** How the body is read and checked, and which error a malformed one is. */
   body?: Body<Content>;
   responses: R;

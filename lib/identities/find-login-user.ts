@@ -5,7 +5,7 @@ import { type LoginUser, readLoginUser } from '../login-users/login-user.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import { canonicalIssuer } from '../provider-settings/issuer.ts';
 import { issuersOf } from '../provider-settings/oidc.ts';
-import { fieldAt } from '../providers/subject.ts';
+import { valueAtPath } from '../schema/value-at-path.ts';
 import { confirmedOwner, findSlot } from './slot.ts';
 
 /**
@@ -43,7 +43,9 @@ async function readOwner(loginAppId: string, identity: Identity): Promise<LoginU
 
 /** Who vouches for the people of a provider. */
 function namespacesOf(settings: object | undefined): string[] {
-  const named = ['namespace', 'authorization_code.id_token.issuer'].map((path) => fieldAt(settings, path));
+  const named = ['namespace', 'authorization_code.id_token.issuer'].map((path) =>
+    valueAtPath(settings, path),
+  );
   return [
     ...named.filter((name) => typeof name === 'string'),
     ...issuersOf(settings).map(({ issuer }) => issuer),

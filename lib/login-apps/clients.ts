@@ -15,7 +15,7 @@ import { type GrantType, grantTypes } from './grant-types.ts';
 /** `la_….c_…`: a client id begins with the id of its Login App. */
 export const clientIdForm = /^(la_[\w-]{22})\.c_[\w-]{22}$/;
 
-/** What the secrets of clients begin with. */
+/** The prefix of the secrets of clients. */
 const secretPrefix = 'lcs';
 
 export const clientItem = v.object({

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
-import { providerIds } from '../provider-settings/identifiers.ts';
+import type { ProviderId } from '../provider-settings/identifiers.ts';
+import type { StoredSettings } from '../provider-settings/settings-encryption.ts';
+import { providerSettingsItem } from '../provider-settings/stored-settings.ts';
 import { loginAppPartition, loginAppSortKeys as sortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { clientItem, type LoginAppClient } from './clients.ts';
@@ -11,10 +13,6 @@ import { switchAttributes } from './switches.ts';
 /** `la_` and 128 random bits. */
 export const loginAppId = v.pipe(v.string(), v.regex(/^la_[\w-]{22}$/));
 
-export const providerSettingsItem = v.object({
-  provider: v.picklist(providerIds),
-  settings: v.looseObject({}),
-});
 export const loginAppItem = v.object({
   login_app_id: v.string(),
   name: v.string(),
@@ -53,4 +51,13 @@ export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
       members(sortKeys.mobileApplication, mobileApplicationItem).map(({ platform }) => platform),
     ),
   };
+}
+
+/** The settings of a provider in a Login App that was read whole; undefined when it is not set up. */
+export function providerSettingsOf(
+  { login_app_id, providers }: LoginApp,
+  provider: ProviderId,
+): StoredSettings | undefined {
+  const settings = providers.get(provider);
+  return settings && { settings, place: { loginAppId: login_app_id, provider } };
 }

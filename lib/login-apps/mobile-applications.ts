@@ -7,7 +7,7 @@ import { type Platform, platforms } from './platforms.ts';
 
 export const mobileApplicationItem = v.object({ platform: v.picklist(platforms) });
 
-/** What a warm function does not know is read at once: a mobile application works as soon as it is set. */
+/** Finds a mobile application; one that a warm function does not know is read at once: a mobile application works as soon as it is set. */
 const findMobileApplication = recentlyRead(
   ([loginAppId, platform]: readonly [string, Platform]) =>
     readItem(mobileApplicationKey(loginAppId, platform)),

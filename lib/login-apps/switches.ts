@@ -10,12 +10,12 @@ export const switchAttributes = {
   disabled_at: v.optional(v.string()),
   /** Epoch seconds. Sessions that began before have ended. */
   sessions_valid_from: v.optional(v.number()),
-  /** The same before the latest logout, 0 for none. Absent when there is no logout to undo. */
+  /** `sessions_valid_from` as it was before the latest logout, 0 for none. Absent when there is no logout to undo. */
   sessions_valid_from_before: v.optional(v.number()),
 };
 const switchesItem = v.object(switchAttributes);
 
-/** What holds for every client, session and token of a Login App. */
+/** Switches that hold for every client, session and token of a Login App. */
 export interface LoginAppSwitches {
   isEnabled: boolean;
   /** Epoch seconds. Sessions that began before have ended. */
@@ -93,7 +93,11 @@ export async function undoLogout(loginAppId: string): Promise<number | 'unknown'
   return done ? before : 'changed';
 }
 
-const unchanged = ({ sessions_valid_from: is }: NonNullable<Stored>) => ({
+/** The condition that nobody has logged the Login App out or undone a logout since. Two logouts of one second differ in what was before. */
+const unchanged = ({ sessions_valid_from, sessions_valid_from_before }: NonNullable<Stored>) => ({
   pk: { exists: true },
-  sessions_valid_from: is === undefined ? { exists: false } : { is },
+  sessions_valid_from: still(sessions_valid_from),
+  sessions_valid_from_before: still(sessions_valid_from_before),
 });
+
+const still = (is: number | undefined) => (is === undefined ? { exists: false } : { is });

@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { type Session, session } from '../sessions/session.ts';
 import type { Condition } from '../storage/expressions.ts';
-import { type Item, readItem, readItems, updateItem } from '../storage/items.ts';
-import { hashOf, loginUserKey, sessionKey } from '../storage/keys.ts';
+import { type Item, readItem, updateItem } from '../storage/items.ts';
+import { hashOf, loginUserKey } from '../storage/keys.ts';
 import { type BlockedCode, blockedError } from './blocked.ts';
 import type { Identity } from './identity.ts';
 import { identityAttributes, type LinkedIdentity, linkedIdentitiesIn } from './linked-identity.ts';
@@ -99,22 +98,6 @@ export const firstSlotOf = (loginAppId: string, { namespace, subject }: Identity
 
 /** The id of a slot that nobody has used. */
 export const newSlot = (): string => `lu_${randomBytes(32).toString('base64url')}`;
-
-/** A Login User and one of their sessions, in one request; undefined where there is none. */
-export async function readLoginUserWithSession(
-  loginUserId: string,
-  sessionId: string,
-): Promise<{ user: LoginUser | undefined; isDeleted: boolean; session: Session | undefined }> {
-  const [userItem, sessionItem] = await readItems([
-    loginUserKey(loginUserId),
-    sessionKey(loginUserId, sessionId),
-  ]);
-  return {
-    user: loginUserIn(userItem),
-    isDeleted: userItem?.deleted_at !== undefined,
-    session: sessionItem && v.parse(session, sessionItem),
-  };
-}
 
 /** Blocks or unblocks a Login User. False when there is none. */
 export async function setBlocked(loginUserId: string, blocked: boolean): Promise<boolean> {

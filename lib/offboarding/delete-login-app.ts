@@ -15,8 +15,7 @@ import {
   loginAppPartition,
   loginUserKey,
 } from '../storage/keys.ts';
-import { readGlobalList, readPartition } from '../storage/lists.ts';
-import { readPage } from '../storage/pages.ts';
+import { readGlobalList, readListInOrder, readMembers, readPartition } from '../storage/lists.ts';
 import { shards } from '../storage/shards.ts';
 import { timeLimit } from '../storage/time-limit.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
@@ -40,7 +39,8 @@ export interface DeletionStep {
 /** Why a Login App is not deleted without its people: they could still log in. Undefined when there is no reason. */
 export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefined> {
   const { login_app_id, disabled_at, clients, providers } = loginApp;
-  const people = await firstOf(peopleLists(login_app_id));
+  const firstPages = await Promise.all(peopleLists(login_app_id).map((list) => readPeople(list)));
+  const people = firstPages.flatMap(({ items }) => items);
   if (people.some(loginUserIn)) return 'it has Login Users';
   if (people.length > 0 && canRevoke(loginApp))
     return 'tokens of deleted Login Users are still to be revoked';
@@ -55,10 +55,10 @@ export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefin
 /** Whether the tokens that are kept to be revoked can ever be: an operator who removes the provider gives them up. */
 const canRevoke = ({ providers }: LoginApp): boolean => providers.has(authorizationCodeProvider);
 
-const firstOf = async (lists: string[]): Promise<Item[]> => {
-  const pages = await Promise.all(lists.map((list) => readPage(list, undefined)));
-  return pages.flatMap(({ items }) => items);
-};
+async function readPeople(list: string, start?: Item): Promise<{ items: Item[]; next: Item | undefined }> {
+  const { keys, next } = await readListInOrder(list, { limit: 100, start });
+  return { items: await readMembers(keys), next };
+}
 
 /**
  * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first, so that nobody
@@ -93,17 +93,20 @@ export async function deleteLoginApp(loginApp: LoginApp): Promise<DeletionStep> 
 async function deletePeople(loginApp: LoginApp, hasTime: () => boolean) {
   let count = 0;
   let tokensLeft = 0;
-  let after: string | undefined;
-  do {
-    const { items, next } = await readPage(peopleLists(loginApp.login_app_id), after);
-    await inTurns(items, async ({ login_user_id }) => {
-      const person = await deletePerson(loginApp, String(login_user_id));
-      if (person.isNew) count += 1;
-      tokensLeft += person.tokensLeft;
-    });
-    after = next;
-  } while (after !== undefined && hasTime());
-  return { count, tokensLeft, isAll: after === undefined };
+  for (const list of peopleLists(loginApp.login_app_id)) {
+    let start: Item | undefined;
+    do {
+      if (!hasTime()) return { count, tokensLeft, isAll: false };
+      const { items, next } = await readPeople(list, start);
+      await inTurns(items, async ({ login_user_id }) => {
+        const person = await deletePerson(loginApp, String(login_user_id));
+        if (person.isNew) count += 1;
+        tokensLeft += person.tokensLeft;
+      });
+      start = next;
+    } while (start);
+  }
+  return { count, tokensLeft, isAll: true };
 }
 
 /**

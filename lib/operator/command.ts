@@ -1,26 +1,11 @@
-import type { IdForm } from '../id-forms.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { type Flags, type FlagValues, readFlags } from './flags.ts';
 
-/**
- * What one flag takes. Values of `id`, `number`, `choice`, `subset` and `switch` are logged, others never are. `from`
- * names the command that shows such ids; a `number` is an id too. `lines` is a file that the command line sends line by
- * line, in batches; its name is typed without a flag. A `secret` is typed as the name of a file that holds it
- * (`--app-secret-file`), so that it stays out of the shell's history.
- */
-export type Flag = { help: string; optional?: true } & (
-  | { kind: 'id'; form: IdForm; from?: string }
-  | { kind: 'choice'; of: readonly string[] }
-  /** Some of them, separated by commas; or `all`, or `none`. */
-  | { kind: 'subset'; of: readonly string[] }
-  | { kind: 'text'; mayBeEmpty?: true }
-  /** Given or not, without a value. Optional, of course. */
-  | { kind: 'switch' }
-  | { kind: 'number' | 'json' | 'lines' | 'secret' }
-);
-
-/** One operator command. */
-export interface Command {
+/** What a command does, and how it is typed. */
+interface Definition {
+  /** Its noun and its verb, which may be many words: `login-apps tokens create`. */
+  words: string;
   summary: string;
-  flags: Record<string, Flag>;
   /** A command that prints lines instead of one JSON object. */
   pages?: Pages;
   /** Flags that the command line keeps to itself, with their help: each names a file on the caller's machine. */
@@ -33,4 +18,33 @@ export interface Pages {
   members: string;
   /** The flag that takes the `next` of the result before. */
   from: string;
+}
+
+/** Carries a command out. @param operator the ARN of who calls @throws ServiceError when nothing was changed */
+type Run<Values> = (flags: Values, operator: string) => Promise<Record<string, unknown>>;
+
+/** One operator command. The command line and the operator function both read this record. */
+export interface Command extends Definition {
+  noun: string;
+  verb: string;
+  flags: Flags;
+  run: Run<Record<string, unknown>>;
+}
+
+/** Writes down a command; what its function gets follows from the schemas of the flags. */
+export function defineCommand<Taken extends Flags>({
+  run,
+  ...record
+}: Definition & { flags: Taken; run: Run<FlagValues<Taken>> }): Command {
+  const [noun = '', ...verb] = record.words.split(' ');
+  return {
+    ...record,
+    noun,
+    verb: verb.join(' '),
+    run: async (given, operator) => {
+      const read = readFlags(record.flags, given);
+      if ('values' in read) return run(read.values, operator);
+      throw new ServiceError('invalid_request', `${record.words}: ${read.problems.join('; ')}.`);
+    },
+  };
 }

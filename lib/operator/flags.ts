@@ -1,42 +1,99 @@
-import { idForms } from '../id-forms.ts';
-import type { Command, Flag } from './command.ts';
+import * as v from 'valibot';
+import { type IdForm, idForms } from '../id-forms.ts';
 
-type ValueOf<F extends Flag> = F extends { kind: 'choice'; of: readonly (infer Choice)[] }
-  ? Choice
-  : {
-      id: string;
-      text: string;
-      secret: string;
-      number: number;
-      choice: string;
-      subset: string;
-      switch: true;
-      json: unknown;
-      lines: unknown;
-    }[F['kind']];
+/** One flag of a command. */
+export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
+  /**
+   * Values of `id`, `number`, `choice`, `subset` and `switch` are logged, others never are; a `number` is an id too.
+   * `lines` is a file that the command line sends line by line, in batches; its name is typed without a flag. A `secret`
+   * is typed as the name of a file that holds it (`--app-secret-file`), so that it stays out of the shell's history.
+   */
+  kind: 'id' | 'number' | 'choice' | 'subset' | 'switch' | 'text' | 'secret' | 'json' | 'lines';
+  help: string;
+  /** What stands for its value in the help. */
+  placeholder: string;
+  /** Its messages go on after the flag's name: `must be an integer`. */
+  schema: Schema;
+  /** The command that shows such ids. */
+  from?: string;
+  optional?: true;
+}
+
+/** The flags of a command, by name. */
+export type Flags = Record<string, Flag>;
 
 /** The values of a command's flags, by name. */
-export type FlagValues<C extends Command> = {
-  [Name in keyof C['flags']]: C['flags'][Name] extends { optional: true }
-    ? ValueOf<C['flags'][Name]> | undefined
-    : ValueOf<C['flags'][Name]>;
+export type FlagValues<Taken extends Flags> = { [Name in keyof Taken]: v.InferOutput<Taken[Name]['schema']> };
+
+const anyText = v.string('must be text');
+const someText = v.pipe(
+  anyText,
+  v.check((value) => value.trim() !== '', 'must not be empty'),
+);
+const integer = 'must be an integer';
+
+const flag = <Schema extends v.GenericSchema>(
+  kind: Flag['kind'],
+  placeholder: string,
+  help: string,
+  schema: Schema,
+): Flag<Schema> => ({ kind, placeholder, help, schema });
+
+export const id = (form: IdForm, help: string, from?: string) => ({
+  ...flag(
+    'id',
+    form,
+    help,
+    v.pipe(anyText, v.regex(idForms[form], `must be a complete id of the form ${form}`)),
+  ),
+  ...(from !== undefined && { from }),
+});
+export const number = (help: string) =>
+  flag('number', 'number', help, v.pipe(v.number(integer), v.safeInteger(integer)));
+export const choice = <const Choices extends readonly string[]>(of: Choices, help: string) =>
+  flag('choice', of.join('|'), help, v.picklist(of, `must be one of ${of.join(', ')}`));
+/** Some members of a whole, separated by commas; or `all`, or `none`. */
+export const subset = (of: readonly string[], help: string) => {
+  const isSome = (value: string) => value.split(',').every((member) => of.includes(member));
+  const message = `must be all, none, or some of ${of.join(', ')}, separated by commas`;
+  const isSubset = v.check((value: string) => ['all', 'none'].includes(value) || isSome(value), message);
+  return flag('subset', 'list', help, v.pipe(anyText, isSubset));
 };
+/** Given or not, without a value. */
+export const onOff = (help: string) => optional(flag('switch', '', help, v.literal(true, 'takes no value')));
+export const text = (help: string) => flag('text', 'text', help, someText);
+export const textOrNone = (help: string) => flag('text', 'text', help, anyText);
+export const secret = (help: string) => flag('secret', 'FILE', help, someText);
+export const json = (help: string) => flag('json', 'FILE.json', help, v.unknown());
+export const lines = (help: string) => flag('lines', 'FILE.ndjson', help, v.unknown());
+
+/** A flag that may be left out. */
+export const optional = <Schema extends v.GenericSchema>(needed: Flag<Schema>) => ({
+  ...needed,
+  optional: true as const,
+  schema: v.optional(needed.schema),
+});
 
 /**
- * Each reason why a command cannot be carried out with these flags; none when it can. The command line asks before it
- * calls the operator function, and the function asks again, since anything with IAM permission can invoke it.
+ * The values of a command's flags, or each reason why it cannot be carried out with these. The command line asks before
+ * it calls the operator function, and the function asks again, since anything with IAM permission can invoke it.
  */
-export function flagProblems({ flags: known }: Command, given: Record<string, unknown>): string[] {
+export function readFlags<Taken extends Flags>(
+  known: Taken,
+  given: Record<string, unknown>,
+): { values: FlagValues<Taken> } | { problems: string[] } {
   const unknown = Object.keys(given)
     .filter((name) => !Object.hasOwn(known, name))
     .map((name) => `there is no flag --${name}`);
   const wrong = Object.entries(known).flatMap(([name, flag]) => problem(name, flag, given[name]) ?? []);
-  return [...unknown, ...wrong];
+  const problems = [...unknown, ...wrong];
+  const values = v.custom<FlagValues<Taken>>(() => problems.length === 0);
+  return v.is(values, given) ? { values: given } : { problems };
 }
 
-/** The flags of a command that go into the log: ids, choices, subsets and switches, and no text that an operator wrote or pasted. */
-export function loggedFlags({ flags }: Command, given: Record<string, unknown>): Record<string, unknown> {
-  const wellFormed = Object.entries(flags).filter(
+/** The flags of a command that go into the log: no text that an operator wrote or pasted. */
+export function loggedFlags(known: Flags, given: Record<string, unknown>): Record<string, unknown> {
+  const wellFormed = Object.entries(known).filter(
     ([name, flag]) => given[name] !== undefined && problem(name, flag, given[name]) === undefined,
   );
   const logged = wellFormed.flatMap(([name, { kind }]) => {
@@ -53,35 +110,19 @@ export function loggedFlags({ flags }: Command, given: Record<string, unknown>):
 export const typedName = (name: string, { kind }: Flag): string =>
   kind === 'secret' ? `${name}-file` : name;
 
-function problem(flagName: string, flag: Flag, value: unknown): string | undefined {
-  const { kind, optional } = flag;
-  const name = typedName(flagName, flag);
-  if (value === undefined) return optional ? undefined : `--${name} is missing${sourceOf(flag)}`;
-  if (kind === 'json' || kind === 'lines') return undefined;
-  if (kind === 'number') return Number.isSafeInteger(value) ? undefined : `--${name} must be an integer`;
-  if (kind === 'switch') return value === true ? undefined : `--${name} takes no value`;
-  if (typeof value !== 'string') return `--${name} must be text`;
-  if (kind === 'id' && !idForms[flag.form].test(value))
-    return `--${name} must be a complete id of the form ${flag.form}`;
-  const mayBeEmpty = kind === 'text' && flag.mayBeEmpty;
-  if ((kind === 'text' || kind === 'secret') && !mayBeEmpty && value.trim() === '')
-    return `--${name} must not be empty`;
-  if (kind === 'choice' && !flag.of.includes(value)) return `--${name} must be one of ${flag.of.join(', ')}`;
-  if (kind === 'subset' && !isSubset(value, flag.of))
-    return `--${name} must be all, none, or some of ${flag.of.join(', ')}, separated by commas`;
-  return undefined;
+function problem(name: string, flag: Flag, value: unknown): string | undefined {
+  const typed = `--${typedName(name, flag)}`;
+  if (value === undefined) return flag.optional ? undefined : `${typed} is missing${sourceOf(flag)}`;
+  const { issues: [issue] = [] } = v.safeParse(flag.schema, value, { abortPipeEarly: true });
+  return issue && `${typed} ${issue.message}`;
 }
 
 /** Where the operator finds the id that a flag takes. */
-export const sourceOf = (flag: Flag): string =>
-  flag.kind === 'id' && flag.from !== undefined ? ` (see ${flag.from})` : '';
-
-const isSubset = (text: string, of: readonly string[]): boolean =>
-  text === 'all' || text === 'none' || text.split(',').every((member) => of.includes(member));
+export const sourceOf = ({ from }: Flag): string => (from === undefined ? '' : ` (see ${from})`);
 
 /** The members that a flag of the kind `subset` names, in the order of the whole; undefined for all of them. */
-export function membersOf<Member extends string>(text: string, of: readonly Member[]): Member[] | undefined {
-  if (text === 'all') return undefined;
-  const named = text.split(',');
+export function membersOf<Member extends string>(given: string, of: readonly Member[]): Member[] | undefined {
+  if (given === 'all') return undefined;
+  const named = given.split(',');
   return of.filter((member) => named.includes(member));
 }

@@ -36,7 +36,7 @@ export function applyPreset(
   return { settings: { ...fitting.settings(options), ...(namespace && { namespace }) } };
 }
 
-/** What a preset has for a provider. */
+/** Settings that a preset has for a provider. */
 function fittingPart({ settings, needs, codes }: Preset, provider: ProviderId): Preset['codes'] {
   const ofFamily = settings[providers[provider].name];
   if (ofFamily) return { needs, settings: ofFamily };

@@ -8,7 +8,7 @@ import { described, text } from './settings-fields.ts';
 const lifetimeSeconds = 300;
 const audience = 'https://appleid.apple.com';
 
-/** What Apple wants for a client secret. @see https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret */
+/** Material of a client secret for Apple, which is signed with a private key. @see https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret */
 export const clientSecretJwt = v.strictObject({
   team_id: described(text, 'for Apple: your team id'),
   key_id: described(text, 'the id of the private key'),
@@ -22,7 +22,7 @@ type ClientSecretJwt = v.InferOutput<typeof clientSecretJwt>;
 /** The keys of the settings that a warm function knows, each imported once. */
 const importedKeys = new WeakMap<ClientSecretJwt, KeyObject>();
 
-/** What our app at a provider authenticates with. */
+/** The secret with which our app authenticates at a provider: a text, or one that is signed for each call. */
 interface ClientCredential {
   client_id: string;
   client_secret?: string | undefined;

@@ -1,4 +1,4 @@
-/** What an operator gives: all settings of a provider, or a preset. */
+/** Settings as an operator gives them: all of a provider, or those of a preset. */
 export interface GivenSettings {
   settings: unknown;
   isPreset: boolean;

@@ -15,7 +15,7 @@ export const spellingsOf = (issuer: string): string[] => [
 
 /** Seconds for which an id token counts at most, unless the settings of its issuer say otherwise. */
 export const defaultMaxAge = 86_400;
-/** What happens to a person of whom their issuer tells something. */
+/** Action on a person of whom their issuer tells something. */
 const actions = v.picklist(['end_sessions', 'delete'], 'must be end_sessions or delete');
 
 const maxAgeRule = 'must be an integer from 60 to 2592000';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { fieldAt } from '../providers/subject.ts';
+import { valueAtPath } from '../schema/value-at-path.ts';
 import type { Combined, GivenSettings } from './given-settings.ts';
 import { described, text } from './settings-fields.ts';
 
@@ -24,9 +24,9 @@ export const keepNamespace =
     { settings: given }: GivenSettings,
     current: object | undefined,
   ): Combined => {
-    const known = fieldAt(current, 'namespace');
-    const [before, now] = [current, checked].map((settings) => fieldAt(settings, addressPath));
-    const isSaid = fieldAt(given, 'namespace') !== undefined || typeof now !== 'string';
+    const known = valueAtPath(current, 'namespace');
+    const [before, now] = [current, checked].map((settings) => valueAtPath(settings, addressPath));
+    const isSaid = valueAtPath(given, 'namespace') !== undefined || typeof now !== 'string';
     if (isSaid || typeof known !== 'string' || known === hostOf(now)) return { settings: checked };
     if (typeof before === 'string' && hostOf(before) === hostOf(now))
       return { settings: { ...checked, namespace: known } };

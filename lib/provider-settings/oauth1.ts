@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { hostOf, namespace } from './namespace.ts';
 import { described, fieldPath, providerUrl, text } from './settings-fields.ts';
 
-/** What an operator sets for an OAuth 1.0 provider. */
+/** Settings of an OAuth 1.0 provider. */
 export const oauth1Settings = v.pipe(
   v.strictObject({
     verify_url: described(providerUrl, "is called, signed by HMAC-SHA1 with your key and the person's token"),

@@ -67,7 +67,13 @@ const authorizationCode = v.pipe(
       "the revocation endpoint (RFC 7009). With it, the service keeps the provider's refresh token, encrypted, and revokes it when the person is deleted",
     ),
     redirect_uris: described(
-      v.optional(v.pipe(v.array(text, 'must be a list of redirect URIs'), v.maxLength(20)), []),
+      v.optional(
+        v.pipe(
+          v.array(text, 'must be a list of redirect URIs'),
+          v.maxLength(20, 'must name at most 20 redirect URIs'),
+        ),
+        [],
+      ),
       'a list, as registered at the provider. A login may name one of them; otherwise the first is sent, or none',
     ),
     client_authentication: described(
@@ -121,7 +127,7 @@ export const oauth2Settings = v.pipe(
   })),
 );
 
-/** Where a field of an object stands, for an issue about it. */
+/** The path of an object's field, for an issue about it. */
 const pathItem = (input: Record<string, unknown>, key: string): v.ObjectPathItem => ({
   type: 'object',
   origin: 'value',
@@ -136,7 +142,7 @@ export type UserInfo = v.InferOutput<typeof userInfo>;
 export type TokenInfo = v.InferOutput<typeof tokenInfo>;
 export type Introspection = v.InferOutput<typeof introspection>;
 
-/** What access tokens are verified with. */
+/** Settings that access tokens are verified with. */
 export interface AccessTokenSettings {
   namespace: string;
   user_info: UserInfo;

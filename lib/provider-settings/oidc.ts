@@ -3,7 +3,7 @@ import type { Combined, GivenSettings } from './given-settings.ts';
 import { canonicalIssuer, issuerEntries } from './issuer.ts';
 import { audiences } from './settings-fields.ts';
 
-/** What an operator sets for an OpenID Connect provider. */
+/** Settings of an OpenID Connect provider. */
 export const oidcSettings = v.strictObject({
   issuers: v.pipe(
     v.array(v.strictObject({ ...issuerEntries, audiences }), 'must be a list of issuers'),

@@ -1,6 +1,6 @@
 import type { FamilyName } from '../providers/providers.ts';
 
-/** What an operator gives for a preset. */
+/** Options that an operator gives for a preset. */
 export interface PresetOptions {
   /** Our app ids at the provider: one, or several where iOS, Android and web differ. */
   appIds: string[];
@@ -16,7 +16,7 @@ export interface PresetOptions {
   namespace?: string | undefined;
 }
 
-/** What a preset cannot do without, besides an app id. */
+/** An option that a preset cannot do without, besides an app id. */
 export type Need = 'app-secret' | 'tenant' | 'team-id' | 'key-id';
 
 /** A well-known provider: its addresses and its audience validation. */
@@ -36,7 +36,7 @@ export const firstOf = ({ appIds: [first = ''] }: PresetOptions): string => firs
 export const codeExchange = (options: PresetOptions, tokenUrl: string, special: object = {}): object =>
   options.redirectUris?.length ? exchangeAt(tokenUrl, options, special) : {};
 
-/** The same, whether or not there is a redirect URI. */
+/** Needs of a preset, whether or not there is a redirect URI. */
 export const exchangeAt = (tokenUrl: string, options: PresetOptions, special: object) => ({
   authorization_code: {
     token_url: tokenUrl,

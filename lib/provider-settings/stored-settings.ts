@@ -1,21 +1,17 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { type LoginApp, providerSettingsItem } from '../login-apps/login-app.ts';
 import { newId } from '../secrets/secrets.ts';
 import { deleteItem, readItem, updateItem } from '../storage/items.ts';
 import { providerSettingsKey, providerSettingsList } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
-import type { ProviderId } from './identifiers.ts';
+import { type ProviderId, providerIds } from './identifiers.ts';
 import { encryptSecrets, type StoredSettings } from './settings-encryption.ts';
 
-/** The settings of a provider in a Login App that was read whole; undefined when it is not set up. */
-export function providerSettingsOf(
-  { login_app_id, providers }: LoginApp,
-  provider: ProviderId,
-): StoredSettings | undefined {
-  const settings = providers.get(provider);
-  return settings && { settings, place: { loginAppId: login_app_id, provider } };
-}
+/** The settings of a provider as they are stored, with their secrets encrypted. */
+export const providerSettingsItem = v.object({
+  provider: v.picklist(providerIds),
+  settings: v.looseObject({}),
+});
 
 type Place = readonly [loginAppId: string, provider: ProviderId];
 
@@ -36,7 +32,7 @@ const findStoredForAnybody = recentlyRead(readStored, nameOf);
 export const findProviderSettings = (loginAppId: string, provider: ProviderId) =>
   settingsFrom(findStored, loginAppId, provider);
 
-/** The same for callers without credentials; settings that are new count within a second. */
+/** The settings of a provider for callers without credentials, up to 30 s old; new ones count within a second. */
 export const findProviderSettingsForAnybody = (loginAppId: string, provider: ProviderId) =>
   settingsFrom(findStoredForAnybody, loginAppId, provider);
 

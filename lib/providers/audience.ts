@@ -1,6 +1,6 @@
 import { rejected } from './rejected.ts';
 
-/** What a token says about who asked for it and where it may be used, as the provider has it: nothing is checked yet. */
+/** Claims of a token about who asked for it and where it may be used, as the provider sent them: unchecked. */
 interface TokenAudience {
   /** The one app that it was issued to, for providers that name it; undefined when `aud` names it. */
   client?: unknown;

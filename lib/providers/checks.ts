@@ -2,7 +2,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { explainFailure } from './explain-failure.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
-/** What one call to the provider showed. */
+/** Outcome of one call to the provider. */
 export interface CheckResult {
   check: string;
   ok: boolean;

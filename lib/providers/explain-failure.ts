@@ -1,6 +1,6 @@
 import type { ProviderFailure, ProviderFault } from './provider-failure.ts';
 
-/** What an operator should look at, by the provider's fault. */
+/** Advice to the operator, by the provider's fault. */
 const explanations: Record<ProviderFault, (address: string, detail: string) => string> = {
   unreachable: (address, detail) =>
     `There is no connection to ${address}${inBrackets(detail)}. Is the address right, and the provider up?`,

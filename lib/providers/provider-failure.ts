@@ -1,4 +1,4 @@
-/** What a provider did instead of answering. */
+/** Fault of a provider that gave no verdict. */
 export type ProviderFault =
   | 'unreachable'
   | 'timed_out'
@@ -16,7 +16,7 @@ export type ProviderFault =
 export class ProviderFailure extends Error {
   override readonly name = 'ProviderFailure';
   readonly code: ProviderFault;
-  /** Where it happened, without the query, which can hold a credential. */
+  /** The address that was called, without the query, which can hold a credential. */
   readonly address: string;
   /** Further detail; may be empty. */
   readonly detail: string;

@@ -1,18 +1,8 @@
+import { valueAtPath } from '../schema/value-at-path.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
 /** The longest subject that is stored, in characters; OpenID Connect allows 255. */
 const longestSubject = 255;
-
-/** The value at a path such as `data.app_id` of a JSON answer, or undefined. */
-export function fieldAt(answer: unknown, path: string): unknown {
-  return path
-    .split('.')
-    .reduce<unknown>(
-      (value, name) =>
-        value instanceof Object && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined,
-      answer,
-    );
-}
 
 /**
  * The person's id in an answer, as text. Undefined when it is missing, of the other type, empty, too long, or not
@@ -23,13 +13,13 @@ export function subjectAt(
   path: string,
   type: 'string' | 'integer' = 'string',
 ): string | undefined {
-  const value = fieldAt(answer, path);
+  const value = valueAtPath(answer, path);
   if (type === 'integer') return Number.isSafeInteger(value) ? String(value) : undefined;
   if (typeof value !== 'string' || !value.isWellFormed()) return undefined;
   return value.length > 0 && value.length <= longestSubject ? value : undefined;
 }
 
-/** The same; an answer without one is an error. @throws ProviderFailure */
+/** The person's id in an answer, as text. @throws ProviderFailure for an answer without a usable one */
 export function requiredSubject(
   answer: unknown,
   url: string,

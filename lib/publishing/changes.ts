@@ -16,7 +16,7 @@ export interface Happening {
   item: Item;
 }
 
-/** What a change to an item of one kind means to subscribers, in the order in which it is published. */
+/** Events that a change to an item of one kind means to subscribers, in the order in which they are published. */
 type Meaning = (change: Change) => Happening[];
 
 /** Lists the happenings whose condition holds. */
@@ -93,7 +93,7 @@ const accessRequest: Meaning = ({ before, after }) => when(!before, 'access_requ
 const event: Meaning = ({ before, after }) =>
   when(!before, 'event.added', after && { ...after, event_id: after.id });
 
-/** What changes mean, by the kind of item: the first part of its sort key. Changes to other items publish nothing. */
+/** Meanings of changes by the kind of item: the first part of its sort key. Changes to other items publish nothing. */
 const meanings = new Map<string, Meaning>([
   ['LOGIN_USER', loginUser],
   ['SESSION', session],
@@ -102,7 +102,7 @@ const meanings = new Map<string, Meaning>([
   ['EVENT', event],
 ]);
 
-/** What a change to the item with this sort key means to subscribers. */
+/** Events that a change to the item with a sort key means to subscribers. */
 export function happeningsOf(sortKey: string, change: Change): Happening[] {
   const [kind = ''] = sortKey.split('#');
   return meanings.get(kind)?.(change) ?? [];

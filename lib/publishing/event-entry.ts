@@ -15,7 +15,7 @@ export interface EventEntry {
   detail: Record<string, unknown>;
 }
 
-/** Who removes expired items. @see Amazon DynamoDB developer guide, "DynamoDB Streams and Time to Live" */
+/** The principal under which DynamoDB removes expired items. @see Amazon DynamoDB developer guide, "DynamoDB Streams and Time to Live" */
 const timeToLive = 'dynamodb.amazonaws.com';
 
 /**

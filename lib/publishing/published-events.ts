@@ -6,7 +6,7 @@ import { countField, timestampField, wire } from '../schema/wire.ts';
 
 const idField = (description: string) => v.pipe(v.string(), v.description(description));
 
-/** What the detail of every published event begins with. */
+/** Fields that the detail of every published event begins with. */
 const common = {
   id: v.pipe(
     v.string(),

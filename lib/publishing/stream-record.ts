@@ -12,10 +12,10 @@ const image = v.record(
  * @see Amazon DynamoDB Streams API reference, "Record"
  */
 export const streamRecord = v.object({
-  /** The same whenever this record is read. */
+  /** The id of the record: equal whenever it is read again. */
   eventID: v.string(),
   eventName: v.picklist(['INSERT', 'MODIFY', 'REMOVE']),
-  /** Who made the change, if it was DynamoDB itself, which removes expired items. */
+  /** The author of the change, present only if DynamoDB itself removed an expired item. */
   userIdentity: v.nullish(v.object({ principalId: v.string() })),
   dynamodb: v.object({
     /** Digits; they grow with each change of an item. */

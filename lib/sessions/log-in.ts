@@ -1,8 +1,8 @@
 import { timestamp } from '../clock.ts';
 import { keptTokenOf } from '../identities/kept-token.ts';
 import { findSlot, freeSlot, type Owner, type Slot } from '../identities/slot.ts';
-import { auditIds } from '../log/audit.ts';
 import { logEvent } from '../log/log.ts';
+import { note } from '../log/request-fields.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import type { ProvenIdentity } from '../login-users/identity.ts';
@@ -39,7 +39,7 @@ export async function logIn(
   const login = { loginAppId, provider, proven };
   let owner: Owner = { loginUserId: firstSlotOf(loginAppId, proven) };
   for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
-    auditIds({ login_user_id: owner.loginUserId });
+    note({ login_user_id: owner.loginUserId });
     const session = newSession({
       login_user_id: owner.loginUserId,
       login_app_id: loginAppId,

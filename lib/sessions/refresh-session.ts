@@ -1,26 +1,28 @@
 import type { LogReason } from '../errors/reasons.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { auditIds } from '../log/audit.ts';
 import { logEvent } from '../log/log.ts';
+import { note } from '../log/request-fields.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { findSwitches, type LoginAppSwitches } from '../login-apps/switches.ts';
 import { blockedError } from '../login-users/blocked.ts';
-import { readLoginUserWithSession } from '../login-users/login-user.ts';
-import { type RefreshTokenContent, readRefreshToken } from '../tokens/refresh-token.ts';
 import { endSession } from './end-session.ts';
-import { isActive, type Session, standing } from './session.ts';
+import { readLoginUserWithSession } from './login-user-with-session.ts';
+import { isActive, type Session, type SessionGeneration, standing } from './session.ts';
 import { moveOn } from './session-lifetime.ts';
 
 /**
  * Moves the session of a refresh token to its next generation. An outdated token ends its session: somebody else has
  * a copy.
+ * @param content what the refresh token says; undefined for a text that is no refresh token of ours
  * @throws ServiceError `invalid_grant`, whatever is wrong with the token, and for a blocked person
  * @see RFC 9700 section 4.14.2
  */
-export async function refreshSession(client: AuthenticatedClient, refreshToken: string): Promise<Session> {
-  const content = await readRefreshToken(refreshToken);
+export async function refreshSession(
+  client: AuthenticatedClient,
+  content: SessionGeneration | undefined,
+): Promise<Session> {
   if (!content) throw invalidToken('refresh_token_malformed');
-  auditIds({ login_user_id: content.loginUserId, session_id: content.sessionId });
+  note({ login_user_id: content.loginUserId, session_id: content.sessionId });
   const [{ user, session }, switches] = await Promise.all([
     readLoginUserWithSession(content.loginUserId, content.sessionId),
     findSwitches(client.loginAppId),
@@ -37,7 +39,7 @@ export async function refreshSession(client: AuthenticatedClient, refreshToken: 
 
 async function successorOf(
   session: Session,
-  content: RefreshTokenContent,
+  content: SessionGeneration,
   switches: LoginAppSwitches,
 ): Promise<Session> {
   switch (standing(session, content.generation)) {

@@ -30,6 +30,14 @@ export const session = v.object({
 });
 export type Session = v.InferOutput<typeof session>;
 
+/** A session at one of its generations, as a refresh token names it. */
+export interface SessionGeneration {
+  loginUserId: string;
+  sessionId: string;
+  /** How often the session had been refreshed when the token was made. */
+  generation: number;
+}
+
 /** A session as it is stored, even if it has expired. */
 export async function readSession(loginUserId: string, sessionId: string): Promise<Session | undefined> {
   const item = await readItem(sessionKey(loginUserId, sessionId));

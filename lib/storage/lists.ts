@@ -1,6 +1,6 @@
 import { QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { documentClient, tableName } from './client.ts';
-import type { Item } from './items.ts';
+import { type Item, readItems } from './items.ts';
 import { type Key, ordinalIn, ordinalOf } from './keys.ts';
 import { type GlobalIndex, type LocalIndex, table } from './table.ts';
 
@@ -135,6 +135,12 @@ export async function readListInOrder(
     ...(start && { ExclusiveStartKey: start }),
   });
   return { keys: Items.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk) })), next: LastEvaluatedKey };
+}
+
+/** The members that an index has found, as the table has them: it may show one twice, or one that is gone. */
+export async function readMembers(keys: Key[]): Promise<Item[]> {
+  const distinct = new Map(keys.map((key) => [`${key.pk}\n${key.sk}`, key]));
+  return (await readItems([...distinct.values()])).filter((item) => item !== undefined);
 }
 
 /** The last member of a list of a global index: a hint, since such an index lags behind the table. */

@@ -2,11 +2,10 @@ import * as v from 'valibot';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
 import { findSwitches } from '../login-apps/switches.ts';
 import { countField } from '../schema/wire.ts';
-import { hasIssued, standing } from '../sessions/session.ts';
+import { hasIssued, type SessionGeneration, standing } from '../sessions/session.ts';
 import type { AccessTokenPayload } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { activeSessionOf, readToken } from './presented-token.ts';
-import type { RefreshTokenContent } from './refresh-token.ts';
 
 /** What the answer says of a token; of one that is not active, nothing else. @see RFC 7662 section 2.2 */
 export const introspection = v.pipe(
@@ -78,7 +77,7 @@ async function isActive(claims: AccessTokenPayload): Promise<boolean> {
   return session !== undefined && hasIssued(session, claims);
 }
 
-async function refreshToken(loginAppId: string, content: RefreshTokenContent): Promise<Introspection> {
+async function refreshToken(loginAppId: string, content: SessionGeneration): Promise<Introspection> {
   const session = await activeSessionOf(loginAppId, content);
   if (!session || standing(session, content.generation) === 'outdated') return inactive;
   return {

@@ -1,17 +1,17 @@
 import { isCurrentClient } from '../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import { findSwitches } from '../login-apps/switches.ts';
-import { readLoginUserWithSession } from '../login-users/login-user.ts';
 import { parameters, required } from '../schema/form-parameters.ts';
-import { isActive, type Session } from '../sessions/session.ts';
+import { readLoginUserWithSession } from '../sessions/login-user-with-session.ts';
+import { isActive, type Session, type SessionGeneration } from '../sessions/session.ts';
 import type { AccessTokenPayload } from './access-token.ts';
-import { type RefreshTokenContent, readRefreshToken } from './refresh-token.ts';
+import { readRefreshToken } from './refresh-token.ts';
 import { readAccessToken } from './verify-access-token.ts';
 
 /** A token of ours that was sent to be revoked or introspected. */
 export type PresentedToken =
   | { kind: 'access_token'; claims: AccessTokenPayload }
-  | { kind: 'refresh_token'; content: RefreshTokenContent }
+  | { kind: 'refresh_token'; content: SessionGeneration }
   | { kind: 'login_app_token'; loginAppId: string };
 
 /** Reads a token of any kind; undefined when it is not a valid token of ours. */
@@ -32,7 +32,7 @@ export async function readToken(token: string): Promise<PresentedToken | undefin
  */
 export async function activeSessionOf(
   loginAppId: string,
-  { loginUserId, sessionId }: Pick<RefreshTokenContent, 'loginUserId' | 'sessionId'>,
+  { loginUserId, sessionId }: Pick<SessionGeneration, 'loginUserId' | 'sessionId'>,
 ): Promise<Session | undefined> {
   const { user, session } = await readLoginUserWithSession(loginUserId, sessionId);
   if (!user || user.blocked_at || session?.login_app_id !== loginAppId) return undefined;

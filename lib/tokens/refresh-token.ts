@@ -1,27 +1,23 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import { equalInConstantTime } from '../secrets/secrets.ts';
 import { serviceKeysFor } from '../secrets/service-keys.ts';
+import type { SessionGeneration } from '../sessions/session.ts';
 import { refreshTokenForm } from './session-named-by.ts';
 
 const serviceKeys = serviceKeysFor('refresh-token', 'REFRESH_TOKENS_SECRET_ID');
 
-/** The content of a refresh token. The token is signed, so nothing secret has to be stored. */
-export interface RefreshTokenContent {
-  loginUserId: string;
-  sessionId: string;
-  /** How often the session had been refreshed when the token was made. */
-  generation: number;
-}
-
-/** `rt.lu_….s_….GENERATION.KEY_ID.MAC`, where MAC is HMAC-SHA-256 over everything before it. */
-export async function writeRefreshToken(content: RefreshTokenContent): Promise<string> {
+/**
+ * A refresh token: `rt.lu_….s_….GENERATION.KEY_ID.MAC`, where MAC is HMAC-SHA-256 over everything before it. It is signed,
+ * so nothing secret has to be stored.
+ */
+export async function writeRefreshToken(content: SessionGeneration): Promise<string> {
   const { id, key } = (await serviceKeys()).current;
   const text = ['rt', content.loginUserId, content.sessionId, content.generation, id].join('.');
   return `${text}.${mac(text, key)}`;
 }
 
 /** The content of a refresh token; undefined unless the service made it. */
-export async function readRefreshToken(token: string): Promise<RefreshTokenContent | undefined> {
+export async function readRefreshToken(token: string): Promise<SessionGeneration | undefined> {
   const [, text, loginUserId, sessionId, generation, keyId, presentedMac] =
     token.match(refreshTokenForm) ?? [];
   if (!text || !loginUserId || !sessionId || !generation || !keyId || !presentedMac) return undefined;

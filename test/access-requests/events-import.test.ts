@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { progressBar } from '../../infra/operator/progress-bar.ts';
 import { problemsOfEvents } from '../support/check-events.ts';
@@ -193,3 +195,17 @@ test('the progress bar is for terminals alone', () => {
     `[${'#'.repeat(30)}] 100 %  20 lines\n`,
   ]);
 });
+
+test('an import needs no more memory for many lines than for a few', async () => {
+  const file = join(folder, 'long.ndjson');
+  writeFileSync(file, Array.from({ length: 200_000 }, (_, number) => number).join('\n'));
+  const send = `import { sendLines } from './infra/operator/send-lines.ts';
+    const send = async (batch) => ({ added: 0, repeated: 0, refused: batch.map(({ line }) => ({ line, reason: 'No.' })) });
+    console.log(JSON.stringify(await sendLines(process.argv[1], send, { progress: () => {} })));`;
+  const run = promisify(execFile)(
+    process.execPath,
+    ['--max-old-space-size=24', '--input-type=module', '--eval', send, file],
+    { env: { ...process.env, NODE_OPTIONS: '' } },
+  );
+  expect(JSON.parse((await run).stdout)).toMatchObject({ lines: 200_000, refused: 200_000 });
+}, 120_000);

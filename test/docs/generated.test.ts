@@ -1,4 +1,8 @@
-import { globSync, readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { generatedFiles } from '../../infra/docs/generated-files.ts';
 
@@ -10,4 +14,29 @@ test.each([...generated])('%s is what npm run generate writes', (file, text) => 
 
 test('every event file belongs to an endpoint', () => {
   expect(globSync('test/events/*.json').filter((file) => !generated.has(file))).toEqual([]);
+});
+
+test('npm run generate needs no API document to start from, and writes nothing when it fails', async () => {
+  const copy = mkdtempSync(join(tmpdir(), 'generate-'));
+  for (const path of ['package.json', 'README.md', 'docs', 'functions', 'infra', 'lib', 'test/events'])
+    cpSync(path, join(copy, path), { recursive: true });
+  symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
+  const env = { ...process.env, NODE_OPTIONS: '' };
+  const generate = () =>
+    promisify(execFile)(process.execPath, ['infra/docs/generate.ts'], { cwd: copy, env });
+  const document = join(copy, 'docs/openapi.json');
+  const readme = join(copy, 'README.md');
+  try {
+    const conflict = '<<<<<<< HEAD\n{}\n';
+    writeFileSync(document, conflict);
+    const page = readFileSync(readme, 'utf8');
+    writeFileSync(readme, '');
+    await expect(generate()).rejects.toThrow('A page lacks its block');
+    expect(readFileSync(document, 'utf8')).toBe(conflict);
+    writeFileSync(readme, page);
+    await generate();
+    expect(readFileSync(document, 'utf8')).toBe(generated.get('docs/openapi.json'));
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
 });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { isAudited } from '../../lib/http/endpoint.ts';
-import { commandTable } from '../../lib/operator/command-table.ts';
+import { commands } from '../../lib/operator/commands.ts';
 import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
 import { auditLines, type LogLine } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
@@ -233,12 +233,7 @@ describe('what is rejected after authentication has a line as well', () => {
 });
 
 describe('every operator command: one line, with the operator and the request that AWS has', () => {
-  const commands = Object.entries(commandTable).flatMap(([noun, verbs]) =>
-    Object.keys(verbs).map((verb) => [noun, verb] as const),
-  );
-
-  test.each(commands)('%s %s', async (noun, verb) => {
-    const command = `${noun} ${verb}`;
+  test.each([...commands.values()])('$words', async ({ words: command, noun, verb }) => {
     const lines = await linesOf(() => service.operate(noun, verb, {}).catch(() => undefined));
     const request_id = expect.stringMatching(/^[\w-]{36}$/);
     const result = expect.stringMatching(/^(done|rejected)$/);

@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { clockOffset } from '../support/clock-offset.ts';
 import { createLoginApp, demoSettings, type LoginApp } from '../support/login-app.ts';
 import { newPerson, newPhone, type Person } from '../support/people.ts';
 import { type Answer, basic, type Service, unique } from '../support/service.ts';
 import { twice, twoInstances } from '../support/two-instances.ts';
 
 /** The switches of a whole Login App. A warm instance takes up to 30 seconds to notice one; here, two instances do. */
-const { service, second, proxy, both, advance } = await twoInstances();
+const { service, running, second, proxy, both, advance } = await twoInstances();
 const { operate } = service;
 
 let app: LoginApp;
@@ -129,6 +130,15 @@ describe('login-apps logout', () => {
     expect(await both(session)).toEqual(twice(sessionEnds));
   });
 
+  test('leaves a session that begins in the second that it names', async () => {
+    const { sessions_valid_from } = await operate('login-apps', 'logout', flags);
+    const now = Math.floor(Date.now() / 1000) + clockOffset(running.directory);
+    advance(Number(sessions_valid_from) - now);
+    person = await newPerson(service, person.subject, app);
+    advance(30);
+    expect(await both(session)).toEqual(twice(sessionGoesOn));
+  });
+
   test('writes once, however many sessions there are', async () => {
     await newPerson(service, unique('bob'), app);
     proxy.forget();
@@ -147,6 +157,23 @@ describe('login-apps logout', () => {
     };
     await expect(operate('login-apps', 'logout', flags)).rejects.toThrow(
       'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.',
+    );
+    advance(30);
+    expect(await both(session)).toEqual(twice(sessionEnds));
+  });
+
+  test('undone while somebody else logs out: their logout stands, and the undoing changes nothing', async () => {
+    await operate('login-apps', 'logout', flags);
+    // Mostly within the second of the first one, which their logout must not be taken for.
+    let logout: Promise<unknown> | undefined;
+    proxy.hook = async ({ operation }) => {
+      if (operation !== 'UpdateItem' || logout) return undefined;
+      logout = operate('login-apps', 'logout', flags);
+      await logout;
+      return undefined;
+    };
+    await expect(operate('login-apps', 'undo-logout', flags)).rejects.toThrow(
+      'Somebody else logged the Login App out meanwhile; nothing was changed.',
     );
     advance(30);
     expect(await both(session)).toEqual(twice(sessionEnds));

@@ -1,3 +1,5 @@
+import { exec } from 'node:child_process';
+import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { parseCommandLine } from '../../infra/operator/parse-command-line.ts';
 import { createLoginApp } from '../support/login-app.ts';
@@ -272,6 +274,12 @@ describe('npm run operator: in a process of its own', () => {
       '--local',
     );
     expect(done).toEqual({ code: 1, stdout: '', stderr });
+  });
+
+  test('nothing on standard error when its reader has seen enough, as head has', async () => {
+    const line = `"${process.execPath}" infra/operator/main.ts --help | true`;
+    const env = { ...process.env, NODE_OPTIONS: '' };
+    expect(await promisify(exec)(line, { env })).toMatchObject({ stderr: '' });
   });
 });
 

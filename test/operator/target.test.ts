@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { serve } from '../../infra/local/loopback-server.ts';
+import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { stackDescription } from '../../infra/stack/description.ts';
 import { operator, operatorProcess } from '../support/operator.ts';
 
@@ -128,5 +128,49 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
     } finally {
       await lambda.close();
     }
+  });
+});
+
+describe('npm run operator, when the answer of the operator function is lost', () => {
+  const stack = JSON.parse(readFileSync(join(process.env.SERVICE_DIR ?? '', 'stack.json'), 'utf8'));
+
+  /** Runs a command on the shared stack, whose first answer never arrives; how often the command was carried out too. */
+  async function runLosingOne(...words: string[]) {
+    let calls = 0;
+    const between = await serve(async (request, response) => {
+      const { authorization = '' } = request.headers;
+      const [method, body] = [request.method ?? '', await readBody(request)];
+      const answer = await fetch(`${stack.aws_endpoint}${request.url}`, {
+        method,
+        headers: { authorization },
+        body,
+      });
+      const text = await answer.text();
+      calls += 1;
+      if (calls === 1) response.destroy();
+      else response.writeHead(answer.status).end(text);
+    });
+    const directory = mkdtempSync(join(tmpdir(), 'login-service-'));
+    writeFileSync(join(directory, 'stack.json'), JSON.stringify({ ...stack, aws_endpoint: between.url }));
+    try {
+      return {
+        calls: () => calls,
+        ...(await operatorProcess({ LOCAL_DIR: directory }, ...words, '--local')),
+      };
+    } finally {
+      await between.close();
+    }
+  }
+
+  test('a command that reads is sent again', async () => {
+    const { code, calls } = await runLosingOne('accounts', 'list');
+    expect({ code, calls: calls() }).toEqual({ code: 0, calls: 2 });
+  });
+
+  test('one that writes is not, and the line says where to look', async () => {
+    const { calls, ...ended } = await runLosingOne('accounts', 'create', '--name=x');
+    const line =
+      'No answer came, so accounts create may have been carried out: its audit line says so. Look there before you run it again.';
+    expect({ ...ended, calls: calls() }).toEqual({ ...failsWith(line), calls: 1 });
   });
 });

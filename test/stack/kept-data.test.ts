@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JWK } from 'jose';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
+import { serve } from '../../infra/local/loopback-server.ts';
 import { problemsOfEvents } from '../support/check-events.ts';
 import { type Service, serviceOf, unique } from '../support/service.ts';
 import { type RunningService, startService } from '../support/start-service.ts';
@@ -155,6 +156,20 @@ test('another port is refused: tokens name the one they were issued at', async (
   const { running } = await startIn(data);
   await running.stop();
   await expect(startIn(data, '1')).rejects.toThrow('Leave PORT out, or set it to');
+});
+
+test('data that are in use, or whose providers have lost their port, are refused: the line names the port', async () => {
+  const data = join(folder, 'in-use');
+  const { running } = await startIn(data);
+  const [api, sandbox] = [running.demo.base_url, running.demo.sandbox_url].map((url) => new URL(url).port);
+  const isTaken = (port: string | undefined) =>
+    expect(startIn(data)).rejects.toThrow(
+      `Port ${port} is taken. The data in LOCAL_DATA belong to it: stop the stack that uses them, or whatever else listens there.\n`,
+    );
+  await isTaken(api);
+  await running.stop();
+  const other = await serve((_, response) => response.end(), Number(sandbox));
+  await isTaken(sandbox).finally(other.close);
 });
 
 test.each([{ JOIN: '/nowhere' }, { DYNAMODB_ENDPOINT: 'http://127.0.0.1:1' }])(

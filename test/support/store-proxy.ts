@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
+import { table } from '../../lib/storage/table.ts';
 
 /** One call of the service to its store. */
 export interface StoreCall {
@@ -30,7 +31,10 @@ export type StoreHook = (
   call: StoreCall,
 ) => Promise<Fault | StoreAnswer | undefined> | Fault | StoreAnswer | undefined;
 
-/** Stands between the service and its store: counts the calls, what they cost, and lets a hook disturb them. */
+/**
+ * Stands between the service and its store: counts the calls, what they cost, and lets a hook disturb them. Fails each read
+ * that could be outdated in DynamoDB, other than of a global index. The store in memory is never behind.
+ */
 export interface StoreProxy {
   url: string;
   /** The calls since the last `forget`, in their order. */
@@ -55,6 +59,7 @@ export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
     // The local stack reads the stream all the time; those are no calls of the service.
     if (api.startsWith('DynamoDBStreams')) return send(response, await forward(endpoint, request, call));
     calls.push(call);
+    if (mayBeOutdated(call)) return send(response, failure);
     const outcome = await proxy.hook(call);
     if (outcome === 'fails before') return send(response, failure);
     if (typeof outcome === 'object') return send(response, outcome);
@@ -76,6 +81,12 @@ export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
   };
   return proxy;
 }
+
+const reads = new Set(['GetItem', 'BatchGetItem', 'Query']);
+const mayBeOutdated = ({ operation, body }: StoreCall): boolean =>
+  reads.has(operation) &&
+  !JSON.stringify(body).includes('"ConsistentRead":true') &&
+  !(String(body.IndexName) in table.globalIndexes);
 
 const measured = new Set(['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem']);
 

@@ -13,17 +13,19 @@ import {
 import { deleteAccount } from '../../accounts/delete-account.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { shownSecret } from '../../storage/item-secrets.ts';
-import { accountsList, namePrefix } from '../../storage/keys.ts';
-import { readPage } from '../../storage/pages.ts';
-import type { CommandsOf } from '../commands-of.ts';
+import { accountsList, namePrefix as prefixOf } from '../../storage/keys.ts';
+import { defineCommand } from '../command.ts';
+import { choice, optional } from '../flags.ts';
+import { readPage } from '../pages.ts';
 import { disabledSince } from './disabled.ts';
 import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
+import { account, after, name, namePrefix, secretOf, secretTo } from './shared-flags.ts';
 
 /** The account of a command. @throws ServiceError when there is none */
 export async function requireAccount(id: string): Promise<Account> {
-  const account = await readAccount(id);
-  if (!account) throw noSuchAccount();
-  return account;
+  const found = await readAccount(id);
+  if (!found) throw noSuchAccount();
+  return found;
 }
 
 const noSuchAccount = (): ServiceError => new ServiceError('not_found', 'There is no such account.');
@@ -34,7 +36,7 @@ async function disable(account_id: string, disabled: boolean): Promise<Record<st
 }
 
 /** An account as an operator sees it. */
-const shown = ({ account_id, name, disabled_at, read_only, created_at }: Account) => ({
+const accountShown = ({ account_id, name, disabled_at, read_only, created_at }: Account) => ({
   account_id,
   name,
   access: read_only ? 'read' : 'read-write',
@@ -42,41 +44,101 @@ const shown = ({ account_id, name, disabled_at, read_only, created_at }: Account
   created_at,
 });
 
-async function listed(after: string | undefined, prefix = ''): Promise<Record<string, unknown>> {
+/** A page of the accounts whose names begin with a prefix. */
+async function accountsPage(after: string | undefined, prefix = ''): Promise<Record<string, unknown>> {
   const { items, ...page } = await readPage(accountsList, after, prefix);
-  return { accounts: items.map((item) => shown(v.parse(accountItem, item))), ...page };
+  return { accounts: items.map((item) => accountShown(v.parse(accountItem, item))), ...page };
 }
 
-export const accountCommands: CommandsOf<'accounts'> = {
-  list: ({ after }) => listed(after),
-  find: ({ name, after }) => listed(after, namePrefix(name)),
-  show: async ({ account: id }) => {
-    const account = await requireAccount(id);
-    return { ...shown(account), secrets: account.secrets.map(shownSecret) };
-  },
-  rename: async ({ account, name }) => {
-    if (!(await renameAccount(account, name))) throw noSuchAccount();
-    return { account_id: account, name };
-  },
-  create: async ({ name, access }) => createAccount(name, access === 'read'),
-  update: async ({ account, access }) => {
-    if (!(await setReadOnly(account, access === 'read'))) throw noSuchAccount();
-    return { account_id: account, access };
-  },
-  disable: ({ account }) => disable(account, true),
-  enable: ({ account }) => disable(account, false),
-  delete: async ({ account: id }) => {
-    const { account_id } = await requireAccount(id);
-    return { account_id, ...(await deleteAccount(account_id)) };
-  },
-  rotate: async ({ account: id }) => {
-    const account = await requireAccount(id);
-    const { secret, old_secrets } = rotatedOrThrow(await rotateAccountSecret(account), account);
-    return { account_id: account.account_id, account_secret: secret, old_secrets };
-  },
-  revoke: async ({ account: id, secret }) => {
-    const account = await requireAccount(id);
-    const left = revokedOrThrow(await revokeAccountSecret(account, secret), account);
-    return { account_id: account.account_id, ...left };
-  },
-};
+const access = choice(['read', 'read-write'], 'Whether it may only search, or also write');
+
+export const accountCommands = [
+  defineCommand({
+    words: 'accounts list',
+    summary: 'List all accounts by name',
+    flags: { after },
+    run: ({ after }) => accountsPage(after),
+  }),
+  defineCommand({
+    words: 'accounts find',
+    summary: 'List the accounts whose names begin with a text',
+    flags: { name: namePrefix, after },
+    run: ({ name, after }) => accountsPage(after, prefixOf(name)),
+  }),
+  defineCommand({
+    words: 'accounts show',
+    summary: 'Show an account, its secrets and whether it is disabled',
+    flags: { account },
+    run: async ({ account: id }) => {
+      const found = await requireAccount(id);
+      return { ...accountShown(found), secrets: found.secrets.map(shownSecret) };
+    },
+  }),
+  defineCommand({
+    words: 'accounts create',
+    summary: 'Create an account; its secret is shown only once',
+    flags: { name, access: optional(access) },
+    files: secretTo,
+    run: async ({ name, access }) => createAccount(name, access === 'read'),
+  }),
+  defineCommand({
+    words: 'accounts rename',
+    summary: 'Give an account another name',
+    flags: { account, name },
+    run: async ({ account: account_id, name }) => {
+      if (!(await renameAccount(account_id, name))) throw noSuchAccount();
+      return { account_id, name };
+    },
+  }),
+  defineCommand({
+    words: 'accounts update',
+    summary: 'Change what an account may do; takes up to 30 seconds',
+    flags: { account, access },
+    run: async ({ account: account_id, access }) => {
+      if (!(await setReadOnly(account_id, access === 'read'))) throw noSuchAccount();
+      return { account_id, access };
+    },
+  }),
+  defineCommand({
+    words: 'accounts disable',
+    summary: 'Reject the secrets of an account until it is enabled; takes up to 30 seconds',
+    flags: { account },
+    run: ({ account: id }) => disable(id, true),
+  }),
+  defineCommand({
+    words: 'accounts enable',
+    summary: 'Accept the secrets of a disabled account again',
+    flags: { account },
+    run: ({ account: id }) => disable(id, false),
+  }),
+  defineCommand({
+    words: 'accounts rotate',
+    summary: 'Give an account a second secret; the old one stays valid until it is revoked',
+    flags: { account },
+    files: secretTo,
+    run: async ({ account: id }) => {
+      const found = await requireAccount(id);
+      const { secret, old_secrets } = rotatedOrThrow(await rotateAccountSecret(found), found);
+      return { account_id: found.account_id, account_secret: secret, old_secrets };
+    },
+  }),
+  defineCommand({
+    words: 'accounts delete',
+    summary: 'Delete an account and its accesses; its access requests and what it wrote stay',
+    flags: { account },
+    run: async ({ account: id }) => {
+      const { account_id } = await requireAccount(id);
+      return { account_id, ...(await deleteAccount(account_id)) };
+    },
+  }),
+  defineCommand({
+    words: 'accounts revoke',
+    summary: 'Revoke a secret of an account',
+    flags: { account, secret: secretOf('accounts show') },
+    run: async ({ account: id, secret }) => {
+      const found = await requireAccount(id);
+      const left = revokedOrThrow(await revokeAccountSecret(found, secret), found);
+      return { account_id: found.account_id, ...left };
+    },
+  }),
+];

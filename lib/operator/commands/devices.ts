@@ -16,37 +16,80 @@ import {
 import { ServiceError } from '../../errors/service-error.ts';
 import { importLines } from '../../schema/import-lines.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';
-import { readPageAcross, wrongPlace } from '../../storage/pages.ts';
-import type { CommandsOf } from '../commands-of.ts';
-import { requireLoginApp } from './login-apps.ts';
+import { defineCommand } from '../command.ts';
+import { id, lines, optional, secret, text } from '../flags.ts';
+import { readPageAcross, wrongPlace } from '../pages.ts';
+import { requireLoginApp } from './required-login-app.ts';
+import { after, loginApp, loginUser, platform } from './shared-flags.ts';
 
-export const deviceCommands: CommandsOf<'devices'> = {
-  list: async ({ 'login-user': loginUser, 'login-app': loginApp, after }) => {
-    if (loginUser !== undefined && loginApp === undefined) {
-      if (after !== undefined) throw onePage();
-      return { login_user_id: loginUser, devices: (await recipientsOfLoginUser(loginUser)).map(shown) };
-    }
-    if (loginApp !== undefined && loginUser === undefined) {
-      return { login_app_id: loginApp, ...(await pageOfLoginApp(loginApp, after, shown)) };
-    }
-    throw new ServiceError('invalid_request', 'Give either --login-user or --login-app.');
-  },
-  show: async ({ device: id }) => stored(await readDevice(id)),
-  find: async ({ 'login-app': id, platform, token }) => {
-    const { login_app_id } = await requireLoginApp(id);
-    const { device: asked } = validated(registrationRequest, { device: { platform, token } }, invalidRequest);
-    return stored(await readDevice(deviceIdOf(login_app_id, asked)));
-  },
-  disable: async ({ device }) => {
-    if (!(await disableDevice(device))) throw noSuchDevice();
-    return { device_id: device, disabled: true };
-  },
-  import: async ({ 'login-app': loginApp, devices }) => {
-    await requireLoginApp(loginApp);
-    return { ...(await importDevices(loginApp, validated(importLines, devices, invalidRequest))) };
-  },
-  export: ({ 'login-app': loginApp, after }) => pageOfLoginApp(loginApp, after, toLine),
-};
+const device = id('d_…', 'The device', 'devices list');
+
+export const deviceCommands = [
+  defineCommand({
+    words: 'devices list',
+    summary: 'List the devices that receive messages to a Login User or to a whole Login App',
+    flags: { 'login-user': optional(loginUser), 'login-app': optional(loginApp), after },
+    run: async ({ 'login-user': login_user_id, 'login-app': login_app_id, after }) => {
+      if (login_user_id !== undefined && login_app_id === undefined) {
+        if (after !== undefined) throw onePage();
+        return { login_user_id, devices: (await recipientsOfLoginUser(login_user_id)).map(withoutToken) };
+      }
+      if (login_app_id !== undefined && login_user_id === undefined) {
+        return { login_app_id, ...(await pageOfLoginApp(login_app_id, after, withoutToken)) };
+      }
+      throw new ServiceError('invalid_request', 'Give either --login-user or --login-app.');
+    },
+  }),
+  defineCommand({
+    words: 'devices show',
+    summary: 'Show a device, whose it is and whether it is disabled',
+    flags: { device },
+    run: async ({ device: id }) => deviceShown(await readDevice(id)),
+  }),
+  defineCommand({
+    words: 'devices find',
+    summary: 'Show the device that has a push token',
+    flags: {
+      'login-app': loginApp,
+      platform,
+      token: secret('A file with the push token; - for standard input'),
+    },
+    run: async ({ 'login-app': id, platform, token }) => {
+      const { login_app_id } = await requireLoginApp(id);
+      const given = { device: { platform, token } };
+      const { device: asked } = validated(registrationRequest, given, invalidRequest);
+      return deviceShown(await readDevice(deviceIdOf(login_app_id, asked)));
+    },
+  }),
+  defineCommand({
+    words: 'devices disable',
+    summary: 'Stop sending messages to a device until it registers again',
+    flags: { device },
+    run: async ({ device: device_id }) => {
+      if (!(await disableDevice(device_id))) throw noSuchDevice();
+      return { device_id, disabled: true };
+    },
+  }),
+  defineCommand({
+    words: 'devices import',
+    summary: 'Add the devices of a file; run it again to continue after an interruption',
+    flags: {
+      'login-app': loginApp,
+      devices: lines('A file of JSON objects, one per line: platform, token and more'),
+    },
+    run: async ({ 'login-app': id, devices }) => {
+      await requireLoginApp(id);
+      return { ...(await importDevices(id, validated(importLines, devices, invalidRequest))) };
+    },
+  }),
+  defineCommand({
+    words: 'devices export',
+    summary: 'Print the active devices of a Login App with their tokens, as import reads them',
+    flags: { 'login-app': loginApp, after: optional(text('Where an earlier export stopped')) },
+    pages: { members: 'devices', from: 'after' },
+    run: ({ 'login-app': id, after }) => pageOfLoginApp(id, after, toLine),
+  }),
+];
 
 /** A page of the devices of a Login App, one shard after the other. */
 async function pageOfLoginApp(
@@ -64,7 +107,7 @@ async function pageOfLoginApp(
 }
 
 /** A recipient without its push token, with which anybody could send to the device. */
-function shown(found: Device): Record<string, unknown> {
+function withoutToken(found: Device): Record<string, unknown> {
   const { token: _, ...device } = toRecipient(found);
   return device;
 }
@@ -84,7 +127,7 @@ const toLine = ({ platform, token, environment, locale, app_version, installatio
 });
 
 /** A device as it is stored, whether messages go to it, and whose it is, without its push token. */
-async function stored(found: Device | undefined): Promise<Record<string, unknown>> {
+async function deviceShown(found: Device | undefined): Promise<Record<string, unknown>> {
   if (!found) throw noSuchDevice();
   const [current = found] = await endLeftoverRelations([found]);
   const { token: _, login_user_since, ...device } = current;

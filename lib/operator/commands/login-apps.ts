@@ -1,57 +1,18 @@
 import * as v from 'valibot';
 import { ServiceError } from '../../errors/service-error.ts';
-import {
-  clientIdForm,
-  createClient,
-  type LoginAppClient,
-  revokeClient,
-  revokeClientSecret,
-  rotateClientSecret,
-  setGrantTypes,
-} from '../../login-apps/clients.ts';
 import { createLoginApp, renameLoginApp } from '../../login-apps/create-login-app.ts';
-import { grantTypes } from '../../login-apps/grant-types.ts';
-import { type LoginApp, loginAppItem, readLoginApp } from '../../login-apps/login-app.ts';
-import {
-  createLoginAppToken,
-  revokeLoginAppToken,
-  type StoredLoginAppToken,
-} from '../../login-apps/login-app-tokens.ts';
-import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
+import { loginAppItem } from '../../login-apps/login-app.ts';
 import { endAllSessions, setLoginAppDisabled, undoLogout } from '../../login-apps/switches.ts';
 import { deleteLoginApp, reasonToKeep } from '../../offboarding/delete-login-app.ts';
-import { matchesAny } from '../../secrets/secrets.ts';
-import { shownSecret } from '../../storage/item-secrets.ts';
-import { loginAppsList, namePrefix } from '../../storage/keys.ts';
-import { readPage } from '../../storage/pages.ts';
-import type { CommandsOf } from '../commands-of.ts';
-import { membersOf } from '../flags.ts';
-import { pageOf } from '../page-of.ts';
+import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
+import { defineCommand } from '../command.ts';
+import { onOff } from '../flags.ts';
+import { readPage } from '../pages.ts';
+import { clientShown } from './clients.ts';
 import { disabledSince } from './disabled.ts';
-import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
-
-/** The Login App of a command. @throws ServiceError when there is none */
-export async function requireLoginApp(id: string): Promise<LoginApp> {
-  const loginApp = await readLoginApp(id);
-  if (!loginApp) throw noSuchLoginApp();
-  return loginApp;
-}
-
-const noSuchLoginApp = (): ServiceError => new ServiceError('not_found', 'There is no such Login App.');
-
-/** A client of a Login App. @throws ServiceError when there is none */
-async function requireClient(loginAppId: string, clientId: string) {
-  const { login_app_id, disabled_at, clients } = await requireLoginApp(loginAppId);
-  const client = clients.get(clientId);
-  if (!client) throw noSuchClient(clients);
-  return { login_app_id, disabled_at, ...client };
-}
-
-const noSuchClient = (clients: LoginApp['clients']): ServiceError =>
-  new ServiceError('not_found', `The Login App has no such client; it has ${listed(clients.keys())}.`);
-
-/** Ids in a sentence. */
-const listed = (ids: Iterable<string>): string => [...ids].join(', ') || 'none';
+import { loginAppTokenCommands, tokenShown } from './login-app-tokens.ts';
+import { noSuchLoginApp, requireLoginApp } from './required-login-app.ts';
+import { after, loginApp, name, namePrefix } from './shared-flags.ts';
 
 async function disable(login_app_id: string, disabled: boolean): Promise<Record<string, unknown>> {
   if (!(await setLoginAppDisabled(login_app_id, disabled))) throw noSuchLoginApp();
@@ -69,7 +30,7 @@ function validFromOrThrow(outcome: Awaited<ReturnType<typeof undoLogout>>): numb
 }
 
 /** A Login App as an operator sees it. */
-const shown = (app: v.InferOutput<typeof loginAppItem>) => ({
+const loginAppShown = (app: v.InferOutput<typeof loginAppItem>) => ({
   login_app_id: app.login_app_id,
   name: app.name,
   ...disabledSince(app.disabled_at),
@@ -77,147 +38,101 @@ const shown = (app: v.InferOutput<typeof loginAppItem>) => ({
   created_at: app.created_at,
 });
 
-async function listedByName(after: string | undefined, prefix = ''): Promise<Record<string, unknown>> {
+/** A page of the Login Apps whose names begin with a prefix. */
+async function loginAppsPage(after: string | undefined, prefix = ''): Promise<Record<string, unknown>> {
   const { items, ...page } = await readPage(loginAppsList, after, prefix);
-  return { login_apps: items.map((item) => shown(v.parse(loginAppItem, item))), ...page };
+  return { login_apps: items.map((item) => loginAppShown(v.parse(loginAppItem, item))), ...page };
 }
 
-export const loginAppCommands: CommandsOf<'login-apps'> = {
-  list: ({ after }) => listedByName(after),
-  find: ({ name, after }) => listedByName(after, namePrefix(name)),
-  show: async ({ 'login-app': id }) => {
-    const loginApp = await requireLoginApp(id);
-    const { clients, providers, mobileApplications, tokens } = loginApp;
-    return {
-      ...shown(loginApp),
-      providers: [...providers.keys()],
-      mobile_applications: [...mobileApplications],
-      clients: [...clients.values()].map(shownClient),
-      tokens: [...tokens.values()].map(shownToken),
-    };
-  },
-  rename: async ({ 'login-app': login_app_id, name }) => {
-    if (!(await renameLoginApp(login_app_id, name))) throw noSuchLoginApp();
-    return { login_app_id, name };
-  },
-  create: async ({ name }) => createLoginApp(name),
-  disable: ({ 'login-app': id }) => disable(id, true),
-  enable: ({ 'login-app': id }) => disable(id, false),
-  delete: async ({ 'login-app': id, 'with-everything': withEverything }) => {
-    const loginApp = await requireLoginApp(id);
-    const reason = withEverything ? undefined : await reasonToKeep(loginApp);
-    if (reason !== undefined) {
-      const message = `The Login App is not deleted: ${reason}. --with-everything deletes its people and devices too.`;
-      throw new ServiceError('invalid_request', message);
-    }
-    return { login_app_id: loginApp.login_app_id, ...(await deleteLoginApp(loginApp)) };
-  },
-  logout: async ({ 'login-app': login_app_id }) => ({
-    login_app_id,
-    sessions_valid_from: validFromOrThrow(await endAllSessions(login_app_id)),
+export const loginAppCommands = [
+  defineCommand({
+    words: 'login-apps list',
+    summary: 'List all Login Apps by name',
+    flags: { after },
+    run: ({ after }) => loginAppsPage(after),
   }),
-  'undo-logout': async ({ 'login-app': login_app_id }) => ({
-    login_app_id,
-    sessions_valid_from: validFromOrThrow(await undoLogout(login_app_id)),
+  defineCommand({
+    words: 'login-apps find',
+    summary: 'List the Login Apps whose names begin with a text',
+    flags: { name: namePrefix, after },
+    run: ({ name, after }) => loginAppsPage(after, prefixOf(name)),
   }),
-  'tokens create': async ({ 'login-app': id, name }) => {
-    const { login_app_id } = await requireLoginApp(id);
-    return { login_app_id, ...(await createLoginAppToken(login_app_id, name)) };
-  },
-  'tokens list': async ({ 'login-app': id }) => {
-    const { login_app_id, tokens } = await requireLoginApp(id);
-    return { login_app_id, tokens: [...tokens.values()].map(shownToken) };
-  },
-  'tokens revoke': async ({ 'login-app': id, token }) => {
-    const { login_app_id, tokens } = await requireLoginApp(id);
-    if (!tokens.has(token)) {
-      throw new ServiceError(
-        'not_found',
-        `The Login App has no such token; it has ${listed(tokens.keys())}.`,
-      );
-    }
-    await revokeLoginAppToken(login_app_id, token);
-    return { login_app_id, token_id: token, revoked: true };
-  },
-};
-
-/** A client as an operator sees it. */
-const shownClient = ({ client_id, grant_types = [...grantTypes], secrets, created_at }: LoginAppClient) => ({
-  client_id,
-  grant_types,
-  secrets: secrets.length,
-  created_at,
-});
-
-const shownToken = ({ token_id, name, created_at }: StoredLoginAppToken) => ({ token_id, name, created_at });
-
-export const clientCommands: CommandsOf<'clients'> = {
-  list: async ({ 'login-app': id, after }) => {
-    const { login_app_id, clients } = await requireLoginApp(id);
-    const { page, ...next } = pageOf(clients.values(), ({ client_id }) => client_id, after);
-    return { login_app_id, clients: page.map(shownClient), ...next };
-  },
-  show: async ({ client: id }) => {
-    const { disabled_at, ...client } = await requireClient(clientIdForm.exec(id)?.[1] ?? '', id);
-    return {
-      login_app_id: client.login_app_id,
-      ...shownClient(client),
-      secrets: client.secrets.map(shownSecret),
-      login_app_disabled: disabled_at !== undefined,
-    };
-  },
-  find: async ({ 'login-app': id, secret }) => {
-    const { login_app_id, clients } = await requireLoginApp(id);
-    for (const { client_id, secrets } of clients.values()) {
-      const found = secrets.find((stored) => matchesAny(secret, [stored]));
-      if (found) return { login_app_id, client_id, ...shownSecret(found) };
-    }
-    throw new ServiceError('not_found', 'No client of the Login App has this secret.');
-  },
-  create: async ({ 'login-app': id, 'grant-types': given = 'all' }) => {
-    const { login_app_id } = await requireLoginApp(id);
-    const allowed = membersOf(given, grantTypes);
-    return { login_app_id, ...(await createClient(login_app_id, allowed)) };
-  },
-  update: async ({ 'login-app': id, client, 'grant-types': given }) => {
-    const { login_app_id, client_id } = await requireClient(id, client);
-    const allowed = membersOf(given, grantTypes);
-    if (!(await setGrantTypes(login_app_id, client_id, allowed))) {
-      throw new ServiceError('not_found', 'The client was revoked meanwhile.');
-    }
-    return { login_app_id, client_id, grant_types: allowed ?? grantTypes };
-  },
-  rotate: async ({ 'login-app': id, client }) => {
-    const found = await requireClient(id, client);
-    const { login_app_id, client_id } = found;
-    const { secret, old_secrets } = rotatedOrThrow(await rotateClientSecret(login_app_id, found), found);
-    return { login_app_id, client_id, client_secret: secret, old_secrets };
-  },
-  revoke: async ({ 'login-app': id, client, secret }) => {
-    const found = await requireClient(id, client);
-    const { login_app_id, client_id } = found;
-    if (secret !== undefined) {
-      const left = revokedOrThrow(await revokeClientSecret(login_app_id, found, secret), found);
-      return { login_app_id, client_id, ...left };
-    }
-    await revokeClient(login_app_id, client_id);
-    return { login_app_id, client_id, revoked: true };
-  },
-};
-
-export const mobileApplicationCommands: CommandsOf<'mobile-applications'> = {
-  set: async ({ 'login-app': id, platform }) => {
-    const { login_app_id } = await requireLoginApp(id);
-    await setMobileApplication(login_app_id, platform);
-    return { login_app_id, platform };
-  },
-  remove: async ({ 'login-app': id, platform }) => {
-    const { login_app_id, mobileApplications } = await requireLoginApp(id);
-    if (!mobileApplications.has(platform)) {
-      const message = `The Login App has no mobile application for ${platform}; it has ${listed(mobileApplications)}.`;
-      throw new ServiceError('not_found', message);
-    }
-    await removeMobileApplication(login_app_id, platform);
-    return { login_app_id, platform, removed: true };
-  },
-};
+  defineCommand({
+    words: 'login-apps show',
+    summary: 'Show a Login App, what is set up for it and whether it is disabled',
+    flags: { 'login-app': loginApp },
+    run: async ({ 'login-app': id }) => {
+      const found = await requireLoginApp(id);
+      return {
+        ...loginAppShown(found),
+        providers: [...found.providers.keys()],
+        mobile_applications: [...found.mobileApplications],
+        clients: [...found.clients.values()].map(clientShown),
+        tokens: [...found.tokens.values()].map(tokenShown),
+      };
+    },
+  }),
+  defineCommand({
+    words: 'login-apps rename',
+    summary: 'Give a Login App another name',
+    flags: { 'login-app': loginApp, name },
+    run: async ({ 'login-app': login_app_id, name }) => {
+      if (!(await renameLoginApp(login_app_id, name))) throw noSuchLoginApp();
+      return { login_app_id, name };
+    },
+  }),
+  defineCommand({
+    words: 'login-apps create',
+    summary: 'Create a Login App',
+    flags: { name },
+    run: async ({ name }) => createLoginApp(name),
+  }),
+  defineCommand({
+    words: 'login-apps disable',
+    summary: 'Stop logins and reject all tokens of a Login App until it is enabled; takes up to 30 seconds',
+    flags: { 'login-app': loginApp },
+    run: ({ 'login-app': id }) => disable(id, true),
+  }),
+  defineCommand({
+    words: 'login-apps enable',
+    summary: 'Let people use a disabled Login App again',
+    flags: { 'login-app': loginApp },
+    run: ({ 'login-app': id }) => disable(id, false),
+  }),
+  defineCommand({
+    words: 'login-apps delete',
+    summary: 'Delete a Login App while nobody can log in, or with all its people and devices',
+    flags: {
+      'login-app': loginApp,
+      'with-everything': onOff('Disable it, and delete its people and devices too'),
+    },
+    run: async ({ 'login-app': id, 'with-everything': withEverything }) => {
+      const found = await requireLoginApp(id);
+      const reason = withEverything ? undefined : await reasonToKeep(found);
+      if (reason !== undefined) {
+        const message = `The Login App is not deleted: ${reason}. --with-everything deletes its people and devices too.`;
+        throw new ServiceError('invalid_request', message);
+      }
+      return { login_app_id: found.login_app_id, ...(await deleteLoginApp(found)) };
+    },
+  }),
+  defineCommand({
+    words: 'login-apps logout',
+    summary: 'End all sessions of a Login App; takes up to 30 seconds',
+    flags: { 'login-app': loginApp },
+    run: async ({ 'login-app': login_app_id }) => ({
+      login_app_id,
+      sessions_valid_from: validFromOrThrow(await endAllSessions(login_app_id)),
+    }),
+  }),
+  defineCommand({
+    words: 'login-apps undo-logout',
+    summary: 'Take the latest logout of a Login App back: its sessions go on',
+    flags: { 'login-app': loginApp },
+    run: async ({ 'login-app': login_app_id }) => ({
+      login_app_id,
+      sessions_valid_from: validFromOrThrow(await undoLogout(login_app_id)),
+    }),
+  }),
+  ...loginAppTokenCommands,
+];

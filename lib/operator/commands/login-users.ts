@@ -9,54 +9,112 @@ import { deleteLoginUser } from '../../offboarding/delete-login-user.ts';
 import { exportLoginUser, identitiesOf } from '../../offboarding/export-login-user.ts';
 import { endSessions } from '../../sessions/end-sessions.ts';
 import { isActive, readSessions } from '../../sessions/session.ts';
-import { readPage } from '../../storage/pages.ts';
-import type { CommandsOf } from '../commands-of.ts';
-import { requireLoginApp } from './login-apps.ts';
+import { defineCommand } from '../command.ts';
+import { optional, text } from '../flags.ts';
+import { readPage } from '../pages.ts';
+import { requireLoginApp } from './required-login-app.ts';
+import { after, loginApp, loginUser, provider } from './shared-flags.ts';
 
-export const loginUserCommands: CommandsOf<'login-users'> = {
-  list: async ({ 'login-app': id, after }) => {
-    const { login_app_id } = await requireLoginApp(id);
-    const { items, ...page } = await readPage(peopleLists(login_app_id), after);
-    const people = items.map(loginUserIn).filter((user) => user !== undefined);
-    return { login_app_id, login_users: people.map(shown), ...page };
-  },
-  show: async ({ 'login-user': id }) => overview(await requireLoginUser(id)),
-  find: async ({ 'login-app': id, provider, subject, issuer }) => {
-    const user = await findLoginUser(await requireLoginApp(id), { provider, subject, issuer });
-    if (!user) throw noSuchLoginUser();
-    return overview(user);
-  },
-  block: ({ 'login-user': id }) => block(id, true),
-  unblock: ({ 'login-user': id }) => block(id, false),
-  logout: async ({ 'login-user': id }) => {
-    await requireLoginUser(id);
-    return { login_user_id: id, sessions_ended: await endSessions(id, 'operator') };
-  },
-  /** Run again, the command deletes what an interrupted deletion has left, also one that the person began. */
-  delete: async ({ 'login-user': id }) => {
-    const deletion = await deleteLoginUser(id, 'operator');
-    if (!deletion) throw noSuchLoginUser();
-    const { openSessions, sessions, relations, identities, revocations } = deletion;
-    const { revoked: tokens_revoked, not_revoked: tokens_not_revoked } = revocations;
-    return {
-      login_user_id: id,
-      sessions_ended: openSessions,
-      removed: { sessions, device_relations: relations, identities },
-      ...(tokens_revoked > 0 && { tokens_revoked }),
-      ...(tokens_not_revoked > 0 && { tokens_not_revoked }),
-      deleted: true,
-    };
-  },
-  export: async ({ 'login-user': id }) => exportLoginUser(await requireLoginUser(id)),
-  'retry-revocations': async ({ 'login-user': id }) => {
-    const outcome = await retryRevocations(id);
-    if (!outcome) throw noSuchLoginUser();
-    return { login_user_id: id, ...outcome };
-  },
-};
+export const loginUserCommands = [
+  defineCommand({
+    words: 'login-users list',
+    summary: 'List the people of a Login App',
+    flags: { 'login-app': loginApp, after },
+    run: async ({ 'login-app': id, after }) => {
+      const { login_app_id } = await requireLoginApp(id);
+      const { items, ...page } = await readPage(peopleLists(login_app_id), after);
+      const people = items.map(loginUserIn).filter((user) => user !== undefined);
+      return { login_app_id, login_users: people.map(loginUserShown), ...page };
+    },
+  }),
+  defineCommand({
+    words: 'login-users show',
+    summary: 'Show a Login User and whether anything keeps them out',
+    flags: { 'login-user': loginUser },
+    run: async ({ 'login-user': id }) => overview(await requireLoginUser(id)),
+  }),
+  defineCommand({
+    words: 'login-users find',
+    summary: 'Show the Login User whom a provider knows by a subject',
+    flags: {
+      'login-app': loginApp,
+      provider,
+      subject: text("The provider's id of the person"),
+      issuer: optional(text('Who vouches for them, if the provider has several issuers or was removed')),
+    },
+    run: async ({ 'login-app': id, ...identity }) => {
+      const user = await findLoginUser(await requireLoginApp(id), identity);
+      if (!user) throw noSuchLoginUser();
+      return overview(user);
+    },
+  }),
+  defineCommand({
+    words: 'login-users block',
+    summary: 'Block a Login User from logging in',
+    flags: { 'login-user': loginUser },
+    run: ({ 'login-user': id }) => block(id, true),
+  }),
+  defineCommand({
+    words: 'login-users unblock',
+    summary: 'Let a blocked Login User log in again',
+    flags: { 'login-user': loginUser },
+    run: ({ 'login-user': id }) => block(id, false),
+  }),
+  defineCommand({
+    words: 'login-users logout',
+    summary: 'End all sessions of a Login User',
+    flags: { 'login-user': loginUser },
+    run: async ({ 'login-user': id }) => {
+      await requireLoginUser(id);
+      return { login_user_id: id, sessions_ended: await endSessions(id, 'operator') };
+    },
+  }),
+  // Run again, it deletes what an interrupted deletion has left, also one that the person began.
+  defineCommand({
+    words: 'login-users delete',
+    summary: 'Delete a Login User, their sessions, identities and the relations of their devices',
+    flags: { 'login-user': loginUser },
+    run: async ({ 'login-user': id }) => {
+      const deletion = await deleteLoginUser(id, 'operator');
+      if (!deletion) throw noSuchLoginUser();
+      const { openSessions, sessions, relations, identities, revocations } = deletion;
+      const { revoked: tokens_revoked, not_revoked: tokens_not_revoked } = revocations;
+      return {
+        login_user_id: id,
+        sessions_ended: openSessions,
+        removed: { sessions, device_relations: relations, identities },
+        ...(tokens_revoked > 0 && { tokens_revoked }),
+        ...(tokens_not_revoked > 0 && { tokens_not_revoked }),
+        deleted: true,
+      };
+    },
+  }),
+  defineCommand({
+    words: 'login-users retry-revocations',
+    summary: 'Revoke tokens at providers that did not answer at a deletion or an unlinking',
+    flags: { 'login-user': loginUser },
+    run: async ({ 'login-user': id }) => {
+      const outcome = await retryRevocations(id);
+      if (!outcome) throw noSuchLoginUser();
+      return { login_user_id: id, ...outcome };
+    },
+  }),
+  defineCommand({
+    words: 'login-users export',
+    summary: 'Show everything that is known about a Login User, as one JSON document',
+    flags: { 'login-user': loginUser },
+    run: async ({ 'login-user': id }) => exportLoginUser(await requireLoginUser(id)),
+  }),
+];
 
 /** A Login User in a list. */
-const shown = ({ login_user_id, created_at, last_login_at, last_session_id, blocked_at }: LoginUser) => ({
+const loginUserShown = ({
+  login_user_id,
+  created_at,
+  last_login_at,
+  last_session_id,
+  blocked_at,
+}: LoginUser) => ({
   login_user_id,
   created_at,
   last_login_at,
@@ -76,7 +134,7 @@ async function overview(user: LoginUser): Promise<Record<string, unknown>> {
   ]);
   return {
     login_app_id,
-    ...shown(user),
+    ...loginUserShown(user),
     login_app_disabled: !switches.isEnabled,
     active_sessions: sessions.filter((session) => isActive(session, switches)).length,
     devices: devices.length,

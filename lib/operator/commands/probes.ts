@@ -1,26 +1,37 @@
 import { areOfProbe, createProbe, removeProbe } from '../../deployment/probe.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { issuer } from '../../tokens/issuer.ts';
-import type { CommandsOf } from '../commands-of.ts';
+import { defineCommand } from '../command.ts';
+import { account, client, loginApp } from './shared-flags.ts';
 
-/** For `check`, which tries a deployment out as a client and an account of its own. */
-export const probeCommands: CommandsOf<'probes'> = {
-  create: async () => {
-    const { client, account, loginAppId, accessRequestId } = await createProbe();
-    return {
-      issuer: issuer(),
-      login_app_id: loginAppId,
-      client_id: client.id,
-      client_secret: client.secret,
-      account_id: account.id,
-      account_secret: account.secret,
-      access_request_id: accessRequestId,
-    };
-  },
-  remove: async ({ 'login-app': loginAppId, client: clientId, account: accountId }) => {
-    const ids = { loginAppId, clientId, accountId };
-    if (!areOfProbe(ids)) throw new ServiceError('invalid_request', 'These are not the ids of a probe.');
-    await removeProbe(ids);
-    return { login_app_id: loginAppId, account_id: accountId, removed: true };
-  },
-};
+// For `check`, which tries a deployment out as a client and an account of its own.
+export const probeCommands = [
+  defineCommand({
+    words: 'probes create',
+    summary: 'Create a probe: a Login App with a client and an account, for a check; secrets are shown once',
+    flags: {},
+    run: async () => {
+      const { client, account, loginAppId, accessRequestId } = await createProbe();
+      return {
+        issuer: issuer(),
+        login_app_id: loginAppId,
+        client_id: client.id,
+        client_secret: client.secret,
+        account_id: account.id,
+        account_secret: account.secret,
+        access_request_id: accessRequestId,
+      };
+    },
+  }),
+  defineCommand({
+    words: 'probes remove',
+    summary: 'Remove a probe, if a check has left one behind',
+    flags: { 'login-app': loginApp, client, account },
+    run: async ({ 'login-app': loginAppId, client: clientId, account: accountId }) => {
+      const ids = { loginAppId, clientId, accountId };
+      if (!areOfProbe(ids)) throw new ServiceError('invalid_request', 'These are not the ids of a probe.');
+      await removeProbe(ids);
+      return { login_app_id: loginAppId, account_id: accountId, removed: true };
+    },
+  }),
+];

@@ -1,56 +1,18 @@
 import { ServiceError } from '../../errors/service-error.ts';
+import { providerSettingsOf } from '../../login-apps/login-app.ts';
 import { applyPreset } from '../../provider-settings/apply-preset.ts';
 import { combineSettings } from '../../provider-settings/combine-settings.ts';
 import type { GivenSettings } from '../../provider-settings/given-settings.ts';
 import type { ProviderId } from '../../provider-settings/identifiers.ts';
 import { withoutIssuer } from '../../provider-settings/oidc.ts';
+import { presetNames } from '../../provider-settings/presets.ts';
 import { maskSecrets } from '../../provider-settings/settings-encryption.ts';
-import {
-  changeProviderSettings,
-  providerSettingsOf,
-  removeProviderSettings,
-} from '../../provider-settings/stored-settings.ts';
+import { changeProviderSettings, removeProviderSettings } from '../../provider-settings/stored-settings.ts';
 import { providers } from '../../providers/providers.ts';
-import type { CommandsOf } from '../commands-of.ts';
-import { requireLoginApp } from './login-apps.ts';
-
-type Commands = CommandsOf<'providers'>;
-
-export const providerCommands: Commands = {
-  set: async (flags) => {
-    const { provider } = flags;
-    const { login_app_id } = await requireLoginApp(flags['login-app']);
-    const given = settingsFrom(flags);
-    const settings = await changeProviderSettings(login_app_id, provider, (current) =>
-      accepted(provider, combineSettings(provider, given, current)),
-    );
-    return { login_app_id, provider, settings: maskSecrets(settings) };
-  },
-  remove: async ({ 'login-app': id, provider, issuer }) => {
-    const { login_app_id } = await requireProvider(id, provider);
-    if (issuer === undefined) {
-      await removeProviderSettings(login_app_id, provider);
-      return { login_app_id, provider, settings: null };
-    }
-    const remaining = await changeProviderSettings(login_app_id, provider, (current) =>
-      accepted(provider, withoutIssuer(current, issuer)),
-    );
-    return { login_app_id, provider, settings: maskSecrets(remaining) };
-  },
-  check: async ({ 'login-app': id, provider }) => {
-    const { login_app_id, stored } = await requireProvider(id, provider);
-    const checks = await providers[provider].check(stored);
-    return { login_app_id, provider, ok: checks.every(({ ok }) => ok), checks };
-  },
-  show: async ({ 'login-app': id, provider }) => {
-    const loginApp = await requireLoginApp(id);
-    const shown = [...loginApp.providers].filter(([name]) => provider === undefined || name === provider);
-    return {
-      login_app_id: loginApp.login_app_id,
-      providers: Object.fromEntries(shown.map(([name, settings]) => [name, maskSecrets(settings)])),
-    };
-  },
-};
+import { defineCommand } from '../command.ts';
+import { choice, type FlagValues, json, optional, secret, text } from '../flags.ts';
+import { requireLoginApp } from './required-login-app.ts';
+import { loginApp, provider } from './shared-flags.ts';
 
 async function requireProvider(id: string, provider: ProviderId) {
   const loginApp = await requireLoginApp(id);
@@ -63,8 +25,8 @@ async function requireProvider(id: string, provider: ProviderId) {
 }
 
 /** The settings that the flags give, whole or by a preset. @throws ServiceError */
-function settingsFrom(flags: Parameters<Commands['set']>[0]): GivenSettings {
-  const { provider, settings, preset } = flags;
+function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFlags>): GivenSettings {
+  const { settings, preset } = flags;
   if ((settings === undefined) === (preset === undefined)) {
     throw new ServiceError('invalid_request', 'Give either --settings or --preset.');
   }
@@ -91,3 +53,73 @@ function accepted(provider: ProviderId, result: { settings: object } | { problem
     `The settings of ${provider} are invalid: ${result.problems.join('; ')}.`,
   );
 }
+
+/** What `providers set` takes. */
+const settingsFlags = {
+  settings: optional(json('A JSON file with the provider settings; - for standard input')),
+  preset: optional(choice(presetNames, 'Or: a well-known provider')),
+  'app-id': optional(text('With --preset: our app ids, separated by commas')),
+  'app-secret': optional(
+    secret('With --preset: a file with the secret of our app, or its private key; - for standard input'),
+  ),
+  'redirect-uri': optional(text('With --preset: our redirect URIs, separated by commas')),
+  tenant: optional(text('With --preset microsoft: the tenant id')),
+  'team-id': optional(text('With --preset apple: the team id')),
+  'key-id': optional(text('With --preset apple: the id of the private key')),
+  namespace: optional(text('With --preset: who vouches for the people; needed when the host changes')),
+};
+
+export const providerCommands = [
+  defineCommand({
+    words: 'providers set',
+    summary: 'Set how the credentials of a provider are verified for a Login App',
+    flags: { 'login-app': loginApp, provider, ...settingsFlags },
+    run: async ({ 'login-app': id, provider, ...flags }) => {
+      const { login_app_id } = await requireLoginApp(id);
+      const given = settingsFrom(provider, flags);
+      const settings = await changeProviderSettings(login_app_id, provider, (current) =>
+        accepted(provider, combineSettings(provider, given, current)),
+      );
+      return { login_app_id, provider, settings: maskSecrets(settings) };
+    },
+  }),
+  defineCommand({
+    words: 'providers remove',
+    summary: 'Remove the settings of a provider, or one of its issuers; takes up to 30 seconds',
+    flags: { 'login-app': loginApp, provider, issuer: optional(text('Only this issuer')) },
+    run: async ({ 'login-app': id, provider, issuer }) => {
+      const { login_app_id } = await requireProvider(id, provider);
+      if (issuer === undefined) {
+        await removeProviderSettings(login_app_id, provider);
+        return { login_app_id, provider, settings: null };
+      }
+      const remaining = await changeProviderSettings(login_app_id, provider, (current) =>
+        accepted(provider, withoutIssuer(current, issuer)),
+      );
+      return { login_app_id, provider, settings: maskSecrets(remaining) };
+    },
+  }),
+  defineCommand({
+    words: 'providers check',
+    summary: 'Call a provider with its settings and report what is wrong',
+    flags: { 'login-app': loginApp, provider },
+    run: async ({ 'login-app': id, provider }) => {
+      const { login_app_id, stored } = await requireProvider(id, provider);
+      const checks = await providers[provider].check(stored);
+      return { login_app_id, provider, ok: checks.every(({ ok }) => ok), checks };
+    },
+  }),
+  defineCommand({
+    words: 'providers show',
+    summary: 'Show the provider settings of a Login App, with secrets masked',
+    flags: { 'login-app': loginApp, provider: optional(provider) },
+    run: async ({ 'login-app': id, provider }) => {
+      const { login_app_id, providers } = await requireLoginApp(id);
+      const asked = [...providers].filter(([name]) => provider === undefined || name === provider);
+      return {
+        login_app_id,
+        providers: Object.fromEntries(asked.map(([name, settings]) => [name, maskSecrets(settings)])),
+      };
+    },
+  }),
+];

@@ -2,26 +2,46 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { readSwitches } from '../../login-apps/switches.ts';
 import { isActive, readSession, readSessions, type Session } from '../../sessions/session.ts';
 import { sessionNamedBy } from '../../tokens/session-named-by.ts';
-import type { CommandsOf } from '../commands-of.ts';
-import { pageOf } from '../page-of.ts';
+import { defineCommand } from '../command.ts';
+import { id, optional, secret } from '../flags.ts';
+import { pageOf } from '../pages.ts';
 import { requireLoginUser } from './login-users.ts';
+import { loginUser, nextPage } from './shared-flags.ts';
 
-export const sessionCommands: CommandsOf<'sessions'> = {
-  list: async ({ 'login-user': id, after }) => {
-    const { login_app_id } = await requireLoginUser(id);
-    const switches = await readSwitches(login_app_id);
-    const active = (await readSessions(id)).filter((session) => isActive(session, switches));
-    const { page, ...next } = pageOf(active, ({ session_id }) => session_id, after);
-    return { login_user_id: id, sessions: page.map(shown), ...next };
-  },
-  show: async ({ 'login-user': id, session }) => show(id, session),
-  find: async ({ token }) => {
-    const named = sessionNamedBy(token);
-    if (named) return show(named.loginUserId, named.sessionId);
-    const message = '--token-file must hold an access token of a Login User, or a refresh token.';
-    throw new ServiceError('invalid_request', message);
-  },
-};
+export const sessionCommands = [
+  defineCommand({
+    words: 'sessions list',
+    summary: 'List the active sessions of a Login User',
+    flags: { 'login-user': loginUser, after: optional(id('s_…', nextPage)) },
+    run: async ({ 'login-user': login_user_id, after }) => {
+      const { login_app_id } = await requireLoginUser(login_user_id);
+      const switches = await readSwitches(login_app_id);
+      const active = (await readSessions(login_user_id)).filter((session) => isActive(session, switches));
+      const { page, ...next } = pageOf(active, ({ session_id }) => session_id, after);
+      return { login_user_id, sessions: page.map(sessionShown), ...next };
+    },
+  }),
+  defineCommand({
+    words: 'sessions find',
+    summary: 'Show the session that an access token or a refresh token belongs to',
+    flags: { token: secret('A file with the token, which may have expired; - for standard input') },
+    run: async ({ token }) => {
+      const named = sessionNamedBy(token);
+      if (named) return show(named.loginUserId, named.sessionId);
+      const message = '--token-file must hold an access token of a Login User, or a refresh token.';
+      throw new ServiceError('invalid_request', message);
+    },
+  }),
+  defineCommand({
+    words: 'sessions show',
+    summary: 'Show a session and whether it is active',
+    flags: {
+      'login-user': loginUser,
+      session: id('s_…', 'The session: the sid of its tokens', 'sessions list'),
+    },
+    run: ({ 'login-user': loginUserId, session }) => show(loginUserId, session),
+  }),
+];
 
 async function show(login_user_id: string, sessionId: string): Promise<Record<string, unknown>> {
   const session = await readSession(login_user_id, sessionId);
@@ -31,7 +51,7 @@ async function show(login_user_id: string, sessionId: string): Promise<Record<st
     throw new ServiceError('not_found', message);
   }
   const active = isActive(session, await readSwitches(session.login_app_id));
-  return { login_user_id, ...shown(session), active };
+  return { login_user_id, ...sessionShown(session), active };
 }
 
-const shown = ({ login_user_id: _, ...session }: Session) => session;
+const sessionShown = ({ login_user_id: _, ...session }: Session) => session;

@@ -3,21 +3,27 @@ import * as v from 'valibot';
 import { environment } from '../../environment.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { revocationAnswer, type SigningKeyRevocation } from '../../signing-keys/signing-key-revocation.ts';
-import type { CommandsOf } from '../commands-of.ts';
+import { defineCommand } from '../command.ts';
+import { id } from '../flags.ts';
 
 const rotationFunction = environment('SIGNING_KEY_ROTATION_FUNCTION');
 const client = new LambdaClient({});
 
-/** The rotation function does it: nothing else may write the keys. */
-export const signingKeyCommands: CommandsOf<'signing-keys'> = {
-  revoke: async ({ kid }) => {
-    const call: SigningKeyRevocation = { revoke: kid };
-    const { Payload, FunctionError } = await client.send(
-      new InvokeCommand({ FunctionName: rotationFunction(), Payload: JSON.stringify(call) }),
-    );
-    if (FunctionError) throw new Error('The rotation function failed. Its log says why.');
-    const answer = v.parse(revocationAnswer, JSON.parse(Payload?.transformToString() ?? ''));
-    if ('error' in answer) throw new ServiceError('invalid_request', answer.error);
-    return { kid, revoked: true, signing_kid: answer.signing_kid };
-  },
-};
+// The rotation function does it: nothing else may write the keys.
+export const signingKeyCommands = [
+  defineCommand({
+    words: 'signing-keys revoke',
+    summary: 'Revoke a signing key that has leaked; another one signs, and its tokens stop within 5 minutes',
+    flags: { kid: id('k_…', 'The id of the key: the kid of its tokens') },
+    run: async ({ kid }) => {
+      const call: SigningKeyRevocation = { revoke: kid };
+      const { Payload, FunctionError } = await client.send(
+        new InvokeCommand({ FunctionName: rotationFunction(), Payload: JSON.stringify(call) }),
+      );
+      if (FunctionError) throw new Error('The rotation function failed. Its log says why.');
+      const answer = v.parse(revocationAnswer, JSON.parse(Payload?.transformToString() ?? ''));
+      if ('error' in answer) throw new ServiceError('invalid_request', answer.error);
+      return { kid, revoked: true, ...answer };
+    },
+  }),
+];

@@ -1,21 +1,21 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { clientSecretOf } from '../../provider-settings/client-secret.ts';
 import type { CodeExchange } from '../../provider-settings/oauth2.ts';
+import { valueAtPath } from '../../schema/value-at-path.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { plausible, rejected } from '../rejected.ts';
-import { fieldAt } from '../subject.ts';
 
 /** An authorization code, with what the app used to get it. */
 export interface AuthorizationCode {
   authorization_code: string;
   /** @see RFC 7636 section 4.1 */
   code_verifier?: string | undefined;
-  /** Where the code was sent; the first of the settings when the login does not say. */
+  /** The redirect URI to which the code was sent; the first of the settings when the login does not say. */
   redirect_uri?: string | undefined;
 }
 
-/** What the provider answers; each is missing where the answer has no such text. */
+/** Tokens in the provider's answer; each is missing where the answer has no such text. */
 interface ProviderTokens {
   access_token?: string;
   id_token?: string;
@@ -49,13 +49,13 @@ export async function exchangeCode(
       : { form: { ...parameters, client_id, client_secret } }),
     signal,
   });
-  const error = fieldAt(body, exchange.error_field);
+  const error = valueAtPath(body, exchange.error_field);
   if (exchange.refused_errors.includes(String(error))) throw rejected('code_refused');
   const told = [String(status), ...errorCode(error, [code, client_secret, code_verifier ?? ''])].join(', ');
   if (status === 401 || error === 'invalid_client')
     throw new ProviderFailure('refused_our_credentials', url, told);
   const [access_token, id_token, refresh_token] = ['access_token', 'id_token', 'refresh_token'].map((name) =>
-    fieldAt(body, name),
+    valueAtPath(body, name),
   );
   const [name, needed] = exchange.id_token ? ['id token', id_token] : ['access token', access_token];
   if (status !== 200 || typeof needed !== 'string')

@@ -1,8 +1,8 @@
 import { clientSecretOf } from '../../provider-settings/client-secret.ts';
 import type { OAuth2Settings } from '../../provider-settings/oauth2.ts';
+import { valueAtPath } from '../../schema/value-at-path.ts';
 import { basicAuthorization, callProvider, verificationDeadline } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
-import { fieldAt } from '../subject.ts';
 
 /**
  * Revokes a refresh token of a provider that the exchange of a code gave us. A token that the provider no longer knows
@@ -29,6 +29,6 @@ export async function revokeProviderToken(
     signal: verificationDeadline(),
   });
   const isUnknown =
-    status === 400 && exchange.refused_errors.includes(String(fieldAt(body, exchange.error_field)));
+    status === 400 && exchange.refused_errors.includes(String(valueAtPath(body, exchange.error_field)));
   if (status !== 200 && !isUnknown) throw new ProviderFailure('unexpected_status', url, String(status));
 }

@@ -1,10 +1,11 @@
 import { epochSeconds } from '../../clock.ts';
 import type { AccessTokenSettings, Introspection, TokenInfo } from '../../provider-settings/oauth2.ts';
+import { valueAtPath } from '../../schema/value-at-path.ts';
 import { rejectForeign } from '../audience.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { rejected } from '../rejected.ts';
-import { fieldAt, requiredSubject } from '../subject.ts';
+import { requiredSubject } from '../subject.ts';
 
 /**
  * Makes sure that an access token was issued to one of our apps.
@@ -36,15 +37,15 @@ async function introspect(
     signal,
   });
   if ([401, 403].includes(status)) throw new ProviderFailure('refused_our_credentials', url, String(status));
-  const active = fieldAt(body, 'active');
+  const active = valueAtPath(body, 'active');
   if (status !== 200 || typeof active !== 'boolean')
     throw new ProviderFailure('unexpected_answer', url, String(status));
   if (!active) throw rejected('token_inactive');
   // `client_id` says who got the token, `aud` where it may be used; the second names the app only without the first.
-  const clientId = fieldAt(body, 'client_id') ?? undefined;
+  const clientId = valueAtPath(body, 'client_id') ?? undefined;
   rejectOtherApps(body, clientId === undefined ? 'aud' : 'client_id', audiences, url);
   rejectExpired(body, url);
-  const sub = fieldAt(body, 'sub') ?? null;
+  const sub = valueAtPath(body, 'sub') ?? null;
   return isComparable && sub !== null ? requiredSubject(body, url, 'sub') : undefined;
 }
 
@@ -58,7 +59,7 @@ async function askTokenInfo(
   const { status, body } = await presentCredential({ ...tokenInfoCall(settings, token), signal });
   const hasAppCredential = settings.app_token_secret !== undefined || settings.client_secret !== undefined;
   const refusedStatuses = settings.refused_statuses ?? (hasAppCredential ? [] : [400, 401]);
-  const error = String(fieldAt(body, settings.error_field));
+  const error = String(valueAtPath(body, settings.error_field));
   if (refusedStatuses.includes(status) || settings.refused_errors.includes(error))
     throw rejected('token_info_refused');
   if (hasAppCredential && [400, 401, 403].includes(status))
@@ -85,24 +86,24 @@ function tokenInfoCall(settings: TokenInfo, token: string) {
 }
 
 function rejectInvalid(body: unknown, validField: string, url: string): void {
-  const valid = fieldAt(body, validField);
+  const valid = valueAtPath(body, validField);
   if (typeof valid !== 'boolean') throw new ProviderFailure('unexpected_answer', url, `no ${validField}`);
   if (!valid) throw rejected('token_invalid');
 }
 
 /** @param field where the answer has the app: `aud` may be a list, which another field may not */
 function rejectOtherApps(body: unknown, field: string, audiences: string[], url: string): void {
-  const app = fieldAt(body, field);
+  const app = valueAtPath(body, field);
   const hasVerdict = Array.isArray(app) || (typeof app === 'string' && app !== '');
   if (!hasVerdict) throw new ProviderFailure('unexpected_answer', url, 'no app id');
   const client = field === 'aud' ? undefined : app;
-  rejectForeign({ client, aud: fieldAt(body, 'aud'), azp: fieldAt(body, 'azp') }, audiences);
+  rejectForeign({ client, aud: valueAtPath(body, 'aud'), azp: valueAtPath(body, 'azp') }, audiences);
 }
 
 /** Checks when the token ends (`exp`, `expires_in`), where the answer says so. Some providers write numbers as text. */
 function rejectExpired(body: unknown, url: string): void {
-  const end = Number(fieldAt(body, 'exp') ?? Infinity);
-  const secondsLeft = Number(fieldAt(body, 'expires_in') ?? Infinity);
+  const end = Number(valueAtPath(body, 'exp') ?? Infinity);
+  const secondsLeft = Number(valueAtPath(body, 'expires_in') ?? Infinity);
   if (Number.isNaN(end + secondsLeft)) throw new ProviderFailure('unexpected_answer', url, 'no usable end');
   if (end <= epochSeconds() || secondsLeft <= 0) throw rejected('token_expired');
 }

@@ -22,14 +22,14 @@ const knownKeys = v.object({
 });
 type KnownKeys = v.InferOutput<typeof knownKeys>;
 
-/** What a warm function knows of an issuer. */
+/** Keys of an issuer that a warm function knows. */
 interface Knowledge {
   keys: KnownKeys;
   /** Finds the key that a token's header names; each key is imported once. */
   find: ReturnType<typeof createLocalJWKSet>;
   /** Milliseconds since 1970: when the issuer was last asked, with or without success. */
   askedAt: number;
-  /** What the issuer did instead of giving keys, when it was last asked. */
+  /** The failure of the latest attempt to get the keys. */
   failure?: ProviderFailure;
 }
 

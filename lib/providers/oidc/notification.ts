@@ -8,7 +8,7 @@ import { plausible, rejected } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
 import { leeway, reasonOf, trustedIssuerOf, verifiedJwt } from './verify.ts';
 
-/** What an issuer may tell us of a person; anything else is ignored. Apple has written the second in two ways. */
+/** Kinds of notifications about a person; anything else is ignored. Apple has written the second in two ways. */
 const kinds = new Map<string, NotificationKind>([
   ['consent-revoked', 'consent_revoked'],
   ['account-delete', 'account_deleted'],
@@ -16,13 +16,13 @@ const kinds = new Map<string, NotificationKind>([
 ]);
 type NotificationKind = 'consent_revoked' | 'account_deleted';
 
-/** What an issuer tells of a person. */
+/** A notification of an issuer about a person. */
 export interface Notification {
   kind: NotificationKind;
   person: Identity;
   /** Epoch seconds. */
   issuedAt: number;
-  /** What the settings of the issuer say should happen. */
+  /** The action that the settings of the issuer ask for. */
   action: 'end_sessions' | 'delete';
 }
 
@@ -72,7 +72,7 @@ function rejectOutdated({ iat = 0 }: JWTPayload): void {
   if (age > longestAge + leeway) throw rejected('issued_too_long_ago');
 }
 
-/** The same error whatever is wrong with it: only the log says more. */
+/** The error for any notification that is not accepted: only the log says why. */
 function notAccepted(error: unknown): unknown {
   const reason =
     error instanceof errors.JOSEError

@@ -33,7 +33,7 @@ const algorithms = [
 /** Seconds by which the clocks may differ. */
 export const leeway = 60;
 
-/** What a login sends, or the answer to a code exchange has. */
+/** An id token with what belongs to it, from a login or from the answer to a code exchange. */
 interface IdTokenCredential {
   id_token: string;
   access_token?: string | undefined;

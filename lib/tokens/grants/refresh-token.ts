@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { parameters, required } from '../../schema/form-parameters.ts';
 import { refreshSession } from '../../sessions/refresh-session.ts';
+import { readRefreshToken } from '../refresh-token.ts';
 import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
 
 /** @see RFC 6749 section 6 */
@@ -14,4 +15,5 @@ export const refreshToken = v.pipe(
 export const issueForRefreshToken = async (
   client: AuthenticatedClient,
   { refresh_token }: v.InferOutput<typeof refreshToken>,
-): Promise<TokenResponse> => loginUserTokenOf(await refreshSession(client, refresh_token));
+): Promise<TokenResponse> =>
+  loginUserTokenOf(await refreshSession(client, await readRefreshToken(refresh_token)));

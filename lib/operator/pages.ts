@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { ServiceError } from '../errors/service-error.ts';
-import { type Item, readItems } from './items.ts';
-import type { Key } from './keys.ts';
-import { readListInOrder } from './lists.ts';
+import type { Item } from '../storage/items.ts';
+import type { Key } from '../storage/keys.ts';
+import { readListInOrder, readMembers } from '../storage/lists.ts';
 
 /** How many members a page has at most: as many as the store reads in one request. */
 const pageSize = 100;
@@ -43,7 +43,7 @@ export async function readPageAcross<Member>(
 }
 
 /**
- * A page of the index `by_list`, for one list or several. The index only finds the members; the items are read from the table.
+ * A page of the index `by_list`, for one list or several.
  * @param prefix what their positions begin with
  * @throws ServiceError for an `after` that is not the `next` of such a page
  */
@@ -59,10 +59,22 @@ export async function readPage(
     const { keys, next } = await readListInOrder(name, { prefix, ...from });
     return { members: keys, next: next && v.parse(start, next) };
   });
-  // An index that is just being written may show an item twice.
-  const distinct = [...new Map(members.map((key) => [`${key.pk}\n${key.sk}`, key])).values()];
-  const items = (await readItems(distinct)).filter((item) => item !== undefined);
-  return { items, ...page };
+  return { items: await readMembers(members), ...page };
+}
+
+/**
+ * A page of members that are read already, sorted by id.
+ * @param after the `next` of the page before: the last id on it
+ */
+export function pageOf<Member>(
+  members: Iterable<Member>,
+  idOf: (member: Member) => string,
+  after: string | undefined,
+): { page: Member[]; next?: string } {
+  const rest = [...members].filter((member) => after === undefined || idOf(member) > after);
+  const page = rest.slice(0, pageSize);
+  const last = page.at(-1);
+  return { page, ...(last && rest.length > pageSize && { next: idOf(last) }) };
 }
 
 const following = (list: number, count: number): Place | undefined =>

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, statSync } from 'node:fs';
+
+/** Changes a line before it is sent, or says why it is not sent. */
+export type Rewrite = (text: string) => { text: string } | { reason: string };
+
+/** A line of a file that is not empty; `repetition` says how many before it have the same text. */
+export interface ReadLine {
+  line: number;
+  text: string;
+  repetition: number;
+  /** Why it is not sent. */
+  reason?: string;
+}
+
+/** The most bytes of a filter; with 50 million lines, it takes one in a hundred for a repetition. */
+const mostFilterBytes = 64 * 1024 * 1024;
+/** The most lines of a pipe, which cannot be read twice, so that the digest of each is kept. */
+const mostPiped = 5_000_000;
+
+/** The lines of a file. It is read twice, and only the digests of lines that may stand in it repeatedly are kept. */
+export async function* readLines(file: string, rewrite: Rewrite): AsyncGenerator<ReadLine> {
+  const isPipe = !statSync(file).isFile();
+  const counts = isPipe ? new Map<string, number>() : await repeatedIn(file, rewrite);
+  for await (const { digest, ...read } of digestedLines(file, rewrite)) {
+    const key = digest.toString('base64');
+    const repetition = counts.get(key) ?? 0;
+    if (isPipe || counts.has(key)) counts.set(key, repetition + 1);
+    if (isPipe && counts.size > mostPiped)
+      throw new Error(`These are more than ${mostPiped} lines: write them to a file first.`);
+    yield { ...read, repetition };
+  }
+}
+
+/** The digests of the lines that stand in a file repeatedly, and of a few others, found with a Bloom filter. */
+async function repeatedIn(file: string, rewrite: Rewrite): Promise<Map<string, number>> {
+  const filter = new Uint8Array(Math.min(Math.max(statSync(file).size, 1), mostFilterBytes));
+  const repeated = new Map<string, number>();
+  for await (const { digest } of digestedLines(file, rewrite)) {
+    let isNew = false;
+    for (const offset of [0, 4, 8, 12]) {
+      const bit = digest.readUInt32LE(offset) % (filter.length * 8);
+      const before = filter[bit >> 3] ?? 0;
+      filter[bit >> 3] = before | (1 << (bit & 7));
+      isNew ||= filter[bit >> 3] !== before;
+    }
+    if (!isNew) repeated.set(digest.toString('base64'), 0);
+  }
+  return repeated;
+}
+
+async function* digestedLines(file: string, rewrite: Rewrite) {
+  let line = 0;
+  for await (const read of rawLines(file)) {
+    line += 1;
+    const typed = read.replace(/^\ufeff/, '').trim();
+    if (typed === '') continue;
+    const rewritten = { text: typed, ...rewrite(typed) };
+    yield { line, ...rewritten, digest: createHash('sha256').update(rewritten.text).digest() };
+  }
+}
+
+/** Node's readline also ends lines at U+2028 and U+2029, which may stand in a JSON text. */
+async function* rawLines(file: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of createReadStream(file, 'utf8')) {
+    const lines = `${rest}${chunk}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  yield rest;
+}

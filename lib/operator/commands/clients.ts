@@ -1,0 +1,137 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import {
+  clientIdForm,
+  createClient,
+  type LoginAppClient,
+  revokeClient,
+  revokeClientSecret,
+  rotateClientSecret,
+  setGrantTypes,
+} from '../../login-apps/clients.ts';
+import { grantTypes } from '../../login-apps/grant-types.ts';
+import { matchesAny } from '../../secrets/secrets.ts';
+import { shownSecret } from '../../storage/item-secrets.ts';
+import { defineCommand } from '../command.ts';
+import { id, membersOf, optional, secret, subset } from '../flags.ts';
+import { pageOf } from '../pages.ts';
+import { inWords, requireLoginApp } from './required-login-app.ts';
+import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
+import { client, loginApp, nextPage, secretOf, secretTo } from './shared-flags.ts';
+
+/** A client of a Login App. @throws ServiceError when there is none */
+async function requireClient(loginAppId: string, clientId: string) {
+  const { login_app_id, disabled_at, clients } = await requireLoginApp(loginAppId);
+  const found = clients.get(clientId);
+  if (found) return { login_app_id, disabled_at, ...found };
+  const message = `The Login App has no such client; it has ${inWords(clients.keys())}.`;
+  throw new ServiceError('not_found', message);
+}
+
+/** A client as an operator sees it. */
+export const clientShown = ({
+  client_id,
+  grant_types = [...grantTypes],
+  secrets,
+  created_at,
+}: LoginAppClient) => ({ client_id, grant_types, secrets: secrets.length, created_at });
+
+const allowedGrants = subset(
+  grantTypes,
+  `The grants that the client may use: all, none (it may only introspect tokens), or some of ${grantTypes.join(', ')}, separated by commas`,
+);
+
+export const clientCommands = [
+  defineCommand({
+    words: 'clients list',
+    summary: 'List the clients of a Login App',
+    flags: { 'login-app': loginApp, after: optional(id('la_….c_…', nextPage)) },
+    run: async ({ 'login-app': id, after }) => {
+      const { login_app_id, clients } = await requireLoginApp(id);
+      const { page, ...next } = pageOf(clients.values(), ({ client_id }) => client_id, after);
+      return { login_app_id, clients: page.map(clientShown), ...next };
+    },
+  }),
+  defineCommand({
+    words: 'clients find',
+    summary: 'Show which client of a Login App has a secret',
+    flags: {
+      'login-app': loginApp,
+      secret: secret('A file with the secret of a client; - for standard input'),
+    },
+    run: async ({ 'login-app': id, secret }) => {
+      const { login_app_id, clients } = await requireLoginApp(id);
+      for (const { client_id, secrets } of clients.values()) {
+        const found = secrets.find((stored) => matchesAny(secret, [stored]));
+        if (found) return { login_app_id, client_id, ...shownSecret(found) };
+      }
+      throw new ServiceError('not_found', 'No client of the Login App has this secret.');
+    },
+  }),
+  defineCommand({
+    words: 'clients show',
+    summary: 'Show a client, its secrets, its grants and whether its Login App is disabled',
+    flags: { client },
+    run: async ({ client: id }) => {
+      const { login_app_id, disabled_at, ...found } = await requireClient(
+        clientIdForm.exec(id)?.[1] ?? '',
+        id,
+      );
+      return {
+        login_app_id,
+        ...clientShown(found),
+        secrets: found.secrets.map(shownSecret),
+        login_app_disabled: disabled_at !== undefined,
+      };
+    },
+  }),
+  defineCommand({
+    words: 'clients create',
+    summary: 'Create a client of a Login App; its secret is shown only once',
+    flags: { 'login-app': loginApp, 'grant-types': optional(allowedGrants) },
+    files: secretTo,
+    run: async ({ 'login-app': id, 'grant-types': given = 'all' }) => {
+      const { login_app_id } = await requireLoginApp(id);
+      return { login_app_id, ...(await createClient(login_app_id, membersOf(given, grantTypes))) };
+    },
+  }),
+  defineCommand({
+    words: 'clients update',
+    summary: 'Change which grants a client may use; takes up to 30 seconds',
+    flags: { 'login-app': loginApp, client, 'grant-types': allowedGrants },
+    run: async ({ 'login-app': id, client, 'grant-types': given }) => {
+      const { login_app_id, client_id } = await requireClient(id, client);
+      const allowed = membersOf(given, grantTypes);
+      if (!(await setGrantTypes(login_app_id, client_id, allowed))) {
+        throw new ServiceError('not_found', 'The client was revoked meanwhile.');
+      }
+      return { login_app_id, client_id, grant_types: allowed ?? grantTypes };
+    },
+  }),
+  defineCommand({
+    words: 'clients rotate',
+    summary: 'Give a client a second secret; the old one stays valid until it is revoked',
+    flags: { 'login-app': loginApp, client },
+    files: secretTo,
+    run: async ({ 'login-app': id, client }) => {
+      const found = await requireClient(id, client);
+      const { login_app_id, client_id } = found;
+      const { secret, old_secrets } = rotatedOrThrow(await rotateClientSecret(login_app_id, found), found);
+      return { login_app_id, client_id, client_secret: secret, old_secrets };
+    },
+  }),
+  defineCommand({
+    words: 'clients revoke',
+    summary: 'Revoke a client and its Login App Tokens, or one of its secrets; takes up to 30 seconds',
+    flags: { 'login-app': loginApp, client, secret: optional(secretOf('clients show')) },
+    run: async ({ 'login-app': id, client, secret }) => {
+      const found = await requireClient(id, client);
+      const { login_app_id, client_id } = found;
+      if (secret !== undefined) {
+        const left = revokedOrThrow(await revokeClientSecret(login_app_id, found, secret), found);
+        return { login_app_id, client_id, ...left };
+      }
+      await revokeClient(login_app_id, client_id);
+      return { login_app_id, client_id, revoked: true };
+    },
+  }),
+];

@@ -1,0 +1,32 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
+import { defineCommand } from '../command.ts';
+import { inWords, requireLoginApp } from './required-login-app.ts';
+import { loginApp, platform } from './shared-flags.ts';
+
+export const mobileApplicationCommands = [
+  defineCommand({
+    words: 'mobile-applications set',
+    summary: 'Allow devices of a platform to register',
+    flags: { 'login-app': loginApp, platform },
+    run: async ({ 'login-app': id, platform }) => {
+      const { login_app_id } = await requireLoginApp(id);
+      await setMobileApplication(login_app_id, platform);
+      return { login_app_id, platform };
+    },
+  }),
+  defineCommand({
+    words: 'mobile-applications remove',
+    summary: 'Stop devices of a platform from registering',
+    flags: { 'login-app': loginApp, platform },
+    run: async ({ 'login-app': id, platform }) => {
+      const { login_app_id, mobileApplications } = await requireLoginApp(id);
+      if (!mobileApplications.has(platform)) {
+        const message = `The Login App has no mobile application for ${platform}; it has ${inWords(mobileApplications)}.`;
+        throw new ServiceError('not_found', message);
+      }
+      await removeMobileApplication(login_app_id, platform);
+      return { login_app_id, platform, removed: true };
+    },
+  }),
+];
