@@ -1,5 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import {
+  ConditionalCheckFailedException,
+  ItemCollectionSizeLimitExceededException,
+} from '@aws-sdk/client-dynamodb';
 import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { newId } from '../secrets/secrets.ts';
@@ -75,6 +78,10 @@ export async function putNewItem(item: Item & Key): Promise<'put' | 'exists'> {
     return found?.created_by === created_by ? 'put' : 'exists';
   }
 }
+
+/** Whether a write failed because the items of its partition, with their entries in the local indexes, take 10 GB. */
+export const isPartitionFull = (error: unknown): boolean =>
+  error instanceof ItemCollectionSizeLimitExceededException;
 
 /** Writes an item whole, whatever was there. Done twice, it is the same. */
 export async function putItem(item: Item & Key): Promise<void> {

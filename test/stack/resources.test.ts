@@ -41,6 +41,7 @@ test('a deployment makes these resources, under these logical ids', () => {
     'ApiGatewayV2::Integration ApiHttp{route}{function}',
     'ApiGatewayV2::Route ApiHttp{route}',
     'ApiGatewayV2::Stage ApiStage4697DF29',
+    'CloudWatch::Alarm AlarmsAccessRequestFull028C127B',
     'CloudWatch::Alarm AlarmsAuditFailureB5DBCA20',
     'CloudWatch::Alarm AlarmsEventsDelayedA991B089',
     'CloudWatch::Alarm AlarmsEventsUndeliverableFB37CA96',
