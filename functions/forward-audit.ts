@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
-import { delivery, forwardAuditLines } from '../lib/log/forward-audit.ts';
+import { deliverySchema, forwardAuditLines } from '../lib/log/forward-audit.ts';
 
-/** That it may write to the audit log group comes with the group itself. */
+/** Rights of the function. The right to write to the audit log group comes with the group itself. */
 export const access: Access = {
   summary: 'Copies audit lines to the audit log group',
   table: {},
@@ -11,4 +11,4 @@ export const access: Access = {
 };
 
 requireEnvironmentInLambda();
-export const handler = (event: unknown): Promise<void> => forwardAuditLines(v.parse(delivery, event));
+export const handler = (event: unknown): Promise<void> => forwardAuditLines(v.parse(deliverySchema, event));

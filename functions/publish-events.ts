@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 import { publishRecords } from '../lib/publishing/publish-records.ts';
-import { streamBatch } from '../lib/publishing/stream-record.ts';
+import { streamBatchSchema } from '../lib/publishing/stream-record.ts';
 
-/** What it may do with the table's stream, the event bus and the dead-letter queue comes with them. */
+/** Rights of the function. Those on the table's stream, the event bus and the dead-letter queue come with them. */
 export const access: Access = {
   summary: 'Publishes what happened on the event bus',
   table: {},
@@ -12,4 +12,4 @@ export const access: Access = {
 };
 
 requireEnvironmentInLambda();
-export const handler = (event: unknown) => publishRecords(v.parse(streamBatch, event).Records);
+export const handler = (event: unknown) => publishRecords(v.parse(streamBatchSchema, event).Records);

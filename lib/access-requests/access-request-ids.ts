@@ -4,7 +4,8 @@ import { accessRequestCounterKey, accessRequestsList, ordinalOf } from '../stora
 import { readLastOfGlobalList } from '../storage/lists.ts';
 
 /** The counter as it is stored: the last id that was taken. */
-const counter = v.object({ last_id: v.number() });
+const counterItem = v.object({ last_id: v.number() });
+type Counter = v.InferOutput<typeof counterItem>;
 
 /**
  * Takes ids for access requests from the counter: one write, which no other writer makes fail. An id that is taken but not
@@ -21,7 +22,7 @@ export async function takeIds(count: number): Promise<number> {
 /** Lets the counter go on after the last access request. A version of the service that has no counter leaves it behind. */
 export async function skipUsedIds(): Promise<void> {
   const last_id = await lastKnownId();
-  await updateItem(accessRequestCounterKey(), {
+  await updateItem<Counter>(accessRequestCounterKey(), {
     set: { last_id },
     when: { last_id: { isNotFrom: last_id } },
   });
@@ -29,13 +30,13 @@ export async function skipUsedIds(): Promise<void> {
 
 /** @param start where a new counter begins; without it, undefined is returned when there is no counter */
 async function countUp(by: number, start?: { from: number }): Promise<number | undefined> {
-  const outcome = await updateItem(accessRequestCounterKey(), {
+  const outcome = await updateItem<Counter>(accessRequestCounterKey(), {
     count: { last_id: { by, ...start } },
     ...(!start && { when: { last_id: { exists: true } } }),
   });
   if (!outcome.done) return undefined;
   const { before = { last_id: start?.from }, after } = outcome;
-  return 1 + (after ? v.parse(counter, after).last_id - by : v.parse(counter, before).last_id);
+  return 1 + (after ? v.parse(counterItem, after).last_id - by : v.parse(counterItem, before).last_id);
 }
 
 /** The id of the last access request: a hint, since the index lags behind the table. */

@@ -6,7 +6,7 @@ import { accessRequestKey, accessRequestsList, ordinalIn } from '../storage/keys
 import { grantAccess, revokeAccess } from './access.ts';
 import { skipUsedIds, takeIds } from './access-request-ids.ts';
 
-const accessRequest = v.object({
+const accessRequestItem = v.object({
   access_request_id: v.number(),
   /** The account that created it, or that the operator created it for. */
   account_id: v.string(),
@@ -16,14 +16,14 @@ const accessRequest = v.object({
 });
 
 /** An access request as its creation reads it again. */
-export const storedAccessRequest = v.object({
-  ...accessRequest.entries,
+export const storedAccessRequestItem = v.object({
+  ...accessRequestItem.entries,
   /** When the operator took the creator's access away, so that a repeated creation doesn't give it back. */
   creator_revoked_at: v.optional(v.string()),
 });
 
 /** Something that asks for approval; its events are comments and reviews. */
-export type AccessRequest = v.InferOutput<typeof accessRequest>;
+export type AccessRequest = v.InferOutput<typeof accessRequestItem>;
 
 /**
  * Creates an access request, then gives the account access: two writes, after the one that takes the id. A crash in
@@ -32,7 +32,11 @@ export type AccessRequest = v.InferOutput<typeof accessRequest>;
  * @throws ServiceError `temporarily_unavailable` when others took all ids that were tried
  */
 export async function createAccessRequest(accountId: string, operator?: string): Promise<AccessRequest> {
-  const made = await createWithoutAccess({ account_id: accountId, operator, created_at: timestamp() });
+  const made = await createWithoutAccess({
+    account_id: accountId,
+    operator,
+    created_at: timestamp(),
+  });
   await grantAccess(made.access_request_id, accountId);
   return made;
 }
@@ -79,17 +83,18 @@ export async function untilFree<Made>(
 }
 
 /** Writes an access request under its id; `exists` when there is one already. */
-export const putAccessRequest = (item: AccessRequest): Promise<'put' | 'exists'> =>
-  putNewItem({
+export const putAccessRequest = ({ operator, ...item }: AccessRequest): Promise<'put' | 'exists'> =>
+  putNewItem<AccessRequest>({
     ...accessRequestKey(item.access_request_id),
     ...item,
+    ...(operator !== undefined && { operator }),
     list: accessRequestsList,
     list_position: ordinalIn('ACCESS_REQUEST', item.access_request_id),
   });
 
 export async function readAccessRequest(id: number): Promise<AccessRequest | undefined> {
   const item = await readItem(accessRequestKey(id));
-  return item && v.parse(accessRequest, item);
+  return item && v.parse(accessRequestItem, item);
 }
 
 /** Takes the access away from an account. The access request remembers when that is its creator. */
@@ -98,7 +103,9 @@ export async function revokeAccessTo(
   accountId: string,
 ): Promise<void> {
   if (account_id === accountId) {
-    await updateItem(accessRequestKey(id), { set: { creator_revoked_at: timestamp() } });
+    await updateItem<v.InferOutput<typeof storedAccessRequestItem>>(accessRequestKey(id), {
+      set: { creator_revoked_at: timestamp() },
+    });
   }
   await revokeAccess(id, accountId);
 }

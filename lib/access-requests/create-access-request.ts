@@ -1,15 +1,20 @@
 import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../clock.ts';
 import { countField, timestampField } from '../schema/wire.ts';
-import type { Condition } from '../storage/expressions.ts';
+import type { Conditions } from '../storage/expressions.ts';
 import { readItem, readItems, updateItem } from '../storage/items.ts';
 import { accessKey, accessRequestKey, newAccessRequestKey } from '../storage/keys.ts';
 import { grantAccess } from './access.ts';
-import { createAccessRequest, putAccessRequest, storedAccessRequest, untilFree } from './access-request.ts';
+import {
+  createAccessRequest,
+  putAccessRequest,
+  storedAccessRequestItem,
+  untilFree,
+} from './access-request.ts';
 import { hashOfKey, keyLifetimeSeconds, keysCountSince } from './idempotency.ts';
 
 /** What an idempotency key makes: the access request, and the end of the key in epoch seconds. */
-const madeByKey = v.object({
+const madeByKeyItem = v.object({
   id: countField,
   created_at: timestampField,
   expires_at: v.number(),
@@ -18,8 +23,8 @@ const madeByKey = v.object({
 });
 
 /** An access request as its creator sees it. */
-export const newAccessRequest = v.pick(madeByKey, ['id', 'created_at']);
-type NewAccessRequest = v.InferOutput<typeof newAccessRequest>;
+export const newAccessRequestSchema = v.pick(madeByKeyItem, ['id', 'created_at']);
+type NewAccessRequest = v.InferOutput<typeof newAccessRequestSchema>;
 
 /**
  * Creates an access request for an account. A request that comes again with its `Idempotency-Key` within 24 hours
@@ -29,35 +34,35 @@ type NewAccessRequest = v.InferOutput<typeof newAccessRequest>;
  */
 export async function createAccessRequestFor(
   accountId: string,
-  idempotency_key: string | undefined,
+  idempotencyKey: string | undefined,
 ): Promise<NewAccessRequest> {
-  if (idempotency_key === undefined) {
+  if (idempotencyKey === undefined) {
     const { access_request_id: id, created_at } = await createAccessRequest(accountId);
     return { id, created_at };
   }
-  const key = newAccessRequestKey(accountId, hashOfKey(accountId, idempotency_key));
+  const key = newAccessRequestKey(accountId, hashOfKey(accountId, idempotencyKey));
   const countsSince = keysCountSince();
   const item = await readItem(key);
-  const earlier = item && v.parse(madeByKey, item);
-  let replaces: Record<string, Condition> = { created_at: { isNotFrom: countsSince } };
+  const earlier = item && v.parse(madeByKeyItem, item);
+  let replaces: Conditions = { created_at: { isNotFrom: countsSince } };
   if (earlier && earlier.created_at >= countsSince) {
     if (await finish(accountId, earlier)) return shown(earlier);
     replaces = { id: { is: earlier.id } };
   }
   return untilFree(undefined, async (id) => {
     const claim = { id, created_at: timestamp(), is_claim: true } as const;
-    const written = await updateItem(key, {
+    const written = await updateItem<v.InferOutput<typeof madeByKeyItem>>(key, {
       set: { ...claim, expires_at: epochSeconds() + keyLifetimeSeconds },
       when: replaces,
     });
-    const stands = written.done ? claim : v.parse(madeByKey, written.found);
+    const stands = written.done ? claim : v.parse(madeByKeyItem, written.found);
     if (await (written.done ? make : finish)(accountId, stands)) return shown(stands);
     replaces = { id: { is: stands.id } };
     return undefined;
   });
 }
 
-type Claim = Pick<v.InferOutput<typeof madeByKey>, 'id' | 'created_at' | 'is_claim'>;
+type Claim = Pick<v.InferOutput<typeof madeByKeyItem>, 'id' | 'created_at' | 'is_claim'>;
 
 /** Makes the access request of a new claim; false when its id belongs to another one. */
 async function make(accountId: string, claim: Claim): Promise<boolean> {
@@ -74,7 +79,7 @@ async function finish(accountId: string, claim: Claim): Promise<boolean> {
   if (!is_claim) return true;
   const [item, access] = await readItems([accessRequestKey(id), accessKey(id, accountId)]);
   if (!item) return make(accountId, claim);
-  const found = v.parse(storedAccessRequest, item);
+  const found = v.parse(storedAccessRequestItem, item);
   if (found.account_id !== accountId || found.created_at !== created_at) return false;
   if (!access && found.creator_revoked_at === undefined) await grantAccess(id, accountId);
   return true;

@@ -10,7 +10,7 @@ import { createWithoutAccess } from './access-request.ts';
 import { takeIds } from './access-request-ids.ts';
 
 const idMessage = 'id must be an integer or a string of 1 to 200 characters.';
-const importedLine = v.object(
+const importedLineSchema = v.object(
   {
     /** Its id in the system that it comes from. */
     id: v.pipe(
@@ -22,7 +22,7 @@ const importedLine = v.object(
   },
   (issue) => (issue.path ? keyRequired()(issue) : 'The line must be a JSON object.'),
 );
-type ImportedLine = v.InferOutput<typeof importedLine>;
+type ImportedLine = v.InferOutput<typeof importedLineSchema>;
 
 /** What an import remembers of an access request, for good. */
 const importedItem = v.object({ imported_id: v.string(), access_request_id: v.number() });
@@ -76,7 +76,7 @@ export async function findImported(accountId: string, id: string): Promise<numbe
 const keyOf = (accountId: string, id: string) => importedAccessRequestKey(accountId, hashOf(id));
 
 const read = (text: string): Read<ImportedLine> =>
-  readLine(text, (value) => validated(importedLine, value, unprocessableEntity));
+  readLine(text, (value) => validated(importedLineSchema, value, unprocessableEntity));
 
 async function readImported(accountId: string, wanted: ImportedLine[]): Promise<Map<string, number>> {
   const ids = [...new Set(wanted.map(({ id }) => id))];
@@ -102,7 +102,7 @@ async function create(
     { account_id: accountId, operator, created_at },
     takenId,
   );
-  const claim = await updateItem(keyOf(accountId, id), {
+  const claim = await updateItem<v.InferOutput<typeof importedItem>>(keyOf(accountId, id), {
     set: { imported_id: id, access_request_id },
     when: { pk: { exists: false } },
   });

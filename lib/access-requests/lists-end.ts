@@ -3,7 +3,7 @@ import { readItems } from '../storage/items.ts';
 import { accessRequestPartition, eventKey, listNameOf, ordinalOf } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
 import { table } from '../storage/table.ts';
-import { type AccessRequestEvent, event } from './event.ts';
+import { type AccessRequestEvent, eventSchema } from './event.ts';
 import { allEvents, listsOf } from './event-lists.ts';
 import type { NewEvent } from './new-event.ts';
 
@@ -86,5 +86,5 @@ async function readEvents(
 ): Promise<Map<string, AccessRequestEvent>> {
   const keys = [...ids.keys()];
   const items = await readItems([...ids.values()].map((id) => eventKey(accessRequestId, id)));
-  return new Map(keys.map((key, place) => [key, v.parse(event, items[place])]));
+  return new Map(keys.map((key, place) => [key, v.parse(eventSchema, items[place])]));
 }

@@ -1,4 +1,4 @@
-import { type Account, accountIdForm, authenticateAccount } from '../accounts/account.ts';
+import { type Account, authenticateAccount } from '../accounts/account.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { type Authentication, basicAuthentication } from './credentials.ts';
 
@@ -10,11 +10,11 @@ export const account = basicAuthentication({
   when: 'The account id or the account secret is missing or wrong, or the account is disabled.',
   find: authenticateAccount,
   idField: 'account_id',
-  idForm: accountIdForm,
+  idForm: 'ac_…',
   noted: ({ account_id }) => ({ account_id }),
 });
 
-/** The same for endpoints that write: one that may only read gets a 403 before the rest of the request is looked at. */
+/** Authentication of accounts that may write: one that may only read gets a 403 before the rest of the request is looked at. */
 export const writingAccount: Authentication<Account> = {
   ...account,
   identify: async (headers) => {

@@ -3,7 +3,7 @@ import { createLocalJWKSet, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { environment } from '../environment.ts';
 import { logEvent, logFailure } from '../log/log.ts';
-import { jwkSet } from '../signing-keys/key-set.ts';
+import { jwkSetSchema } from '../signing-keys/key-set.ts';
 import { issuer } from '../tokens/issuer.ts';
 import { keysPath, tokenPath } from '../tokens/paths.ts';
 import { askVersion } from './invoke-version.ts';
@@ -16,14 +16,14 @@ const searchEvents = environment('SEARCH_EVENTS_VERSION');
 const client = new CodeDeployClient({});
 
 /** @see AWS CodeDeploy user guide, "AppSpec 'hooks' section for an AWS Lambda deployment" */
-const hookEvent = v.object({ DeploymentId: v.string(), LifecycleEventHookExecutionId: v.string() });
+const hookEventSchema = v.object({ DeploymentId: v.string(), LifecycleEventHookExecutionId: v.string() });
 
 /**
  * Tells CodeDeploy whether the new versions work, before any of them gets a request. A service with few requests would
  * notice a broken one too late: five of its requests would have to fail in a minute.
  */
 export async function checkNewVersions(event: unknown): Promise<void> {
-  const { DeploymentId, LifecycleEventHookExecutionId } = v.parse(hookEvent, event);
+  const { DeploymentId, LifecycleEventHookExecutionId } = v.parse(hookEventSchema, event);
   await client.send(
     new PutLifecycleEventHookExecutionStatusCommand({
       deploymentId: DeploymentId,
@@ -33,7 +33,7 @@ export async function checkNewVersions(event: unknown): Promise<void> {
   );
 }
 
-/** Whatever goes wrong is the answer to CodeDeploy, which would otherwise wait for an hour. */
+/** Tries the new versions. Whatever goes wrong becomes an answer to CodeDeploy, which would otherwise wait for an hour. */
 async function work(): Promise<boolean> {
   try {
     await withProbe(tryOut);
@@ -55,7 +55,7 @@ async function tryOut({ client, account, accessRequestId }: Probe): Promise<void
   });
   const { access_token } = v.parse(v.object({ access_token: v.string() }), token);
   const keys = await askVersion({ version: listSigningKeys(), routeKey: `GET ${keysPath}` });
-  await jwtVerify(access_token, createLocalJWKSet(v.parse(jwkSet, keys)), {
+  await jwtVerify(access_token, createLocalJWKSet(v.parse(jwkSetSchema, keys)), {
     issuer: issuer(),
     typ: 'at+jwt',
   });

@@ -1,18 +1,11 @@
 import * as v from 'valibot';
 import type { Identity } from '../login-users/identity.ts';
-import { firstSlotOf, loginUserIn } from '../login-users/login-user.ts';
+import { slotItem } from '../login-users/linked-identity.ts';
+import { firstSlotOf, type LoginUserItem, loginUserIn } from '../login-users/login-user.ts';
 import { type Item, readItem, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
 
-/** What the item of a slot says of where its identity logs in. A Login User who is not deleted is a slot without any. */
-const slotItem = v.object({
-  created_at: v.optional(v.string()),
-  next_slot: v.optional(v.string()),
-  linked_to: v.optional(v.string()),
-  identity_id: v.optional(v.string()),
-});
-
-/** Whose an identity is. */
+/** The owner of an identity. */
 export interface Owner {
   loginUserId: string;
   /** Absent where it is the owner's first identity. */
@@ -22,7 +15,7 @@ export interface Owner {
 /** The last slot of an identity. */
 export interface Slot {
   id: string;
-  /** Whom it says that the identity belongs to; undefined when it is free. */
+  /** The person to whom the slot assigns the identity; undefined when it is free. */
   leadsTo?: Owner;
 }
 
@@ -42,7 +35,7 @@ export async function findSlot(loginAppId: string, identity: Identity, known?: I
     steps += 1;
   }
   if (steps > 1) {
-    await updateItem(loginUserKey(first), {
+    await updateItem<LoginUserItem>(loginUserKey(first), {
       set: { next_slot: id },
       when: { next_slot: { exists: true } },
     });
@@ -54,7 +47,7 @@ export async function findSlot(loginAppId: string, identity: Identity, known?: I
   return created_at === undefined ? { id } : { id, leadsTo: { loginUserId: id } };
 }
 
-/** Whose an identity is; undefined for nobody's. A linked one counts only if its Login User says so too. */
+/** The owner of an identity; undefined for nobody's. A linked one counts only if its Login User says so too. */
 export async function confirmedOwner({ leadsTo }: Slot): Promise<Owner | undefined> {
   if (leadsTo?.identityId === undefined) return leadsTo;
   const user = loginUserIn(await readItem(loginUserKey(leadsTo.loginUserId)));
@@ -67,7 +60,7 @@ export async function confirmedOwner({ leadsTo }: Slot): Promise<Owner | undefin
  */
 export async function claimSlot(slot: Slot, loginUserId: string, identityId: string): Promise<boolean> {
   const leftBehind = slot.leadsTo?.identityId;
-  const { done } = await updateItem(loginUserKey(slot.id), {
+  const { done } = await updateItem<LoginUserItem>(loginUserKey(slot.id), {
     set: { linked_to: loginUserId, identity_id: identityId },
     when: leftBehind === undefined ? isFree : { identity_id: { is: leftBehind } },
   });
@@ -82,7 +75,7 @@ const isFree = {
 
 /** Frees a slot that leads to an identity which its Login User does not have, or no longer. */
 export async function freeSlot(slotId: string, identityId: string): Promise<void> {
-  await updateItem(loginUserKey(slotId), {
+  await updateItem<LoginUserItem>(loginUserKey(slotId), {
     remove: ['linked_to', 'identity_id'],
     when: { identity_id: { is: identityId } },
   });

@@ -7,9 +7,15 @@ import { type Item, readItem, updateItem } from '../storage/items.ts';
 import { hashOf, loginUserKey } from '../storage/keys.ts';
 import { type BlockedCode, blockedError } from './blocked.ts';
 import type { Identity } from './identity.ts';
-import { identityAttributes, type LinkedIdentity, linkedIdentitiesIn } from './linked-identity.ts';
+import {
+  type IdentityAttributes,
+  identityAttributes,
+  type LinkedIdentity,
+  linkedIdentitiesIn,
+  type slotItem,
+} from './linked-identity.ts';
 
-const loginUser = v.object({
+const loginUserItem = v.object({
   login_user_id: v.string(),
   login_app_id: v.string(),
   /** The provider of the latest login with the first identity. */
@@ -18,7 +24,7 @@ const loginUser = v.object({
   namespace: v.optional(v.string()),
   subject: v.optional(v.string()),
   created_at: v.string(),
-  /** With any identity; each has its own, too. */
+  /** The latest login with any identity; each identity has its own time, too. */
   last_login_at: v.string(),
   /** The session that the latest login started. */
   last_session_id: v.optional(v.string()),
@@ -26,12 +32,17 @@ const loginUser = v.object({
 });
 
 /** A person as one Login App knows them, with the identities that they have linked. */
-export type LoginUser = v.InferOutput<typeof loginUser> & {
-  /** Those that a slot leads to the person with, and those that a linking has left behind: `ownIdentities` tells. */
+export type LoginUser = v.InferOutput<typeof loginUserItem> & {
+  /** Linked identities, with those that an interrupted linking has left behind: `ownIdentities` tells them apart. */
   linked: LinkedIdentity[];
   /** The latest login with the first identity. */
   first_used_at: string;
 };
+
+/** The attributes of a Login User's item as they are written: of the person, their identities, and the slot that it is. */
+export type LoginUserItem = v.InferOutput<typeof loginUserItem> &
+  v.InferOutput<typeof slotItem> &
+  IdentityAttributes & { last_provider?: string; deleted_at?: string };
 
 /** The person of a Login User Token. The user is undefined when a session outlived its Login User, or they are deleted. */
 export interface AuthenticatedUser {
@@ -42,13 +53,13 @@ export interface AuthenticatedUser {
   isDeleted: boolean;
 }
 
-/** What must hold of an item so that it is a Login User whose deletion has not begun. */
+/** Conditions on an item for a Login User whose deletion has not begun. */
 export const whileExisting = {
   created_at: { exists: true },
   deleted_at: { exists: false },
 } satisfies Record<string, Condition>;
 
-/** The same of one who may log in and change something. */
+/** Conditions on an item for a Login User who may log in and change something. */
 export const whileActive = { ...whileExisting, blocked_at: { exists: false } } satisfies Record<
   string,
   Condition
@@ -57,7 +68,7 @@ export const whileActive = { ...whileExisting, blocked_at: { exists: false } } s
 /** The Login User of an item; undefined for one that is deleted, and for a slot that is no Login User. */
 export function loginUserIn(item: Item | undefined): LoginUser | undefined {
   if (!item?.created_at || item.deleted_at) return undefined;
-  const user = v.parse(loginUser, item);
+  const user = v.parse(loginUserItem, item);
   // Absent of one who has not logged in since there can be several identities: then every login was with the first.
   const firstUsed = item[identityAttributes.lastLogin(firstIdentityId(user.login_user_id))];
   const first_used_at = typeof firstUsed === 'string' ? firstUsed : user.last_login_at;
@@ -75,7 +86,7 @@ export function activeUser({ user }: AuthenticatedUser, blockedAs: BlockedCode):
   return user;
 }
 
-/** What the API document says of the errors that `activeUser` throws when a blocked person gets `forbidden`. */
+/** Texts of the API document about the errors that `activeUser` throws when a blocked person gets `forbidden`. */
 export const activeUserErrors = {
   forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
   not_found: { when: 'The Login User does not exist.', example: 'The Login User does not exist.' },
@@ -101,7 +112,7 @@ export const newSlot = (): string => `lu_${randomBytes(32).toString('base64url')
 
 /** Blocks or unblocks a Login User. False when there is none. */
 export async function setBlocked(loginUserId: string, blocked: boolean): Promise<boolean> {
-  const { done } = await updateItem(loginUserKey(loginUserId), {
+  const { done } = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
     ...(blocked ? { setIfAbsent: { blocked_at: timestamp() } } : { remove: ['blocked_at'] }),
     when: whileExisting,
   });

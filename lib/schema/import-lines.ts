@@ -2,27 +2,27 @@ import * as v from 'valibot';
 import { ServiceError } from '../errors/service-error.ts';
 
 /** Lines of a file to import. */
-export const importLines = v.array(
+export const importLinesSchema = v.array(
   v.object({
-    /** Its number in the file, from 1. */
+    /** The number of the line in the file, from 1. */
     line: v.number(),
     text: v.string(),
-    /** How many earlier lines of the file have the same text. */
+    /** The number of earlier lines of the file with the same text. */
     repetition: v.number(),
   }),
 );
-export type ImportLine = v.InferOutput<typeof importLines>[number];
+export type ImportLine = v.InferOutput<typeof importLinesSchema>[number];
 
 /** The outcome for each of them. */
-export const importResult = v.object({
+export const importResultSchema = v.object({
   added: v.number(),
   /** Lines whose content an earlier import has added. */
   repeated: v.number(),
   refused: v.array(v.object({ line: v.number(), reason: v.string() })),
 });
-export type ImportResult = v.InferOutput<typeof importResult>;
+export type ImportResult = v.InferOutput<typeof importResultSchema>;
 
-/** What a line says, or why it is rejected. */
+/** The content of a line, or the reason why it is rejected. */
 export type Read<Content> = { content: Content } | { reason: string };
 
 /** Reads the JSON of a line. @param toContent throws ServiceError for a value that is rejected */

@@ -9,45 +9,45 @@ import { readPartition } from '../storage/lists.ts';
 /** Seconds after a refresh for which the token that it replaced is accepted again; undefined for no limit. */
 const graceSeconds = optionalEnvironmentSeconds('REFRESH_GRACE_SECONDS');
 
-/** What one login started. */
-export const session = v.object({
+/** A session, which one login started. */
+export const sessionItem = v.object({
   session_id: v.string(),
   login_user_id: v.string(),
   login_app_id: v.string(),
   /** The client that logged in. */
   client_id: v.string(),
-  /** How often it has been refreshed. */
+  /** The number of refreshes so far. */
   generation: v.number(),
   /** Epoch seconds. */
   started_at: v.number(),
   /** Epoch seconds of the last refresh. */
-  refreshed_at: v.optional(v.number()),
+  refreshed_at: v.exactOptional(v.number()),
   /** Epoch seconds: the idle or the absolute end, whichever comes first. */
   expires_at: v.number(),
   created_at: v.string(),
   /** Set when it was ended on purpose. The item stays for as long as a device may refer to it. */
-  ended_at: v.optional(v.string()),
+  ended_at: v.exactOptional(v.string()),
 });
-export type Session = v.InferOutput<typeof session>;
+export type Session = v.InferOutput<typeof sessionItem>;
 
 /** A session at one of its generations, as a refresh token names it. */
 export interface SessionGeneration {
   loginUserId: string;
   sessionId: string;
-  /** How often the session had been refreshed when the token was made. */
+  /** The number of refreshes before the token was made. */
   generation: number;
 }
 
 /** A session as it is stored, even if it has expired. */
 export async function readSession(loginUserId: string, sessionId: string): Promise<Session | undefined> {
   const item = await readItem(sessionKey(loginUserId, sessionId));
-  return item && v.parse(session, item);
+  return item && v.parse(sessionItem, item);
 }
 
 /** All stored sessions of a Login User, ended ones too. */
 export async function readSessions(loginUserId: string): Promise<Session[]> {
   const items = await readPartition(loginUserPartition(loginUserId), sessionPrefix);
-  return items.map((item) => v.parse(session, item));
+  return items.map((item) => v.parse(sessionItem, item));
 }
 
 /** Removes a session: one whose tokens were never issued, or whose Login User is deleted. */

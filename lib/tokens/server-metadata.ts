@@ -3,17 +3,17 @@ import { grantTypes } from '../login-apps/grant-types.ts';
 import { tokenAlgorithms } from '../signing-keys/token-algorithm.ts';
 import { introspectionPath, keysPath, revocationPath, tokenPath } from './paths.ts';
 
-const authenticationMethods = v.array(v.string());
+const authenticationMethodsSchema = v.array(v.string());
 
 /** @see RFC 8414 section 2 */
 export const serverMetadataSchema = v.object({
   issuer: v.string(),
   token_endpoint: v.string(),
-  token_endpoint_auth_methods_supported: authenticationMethods,
+  token_endpoint_auth_methods_supported: authenticationMethodsSchema,
   revocation_endpoint: v.string(),
-  revocation_endpoint_auth_methods_supported: authenticationMethods,
+  revocation_endpoint_auth_methods_supported: authenticationMethodsSchema,
   introspection_endpoint: v.string(),
-  introspection_endpoint_auth_methods_supported: authenticationMethods,
+  introspection_endpoint_auth_methods_supported: authenticationMethodsSchema,
   jwks_uri: v.string(),
   grant_types_supported: v.array(v.picklist(grantTypes)),
   response_types_supported: v.array(v.string()),
@@ -27,7 +27,7 @@ export const openIdConfigurationSchema = v.object({
 });
 
 /**
- * The same for verifiers that look for an OpenID provider, such as API Gateway's JWT authorizer. The service is none: it
+ * Metadata for verifiers that look for an OpenID provider, such as API Gateway's JWT authorizer. The service is none: it
  * issues no id tokens, and people log in at their own provider. So the authorization endpoint, which the specification
  * requires, is left out rather than made up.
  */
@@ -39,7 +39,7 @@ export const openIdConfiguration = (issuer: string): v.InferOutput<typeof openId
   id_token_signing_alg_values_supported: [...tokenAlgorithms],
 });
 
-/** Where the OAuth endpoints are and what they support. */
+/** Addresses of the OAuth endpoints, and what they support. */
 export function serverMetadata(issuer: string): v.InferOutput<typeof serverMetadataSchema> {
   const at = (path: string) => `${issuer}${path}`;
   const authentication = ['client_secret_basic'];

@@ -22,13 +22,13 @@ async function createWithoutCounter(id: number): Promise<void> {
   await dynamoDb.send(new PutItemCommand({ TableName: tableName, Item: marshall(item) }));
 }
 
-test('200 at once: all 201, each with an id of its own, after at most 4 calls to the store each', async () => {
+test('100 at once: all 201, each with an id of its own, after at most 4 calls to the store each', async () => {
   await create();
   proxy.forget();
-  const answers = await Promise.all(Array.from({ length: 200 }, () => service.createAccessRequest()));
-  expect(answers.map(({ status }) => status)).toEqual(Array(200).fill(201));
-  expect(new Set(answers.map(({ body }) => body.id)).size).toBe(200);
-  expect(proxy.calls().length / 200).toBeLessThanOrEqual(4);
+  const answers = await Promise.all(Array.from({ length: 100 }, () => service.createAccessRequest()));
+  expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(201));
+  expect(new Set(answers.map(({ body }) => body.id)).size).toBe(100);
+  expect(proxy.calls().length / 100).toBeLessThanOrEqual(4);
 });
 
 test('in a table without a counter, the ids go on after the last one', async () => {

@@ -38,7 +38,6 @@ const needed: Record<string, Variable[]> = {
   'describe-server': ['ISSUER'],
   'list-signing-keys': ['TABLE_NAME'],
   'relate-device': ['TABLE_NAME', 'ISSUER'],
-  'list-recipients': ['TABLE_NAME', 'REFRESH_TOKENS_SECRET_ID'],
   'search-events': ['TABLE_NAME'],
   'link-identity': ['TABLE_NAME', 'ISSUER', 'PROVIDER_SETTINGS_SECRET_ID'],
   'delete-login-user': ['TABLE_NAME', 'ISSUER', 'PROVIDER_SETTINGS_SECRET_ID'],

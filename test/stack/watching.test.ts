@@ -82,6 +82,7 @@ describe('alarms', () => {
       ],
     ],
     ['ProviderFailures', '3 of 5 from 5', ['Sum of a-stack ProviderFailures, in 60 s']],
+    ['StaleSecrets', '2 of 5 from 1', ['Sum of a-stack StaleSecrets, in 60 s']],
     ['RefreshTokensReused', '1 of 1 from 5', ['Sum of a-stack RefreshTokensReused, in 60 s']],
     [
       'RefreshTokensRepeated',

@@ -5,7 +5,7 @@ import { tokenAlgorithms } from '../../../lib/signing-keys/token-algorithm.ts';
 import { ask, type Step } from './ask.ts';
 
 /** What `probes create` returns. */
-export const probe = v.object({
+export const probeSchema = v.object({
   issuer: v.string(),
   login_app_id: v.string(),
   client_id: v.string(),
@@ -14,10 +14,14 @@ export const probe = v.object({
   account_secret: v.string(),
   access_request_id: v.number(),
 });
-type Probe = v.InferOutput<typeof probe>;
+type Probe = v.InferOutput<typeof probeSchema>;
 
-const metadata = v.looseObject({ issuer: v.string(), token_endpoint: v.string(), jwks_uri: v.string() });
-const keySet = v.object({ keys: v.array(v.looseObject({ kty: v.string(), kid: v.string() })) });
+const metadataSchema = v.looseObject({
+  issuer: v.string(),
+  token_endpoint: v.string(),
+  jwks_uri: v.string(),
+});
+const keySetSchema = v.object({ keys: v.array(v.looseObject({ kty: v.string(), kid: v.string() })) });
 
 /** Milliseconds for which the first rotation is awaited, and between two looks. */
 const rotationWait = { patience: 120_000, pause: 2_000 };
@@ -42,7 +46,7 @@ export async function checkService(own: Probe, waiting = rotationWait): Promise<
       step: 'metadata',
       url: `${own.issuer}/.well-known/oauth-authorization-server`,
       status: 200,
-      body: metadata,
+      body: metadataSchema,
     }),
   );
   if (!about) return steps;
@@ -106,7 +110,7 @@ function addProblem(steps: Step[], problem: string): void {
 async function keysOf(url: string, { patience, pause }: typeof rotationWait) {
   const deadline = Date.now() + patience;
   for (;;) {
-    const answer = await ask({ step: 'signing keys', url, status: 200, body: keySet });
+    const answer = await ask({ step: 'signing keys', url, status: 200, body: keySetSchema });
     if (!answer.body || answer.body.keys.length > 0) return answer;
     const problem = `There was no key after ${patience / 1000} seconds: read the log of rotate-signing-keys.`;
     if (Date.now() > deadline) return { step: { ...answer.step, problem }, body: undefined };
@@ -114,7 +118,7 @@ async function keysOf(url: string, { patience, pause }: typeof rotationWait) {
   }
 }
 
-const verify = (token: string, keys: v.InferOutput<typeof keySet>, { issuer, login_app_id }: Probe) =>
+const verify = (token: string, keys: v.InferOutput<typeof keySetSchema>, { issuer, login_app_id }: Probe) =>
   jwtVerify(token, createLocalJWKSet(keys), {
     issuer,
     audience: login_app_id,
