@@ -53,6 +53,7 @@ test('a deployment makes these resources, under these logical ids', () => {
     'CloudWatch::Alarm AlarmsRotationFailure97943B11',
     'CloudWatch::Alarm AlarmsServerErrorsD0E4A1EF',
     'CloudWatch::Alarm AlarmsServerErrorsOf{Function}',
+    'CloudWatch::Alarm AlarmsStaleSecretsE43B2DF1',
     'CloudWatch::Alarm AlarmsTableThrottlesE2AC0C12',
     'CloudWatch::Alarm AlarmsWrongSecretsEF6C1882',
     'CloudWatch::Dashboard Dashboard9E4231ED',

@@ -157,7 +157,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(13 + endpoints.size);
+    expect(alarms).toHaveLength(14 + endpoints.size);
     const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
     for (const { properties } of alarms) {
       expect(properties).toMatchObject({
