@@ -93,6 +93,6 @@ const accessOfProbe = v.object({ account_id: v.string(), login_app_id: v.string(
 async function removeExpiredProbes(): Promise<void> {
   const accesses = await readPartition(accessRequestPartition(accessRequestId), accessPrefix);
   const probes = accesses.filter((item) => v.is(accessOfProbe, item));
-  for (const { account_id: accountId, login_app_id: loginAppId, expires_at } of probes)
-    if (expires_at <= epochSeconds()) await removeProbe({ loginAppId, accountId });
+  for (const { account_id, login_app_id, expires_at } of probes)
+    if (expires_at <= epochSeconds()) await removeProbe({ loginAppId: login_app_id, accountId: account_id });
 }
