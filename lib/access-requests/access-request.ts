@@ -18,7 +18,7 @@ const accessRequestItem = v.object({
 /** An access request as its creation reads it again. */
 export const storedAccessRequestItem = v.object({
   ...accessRequestItem.entries,
-  /** When the operator took the creator's access away, so that a repeated creation doesn't give it back. */
+  /** The time at which the operator took the creator's access away, so that a repeated creation doesn't give it back. */
   creator_revoked_at: v.optional(v.string()),
 });
 
@@ -56,7 +56,7 @@ export function createWithoutAccess(
   });
 }
 
-/** How many ids are tried. */
+/** The most ids that are tried. */
 const mostAttempts = 8;
 
 /**

@@ -51,7 +51,7 @@ export const grantAccess = (
 export const revokeAccess = (accessRequestId: number, accountId: string): Promise<void> =>
   deleteItem(accessKey(accessRequestId, accountId));
 
-/** Who has access to an access request, and since when. */
+/** Accounts that have access to an access request, each with the time since when. */
 export async function readAccesses(
   accessRequestId: number,
 ): Promise<{ account_id: string; granted_at: string }[]> {

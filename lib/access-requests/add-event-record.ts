@@ -2,7 +2,7 @@ import { eventSchema } from './event.ts';
 import { idempotencyKeySchema } from './idempotency.ts';
 import { accessRequestIdSchema } from './search-request.ts';
 
-/** What the records of the endpoints that add an event have in common: a comment, and a review. */
+/** Parts that the records of the endpoints that add an event have in common: a comment, and a review. */
 export const addEventRecord = {
   parameters: {
     path: { access_request_id: accessRequestIdSchema },
@@ -29,7 +29,7 @@ export const addEventRecord = {
       example: 'Too many are writing to this access request at once; send the request again.',
     },
   },
-  /** When fields are invalid; each endpoint has an example of its own. */
+  /** The error for invalid fields; each endpoint has an example of its own. */
   unprocessable: 'Fields of the body are invalid, or the Idempotency-Key was used for another request.',
   table: {
     GetItem: ['accounts', 'access_requests'],

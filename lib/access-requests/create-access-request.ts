@@ -13,7 +13,7 @@ import {
 } from './access-request.ts';
 import { hashOfKey, keyLifetimeSeconds, keysCountSince } from './idempotency.ts';
 
-/** What an idempotency key makes: the access request, and the end of the key in epoch seconds. */
+/** The item of an idempotency key: the access request, and the end of the key in epoch seconds. */
 const madeByKeyItem = v.object({
   id: countField,
   created_at: timestampField,

@@ -12,7 +12,7 @@ import { takeIds } from './access-request-ids.ts';
 const idMessage = 'id must be an integer or a string of 1 to 200 characters.';
 const importedLineSchema = v.object(
   {
-    /** Its id in the system that it comes from. */
+    /** The id of the access request in the system that it comes from. */
     id: v.pipe(
       v.union([v.pipe(v.number(), v.safeInteger()), v.string()], idMessage),
       v.transform(String),
@@ -24,10 +24,10 @@ const importedLineSchema = v.object(
 );
 type ImportedLine = v.InferOutput<typeof importedLineSchema>;
 
-/** What an import remembers of an access request, for good. */
+/** The item by which an import remembers an access request, for good. */
 const importedItem = v.object({ imported_id: v.string(), access_request_id: v.number() });
 
-/** The same with the ids that the access requests had and have. */
+/** The result of an import, with the ids that the access requests had and have. */
 export interface AccessRequestsImport extends ImportResult {
   ids: { id: string; access_request_id: number }[];
 }

@@ -20,7 +20,7 @@ export interface ListsEnd {
 export const nameOf = ({ index, name }: { index?: string; name: string }): string => `${index} ${name}`;
 
 const indexes = Object.entries(table.localIndexes);
-/** What is read of the events that others have written meanwhile: their ids and their places in the lists. */
+/** Attributes that are read of the events that others have written meanwhile: their ids and their places in the lists. */
 const places = ['id', ...indexes.map(([, { sortKey }]) => sortKey)];
 
 /**

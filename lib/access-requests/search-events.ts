@@ -21,14 +21,14 @@ export const searchResultSchema = v.pipe(
 );
 type SearchResult = v.InferOutput<typeof searchResultSchema>;
 
-/** What a search is about: its parameters, and whether it is for reviews alone. */
+/** A search: its parameters, and whether it is for reviews alone. */
 export type Search = SearchRequest & { type?: 'review' };
 
 /**
  * Searches the events of an access request, in the order of their ids, ascending or descending. Nothing of them is read
  * before the account's access is known, so neither time nor cost tells anybody else what there is.
  *
- * What a page costs depends on the page alone, not on how many events there are, nor on the order: three requests, and
+ * The cost of a page depends on the page alone, not on how many events there are, nor on the order: three requests, and
  * besides the page's own items one read unit for the access and one for the last event of the list, whose ordinal is the
  * total (its comment is read along: up to ten units, if it is one of the longest). With `ids`: two requests, 100 items at
  * most. Only reviews with an actor filter have no list of their own. With both filters, they cost what the actor's events
@@ -109,7 +109,7 @@ async function readMatching(search: Search): Promise<Item[]> {
     .filter((item) => actor_id === undefined || item.actor_id === actor_id);
 }
 
-/** How many events of an actor are read before it is asked whether there are fewer reviews. */
+/** The events of an actor that are read before it is asked whether there are fewer reviews. */
 const fewEvents = 25;
 
 /** All events of the actor or all reviews, whichever are fewer; all reviews when the actor is not named in full. */

@@ -25,7 +25,7 @@ export interface Change<Attributes> {
 export type Conditions = Record<string, Condition>;
 
 /**
- * What must hold of an attribute. `exists: false` on `pk` means: there is no such item yet. An attribute that is
+ * A condition on an attribute. `exists: false` on `pk` means: there is no such item yet. An attribute that is
  * absent meets `isNot` and `isNotFrom`, so both hold where there is no item.
  */
 export type Condition =

@@ -13,7 +13,7 @@ import type { Key } from './keys.ts';
 /** An item as the store returns it, to be parsed by a schema. */
 export type Item = Record<string, unknown>;
 
-/** One item, strongly consistent; undefined when there is none. */
+/** Reads an item, strongly consistent; undefined when there is none. */
 export async function readItem(key: Key): Promise<Item | undefined> {
   const { Item } = await documentClient.send(
     new GetCommand({ TableName: tableName(), Key: key, ConsistentRead: true }),
@@ -21,12 +21,12 @@ export async function readItem(key: Key): Promise<Item | undefined> {
   return Item;
 }
 
-/** How often a batch is read before a busy table counts as an error. */
+/** The most reads of a batch before a busy table counts as an error. */
 const mostAttempts = 6;
 /** Milliseconds, at most, before the second attempt; twice as many before each further one. */
 const firstPause = 50;
 
-/** How many items the store reads in one request. */
+/** The most items that the store reads in one request. */
 const batchSize = 100;
 
 /**
@@ -101,7 +101,7 @@ export async function deleteItem(key: Key): Promise<void> {
   await documentClient.send(new DeleteCommand({ TableName: tableName(), Key: key }));
 }
 
-/** What an update did, or the item whose state did not meet its condition; undefined when there is none. */
+/** Outcome of an update, or the item whose state did not meet its condition; undefined when there is none. */
 type UpdateOutcome =
   | {
       done: true;
