@@ -71,7 +71,7 @@ export const endpoint = defineEndpoint({
   },
   errorEvent: 'token_refused',
   table: {
-    GetItem: ['login_apps', 'issuer_keys', 'login_users', 'devices'],
+    GetItem: ['login_apps', 'issuer_keys', 'login_users', 'devices', 'signing_keys'],
     BatchGetItem: ['login_users', 'devices'],
     Query: ['devices'],
     PutItem: ['login_users', 'issuer_keys'],

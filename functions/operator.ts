@@ -5,7 +5,7 @@ import { withRequest } from '../lib/log/request-fields.ts';
 import { operate } from '../lib/operator/operate.ts';
 import type { OperatorAnswer } from '../lib/operator/operator-call.ts';
 
-/** Whatever commands manage, but not the keys that tokens are verified with. */
+/** Rights of the function: everything that commands manage, but not the keys that tokens are verified with. */
 const everything = ['login_apps', 'login_users', 'devices', 'accounts', 'access_requests'] as const;
 
 export const access: Access = {

@@ -5,7 +5,7 @@ import { reencryptProviderSettings } from '../lib/provider-settings/reencrypt.ts
 import { serviceSecretRotation } from '../lib/secrets/rotate-service-secret.ts';
 import { rotationStepSchema } from '../lib/secrets/rotation-step.ts';
 
-/** What it may do with the secrets comes with the rotation itself. */
+/** Rights of the function. Those on the secrets come with the rotation itself. */
 export const access: Access = {
   summary: 'Rotates the service secrets, and encrypts the provider settings again',
   table: { GetItem: ['login_apps'], Query: ['login_apps'], UpdateItem: ['login_apps'] },

@@ -52,11 +52,14 @@ export async function authenticateAccount(
   return isEnabled(account) ? account : 'account_disabled';
 }
 
-/** Creates an account. The secret is in the answer and nowhere else. */
+/**
+ * Creates an account. The secret is in the answer and nowhere else.
+ * @param more an id of its own, and epoch seconds of its end
+ */
 export async function createAccount(
   name: string,
   readOnly: boolean,
-  accountId = newId('ac'),
+  { account_id: accountId = newId('ac'), ...more }: { account_id?: string; expires_at?: number } = {},
 ): Promise<{ account_id: string; account_secret: string }> {
   const account_secret = newSecret(secretPrefix);
   const created_at = timestamp();
@@ -67,6 +70,7 @@ export async function createAccount(
     ...firstSecret(account_secret),
     ...(readOnly && { read_only: readOnly }),
     created_at,
+    ...more,
   });
   return { account_id: accountId, account_secret };
 }

@@ -11,7 +11,7 @@ interface Response {
   status: number;
   /** Becomes JSON; undefined leaves the body empty. */
   body?: unknown;
-  /** In addition to those that all responses have. */
+  /** Headers in addition to those that all responses have. */
   headers?: Record<string, string>;
   /** Seconds for which it may be cached. @default not at all (RFC 6749 section 5.1) */
   cacheSeconds?: number | undefined;
@@ -34,7 +34,7 @@ export const jsonResponse = (
   ...(body !== undefined && { body: JSON.stringify(body) }),
 });
 
-/** What the chain of an endpoint passes on: the answer of its handler, which then becomes a response. */
+/** The value that the chain of an endpoint passes on: the answer of its handler, which then becomes a response. */
 export type Reply = AnyAnswer | APIGatewayProxyStructuredResultV2;
 
 /** Turns the answer of a handler into a response. */

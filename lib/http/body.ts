@@ -5,16 +5,16 @@ import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import type * as v from 'valibot';
 import { type MakeError, validated } from '../schema/validation.ts';
 
-/** As the parsers type an event. */
+/** An event in the type that the parsers take. */
 type EventWithBody = ApiEvent & { body: string };
 
-/** How an endpoint reads its body. */
+/** The parser and the schema by which an endpoint reads its body. */
 export interface Body<Content> {
   contentType: 'application/json' | 'application/x-www-form-urlencoded';
   parser: MiddlewareObj<EventWithBody>;
   /** The message for a body that the parser has rejected. */
   malformed: (event: ApiEvent, error: Error) => string;
-  /** What is wrong with a body that must not be parsed. */
+  /** The fault of a body that must not be parsed. */
   problem?: (event: ApiEvent) => string | undefined;
   schema: v.GenericSchema<unknown, Content>;
   /** The error for a body that cannot be read, or is not what the schema says. */

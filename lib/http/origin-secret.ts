@@ -14,7 +14,7 @@ export const originSecretHeader = 'x-origin-secret';
  */
 export const directInvocation = 'direct-invocation';
 
-/** What the caller of any endpoint gets for a request that did not. */
+/** The error for a request that did not come through the edge. */
 export const originError: ErrorRecord = {
   when: 'The request did not come through the public address of the service, and this deployment demands it.',
   example: 'Send requests to the public address of the service.',

@@ -40,7 +40,7 @@ export const codeParameters = {
 /** An authorization code of a provider, as a form has sent it. */
 export type AuthorizationCode = v.InferOutput<Parameters<typeof codeParameters>>;
 
-/** Whom an authorization code of a provider was issued for. @throws ServiceError, ProviderFailure */
+/** The person for whom an authorization code of a provider was issued. @throws ServiceError, ProviderFailure */
 export async function personOfCode(
   loginAppId: string,
   { provider, ...code }: AuthorizationCode,

@@ -25,7 +25,7 @@ const codeFormSchema = v.pipe(
 );
 
 /**
- * What proves an identity that a person links: the parameters of the grant `provider_credentials`, or those of
+ * The form that proves an identity which a person links: the parameters of the grant `provider_credentials`, or those of
  * `provider_authorization_code`, without `grant_type`.
  */
 export const identityFormSchema = v.pipe(
@@ -39,7 +39,7 @@ export const identityFormSchema = v.pipe(
   wire(v.pipe(v.variant('provider', [...credentialForms, codeFormSchema]), v.title('IdentityRequest'))),
 );
 
-/** Whom the form proves to be. @throws ServiceError, ProviderFailure */
+/** The person whom a form proves to be. @throws ServiceError, ProviderFailure */
 export async function personOf(
   loginAppId: string,
   form: v.InferOutput<typeof identityFormSchema>,

@@ -3,7 +3,7 @@ import { notSetUp } from '../provider-settings/not-set-up.ts';
 import { findProviderSettings } from '../provider-settings/stored-settings.ts';
 import { type Credential, verifyCredential } from '../providers/providers.ts';
 
-/** Whom a credential of a provider was issued for. @throws ServiceError, ProviderFailure */
+/** The person for whom a credential of a provider was issued. @throws ServiceError, ProviderFailure */
 export async function personOfCredential(
   loginAppId: string,
   credential: Credential,

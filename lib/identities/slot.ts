@@ -5,7 +5,7 @@ import { firstSlotOf, type LoginUserItem, loginUserIn } from '../login-users/log
 import { type Item, readItem, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
 
-/** Whose an identity is. */
+/** The owner of an identity. */
 export interface Owner {
   loginUserId: string;
   /** Absent where it is the owner's first identity. */
@@ -15,7 +15,7 @@ export interface Owner {
 /** The last slot of an identity. */
 export interface Slot {
   id: string;
-  /** Whom it says that the identity belongs to; undefined when it is free. */
+  /** The person to whom the slot assigns the identity; undefined when it is free. */
   leadsTo?: Owner;
 }
 
@@ -47,7 +47,7 @@ export async function findSlot(loginAppId: string, identity: Identity, known?: I
   return created_at === undefined ? { id } : { id, leadsTo: { loginUserId: id } };
 }
 
-/** Whose an identity is; undefined for nobody's. A linked one counts only if its Login User says so too. */
+/** The owner of an identity; undefined for nobody's. A linked one counts only if its Login User says so too. */
 export async function confirmedOwner({ leadsTo }: Slot): Promise<Owner | undefined> {
   if (leadsTo?.identityId === undefined) return leadsTo;
   const user = loginUserIn(await readItem(loginUserKey(leadsTo.loginUserId)));

@@ -61,10 +61,12 @@ export const isCurrentClient = async (clientId: string): Promise<boolean> =>
 /**
  * Creates a client of a Login App. The secret is in the answer and nowhere else.
  * @param grantTypes those that it may use; undefined for all of them
+ * @param more epoch seconds of its end
  */
 export async function createClient(
   loginAppId: string,
   grantTypes?: GrantType[],
+  more: { expires_at?: number } = {},
 ): Promise<{ client_id: string; client_secret: string }> {
   const client_id = `${loginAppId}.${newId('c')}`;
   const client_secret = newSecret(secretPrefix);
@@ -74,6 +76,7 @@ export async function createClient(
     ...firstSecret(client_secret),
     ...(grantTypes && { grant_types: grantTypes }),
     created_at: timestamp(),
+    ...more,
   });
   return { client_id, client_secret };
 }

@@ -4,16 +4,20 @@ import { putNewItem, updateItem } from '../storage/items.ts';
 import { loginAppKey, loginAppsList, namePosition } from '../storage/keys.ts';
 import type { LoginAppItem } from './login-app.ts';
 
-/** Creates a Login App, which has no clients, providers or mobile applications yet. */
+/**
+ * Creates a Login App, which has no clients, providers or mobile applications yet.
+ * @param more an id of its own, and epoch seconds of its end
+ */
 export async function createLoginApp(
   name: string,
-  loginAppId = newId('la'),
+  { login_app_id: loginAppId = newId('la'), ...more }: { login_app_id?: string; expires_at?: number } = {},
 ): Promise<{ login_app_id: string }> {
   await putNewItem<LoginAppItem>({
     ...loginAppKey(loginAppId),
     login_app_id: loginAppId,
     ...named(loginAppId, name),
     created_at: timestamp(),
+    ...more,
   });
   return { login_app_id: loginAppId };
 }

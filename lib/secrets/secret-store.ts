@@ -6,8 +6,10 @@ import {
   SecretsManagerClient,
   UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
+import { impatient } from '../aws-client.ts';
 
-const client = new SecretsManagerClient({});
+/** Two attempts: a login reads three secrets. */
+const client = new SecretsManagerClient(impatient(2));
 
 /**
  * The value of a secret, as text. Secrets Manager is eventually consistent: the current value may be the one before

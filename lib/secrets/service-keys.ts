@@ -38,7 +38,9 @@ export function serviceKeysFrom(secret: ServiceSecret, purpose: string): Service
 /** The same from the secret that an environment variable names. A warm function reads it again every five minutes. */
 export function serviceKeysFor(purpose: string, variable: string): () => Promise<ServiceKeys> {
   const secretId = environment(variable);
-  return rereadAfter(serviceSecretFreshFor, async () =>
-    serviceKeysFrom(await readServiceSecret(secretId()), purpose),
-  );
+  return rereadAfter({
+    secretId,
+    freshFor: serviceSecretFreshFor,
+    read: async (id) => serviceKeysFrom(await readServiceSecret(id), purpose),
+  });
 }

@@ -2,7 +2,7 @@ import { inTurns } from '../storage/in-turns.ts';
 import { endSession, type SessionEnder } from './end-session.ts';
 import { isOpen, readSessions } from './session.ts';
 
-/** Which of a person's open sessions end, and in which order: all of them at once, unless told. */
+/** Choice of the open sessions that end, and of their order: all of them at once, unless told. */
 interface EndedSessions {
   /** The id of a session that goes on. */
   except?: string;

@@ -51,7 +51,7 @@ export async function logIn(
   }, 'Others keep linking and unlinking the identity.');
 }
 
-/** One conditional write on the Login User, which creates them if the login is with their first identity. */
+/** Records a login by a conditional write on the Login User, which creates them if it is with their first identity. */
 export async function recordLogin(owner: Owner, { loginAppId, provider, proven }: Login, sessionId: string) {
   const { loginUserId, identityId } = owner;
   const { namespace, subject } = proven;

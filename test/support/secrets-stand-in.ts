@@ -19,7 +19,7 @@ export async function startSecretsStandIn() {
     const { status, body } = fault === 'fails' ? failure : secrets.answer(target, input);
     response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(body));
   });
-  const standIn = { secrets, hook: (() => undefined) as SecretsHook, close: server.close };
+  const standIn = { ...server, secrets, hook: (() => undefined) as SecretsHook };
   process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER = server.url;
   return standIn;
 }

@@ -16,9 +16,10 @@ export interface StoreCall {
 
 /**
  * What goes wrong with a call: it fails for good without having been done, or after having been done, as when
- * the writer dies there; or it is done and its answer is lost, which makes the SDK send it again.
+ * the writer dies there; or it is done and its answer is lost or never comes, which makes the SDK send it again.
  */
-export type Fault = 'fails before' | 'fails after' | 'answer lost';
+export type Fault = 'fails before' | 'fails after' | LostAnswer;
+export type LostAnswer = 'answer lost' | 'answer stalls';
 
 /** What the proxy answers instead of the store. */
 export interface StoreAnswer {
@@ -66,6 +67,7 @@ export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
     const answer = await forward(endpoint, request, call);
     if (outcome === 'fails after') return send(response, failure);
     if (outcome === 'answer lost') return void response.destroy();
+    if (outcome === 'answer stalls') return;
     send(response, answer);
   };
   const server = await serve((request, response) => {
