@@ -12,7 +12,7 @@ interface FollowOptions {
 }
 
 /** Milliseconds between two looks at the stream, and before a batch is repeated. */
-const pause = 1_000;
+const usualPause = 1_000;
 
 const recordSchema = v.looseObject({ dynamodb: v.looseObject({ SequenceNumber: v.string() }) });
 const shardsAnswerSchema = v.object({
@@ -55,7 +55,7 @@ export function followStream({ endpoint, streamArn: StreamArn, call }: FollowOpt
   const follow = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       await look();
-      await wait(pause);
+      await wait(usualPause);
     }
   };
   const followed = follow().catch((error: unknown) => {
@@ -89,11 +89,13 @@ async function ask(endpoint: string, action: string, input: object): Promise<unk
 /**
  * Calls a function with records until it has done them all: again from the first one that failed, or with all of them when
  * the function itself failed.
+ * @param pause milliseconds before it is called again
  */
 export async function deliver(
   records: v.InferOutput<typeof recordSchema>[],
   call: Call,
   signal: AbortSignal,
+  pause = usualPause,
 ): Promise<void> {
   let left = records;
   while (left.length > 0 && !signal.aborted) {

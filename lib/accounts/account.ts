@@ -59,7 +59,7 @@ export async function authenticateAccount(
 export async function createAccount(
   name: string,
   readOnly: boolean,
-  { account_id: accountId = newId('ac'), ...more }: { account_id?: string; expires_at?: number } = {},
+  { accountId = newId('ac'), ...more }: { accountId?: string; expires_at?: number } = {},
 ): Promise<{ account_id: string; account_secret: string }> {
   const account_secret = newSecret(secretPrefix);
   const created_at = timestamp();

@@ -10,7 +10,7 @@ import type { LoginAppItem } from './login-app.ts';
  */
 export async function createLoginApp(
   name: string,
-  { login_app_id: loginAppId = newId('la'), ...more }: { login_app_id?: string; expires_at?: number } = {},
+  { loginAppId = newId('la'), ...more }: { loginAppId?: string; expires_at?: number } = {},
 ): Promise<{ login_app_id: string }> {
   await putNewItem<LoginAppItem>({
     ...loginAppKey(loginAppId),
