@@ -38,7 +38,7 @@ export const grantAccess = (
   accountId: string,
   more: { login_app_id?: string; expires_at?: number } = {},
 ): Promise<void> =>
-  putItem<v.InferOutput<typeof accessItem>>({
+  putItem<v.InferOutput<typeof accessItem> & { login_app_id?: string }>({
     ...more,
     ...accessKey(accessRequestId, accountId),
     account_id: accountId,
