@@ -61,7 +61,6 @@ describe('settings', () => {
       { tableName: 'a-restored-one', publishEvents: false, warmReadUnits: 20_000 },
       'tableName must not come with warmReadUnits or warmWriteUnits',
     ],
-    [{ rateLimits: 5 }, 'rateLimits is unknown; did you mean rateLimit?'],
     [{ somethingElse: 5 }, 'somethingElse is unknown; there are deployment, stack, '],
     [{ edge: true }, 'domainName must come with edge'],
     [{ account: '123456789012' }, 'region must come with account'],
