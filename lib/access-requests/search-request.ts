@@ -7,14 +7,14 @@ const mostEventIds = 100;
 export const largestPage = 100;
 
 /** A positive whole number in decimal digits; 13 of them leave room for (page - 1) * page_size. */
-const wholeNumber = (message: string) =>
+const positiveInteger = (message: string) =>
   v.pipe(v.string(message), v.regex(/^0*[1-9]\d{0,12}$/, message), v.transform(Number));
 const largestNumber = 9_999_999_999_999;
 const numberInText = (maximum: number) => ({ type: 'integer', minimum: 1, maximum });
 
 /** The parameter of the path. */
 export const accessRequestId = v.pipe(
-  wholeNumber('The access_request_id must be a positive integer.'),
+  positiveInteger('The access_request_id must be a positive integer.'),
   wire(numberInText(largestNumber)),
   v.description('The id of the access request.'),
 );
@@ -23,7 +23,7 @@ const eventIds = v.pipe(
   v.array(v.string()),
   v.transform((values) => values.join(',').split(',')),
   v.maxLength(mostEventIds, `The parameter ids takes at most ${mostEventIds} ids.`),
-  v.array(wholeNumber('The parameter ids must be event ids (positive integers) joined by commas.')),
+  v.array(positiveInteger('The parameter ids must be event ids (positive integers) joined by commas.')),
 );
 
 const actorType = v.picklist(actorTypes, `The parameter actor_type must be ${actorTypes.join(' or ')}.`);
@@ -31,9 +31,9 @@ const actorType = v.picklist(actorTypes, `The parameter actor_type must be ${act
 const orders = ['asc', 'desc'] as const;
 const order = v.picklist(orders, `The parameter order must be ${orders.join(' or ')}.`);
 
-const page = wholeNumber('The parameter page must be a positive integer.');
+const page = positiveInteger('The parameter page must be a positive integer.');
 const pageSizeMessage = `The parameter page_size must be an integer from 1 to ${largestPage}.`;
-const pageSize = v.pipe(wholeNumber(pageSizeMessage), v.maxValue(largestPage, pageSizeMessage));
+const pageSize = v.pipe(positiveInteger(pageSizeMessage), v.maxValue(largestPage, pageSizeMessage));
 
 /** The query parameters of a search. */
 export const searchQuery = {
