@@ -3,7 +3,7 @@ import { awaitSigningKeys } from '../lib/deployment/await-signing-keys.ts';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 
-/** That it may describe the secret of the signing keys comes with the rotation; it never reads the keys. */
+/** Rights of the function. The right to describe the secret of the signing keys comes with the rotation; it never reads the keys. */
 export const access: Access = {
   summary: 'Lets a deployment end when a token can be signed',
   table: {},

@@ -2,10 +2,10 @@ import { checkNewVersions } from '../lib/deployment/check-new-versions.ts';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 
-/** That it may invoke the versions and report to CodeDeploy comes with the deployment groups. */
+/** Rights of the function. Those to invoke the versions and report to CodeDeploy come with the deployment groups. */
 export const access: Access = {
   summary: 'Tries new versions before they get requests',
-  table: { GetItem: ['probes'], PutItem: ['probes'], DeleteItem: ['probes'] },
+  table: { GetItem: ['probes'], Query: ['probes'], PutItem: ['probes'], DeleteItem: ['probes'] },
   secrets: [],
   seconds: 60,
 };

@@ -5,7 +5,7 @@ import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 import { wire } from '../lib/schema/wire.ts';
-import { endOtherSessions, endSessions } from '../lib/sessions/end-sessions.ts';
+import { endSessions } from '../lib/sessions/end-sessions.ts';
 
 const except = v.pipe(
   v.optional(
@@ -47,8 +47,8 @@ export const endpoint = defineEndpoint({
   example: { query: { except: 'current' } },
   handle: async ({ caller, query }) => {
     const id = requireActiveUser(caller);
-    if (query.except === 'current') await endOtherSessions(id, caller.sessionId);
-    else await endSessions(id, 'person', caller.sessionId);
+    const { sessionId } = caller;
+    await endSessions(id, 'person', query.except ? { except: sessionId } : { last: sessionId });
     return noContent();
   },
 });

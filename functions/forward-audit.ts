@@ -3,7 +3,7 @@ import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 import { delivery, forwardAuditLines } from '../lib/log/forward-audit.ts';
 
-/** That it may write to the audit log group comes with the group itself. */
+/** Rights of the function. The right to write to the audit log group comes with the group itself. */
 export const access: Access = {
   summary: 'Copies audit lines to the audit log group',
   table: {},

@@ -12,7 +12,7 @@ export const endpoint = defineEndpoint({
   path: tokenPath,
   summary: 'Issues tokens for a provider credential, a refresh token or client credentials',
   description:
-    'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. Call it from a server: a phone cannot keep a client secret.',
+    'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. A `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. Call it from a server: a phone cannot keep a client secret.',
   tag: 'Tokens',
   authenticate: loginAppClient,
   body: form(tokenRequest, invalidTokenRequest),
@@ -71,7 +71,7 @@ export const endpoint = defineEndpoint({
   },
   errorEvent: 'token_refused',
   table: {
-    GetItem: ['login_apps', 'issuer_keys', 'login_users', 'devices'],
+    GetItem: ['login_apps', 'issuer_keys', 'login_users', 'devices', 'signing_keys'],
     BatchGetItem: ['login_users', 'devices'],
     Query: ['devices'],
     PutItem: ['login_users', 'issuer_keys'],

@@ -3,11 +3,11 @@ import { created, ok } from '../lib/http/answers.ts';
 import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
+import { identityForm, personOf } from '../lib/identities/identity-form.ts';
 import { linkIdentity } from '../lib/identities/link-identity.ts';
 import { shownIdentity } from '../lib/identities/own-identities.ts';
 import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
-import { identityRequest, personOf } from '../lib/tokens/grants/identity-request.ts';
 
 const example = {
   id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',
@@ -23,7 +23,7 @@ export const endpoint = defineEndpoint({
     'Afterwards either identity logs in as the same Login User. The form proves the other identity: it has the parameters of the grant `provider_credentials`, or those of `provider_authorization_code`, without `grant_type`. E-mail addresses never link anything.',
   tag: 'People',
   authenticate: loginUserToken,
-  body: form(identityRequest, invalidRequest),
+  body: form(identityForm, invalidRequest),
   responses: {
     201: {
       description: 'The identity is linked now.',

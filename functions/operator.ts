@@ -1,11 +1,11 @@
 import type { Context } from 'aws-lambda';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
-import { withLogFields } from '../lib/log/request-fields.ts';
+import { withRequest } from '../lib/log/request-fields.ts';
 import { operate } from '../lib/operator/operate.ts';
-import type { OperatorAnswer, OperatorCall } from '../lib/operator/operator-call.ts';
+import type { OperatorAnswer } from '../lib/operator/operator-call.ts';
 
-/** Whatever commands manage, but not the keys that tokens are verified with. */
+/** Rights of the function: everything that commands manage, but not the keys that tokens are verified with. */
 const everything = ['login_apps', 'login_users', 'devices', 'accounts', 'access_requests'] as const;
 
 export const access: Access = {
@@ -25,7 +25,7 @@ export const access: Access = {
 
 requireEnvironmentInLambda();
 export const handler = (
-  call: OperatorCall,
+  call: unknown,
   { awsRequestId, invokedFunctionArn }: Pick<Context, 'awsRequestId' | 'invokedFunctionArn'>,
 ): Promise<OperatorAnswer> =>
-  withLogFields({ request_id: awsRequestId }, () => operate(call, invokedFunctionArn));
+  withRequest({ request_id: awsRequestId }, () => operate(call, invokedFunctionArn));

@@ -4,7 +4,7 @@ import type { Access } from '../lib/http/endpoint.ts';
 import { publishRecords } from '../lib/publishing/publish-records.ts';
 import { streamBatch } from '../lib/publishing/stream-record.ts';
 
-/** What it may do with the table's stream, the event bus and the dead-letter queue comes with them. */
+/** Rights of the function. Those on the table's stream, the event bus and the dead-letter queue come with them. */
 export const access: Access = {
   summary: 'Publishes what happened on the event bus',
   table: {},

@@ -1,10 +1,11 @@
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
-import { rotateServiceSecret } from '../lib/secrets/rotate-service-secret.ts';
+import { reencryptProviderSettings } from '../lib/provider-settings/reencrypt.ts';
+import { serviceSecretRotation } from '../lib/secrets/rotate-service-secret.ts';
 import { rotationStep } from '../lib/secrets/rotation-step.ts';
 
-/** What it may do with the secrets comes with the rotation itself. */
+/** Rights of the function. Those on the secrets come with the rotation itself. */
 export const access: Access = {
   summary: 'Rotates the service secrets, and encrypts the provider settings again',
   table: { GetItem: ['login_apps'], Query: ['login_apps'], UpdateItem: ['login_apps'] },
@@ -12,4 +13,5 @@ export const access: Access = {
 };
 
 requireEnvironmentInLambda();
-export const handler = (event: unknown): Promise<void> => rotateServiceSecret(v.parse(rotationStep, event));
+const rotate = serviceSecretRotation(reencryptProviderSettings);
+export const handler = (event: unknown): Promise<void> => rotate(v.parse(rotationStep, event));

@@ -6,7 +6,7 @@ import { revokeSigningKey } from '../lib/signing-keys/revoke-signing-key.ts';
 import { rotateSigningKeys } from '../lib/signing-keys/rotate-signing-keys.ts';
 import { type RevocationAnswer, signingKeyRevocation } from '../lib/signing-keys/signing-key-revocation.ts';
 
-/** What it may do with the signing keys comes with the rotation itself. */
+/** Rights of the function. Those on the signing keys come with the rotation itself. */
 export const access: Access = {
   summary: 'Rotates the signing keys, and revokes one for the operator',
   table: { GetItem: ['signing_keys'], UpdateItem: ['signing_keys'] },

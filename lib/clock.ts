@@ -1,8 +1,11 @@
 /** The service's one clock. Tests move it; nothing else asks the system for the time. */
 export const clock = { now: (): Date => new Date() };
 
-/** Whole seconds since 1970-01-01T00:00:00Z, the unit of JWT and TTL times. */
+/** The current time in whole seconds since 1970-01-01T00:00:00Z, the unit of JWT and TTL times. */
 export const epochSeconds = (): number => Math.floor(clock.now().getTime() / 1000);
+
+/** ISO 8601, UTC: `2026-01-31T08:00:00.000Z`, from whole seconds since 1970. */
+export const isoTime = (seconds: number): string => new Date(seconds * 1000).toISOString();
 
 /** ISO 8601, UTC, with milliseconds: `2026-01-31T08:00:00.000Z`. */
 export const timestamp = (): string => clock.now().toISOString();

@@ -16,7 +16,7 @@ export function environment(name: string): () => string {
 }
 
 /**
- * The same for a variable that holds seconds.
+ * Declares a variable that holds seconds.
  * @returns reads the value. @throws Error naming the variable, when it is missing or not a positive whole number
  */
 export function environmentSeconds(name: string): () => number {

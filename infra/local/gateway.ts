@@ -4,7 +4,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import type { RequestFields } from '../../lib/log/events.ts';
-import { withLogFields } from '../../lib/log/request-fields.ts';
+import { withRequest } from '../../lib/log/request-fields.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import { readBody } from './loopback-server.ts';
 
@@ -66,7 +66,7 @@ export function gateway(routes: readonly Route[], report: (line: RequestLine) =>
         ...(reason !== undefined && { reason }),
       });
     });
-    withLogFields(noted, () => answer(routes, request, response)).catch(() =>
+    withRequest(noted, () => answer(routes, request, response)).catch(() =>
       sendMessage(response, 500, 'Internal Server Error'),
     );
   };

@@ -25,6 +25,7 @@ export const secretIds = {
 export function setEnvironment(surroundings: FunctionSurroundings): void {
   Object.assign(process.env, {
     ...tokenVariables(readSettings({})),
+    AWS_CALL_MILLISECONDS: '10000',
     ...process.env,
     TABLE_NAME: surroundings.tableName,
     ISSUER: surroundings.issuer,

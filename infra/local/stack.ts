@@ -17,8 +17,8 @@ import { gateway, type RequestLine, type Route } from './gateway.ts';
 import { loadOtherFunctions, loadRoutes, secretIds, setEnvironment } from './load-functions.ts';
 import { type LocalData, portOf } from './local-data.ts';
 import { type LoopbackServer, serve } from './loopback-server.ts';
-import { rotateUntilOf } from './rotate-until-of.ts';
 import { type Sandbox, startSandbox } from './sandbox/sandbox.ts';
+import { signWith } from './sign-with.ts';
 
 export interface StackOptions {
   /** The API's port; 0 takes a free one. */
@@ -82,8 +82,7 @@ export async function startStack({
   await loadOtherFunctions(functions);
   // RSA keys take a while; they are made on other threads, while this one loads the routes.
   const rotateAll = () => Promise.all([rotateSigningKeys(aws.url), rotateServiceSecrets(aws.url)]);
-  const followAlgorithm = () =>
-    rotateUntilOf(wantedAlgorithm(), aws.secrets, () => rotateSigningKeys(aws.url));
+  const followAlgorithm = () => signWith(wantedAlgorithm(), aws.secrets, () => rotateSigningKeys(aws.url));
   await Promise.all([data?.saved ? followAlgorithm() : rotateAll(), loadRoutes(routes)]);
 
   const call = async (event: unknown) =>

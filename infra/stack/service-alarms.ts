@@ -90,6 +90,7 @@ export class ServiceAlarms extends Construct {
       }),
       this.#alarm('TableThrottles', { metric: measurements.tableThrottles(), from: 1, periods: 2, of: 5 }),
       this.#alarm('ProviderFailures', { metric: total('ProviderFailures'), from: 5, periods: 3, of: 5 }),
+      this.#alarm('StaleSecrets', { metric: total('StaleSecrets'), from: 1, periods: 2, of: 5 }),
       this.#alarm('RefreshTokensReused', {
         metric: total('RefreshTokensReused'),
         from: 5,

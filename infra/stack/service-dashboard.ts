@@ -46,5 +46,6 @@ export class ServiceDashboard extends Dashboard {
       graph('Searches', of.total('Searches')),
       graph('Other requests refused, by reason', of.by('RequestsRefused', 'reason')),
     );
+    this.addWidgets(graph('Secrets that could not be read', of.total('StaleSecrets')));
   }
 }

@@ -29,8 +29,17 @@ export async function requireAccess(accountId: string, accessRequestId: number):
   }
 }
 
-export const grantAccess = (accessRequestId: number, accountId: string): Promise<void> =>
+/**
+ * Gives an account access to an access request.
+ * @param more attributes that are stored with it
+ */
+export const grantAccess = (
+  accessRequestId: number,
+  accountId: string,
+  more: { login_app_id?: string; expires_at?: number } = {},
+): Promise<void> =>
   putItem({
+    ...more,
     ...accessKey(accessRequestId, accountId),
     account_id: accountId,
     access_request_id: accessRequestId,

@@ -54,11 +54,14 @@ export async function authenticateAccount(
   return isEnabled(account) ? account : 'account_disabled';
 }
 
-/** Creates an account. The secret is in the answer and nowhere else. */
+/**
+ * Creates an account. The secret is in the answer and nowhere else.
+ * @param more an id of its own, and epoch seconds of its end
+ */
 export async function createAccount(
   name: string,
   read_only: boolean,
-  account_id = newId('ac'),
+  { account_id = newId('ac'), ...more }: { account_id?: string; expires_at?: number } = {},
 ): Promise<{ account_id: string; account_secret: string }> {
   const account_secret = newSecret(secretPrefix);
   const created_at = timestamp();
@@ -69,6 +72,7 @@ export async function createAccount(
     ...firstSecret(account_secret),
     ...(read_only && { read_only }),
     created_at,
+    ...more,
   });
   return { account_id, account_secret };
 }

@@ -14,7 +14,7 @@ export const account = basicAuthentication({
   noted: ({ account_id }) => ({ account_id }),
 });
 
-/** The same for endpoints that write: one that may only read gets a 403 before the rest of the request is looked at. */
+/** Authentication of accounts that may write: one that may only read gets a 403 before the rest of the request is looked at. */
 export const writingAccount: Authentication<Account> = {
   ...account,
   identify: async (headers) => {

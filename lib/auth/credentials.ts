@@ -1,12 +1,11 @@
 import { type ErrorCode, type ErrorRecord, ServiceError } from '../errors/service-error.ts';
-import { auditCaller } from '../log/audit.ts';
 import type { RequestFields } from '../log/events.ts';
 import { note } from '../log/request-fields.ts';
 
 /** The four schemes of the interface, and none. */
 export type SchemeName = 'login_app_client' | 'login_app_token' | 'login_user_token' | 'account' | 'none';
 
-/** How an endpoint finds out who calls it. */
+/** The way in which an endpoint finds out who calls it. */
 export interface Authentication<Caller> {
   scheme: SchemeName;
   /** The error of a caller who is not authenticated; absent where anybody may call. */
@@ -15,28 +14,28 @@ export interface Authentication<Caller> {
   identify: (headers: RequestHeaders) => Promise<Caller>;
 }
 
-/** By their names in lower case. */
+/** Headers of a request by their names in lower case. */
 export type RequestHeaders = Record<string, string | undefined>;
 
 const mismatch = (whose: string) => `The ${whose} id and the ${whose} secret do not match.`;
 
-/** Why credentials are not those of a caller, for the log. */
+/** The reason why credentials are not those of a caller, for the log. */
 export type WrongCredentials = 'id_unknown' | 'secret_wrong' | 'account_disabled';
 
 const isWrong = (found: object | WrongCredentials): found is WrongCredentials => typeof found === 'string';
 
 interface BasicAuthentication<Caller extends object> {
   scheme: SchemeName;
-  /** Whose id and secret they are, for the messages. */
+  /** The owner of id and secret, for the messages. */
   whose: string;
   error: ErrorCode;
-  /** When it occurs. */
+  /** The case in which the error occurs. */
   when: string;
   find: (id: string, secret: string) => Promise<Caller | WrongCredentials>;
   /** The field by which the log names an id. One of another form is not logged: it could be a secret. */
   idField: 'client_id' | 'account_id';
   idForm: RegExp;
-  /** What the log says of the caller. */
+  /** Fields of the log about the caller. */
   noted: (caller: Caller) => Partial<RequestFields>;
 }
 
@@ -69,9 +68,8 @@ export const basicAuthentication = <Caller extends object>({
       const message = caller === 'account_disabled' ? 'The account is disabled.' : mismatch(whose);
       throw new ServiceError(error, message, { reason: caller });
     }
-    note(noted(caller));
     // A scheme that builds on this one may yet reject the caller, whom the audit line then names.
-    auditCaller(scheme);
+    note({ ...noted(caller), caller: scheme });
     return caller;
   },
 });

@@ -14,7 +14,7 @@ import { type Authentication, bearerToken } from './credentials.ts';
  */
 export const loginUserToken = loginUserTokens({ ofDeletedToo: false });
 
-/** The same; the token of a person whose deletion was interrupted may repeat it. */
+/** Authentication of a person, which the token of one whose deletion was interrupted passes too, to repeat it. */
 export const loginUserTokenForDeletion = loginUserTokens({ ofDeletedToo: true });
 
 function loginUserTokens({ ofDeletedToo }: { ofDeletedToo: boolean }): Authentication<AuthenticatedUser> {

@@ -32,7 +32,7 @@ export async function checkNewVersions(event: unknown): Promise<void> {
   );
 }
 
-/** Whatever goes wrong is the answer to CodeDeploy, which would otherwise wait for an hour. */
+/** Tries the new versions. Whatever goes wrong becomes an answer to CodeDeploy, which would otherwise wait for an hour. */
 async function work(): Promise<boolean> {
   try {
     await withProbe(tryVersions);

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 /**
- * What CloudFormation invokes the function of a custom resource with.
+ * The event with which CloudFormation invokes the function of a custom resource.
  * @see AWS CloudFormation user guide, "Custom resource request reference"
  */
 export const customResourceRequest = v.object({

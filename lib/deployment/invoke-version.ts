@@ -8,7 +8,7 @@ const client = new LambdaClient({});
 interface VersionRequest {
   /** ARN with the version. */
   version: string;
-  /** As API Gateway writes it. */
+  /** The route as API Gateway writes it. */
   routeKey: string;
   headers?: Record<string, string>;
   pathParameters?: Record<string, string>;

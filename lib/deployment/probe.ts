@@ -1,21 +1,24 @@
 import { randomBytes } from 'node:crypto';
+import * as v from 'valibot';
 import { grantAccess, revokeAccess } from '../access-requests/access.ts';
 import { createAccount } from '../accounts/account.ts';
-import { createClient, revokeClient } from '../login-apps/clients.ts';
+import { epochSeconds } from '../clock.ts';
+import { createClient } from '../login-apps/clients.ts';
 import { createLoginApp } from '../login-apps/create-login-app.ts';
 import { deleteItem } from '../storage/items.ts';
-import { accountKey, loginAppKey } from '../storage/keys.ts';
+import { accessPrefix, accessRequestPartition, accountKey, loginAppPartition } from '../storage/keys.ts';
+import { readPartition } from '../storage/lists.ts';
 
 /** A client of a Login App and an account, which exist while something is tried out. */
 export interface Probe {
   client: { id: string; secret: string };
   account: { id: string; secret: string };
   loginAppId: string;
-  /** Which the account has access to. It is the largest id that a path can name, so it has no events. */
+  /** The access request that the account has access to: the largest id that a path can name, so it has no events. */
   accessRequestId: number;
 }
 
-/** What identifies a probe. */
+/** The ids of a probe. */
 export interface ProbeIds {
   loginAppId: string;
   accountId: string;
@@ -24,9 +27,11 @@ export interface ProbeIds {
 }
 
 const name = 'Probe of a check';
+/** Seconds after which no check uses a probe any longer, and the table may delete it: a check takes five minutes at most. */
+const lifetimeSeconds = 600;
 const accessRequestId = 9_999_999_999_999;
 
-/** How the ids of probes begin, and the keys that the role of the check of new versions may write. */
+/** Prefixes of the ids of probes, and of the keys that the role of the check of new versions may write. */
 const prefixes = { loginApp: 'la_probe-', account: 'ac_probe-' };
 
 /** An id of the usual form, with 96 random bits. */
@@ -44,38 +49,50 @@ export async function withProbe(use: (probe: Probe) => Promise<void>): Promise<v
   try {
     await use(probe);
   } finally {
-    const { client, account, loginAppId } = probe;
-    await removeProbe({ loginAppId, accountId: account.id, clientId: client.id });
+    await removeProbe({ loginAppId: probe.loginAppId, accountId: probe.account.id });
   }
 }
 
-/** Makes a probe, or nothing when it fails. */
+/**
+ * Makes a probe, or nothing when it fails. Removes those first that killed checks have left: the access of an account is
+ * written before everything else of a probe and removed after it, so it leads to what is left.
+ */
 export async function createProbe(): Promise<Probe> {
-  const ids: ProbeIds = { loginAppId: probeId(prefixes.loginApp), accountId: probeId(prefixes.account) };
+  await removeExpiredProbes();
+  const [login_app_id, account_id] = [probeId(prefixes.loginApp), probeId(prefixes.account)];
+  const expires_at = epochSeconds() + lifetimeSeconds;
   try {
-    const { login_app_id } = await createLoginApp(name, ids.loginAppId);
-    const { client_id, client_secret } = await createClient(login_app_id);
-    ids.clientId = client_id;
-    const { account_id, account_secret } = await createAccount(name, true, ids.accountId);
-    await grantAccess(accessRequestId, account_id);
+    await grantAccess(accessRequestId, account_id, { login_app_id, expires_at });
+    await createLoginApp(name, { login_app_id, expires_at });
+    const client = await createClient(login_app_id, undefined, { expires_at });
+    const { account_secret } = await createAccount(name, true, { account_id, expires_at });
     return {
-      client: { id: client_id, secret: client_secret },
+      client: { id: client.client_id, secret: client.client_secret },
       account: { id: account_id, secret: account_secret },
       loginAppId: login_app_id,
       accessRequestId,
     };
   } catch (error) {
-    await removeProbe(ids);
+    await removeProbe({ loginAppId: login_app_id, accountId: account_id });
     throw error;
   }
 }
 
 /** Removes a probe, or what is left of it. */
-export async function removeProbe({ loginAppId, accountId, clientId }: ProbeIds): Promise<void> {
+export async function removeProbe({ loginAppId, accountId }: ProbeIds): Promise<void> {
+  const ofLoginApp = await readPartition(loginAppPartition(loginAppId));
   await Promise.all([
-    clientId && revokeClient(loginAppId, clientId),
-    deleteItem(loginAppKey(loginAppId)),
-    revokeAccess(accessRequestId, accountId),
+    ...ofLoginApp.map(({ pk, sk }) => deleteItem({ pk: String(pk), sk: String(sk) })),
     deleteItem(accountKey(accountId)),
   ]);
+  await revokeAccess(accessRequestId, accountId);
+}
+
+const accessOfProbe = v.object({ account_id: v.string(), login_app_id: v.string(), expires_at: v.number() });
+
+async function removeExpiredProbes(): Promise<void> {
+  const accesses = await readPartition(accessRequestPartition(accessRequestId), accessPrefix);
+  const probes = accesses.filter((item) => v.is(accessOfProbe, item));
+  for (const { account_id, login_app_id, expires_at } of probes)
+    if (expires_at <= epochSeconds()) await removeProbe({ loginAppId: login_app_id, accountId: account_id });
 }

@@ -1,4 +1,4 @@
-/** Why a request was rejected, for the log alone: the caller learns no more than the error. */
+/** Reasons of rejected requests, for the log alone: the caller learns no more than the error. */
 export const logReasons = {
   origin_secret_wrong:
     'The request has no origin secret or a wrong one, so it did not come through CloudFront',

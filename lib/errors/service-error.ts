@@ -19,9 +19,9 @@ export type ErrorCode =
   | 'unprocessable_entity'
   | 'temporarily_unavailable';
 
-/** One error code as the API document describes it. */
+/** An error code as the API document describes it. */
 export interface ErrorRecord {
-  /** When it occurs. */
+  /** The case in which the error occurs. */
   when: string;
   /** An `error_description` as it is sent, and for 422 the fields. */
   example: string;

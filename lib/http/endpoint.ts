@@ -11,11 +11,11 @@ export type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'Up
 /** The secrets of a deployment that a function may read. */
 export type SecretName = 'signing-keys' | 'refresh-tokens' | 'provider-settings';
 
-/** What a function is for, and all that it may touch. */
+/** The purpose of a function, and all that it may touch. */
 export interface Access {
-  /** One line: the description of the function, and of the endpoint in every list. */
+  /** The description of the function, and of the endpoint in every list, on one line. */
   summary: string;
-  /** What it may do with the one table, and with items of which kinds; nothing else is granted to it. */
+  /** Actions that it may do on the one table, each with the kinds of items; nothing else is granted to it. */
   table: Partial<Record<TableAction, readonly ItemKind[]>>;
   secrets: readonly SecretName[];
   /** After how many seconds it is stopped. @default 10: up to 3 s for a provider, a cold start, and retries of the store */
@@ -25,7 +25,7 @@ export interface Access {
 /** The groups of the API document. */
 export type Tag = 'Tokens' | 'People' | 'Devices' | 'Access requests' | 'Metadata';
 
-/** One successful response. */
+/** A successful response. */
 export interface ResponseRecord {
   description: string;
   /** The schema of its JSON body; none for an empty response. */
@@ -34,7 +34,7 @@ export interface ResponseRecord {
   example?: unknown;
   /** Seconds for which anybody may cache it; without this nobody may. */
   cacheSeconds?: number;
-  /** What a client can do next with it, by name. */
+  /** Requests that a client can make next with the response, by name. */
   links?: Record<string, Link>;
 }
 
@@ -49,15 +49,22 @@ export interface Link {
   requestBody?: Record<string, string>;
 }
 
-type Responses = Record<number, ResponseRecord>;
+export type Responses = Record<number, ResponseRecord>;
 type Parameters = v.ObjectEntries;
-type Outputs<Entries extends Parameters> = v.InferOutput<v.ObjectSchema<Entries, undefined>>;
+export type Outputs<Entries extends Parameters> = v.InferOutput<v.ObjectSchema<Entries, undefined>>;
 
 type BodyOf<Response> = Response extends { body: infer Schema extends v.GenericSchema }
   ? v.InferInput<Schema>
   : undefined;
 
-/** What a handler returns: one of the documented statuses with its body. */
+/** An answer of a handler, whichever endpoint it is. */
+export interface AnyAnswer {
+  status: number;
+  body?: unknown;
+  mayBeCached?: boolean;
+}
+
+/** The return value of a handler: one of the documented statuses with its body. */
 export type Answer<R extends Responses = Responses> = {
   [Status in keyof R & number]: {
     status: Status;
@@ -67,7 +74,18 @@ export type Answer<R extends Responses = Responses> = {
   };
 }[keyof R & number];
 
-/** What a handler gets of a request: who calls, and each part as its schema has read it. */
+/** Schemas of the parameters by where they stand; each reads text, those of the query a list with each value that was sent. */
+export interface ParameterSchemas<
+  Path extends Parameters,
+  Query extends Parameters,
+  Headers extends Parameters,
+> {
+  path?: Path;
+  query?: Query;
+  headers?: Headers;
+}
+
+/** A request as a handler gets it: who calls, and each part as its schema has read it. */
 export interface EndpointRequest<
   Caller,
   Path extends Parameters,
@@ -95,19 +113,19 @@ export interface Endpoint<
   R extends Responses,
 > extends Access {
   method: 'GET' | 'POST' | 'DELETE';
-  /** As API Gateway writes it: `{name}` stands for one segment. */
+  /** The path as API Gateway writes it: `{name}` stands for one segment. */
   path: string;
   tag: Tag;
-  /** What a client developer needs to know beyond the summary, in Markdown. */
+  /** Knowledge that a client developer needs beyond the summary, in Markdown. */
   description: string;
-  /** Who may call it; anybody else gets a 401 before the rest of the request is looked at. */
+  /** The authentication of callers; anybody else gets a 401 before the rest of the request is looked at. */
   authenticate: Authentication<Caller>;
   /**
-   * Schemas of the parameters; each reads text, those of the query a list with each value that was sent. A malformed one, and
-   * a query parameter that is not listed, are 400 `invalid_request`. An endpoint without `query` ignores the query.
+   * A malformed parameter, and a query parameter that is not listed, are 400 `invalid_request`. An endpoint without `query`
+   * ignores the query.
    */
-  parameters?: { path?: Path; query?: Query; headers?: Headers };
-  /** How the body is read and checked, and which error a malformed one is. */
+  parameters?: ParameterSchemas<Path, Query, Headers>;
+  /** Parser and schema of the body, and the error that a malformed one is. */
   body?: Body<Content>;
   responses: R;
   /** Every error of the endpoint's own; those of its authentication and 500 come on top. */
@@ -116,7 +134,7 @@ export interface Endpoint<
   errorEvent?: 'token_refused' | 'request_refused';
   /** Whether a request may change anything, and so is audited. @default unless the method is GET */
   writes?: false;
-  /** What the `id` of a response is, by its name in the audit line. */
+  /** The name that the `id` of a response has in the audit line. */
   idIs?: AuditedId;
   /** A request that the docs and the event file show. Credentials are placeholders such as `CLIENT_ID`. */
   example: ExampleRequest;
@@ -130,7 +148,7 @@ export interface ExampleRequest {
   headers?: Record<string, string>;
   /** The fields of a form, or a JSON value. */
   body?: Record<string, unknown>;
-  /** Instead, when the endpoint takes several forms: one body of each, by name. The event file holds the first. */
+  /** Bodies of an endpoint that takes several forms, one of each, by name. The event file holds the first. */
   bodies?: Record<string, Record<string, unknown>>;
 }
 

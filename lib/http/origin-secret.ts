@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { RequestHeaders } from '../auth/credentials.ts';
+import type { MiddlewareObj } from '@middy/core';
+import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import { optionalEnvironment } from '../environment.ts';
 import { type ErrorRecord, ServiceError } from '../errors/service-error.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
@@ -13,7 +14,7 @@ export const originSecretHeader = 'x-origin-secret';
  */
 export const directInvocation = 'direct-invocation';
 
-/** What the caller of any endpoint gets for a request that did not. */
+/** The error for a request that did not come through the edge. */
 export const originError: ErrorRecord = {
   when: 'The request did not come through the public address of the service, and this deployment demands it.',
   example: 'Send requests to the public address of the service.',
@@ -25,13 +26,15 @@ export const originError: ErrorRecord = {
  * whoever adds the header, so nothing secret is in the environment and nothing has to be read for a request.
  * @throws ServiceError `forbidden`
  */
-export function requireOriginSecret(headers: RequestHeaders, apiId: string): void {
-  if (apiId === directInvocation) return;
-  const hashes = optionalEnvironment('ORIGIN_SECRET_HASHES')?.split(',');
-  if (hashes === undefined) return;
-  const secret = headers[originSecretHeader];
-  const sent = secret ? createHash('sha256').update(secret).digest('hex') : '';
-  const matches = hashes.map((hash) => equalInConstantTime(sent, hash));
-  if (!secret || !matches.includes(true))
-    throw new ServiceError('forbidden', originError.example, { reason: 'origin_secret_wrong' });
-}
+export const requireOriginSecret: MiddlewareObj<ApiEvent> = {
+  before: ({ event: { headers, requestContext } }) => {
+    if (requestContext.apiId === directInvocation) return;
+    const hashes = optionalEnvironment('ORIGIN_SECRET_HASHES')?.split(',');
+    if (hashes === undefined) return;
+    const secret = headers[originSecretHeader];
+    const sent = secret ? createHash('sha256').update(secret).digest('hex') : '';
+    const matches = hashes.map((hash) => equalInConstantTime(sent, hash));
+    if (!secret || !matches.includes(true))
+      throw new ServiceError('forbidden', originError.example, { reason: 'origin_secret_wrong' });
+  },
+};

@@ -1,23 +1,36 @@
+import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import * as v from 'valibot';
 import { ServiceError } from '../errors/service-error.ts';
 import { invalidRequest, validated } from '../schema/validation.ts';
-import type { AnyEndpoint } from './endpoint.ts';
+import type { Outputs, ParameterSchemas } from './endpoint.ts';
 
 /**
- * Reads the path, query and header parameters of an endpoint's requests, as its schemas say.
- * @returns reads those of one request. @throws ServiceError `invalid_request`, which names the first one that is malformed or,
- *   in the query, unknown
+ * Reads the parameters of an endpoint's requests that its schemas describe: `event.path`, `event.query`, and its headers in
+ * their place among the others.
+ * @throws ServiceError `invalid_request`, which names the first one that is malformed or, in the query, unknown
  */
-export function parameterReader({ parameters = {} }: Pick<AnyEndpoint, 'parameters'>) {
-  const path = v.object(parameters.path ?? {});
-  const headers = v.object(parameters.headers ?? {});
-  const query = parameters.query && v.object(parameters.query);
-  return (event: ApiEvent) => ({
-    path: validated(path, event.pathParameters ?? {}, invalidRequest),
-    query: query ? validated(query, valuesIn(event, Object.keys(query.entries)), invalidRequest) : {},
-    headers: validated(headers, event.headers, invalidRequest),
-  });
+export function readParameters<
+  Path extends v.ObjectEntries,
+  Query extends v.ObjectEntries,
+  Headers extends v.ObjectEntries,
+>(
+  schemas: ParameterSchemas<Path, Query, Headers> = {},
+): MiddlewareObj<ApiEvent & { path: Outputs<Path>; query: Outputs<Query>; headers: Outputs<Headers> }> {
+  const path = schemas.path && v.object(schemas.path);
+  const query = schemas.query && v.object(schemas.query);
+  const headers = schemas.headers && v.object(schemas.headers);
+  return {
+    before: ({ event }) => {
+      if (path) event.path = validated(path, event.pathParameters ?? {}, invalidRequest);
+      if (query) {
+        event.query = validated(query, valuesIn(event, Object.keys(query.entries)), invalidRequest);
+      }
+      if (headers) {
+        event.headers = { ...event.headers, ...validated(headers, event.headers, invalidRequest) };
+      }
+    },
+  };
 }
 
 /** Each parameter with its values. Read from the raw query: API Gateway joins repeated ones with commas, which a value may contain. */

@@ -1,55 +1,46 @@
 import middy from '@middy/core';
-import type {
-  APIGatewayProxyStructuredResultV2,
-  APIGatewayProxyEventV2 as ApiEvent,
-  Context,
-} from 'aws-lambda';
+import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
+import type { ObjectEntries } from 'valibot';
 import { requireEnvironmentInLambda } from '../environment.ts';
-import { auditCaller, auditIds, withAuditLine } from '../log/audit.ts';
-import { withLogFields } from '../log/request-fields.ts';
-import { jsonResponse } from './answers.ts';
-import { type AnyEndpoint, isAudited } from './endpoint.ts';
+import { withRequest } from '../log/request-fields.ts';
+import { type Reply, renderAnswer } from './answers.ts';
+import { noteIdsOf, writeAuditLine } from './audit-line.ts';
+import { authenticate } from './authenticate.ts';
+import { guardParser, noParser, validateBody } from './body.ts';
+import type { Endpoint, Responses } from './endpoint.ts';
 import { renderErrors } from './errors.ts';
 import { requireOriginSecret } from './origin-secret.ts';
-import { parameterReader } from './parameters.ts';
+import { readParameters } from './parameters.ts';
 
-/** An endpoint, with a handler for the request that its own schemas make. */
-type Served = AnyEndpoint & {
-  /** A method, so that the compiler takes handlers of any request; `defineEndpoint` has checked this one. */
-  handle(request: object): Promise<{ status: number; body?: unknown; mayBeCached?: boolean }>;
-};
-
-/** The Lambda handler of an endpoint. A request passes these steps in order; each hands its result to the next. */
-export function serve(endpoint: Served) {
+/**
+ * The Lambda handler of an endpoint. A request passes the middlewares from the first to the last: each checks it, or adds
+ * to the event what it has read of it. The answer, or an error, passes them from the last to the first.
+ */
+export function serve<
+  Caller,
+  Path extends ObjectEntries,
+  Query extends ObjectEntries,
+  Headers extends ObjectEntries,
+  Content,
+  R extends Responses,
+>(endpoint: Endpoint<Caller, Path, Query, Headers, Content, R>) {
   requireEnvironmentInLambda();
-  const readParameters = parameterReader(endpoint);
-  const chain = middy<ApiEvent, APIGatewayProxyStructuredResultV2>()
+  const chain = middy<ApiEvent, Reply>()
+    .use(writeAuditLine(endpoint))
     .use(renderErrors(endpoint))
-    .handler(async (event, context) => {
-      requireOriginSecret(event.headers, event.requestContext.apiId);
-      auditIds(event.pathParameters);
-      const caller = await endpoint.authenticate.identify(event.headers);
-      auditCaller(endpoint.authenticate.scheme);
-      const parameters = readParameters(event);
-      const body = endpoint.body?.read(event, context);
-      auditIds(body);
-      const { mayBeCached = true, ...answer } = await endpoint.handle({ caller, ...parameters, body });
-      auditIds(idsOf(endpoint, answer.body));
-      const { cacheSeconds } = mayBeCached ? (endpoint.responses[answer.status] ?? {}) : {};
-      return jsonResponse({ ...answer, cacheSeconds }, event.requestContext.requestId);
-    });
+    .use(renderAnswer(endpoint))
+    .use(requireOriginSecret)
+    .use(authenticate(endpoint.authenticate))
+    .use(readParameters(endpoint.parameters))
+    .use(guardParser(endpoint.body))
+    .use(endpoint.body?.parser ?? noParser)
+    .use(validateBody(endpoint.body))
+    .use(noteIdsOf(endpoint))
+    .handler(endpoint.handle);
 
-  return (event: ApiEvent, context: Context): Promise<APIGatewayProxyStructuredResultV2> => {
+  // For middy, what the middlewares add belongs to the event from the start.
+  return (event: Parameters<typeof chain>[0], context: Context) => {
     const { requestId, routeKey } = event.requestContext;
-    const respond = () => chain(event, context);
-    return withLogFields({ request_id: requestId, route: routeKey }, () =>
-      isAudited(endpoint) ? withAuditLine(respond) : respond(),
-    );
+    return withRequest({ request_id: requestId, route: routeKey }, () => chain(event, context));
   };
 }
-
-/** The fields of a response, with its `id` under its full name. */
-const idsOf = ({ idIs }: Served, body: unknown): object => {
-  const fields: object = Object(body);
-  return idIs && 'id' in fields ? { ...fields, [idIs]: fields.id } : fields;
-};

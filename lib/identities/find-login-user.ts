@@ -41,7 +41,7 @@ async function readOwner(loginAppId: string, identity: Identity): Promise<LoginU
   return owner && readLoginUser(owner.loginUserId);
 }
 
-/** Who vouches for the people of a provider. */
+/** The namespaces that vouch for the people of a provider. */
 function namespacesOf(settings: object | undefined): string[] {
   const named = ['namespace', 'authorization_code.id_token.issuer'].map((path) =>
     valueAtPath(settings, path),

@@ -18,10 +18,10 @@ import { keptTokenOf } from './kept-token.ts';
 import { ownIdentities, type ShownIdentity } from './own-identities.ts';
 import { claimSlot, confirmedOwner, findSlot } from './slot.ts';
 
-/** How often an identity is tried again while others link and unlink it. */
+/** The most attempts while others link and unlink the identity. */
 const mostAttempts = 10;
 
-/** How many identities a person may have linked. Each login reads them all. */
+/** The most identities that a person may have linked. Each login reads them all. */
 const mostLinked = 20;
 
 /** An identity of a person, and whether it has just been linked. */

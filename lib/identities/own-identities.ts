@@ -36,7 +36,7 @@ export async function ownIdentities(user: LoginUser): Promise<ShownIdentity[]> {
   return [...firstIdentity(user), ...linked];
 }
 
-/** None once it is unlinked. */
+/** The first identity of a person, in a list; none once it is unlinked. */
 function firstIdentity({
   login_user_id,
   provider,
@@ -64,7 +64,7 @@ export const shownLoginUser = v.pipe(
   v.title('LoginUser'),
 );
 
-/** What a person is shown of themselves. */
+/** A person's data as they are shown to them. */
 export async function showLoginUser(user: LoginUser): Promise<v.InferOutput<typeof shownLoginUser>> {
   const { login_user_id: id, created_at, last_login_at } = user;
   return {

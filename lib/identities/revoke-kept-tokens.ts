@@ -19,7 +19,7 @@ const owner = v.object({ login_user_id: v.string(), login_app_id: v.string() });
 export const isKeptToken = (attribute: string): boolean =>
   attribute.startsWith(identityAttributes.keptToken(''));
 
-/** How many tokens were revoked, and how many stay to be revoked. */
+/** Numbers of tokens that were revoked, and that are still to be revoked. */
 export interface Revocations {
   revoked: number;
   not_revoked: number;

@@ -4,7 +4,7 @@ import { firstSlotOf, loginUserIn } from '../login-users/login-user.ts';
 import { type Item, readItem, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
 
-/** What the item of a slot says of where its identity logs in. A Login User who is not deleted is a slot without any. */
+/** Fields of a slot's item about where its identity logs in. A Login User who is not deleted is a slot without any. */
 const slotItem = v.object({
   created_at: v.optional(v.string()),
   next_slot: v.optional(v.string()),
@@ -12,7 +12,7 @@ const slotItem = v.object({
   identity_id: v.optional(v.string()),
 });
 
-/** Whose an identity is. */
+/** The owner of an identity. */
 export interface Owner {
   loginUserId: string;
   /** Absent where it is the owner's first identity. */
@@ -22,7 +22,7 @@ export interface Owner {
 /** The last slot of an identity. */
 export interface Slot {
   id: string;
-  /** Whom it says that the identity belongs to; undefined when it is free. */
+  /** The person to whom the slot assigns the identity; undefined when it is free. */
   leadsTo?: Owner;
 }
 
@@ -54,7 +54,7 @@ export async function findSlot(loginAppId: string, identity: Identity, known?: I
   return created_at === undefined ? { id } : { id, leadsTo: { loginUserId: id } };
 }
 
-/** Whose an identity is; undefined for nobody's. A linked one counts only if its Login User says so too. */
+/** The owner of an identity; undefined for nobody's. A linked one counts only if its Login User says so too. */
 export async function confirmedOwner({ leadsTo }: Slot): Promise<Owner | undefined> {
   if (leadsTo?.identityId === undefined) return leadsTo;
   const user = loginUserIn(await readItem(loginUserKey(leadsTo.loginUserId)));

@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { logEvent } from '../log/log.ts';
+import { blockedError } from '../login-users/blocked.ts';
 import { identityAttributes } from '../login-users/linked-identity.ts';
 import { firstIdentityId, newSlot, readLoginUser, whileActive } from '../login-users/login-user.ts';
 import type { Change } from '../storage/expressions.ts';
@@ -9,12 +10,13 @@ import { ownIdentities } from './own-identities.ts';
 import { revokeKeptTokens } from './revoke-kept-tokens.ts';
 import { freeSlot } from './slot.ts';
 
-/** How often an identity is tried again while the person changes their others. */
+/** The most attempts while the person changes their other identities. */
 const mostAttempts = 10;
 
 /**
  * Unlinks an identity from a Login User, on the condition that another one remains.
- * @throws ServiceError `not_found` when the person has no such identity, `unprocessable_entity` for their last one
+ * @throws ServiceError `not_found` when the person has no such identity, `unprocessable_entity` for their last one,
+ *   `forbidden` when they have been blocked meanwhile
  */
 export async function unlinkIdentity(loginUserId: string, identityId: string): Promise<void> {
   for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
@@ -31,7 +33,10 @@ export async function unlinkIdentity(loginUserId: string, identityId: string): P
         [attributeOf(loginUserId, other.id)]: { exists: true },
       },
     });
-    if (!outcome.done) continue;
+    if (!outcome.done) {
+      if (outcome.found?.blocked_at !== undefined) throw blockedError('forbidden');
+      continue;
+    }
     const slot = user?.linked.find(({ identity_id }) => identity_id === identityId)?.slot;
     if (slot !== undefined) await freeSlot(slot, identityId);
     logEvent('identity_unlinked', { login_user_id: loginUserId, identity_id: identityId });

@@ -1,8 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { idForms } from '../id-forms.ts';
-import { logAudit } from './log.ts';
-import { requestFields } from './request-fields.ts';
 
 /** Read the value of a field; undefined when it is none. */
 const idOf = (form: RegExp) => (value: unknown) =>
@@ -32,44 +28,6 @@ const audited = {
 /** A kind of thing that an audit line can name. */
 export type AuditedId = keyof typeof audited;
 export type AuditedIds = { [Name in AuditedId]?: unknown };
-
-/** What is known so far about a request that is audited. */
-interface Trail {
-  /** The scheme by which the caller is authenticated, or `unauthenticated`. */
-  caller: string;
-  ids: AuditedIds;
-}
-
-const trails = new AsyncLocalStorage<Trail>();
-const unauthenticated = 'unauthenticated';
-
-/** Serves a request that is audited, and then writes its line, whatever the outcome. */
-export function withAuditLine(
-  serve: () => Promise<APIGatewayProxyStructuredResultV2>,
-): Promise<APIGatewayProxyStructuredResultV2> {
-  const trail: Trail = { caller: unauthenticated, ids: {} };
-  return trails.run(trail, async () => {
-    const response = await serve();
-    const { statusCode: status = 500 } = response;
-    const result = status < 400 ? 'done' : status < 500 ? 'rejected' : 'failed';
-    // What anybody at all can name says nothing.
-    const ids = trail.caller === unauthenticated ? {} : trail.ids;
-    // What is known of the caller counts more than what a request names.
-    logAudit({ ...ids, ...requestFields(), caller: trail.caller, result, status });
-    return response;
-  });
-}
-
-/** Notes that the caller of this request is authenticated, by a scheme. */
-export function auditCaller(scheme: string): void {
-  const trail = trails.getStore();
-  if (trail) trail.caller = scheme;
-}
-
-/** Notes the ids among these values: of a path, a body or a response. */
-export function auditIds(values: unknown): void {
-  Object.assign(trails.getStore()?.ids ?? {}, idsAmong(values));
-}
 
 /** The ids among the fields of an object. */
 export function idsAmong(values: unknown): AuditedIds {

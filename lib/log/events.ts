@@ -4,7 +4,7 @@ import type { ErrorCode } from '../errors/service-error.ts';
 /** An error as `describeError` shows it. */
 type Failure = Record<string, unknown>;
 
-/** What an operator command was about: the ids and choices it was given, and the ids of what it made. */
+/** The subject of an operator command: the ids and choices it was given, and the ids of what it made. */
 type CommandFields = { command: string } & Record<string, unknown>;
 
 /** A write over HTTP or an operator command: who, and with what result; then the ids of what it was about. */
@@ -15,7 +15,7 @@ type AuditFields = {
   operator?: string;
   command?: string;
   result: 'done' | 'rejected' | 'failed';
-  /** Of the HTTP response. */
+  /** The status of the HTTP response. */
   status?: number;
 } & Record<string, unknown>;
 
@@ -54,6 +54,7 @@ export interface LogEvents {
   events_searched: { access_request_id: number; count: number };
   provider_keys_fetched: { issuer: string };
   provider_keys_stale: { issuer: string; age_seconds: number; failure: Failure };
+  secret_stale: { secret: string; age_seconds: number; failure: Failure };
   signing_keys_rotated: { kid: string };
   new_versions_checked: Record<string, never>;
   new_versions_failed: { failure: Failure };
@@ -81,13 +82,13 @@ export interface RequestFields {
   client_id: string;
   account_id: string;
   login_app_id: string;
-  /** Of a long-lived Login App Token. */
+  /** The id of a long-lived Login App Token. */
   token_id: string;
   grant_type: string;
   provider: string;
   login_user_id: string;
   session_id: string;
-  /** How a request ended that ends in an error; noted after the line about it is written. */
+  /** The end of a request that ends in an error; noted after the line about it is written. */
   error: string;
   reason: string;
 }
@@ -96,9 +97,9 @@ export interface RequestFields {
 type FieldNames<Fields> = keyof { [Name in keyof Fields as string extends Name ? never : Name]: unknown };
 
 interface Description<Fields> {
-  /** When the line is written. */
+  /** The occasion on which the line is written. */
   when: string;
-  /** What each of its own fields holds. */
+  /** The content of each of the line's own fields. */
   fields: Record<FieldNames<Fields>, string>;
 }
 
@@ -107,7 +108,7 @@ const error = 'the error code of the response';
 const reason = 'what the response does not say, where there is more (see below)';
 const command = 'its noun and verb; then the ids and choices it was given, and the ids of what it made';
 
-/** What the docs say of each event. */
+/** The texts of the docs about each event. */
 export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } = {
   token_issued: { when: 'A token was issued', fields: {} },
   token_refused: { when: 'The token endpoint answered with an error', fields: { error, reason } },
@@ -193,6 +194,10 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   provider_keys_stale: {
     when: 'An OpenID provider did not return its keys; the last known ones stay in use',
     fields: { issuer: 'the provider', age_seconds: 'since the keys were fetched', failure },
+  },
+  secret_stale: {
+    when: 'A secret could not be read; its last known value stays in use, for six hours at most. Once a minute for each instance',
+    fields: { secret: 'its ARN', age_seconds: 'since the value was read', failure },
   },
   signing_keys_rotated: {
     when: 'The signing keys were rotated',

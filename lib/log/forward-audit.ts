@@ -7,15 +7,15 @@ const auditLogGroup = environment('AUDIT_LOG_GROUP');
 /** The client reads the environment, so it is made when the first lines come. */
 let client: CloudWatchLogsClient | undefined;
 
-/** How many lines go into one request: CloudWatch takes 1 MiB, and no audit line has more than 2 KiB. */
+/** The most lines of one request: CloudWatch takes 1 MiB, and no audit line has more than 2 KiB. */
 const mostLines = 400;
 
-/** What CloudWatch Logs sends for a subscription. @see CloudWatch Logs user guide, "Subscription filters with Lambda" */
+/** The message that CloudWatch Logs sends for a subscription. @see CloudWatch Logs user guide, "Subscription filters with Lambda" */
 export const delivery = v.object({ awslogs: v.object({ data: v.string() }) });
 
 const content = v.object({
   messageType: v.picklist(['DATA_MESSAGE', 'CONTROL_MESSAGE']),
-  /** Where the lines were written, by CloudWatch itself: `/STACK/add-comment`. */
+  /** The log group that the lines are from, as CloudWatch names it: `/STACK/add-comment`. */
   logGroup: v.string(),
   logEvents: v.array(v.object({ id: v.string(), timestamp: v.number(), message: v.string() })),
 });

@@ -21,7 +21,7 @@ export function logFailure<Event extends FailureEvent>(
   writeLine('ERROR', event, { ...fields, failure: describeError(error) });
 }
 
-/** Where audit lines go. The stack on one's own machine has a file for them. */
+/** The destination of audit lines. The stack on one's own machine has a file for them. */
 export const auditTrail = { write: (line: string): void => void process.stdout.write(line) };
 
 /** Writes an audit line, whatever `LOG_LEVEL` says. */
@@ -44,7 +44,7 @@ function lineOf(level: Level, event: LogEvent, fields: object): string {
 }
 
 /**
- * What may be logged of an unexpected error: its name, its code and where it was thrown. The messages of
+ * The parts of an unexpected error that may be logged: its name, its code and where it was thrown. The messages of
  * the language's own errors quote the value they failed on, so only those of the service and the SDK are logged.
  */
 function describeError(error: unknown): Record<string, unknown> {

@@ -6,7 +6,7 @@ interface Metric {
   name: string;
   /** The field that is its value; without one each line counts 1. In milliseconds. */
   value?: string;
-  /** Its dimensions, each on its own. They have few values each, since every value is a metric that costs money. */
+  /** Dimensions of the metric, each on its own. They have few values each, since every value is a metric that costs money. */
   by: readonly string[];
 }
 
@@ -18,6 +18,7 @@ export const metrics = {
   refresh_token_repeated: { name: 'RefreshTokensRepeated', by: [] },
   refresh_token_reused: { name: 'RefreshTokensReused', by: [] },
   provider_called: { name: 'ProviderLatency', value: 'milliseconds', by: ['provider'] },
+  secret_stale: { name: 'StaleSecrets', by: [] },
   provider_failed: { name: 'ProviderFailures', by: ['provider'] },
   device_registered: { name: 'DevicesRegistered', by: ['outcome', 'platform'] },
   events_searched: { name: 'Searches', by: [] },
@@ -26,7 +27,7 @@ export const metrics = {
 const metricOf = new Map<string, Metric>(Object.entries(metrics));
 
 /**
- * What makes CloudWatch read a log line as a metric too. The Powertools library would write a second line, to be
+ * Fields that make CloudWatch read a log line as a metric too. The Powertools library would write a second line, to be
  * paid for again, and take 11 kB and 2 ms of every cold start. Nothing without a namespace, which a deployment
  * sets to the name of its stack.
  * @see Amazon CloudWatch user guide, "Specification: Embedded metric format"

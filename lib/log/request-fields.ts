@@ -1,21 +1,49 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestFields } from './events.ts';
 
-const store = new AsyncLocalStorage<Partial<RequestFields>>();
+/** Everything that is known of one request. */
+interface RequestContext {
+  /** Fields of all its log lines; the `caller` alone stands in none but the audit line. */
+  noted: Partial<RequestFields & { caller: string }>;
+  /** Ids that its path, its body and its response name, for the audit line. */
+  ids: object;
+}
+
+const requests = new AsyncLocalStorage<RequestContext>();
 
 /**
  * Runs what serves one request; all its log lines carry these fields, and those noted meanwhile.
  * @param fields the outermost caller's object gets what is noted
  */
-export function withLogFields<Result>(fields: Partial<RequestFields>, run: () => Result): Result {
-  const outer = store.getStore();
-  return store.run(outer ? Object.assign(outer, fields) : fields, run);
+export function withRequest<Result>(fields: Partial<RequestFields>, run: () => Result): Result {
+  const outer = requests.getStore();
+  if (!outer) return requests.run({ noted: fields, ids: {} }, run);
+  Object.assign(outer.noted, fields);
+  return run();
 }
 
-/** Adds fields to all further log lines of this request. */
-export function note(fields: Partial<RequestFields>): void {
-  Object.assign(store.getStore() ?? {}, fields);
+/** Adds fields to all further lines of this request, and the scheme of an authenticated `caller` to its audit line. */
+export function note(fields: RequestContext['noted']): void {
+  Object.assign(requests.getStore()?.noted ?? {}, fields);
 }
 
-/** What is known of the request that is being served. */
-export const requestFields = (): Partial<RequestFields> => store.getStore() ?? {};
+/** Adds ids to the audit line of this request. */
+export function noteIds(ids: object): void {
+  Object.assign(requests.getStore()?.ids ?? {}, ids);
+}
+
+/** Fields of the request that is being served, for each of its lines. */
+export function requestFields(): Partial<RequestFields> {
+  const { caller, ...fields } = requests.getStore()?.noted ?? {};
+  return fields;
+}
+
+/** Fields of the request's audit line, which names the caller. */
+export function auditFields(): { caller: string } & Record<string, unknown> {
+  const { noted = {}, ids } = requests.getStore() ?? {};
+  const { caller = unauthenticated } = noted;
+  // What anybody at all can name says nothing; and what is known of the caller counts more than what a request names.
+  return { ...(caller !== unauthenticated && ids), ...noted, caller };
+}
+
+const unauthenticated = 'unauthenticated';

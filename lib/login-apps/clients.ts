@@ -63,10 +63,12 @@ export const isCurrentClient = async (clientId: string): Promise<boolean> =>
 /**
  * Creates a client of a Login App. The secret is in the answer and nowhere else.
  * @param grant_types those that it may use; undefined for all of them
+ * @param more epoch seconds of its end
  */
 export async function createClient(
   loginAppId: string,
   grant_types?: GrantType[],
+  more: { expires_at?: number } = {},
 ): Promise<{ client_id: string; client_secret: string }> {
   const client_id = `${loginAppId}.${newId('c')}`;
   const client_secret = newSecret(secretPrefix);
@@ -76,6 +78,7 @@ export async function createClient(
     ...firstSecret(client_secret),
     ...(grant_types && { grant_types }),
     created_at: timestamp(),
+    ...more,
   });
   return { client_id, client_secret };
 }

@@ -93,7 +93,11 @@ export async function undoLogout(loginAppId: string): Promise<number | 'unknown'
   return done ? before : 'changed';
 }
 
-const unchanged = ({ sessions_valid_from: is }: NonNullable<Stored>) => ({
+/** The condition that nobody has logged the Login App out or undone a logout since. Two logouts of one second differ in what was before. */
+const unchanged = ({ sessions_valid_from, sessions_valid_from_before }: NonNullable<Stored>) => ({
   pk: { exists: true },
-  sessions_valid_from: is === undefined ? { exists: false } : { is },
+  sessions_valid_from: still(sessions_valid_from),
+  sessions_valid_from_before: still(sessions_valid_from_before),
 });
+
+const still = (is: number | undefined) => (is === undefined ? { exists: false } : { is });

@@ -18,7 +18,7 @@ const loginUser = v.object({
   namespace: v.optional(v.string()),
   subject: v.optional(v.string()),
   created_at: v.string(),
-  /** With any identity; each has its own, too. */
+  /** The latest login with any identity; each identity has its own time, too. */
   last_login_at: v.string(),
   /** The session that the latest login started. */
   last_session_id: v.optional(v.string()),
@@ -27,7 +27,7 @@ const loginUser = v.object({
 
 /** A person as one Login App knows them, with the identities that they have linked. */
 export type LoginUser = v.InferOutput<typeof loginUser> & {
-  /** Those that a slot leads to the person with, and those that a linking has left behind: `ownIdentities` tells. */
+  /** Linked identities, with those that an interrupted linking has left behind: `ownIdentities` tells them apart. */
   linked: LinkedIdentity[];
   /** The latest login with the first identity. */
   first_used_at: string;
@@ -42,13 +42,13 @@ export interface AuthenticatedUser {
   isDeleted: boolean;
 }
 
-/** What must hold of an item so that it is a Login User whose deletion has not begun. */
+/** Conditions on an item for a Login User whose deletion has not begun. */
 export const whileExisting = {
   created_at: { exists: true },
   deleted_at: { exists: false },
 } satisfies Record<string, Condition>;
 
-/** The same of one who may log in and change something. */
+/** Conditions on an item for a Login User who may log in and change something. */
 export const whileActive = { ...whileExisting, blocked_at: { exists: false } } satisfies Record<
   string,
   Condition
@@ -75,7 +75,7 @@ export function activeUser({ user }: AuthenticatedUser, blockedAs: BlockedCode):
   return user;
 }
 
-/** What the API document says of the errors that `activeUser` throws when a blocked person gets `forbidden`. */
+/** Texts of the API document about the errors that `activeUser` throws when a blocked person gets `forbidden`. */
 export const activeUserErrors = {
   forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
   not_found: { when: 'The Login User does not exist.', example: 'The Login User does not exist.' },

@@ -23,7 +23,7 @@ import { deleteLoginUser } from './delete-login-user.ts';
 /** Seconds after which no instance lets anybody log in at a disabled Login App: its switches are cached for 30. */
 const settledAfter = 60;
 
-/** What a step of a deletion removed, and how to go on when that is not all. */
+/** Outcome of one step of a deletion, and how to go on when more is left. */
 export interface DeletionStep {
   deleted: boolean;
   removed: { login_users: number; devices: number };
@@ -36,7 +36,7 @@ export interface DeletionStep {
   again_after_seconds?: number;
 }
 
-/** Why a Login App is not deleted without its people: they could still log in. Undefined when there is no reason. */
+/** The reason to keep a Login App that is to be deleted without its people; undefined when there is none. */
 export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefined> {
   const { login_app_id, disabled_at, clients, providers } = loginApp;
   const firstPages = await Promise.all(peopleLists(login_app_id).map((list) => readPeople(list)));

@@ -12,13 +12,13 @@ import { inTurns } from '../storage/in-turns.ts';
 import { type Item, readItem, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
 
-/** What a deletion removed. */
+/** Numbers of what a deletion removed. */
 export interface Deletion {
   sessions: number;
   openSessions: number;
   relations: number;
   identities: number;
-  /** Of tokens of providers. */
+  /** Revocations of tokens of providers. */
   revocations: Revocations;
 }
 

@@ -21,7 +21,7 @@ export async function exportLoginUser(user: LoginUser): Promise<Record<string, u
     identities,
     sessions: sessions.map(({ login_user_id: _, ...session }) => session),
     devices: devices.map(({ token: _, login_user_since, ...device }) => device),
-    /** What happened to them is in the log, which is not in the table. */
+    /** A note that the person's history is in the log, which is not in the table. */
     log_lines: {
       where:
         'the CloudWatch log groups of the stack, for as long as each keeps its lines, and the audit log: the log group in the output AuditLogGroup of the stack',

@@ -1,5 +1,4 @@
 import { confirmedOwner, findSlot, type Owner } from '../identities/slot.ts';
-import { auditIds } from '../log/audit.ts';
 import { logEvent } from '../log/log.ts';
 import { note } from '../log/request-fields.ts';
 import { type LoginUser, readLoginUser } from '../login-users/login-user.ts';
@@ -10,10 +9,10 @@ import type { StoredSettings } from '../provider-settings/settings-encryption.ts
 import { findProviderSettingsForAnybody } from '../provider-settings/stored-settings.ts';
 import { type Notification, verifyNotification } from '../providers/oidc/notification.ts';
 import { providers } from '../providers/providers.ts';
-import { endSessionsBegunBy } from '../sessions/end-sessions.ts';
+import { endSessions } from '../sessions/end-sessions.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
-/** Whose notifications count: the ids of Login Apps have no other form. */
+/** The form of the ids of Login Apps whose notifications count. */
 export const loginAppIdForm = /^la_[\w-]{22}$/;
 
 /**
@@ -40,14 +39,14 @@ async function act(loginAppId: string, { kind, person, issuedAt, action }: Notif
   const user = owner && (await readLoginUser(owner.loginUserId));
   if (!owner || !user) return { kind, outcome: 'person_unknown' } as const;
   const { login_user_id } = user;
-  auditIds({ login_user_id });
+  note({ login_user_id });
   if (issuedAt < latestLogin(user, owner)) return { kind, outcome: 'outdated', login_user_id } as const;
   // Deleting a blocked person would let them in again, as somebody new.
   if (action === 'delete' && !user.blocked_at) {
     await deleteLoginUser(login_user_id, 'provider');
     return { kind, outcome: 'deleted', login_user_id } as const;
   }
-  await endSessionsBegunBy(login_user_id, issuedAt, 'provider');
+  await endSessions(login_user_id, 'provider', { begunBy: issuedAt });
   return { kind, outcome: 'sessions_ended', login_user_id } as const;
 }
 

@@ -1,16 +1,26 @@
+import * as v from 'valibot';
 import { ServiceError } from '../errors/service-error.ts';
 import { type AuditedIds, idsAmong } from '../log/audit.ts';
 import { logAudit, logFailure } from '../log/log.ts';
 import { commands } from './commands.ts';
 import { loggedFlags } from './flags.ts';
 import { identifyOperator } from './identify-operator.ts';
-import type { OperatorAnswer, OperatorCall } from './operator-call.ts';
+import { type OperatorAnswer, operatorCall } from './operator-call.ts';
 
 /**
  * Carries out one operator command, and writes its audit line, whatever the outcome.
  * @param functionArn of the operator function
  */
-export async function operate(call: OperatorCall, functionArn: string): Promise<OperatorAnswer> {
+export async function operate(call: unknown, functionArn: string): Promise<OperatorAnswer> {
+  if (!v.is(operatorCall, call)) {
+    logAudit({
+      caller: 'unauthenticated',
+      command: 'unknown',
+      result: 'rejected',
+      error: 'invalid_request',
+    });
+    return { error: 'The call is malformed. Use npm run operator.' };
+  }
   const { noun, verb, flags } = call;
   const command = commands.get(`${noun} ${verb}`);
   const about: { caller: 'operator' | 'unauthenticated'; command: string } & Record<string, unknown> = {

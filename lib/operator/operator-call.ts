@@ -1,17 +1,17 @@
 import * as v from 'valibot';
 
-/** What an operator wants done. */
-export interface OperatorCommand {
-  noun: string;
-  verb: string;
-  flags: Record<string, unknown>;
-}
-
-/** The event that the operator function is invoked with. */
-export interface OperatorCall extends OperatorCommand {
+/** The event that the operator function is invoked with; anybody with the permission may send another. */
+export const operatorCall = v.object({
+  noun: v.string(),
+  verb: v.string(),
+  flags: v.custom<Record<string, unknown>>((flags) => flags instanceof Object && !Array.isArray(flags)),
   /** Who calls: the query of a presigned GetCallerIdentity request, signed for this command alone. */
-  proof: string;
-}
+  proof: v.optional(v.unknown()),
+});
+export type OperatorCall = v.InferOutput<typeof operatorCall>;
+
+/** What an operator wants done. */
+export type OperatorCommand = Omit<OperatorCall, 'proof'>;
 
 /** Its answer: one JSON object, or why nothing was changed. */
 export const operatorAnswer = v.union([

@@ -67,7 +67,13 @@ const authorizationCode = v.pipe(
       "the revocation endpoint (RFC 7009). With it, the service keeps the provider's refresh token, encrypted, and revokes it when the person is deleted",
     ),
     redirect_uris: described(
-      v.optional(v.pipe(v.array(text, 'must be a list of redirect URIs'), v.maxLength(20)), []),
+      v.optional(
+        v.pipe(
+          v.array(text, 'must be a list of redirect URIs'),
+          v.maxLength(20, 'must name at most 20 redirect URIs'),
+        ),
+        [],
+      ),
       'a list, as registered at the provider. A login may name one of them; otherwise the first is sent, or none',
     ),
     client_authentication: described(

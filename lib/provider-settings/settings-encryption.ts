@@ -26,20 +26,25 @@ export const decryptSecrets = async (settings: object, place: SettingsPlace): Pr
   decryptWith(await serviceKeys(), settings, place);
 
 /**
- * Settings encrypted again with the current key of a secret; undefined if they are already.
- * @throws Error when they are not ours, or from another place
+ * Settings encrypted again with the current key of a secret; undefined if they are already, and `unreadable` if they are
+ * not ours, or from another place.
  */
 export function reencryptSecrets(
   { settings, place }: StoredSettings,
   secret: ServiceSecret,
-): object | undefined {
+): object | 'unreadable' | undefined {
   const keys = serviceKeysFrom(secret, purpose);
   let isCurrent = true;
   mapSecrets(settings, (text) => {
     isCurrent &&= text.startsWith(`${keys.current.id}.`);
     return text;
   });
-  return isCurrent ? undefined : encryptWith(keys, decryptWith(keys, settings, place), place);
+  if (isCurrent) return undefined;
+  try {
+    return encryptWith(keys, decryptWith(keys, settings, place), place);
+  } catch {
+    return 'unreadable';
+  }
 }
 
 function encryptWith({ current: { id, key } }: ServiceKeys, settings: object, place: SettingsPlace): object {

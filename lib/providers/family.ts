@@ -9,9 +9,8 @@ import type { CheckResult } from './checks.ts';
 
 const withoutCode = 'with provider credentials';
 
-/** The parameters of a request with a credential of any provider. */
+/** The parameters of a form with a credential of any provider. */
 const commonEntries = (provider: ProviderId) => ({
-  grant_type: v.literal('provider_credentials'),
   provider: v.literal(provider),
   // Ignored, they would protect nothing, though the caller counts on them.
   code_verifier: forbidden('code_verifier', withoutCode),
@@ -57,6 +56,9 @@ export function family<
   Entries extends v.ObjectEntries,
 >(definition: FamilyDefinition<Name, Settings, Entries>) {
   const { name, title, settings, combine, parameters: entries, verify, check } = definition;
+  const titleOf = (provider: ProviderId) => `Provider${provider.slice(-1).toUpperCase()}`;
+  /** Names the family in a form that was read, so that its credential is verified by no other. */
+  const named = <Form extends object>(form: Form) => ({ ...form, family: name });
   /** The settings of a stored record, decrypted and parsed once. @throws Error for settings that are not ours */
   const read = oncePerRecord(async (stored: StoredSettings) =>
     v.parse(settings, await decryptSecrets(stored.settings, stored.place)),
@@ -69,17 +71,33 @@ export function family<
     combine: (given: GivenSettings, current: object | undefined): Combined =>
       combine(v.parse(settings, given.settings), given, current),
     read,
-    /** The schema of a request with a credential of this family, which says how the credential is verified. */
+    /** The schema of a token request with a credential of this family. */
     credentialOf: (provider: ProviderId) =>
       v.pipe(
-        parameters({ ...commonEntries(provider), ...entries }),
-        v.transform((credential) => ({
-          grant_type: 'provider_credentials' as const,
-          provider,
-          verify: async (stored: StoredSettings) => verify(await read(stored), credential),
-        })),
-        v.title(`Provider${provider.slice(-1).toUpperCase()}Credentials`),
+        parameters({
+          grant_type: v.literal('provider_credentials'),
+          ...commonEntries(provider),
+          ...entries,
+        }),
+        v.transform(named),
+        v.title(`${titleOf(provider)}Credentials`),
       ),
+    /** The schema of a form with a credential of this family that proves another identity of a person. */
+    identityOf: (provider: ProviderId) =>
+      v.pipe(
+        parameters({
+          ...commonEntries(provider),
+          ...entries,
+          authorization_code: forbidden('authorization_code', withoutCode),
+        }),
+        v.transform(named),
+        v.title(`${titleOf(provider)}Identity`),
+      ),
+    /** The person of a credential, by the stored settings of its provider. @throws ServiceError, ProviderFailure */
+    verify: async (
+      stored: StoredSettings,
+      credential: v.InferOutput<Parameters<CommonEntries & Entries>>,
+    ): Promise<Identity> => verify(await read(stored), credential),
     check: async (stored: StoredSettings) => Promise.all(check(await read(stored))),
   };
 }

@@ -16,3 +16,18 @@ export const optional = (name: string) => v.optional(required(name));
 /** A parameter that must not be sent: one that this endpoint knows, but that makes no sense in this request. */
 export const forbidden = (name: string, why: string) =>
   v.optional(v.never(`The parameter ${name} must not be supplied ${why}.`));
+
+/** The message for a parameter with a value that it does not take. */
+export const mustBeOneOf = (name: string, values: readonly string[]): string =>
+  `The ${name} must be one of ${values.join(', ')}.`;
+
+/** The messages of a variant for the parameters that tell its forms apart. @param choices the values of each, by its name */
+export const choiceProblem =
+  (choices: Record<string, readonly string[]>) =>
+  ({ path, input }: v.BaseIssue<unknown>): string => {
+    const name = String(path?.[0]?.key);
+    if (input === undefined) return `The parameter ${name} is required.`;
+    if (Array.isArray(input)) return `The parameter ${name} is repeated.`;
+    if (input === '') return `The parameter ${name} is empty.`;
+    return mustBeOneOf(name, choices[name] ?? []);
+  };

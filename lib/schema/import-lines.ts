@@ -4,10 +4,10 @@ import { ServiceError } from '../errors/service-error.ts';
 /** Lines of a file to import. */
 export const importLines = v.array(
   v.object({
-    /** Its number in the file, from 1. */
+    /** The number of the line in the file, from 1. */
     line: v.number(),
     text: v.string(),
-    /** How many earlier lines of the file have the same text. */
+    /** The number of earlier lines of the file with the same text. */
     repetition: v.number(),
   }),
 );
@@ -22,7 +22,7 @@ export const importResult = v.object({
 });
 export type ImportResult = v.InferOutput<typeof importResult>;
 
-/** What a line says, or why it is rejected. */
+/** The content of a line, or the reason why it is rejected. */
 export type Read<Content> = { content: Content } | { reason: string };
 
 /** Reads the JSON of a line. @param toContent throws ServiceError for a value that is rejected */

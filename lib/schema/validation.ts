@@ -18,7 +18,7 @@ export const unprocessableEntity: MakeError = (errors) =>
 export const invalidFields: MakeError = (errors) =>
   errors.some(({ field }) => field === '') ? invalidRequest(errors) : unprocessableEntity(errors);
 
-/** The same for an object within the body: anything wrong outside its fields is `invalid_request`. */
+/** Errors for an object within the body: `unprocessable_entity` for its fields, `invalid_request` for anything else. */
 export const invalidFieldsOf =
   (object: string): MakeError =>
   (errors) => {
@@ -36,7 +36,7 @@ export const keyRequired =
 export const jsonObject = (message: string) =>
   v.custom<object>((value) => value instanceof Object && !Array.isArray(value), message);
 
-/** What the schema makes of an input. @throws ServiceError */
+/** The output of a schema for an input. @throws ServiceError */
 export function validated<Schema extends v.GenericSchema>(
   schema: Schema,
   input: unknown,

@@ -1,19 +1,11 @@
 import { environment, environmentSeconds } from '../environment.ts';
 import { logEvent } from '../log/log.ts';
-import { reencryptProviderSettings } from '../provider-settings/reencrypt.ts';
-import type { RotationStep, RotationSteps } from './rotation-step.ts';
-import {
-  abandonPending,
-  makeCurrent,
-  putPendingSecret,
-  readPendingSecret,
-  readSecret,
-  versionAt,
-} from './secret-store.ts';
+import { giveUp, rotation } from './rotation.ts';
 import {
   isInTime,
   longestRestoreSeconds,
   parseServiceSecret,
+  readServiceSecret,
   type ServiceSecret,
   serviceSecretAfter,
 } from './service-secret.ts';
@@ -24,58 +16,51 @@ const idleSeconds = environmentSeconds('SESSION_IDLE_SECONDS');
 /** Tokens of providers that are kept to be revoked are not encrypted again, and a person may go for years without a login. */
 const keptTokenSeconds = 5 * 366 * 86_400;
 
+const isOfProviderSettings = (secretId: string): boolean => secretId === providerSettingsSecretId();
+
 /** For how long a secret is accepted after its rotation. Nobody is logged out: unused refresh tokens live no longer. */
 const keepSeconds = (secretId: string): number =>
-  secretId === providerSettingsSecretId() ? keptTokenSeconds : Math.max(idleSeconds(), longestRestoreSeconds);
+  isOfProviderSettings(secretId) ? keptTokenSeconds : Math.max(idleSeconds(), longestRestoreSeconds);
 
-/** Carries out one step of a rotation of a service secret. */
-export const rotateServiceSecret = (step: RotationStep): Promise<void> => steps[step.Step](step);
+/**
+ * Makes the function that carries out the steps of a rotation of a service secret.
+ * @param reencrypt encrypts all provider settings again, with the current key of a secret, and names those that it can't read
+ */
+export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Promise<string[]>) =>
+  rotation<ServiceSecret>({
+    parse: parseServiceSecret,
 
-const steps: RotationSteps = {
-  /** Prepares the secret that follows the current one. */
-  async createSecret({ SecretId, ClientRequestToken }) {
-    if (await readPendingSecret(SecretId, ClientRequestToken)) return;
-    const following = serviceSecretAfter(
-      parseServiceSecret(await readSecret(SecretId)),
-      keepSeconds(SecretId),
-    );
-    await putPendingSecret(SecretId, ClientRequestToken, JSON.stringify(following));
-  },
+    prepare: async (secretId) => serviceSecretAfter(await readServiceSecret(secretId), keepSeconds(secretId)),
 
-  /**
-   * Encrypts all provider settings again, with the key that every function knows already as the next one. If it does not
-   * get through, Secrets Manager repeats the rotation, which goes on with those that are left.
-   */
-  async setSecret(step) {
-    if (step.SecretId === providerSettingsSecretId()) await reencryptProviderSettings(await prepared(step));
-  },
+    /**
+     * Encrypts all provider settings again, with the key that every function knows already as the next one. If it does not
+     * get through, Secrets Manager repeats the rotation, which goes on with those that are left. Settings that nobody can
+     * read would stop every repetition, so the rotation is given up.
+     */
+    async apply(secret, step) {
+      if (!isOfProviderSettings(step.SecretId)) return;
+      const unreadable = await reencrypt(secret);
+      if (unreadable.length > 0) await giveUp(step, unreadableSettings(unreadable));
+    },
 
-  /** Makes sure that what was made with the current secret stays valid. */
-  async testSecret(step) {
-    const { current, previous } = await prepared(step);
-    const before = parseServiceSecret(await readSecret(step.SecretId));
-    const accepted = [current, ...previous.map(({ text }) => text)];
-    if (!accepted.includes(before.current))
-      throw new Error('The current secret would no longer be accepted.');
-  },
+    /** Makes sure that what was made with the current secret stays valid. */
+    async tryOut({ current, previous }, { SecretId }) {
+      const before = await readServiceSecret(SecretId);
+      const accepted = [current, ...previous.map(({ text }) => text)];
+      if (!accepted.includes(before.current))
+        throw new Error('The current secret would no longer be accepted.');
+    },
 
-  /** Makes the prepared secret the current one, or gives it up if it was prepared too long ago. */
-  async finishSecret(step) {
-    const { SecretId, ClientRequestToken } = step;
-    const version = await versionAt(SecretId, 'AWSCURRENT');
-    if (version === ClientRequestToken) return;
-    if (!isInTime(await prepared(step))) {
-      await abandonPending(SecretId, ClientRequestToken);
-      throw new Error('The rotation took too long. Rotate again.');
-    }
-    await makeCurrent(SecretId, ClientRequestToken, version);
-    const of = SecretId === providerSettingsSecretId() ? 'provider-settings' : 'refresh-tokens';
-    logEvent('service_secret_rotated', { secret: of });
-  },
-};
+    /** Gives up a secret that was prepared too long ago. */
+    async check(secret, step) {
+      if (!isInTime(secret)) await giveUp(step, 'The rotation took too long. Rotate again.');
+    },
 
-async function prepared({ SecretId, ClientRequestToken }: RotationStep): Promise<ServiceSecret> {
-  const secret = await readPendingSecret(SecretId, ClientRequestToken);
-  if (secret === undefined) throw new Error('The rotation has prepared no secret.');
-  return parseServiceSecret(secret);
-}
+    async finish(_, { SecretId }) {
+      const secret = isOfProviderSettings(SecretId) ? 'provider-settings' : 'refresh-tokens';
+      logEvent('service_secret_rotated', { secret });
+    },
+  });
+
+const unreadableSettings = (names: string[]): string =>
+  `These provider settings can be decrypted with no key that is left: ${names.join(', ')}. Set them again, or remove them. Then rotate again.`;

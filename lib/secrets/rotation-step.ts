@@ -9,8 +9,5 @@ export const rotationStep = v.object({
 });
 export type RotationStep = v.InferOutput<typeof rotationStep>;
 
-/** What a rotation does at each step. A step that comes again changes nothing. */
-export type RotationSteps = Record<RotationStep['Step'], (step: RotationStep) => Promise<void>>;
-
 /** Seconds for which a function may still read a secret as it was before: Secrets Manager is eventually consistent. */
 export const staleReadSeconds = 60;

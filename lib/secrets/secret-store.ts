@@ -6,8 +6,10 @@ import {
   SecretsManagerClient,
   UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
+import { impatient } from '../aws-client.ts';
 
-const client = new SecretsManagerClient({});
+/** Two attempts: a login reads three secrets. */
+const client = new SecretsManagerClient(impatient(2));
 
 /**
  * The value of a secret, as text. Secrets Manager is eventually consistent: the current value may be the one before
@@ -59,18 +61,19 @@ export async function putCurrentSecret(secretId: string, value: string): Promise
   await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString: value }));
 }
 
-/** The id of the version that has a stage; undefined when none has. */
-export async function versionAt(
+/** The ids of the current version of a secret, and of the one that a rotation has prepared; undefined where there is none. */
+export async function versionsOf(
   secretId: string,
-  stage: 'AWSCURRENT' | 'AWSPENDING',
-): Promise<string | undefined> {
+): Promise<{ current: string | undefined; pending: string | undefined }> {
   const { VersionIdsToStages = {} } = await client.send(new DescribeSecretCommand({ SecretId: secretId }));
-  return Object.entries(VersionIdsToStages).find(([, stages]) => stages.includes(stage))?.[0];
+  const at = (stage: string) =>
+    Object.entries(VersionIdsToStages).find(([, stages]) => stages.includes(stage))?.[0];
+  return { current: at('AWSCURRENT'), pending: at('AWSPENDING') };
 }
 
 /**
- * Makes a version the current one, if it is not yet.
- * @param from the version that is current, from `versionAt`
+ * Makes a version the current one.
+ * @param from the version that is current, from `versionsOf`
  * @throws Error when another one has become current meanwhile
  */
 export async function makeCurrent(
@@ -78,7 +81,6 @@ export async function makeCurrent(
   versionId: string,
   from: string | undefined,
 ): Promise<void> {
-  if (from === versionId) return;
   await client.send(
     new UpdateSecretVersionStageCommand({
       SecretId: secretId,

@@ -1,9 +1,8 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { environment } from '../environment.ts';
 import { rereadAfter } from './reread-after.ts';
-import { readSecret } from './secret-store.ts';
 import { sha256 } from './secrets.ts';
-import { parseServiceSecret, type ServiceSecret, serviceSecretFreshFor } from './service-secret.ts';
+import { readServiceSecret, type ServiceSecret, serviceSecretFreshFor } from './service-secret.ts';
 
 /** A symmetric key of the service, and an id that changes with its secret. */
 export interface ServiceKey {
@@ -39,7 +38,9 @@ export function serviceKeysFrom(secret: ServiceSecret, purpose: string): Service
 /** The same from the secret that an environment variable names. A warm function reads it again every five minutes. */
 export function serviceKeysFor(purpose: string, variable: string): () => Promise<ServiceKeys> {
   const secretId = environment(variable);
-  return rereadAfter(serviceSecretFreshFor, async () =>
-    serviceKeysFrom(parseServiceSecret(await readSecret(secretId())), purpose),
-  );
+  return rereadAfter({
+    secretId,
+    freshFor: serviceSecretFreshFor,
+    read: async (id) => serviceKeysFrom(await readServiceSecret(id), purpose),
+  });
 }

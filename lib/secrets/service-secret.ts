@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { epochSeconds } from '../clock.ts';
+import { epochSeconds, isoTime } from '../clock.ts';
 import { staleReadSeconds } from './rotation-step.ts';
+import { readSecret } from './secret-store.ts';
 
 /** Milliseconds for which a warm function uses a service secret that it has read. */
 export const serviceSecretFreshFor = 5 * 60_000;
@@ -31,11 +32,22 @@ const serviceSecret = v.object({
 });
 export type ServiceSecret = v.InferOutput<typeof serviceSecret>;
 
-/** Before its first rotation a secret is the text that CloudFormation has generated. */
-export function parseServiceSecret(secret: string): ServiceSecret {
-  const result = v.safeParse(v.pipe(v.string(), v.parseJson(), serviceSecret), secret);
-  return result.success ? result.output : { current: secret, previous: [] };
+/**
+ * Reads the text of a secret. Before its first rotation, that is the one that CloudFormation has generated: letters and
+ * digits.
+ * @throws Error naming the secret, when the text is damaged
+ */
+export function parseServiceSecret(text: string, secretId: string): ServiceSecret {
+  const result = v.safeParse(v.pipe(v.string(), v.parseJson(), serviceSecret), text);
+  if (result.success) return result.output;
+  if (text.trimStart().startsWith('{'))
+    throw new Error(`The secret ${secretId} is damaged: it begins as JSON does, but is no service secret.`);
+  return { current: text, previous: [] };
 }
+
+/** The value that a service secret has now. @throws Error naming the secret, when its text is damaged */
+export const readServiceSecret = async (secretId: string): Promise<ServiceSecret> =>
+  parseServiceSecret(await readSecret(secretId), secretId);
 
 /**
  * What a rotation replaces a secret with. The first one only adds the next secret.
@@ -50,7 +62,7 @@ export function serviceSecretAfter(
   const following = { text: randomBytes(48).toString('base64url'), made_at: now };
   if (!next) return { current, next: following, previous };
   if (now < next.made_at + noticeSeconds) {
-    const again = new Date((next.made_at + noticeSeconds) * 1000).toISOString();
+    const again = isoTime(next.made_at + noticeSeconds);
     throw new Error(`The next secret is not known everywhere yet. Rotate again after ${again}.`);
   }
   const keep_until = now + noticeSeconds + keepSeconds;

@@ -10,7 +10,7 @@ import { isActive, readSession } from './session.ts';
 /** Seconds for which an ended session stays in the table: longer than a device that is not seen stays active. */
 const markSeconds = 365 * 86_400;
 
-/** Who may end a session: whoever reused a refresh token, a client that revoked one, and so on. */
+/** The party that ended a session: whoever reused a refresh token, a client that revoked one, and so on. */
 export type SessionEnder = 'reuse' | 'client' | 'operator' | 'person' | 'provider';
 
 /**

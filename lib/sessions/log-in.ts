@@ -1,8 +1,8 @@
 import { timestamp } from '../clock.ts';
 import { keptTokenOf } from '../identities/kept-token.ts';
 import { findSlot, freeSlot, type Owner, type Slot } from '../identities/slot.ts';
-import { auditIds } from '../log/audit.ts';
 import { logEvent } from '../log/log.ts';
+import { note } from '../log/request-fields.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import type { ProvenIdentity } from '../login-users/identity.ts';
@@ -22,7 +22,7 @@ interface Login {
   proven: ProvenIdentity;
 }
 
-/** How often a login follows its identity while others link and unlink it. */
+/** The most attempts of a login to follow its identity while others link and unlink it. */
 const mostAttempts = 10;
 
 /**
@@ -39,7 +39,7 @@ export async function logIn(
   const login = { loginAppId, provider, proven };
   let owner: Owner = { loginUserId: firstSlotOf(loginAppId, proven) };
   for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
-    auditIds({ login_user_id: owner.loginUserId });
+    note({ login_user_id: owner.loginUserId });
     const session = newSession({
       login_user_id: owner.loginUserId,
       login_app_id: loginAppId,
@@ -53,7 +53,7 @@ export async function logIn(
   throw new Error('Others keep linking and unlinking the identity.');
 }
 
-/** One conditional write on the Login User, which creates them if the login is with their first identity. */
+/** Records a login by a conditional write on the Login User, which creates them if it is with their first identity. */
 export async function recordLogin(
   owner: Owner,
   { loginAppId, provider, proven }: Login,

@@ -1,7 +1,7 @@
 import type { LogReason } from '../errors/reasons.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { auditIds } from '../log/audit.ts';
 import { logEvent } from '../log/log.ts';
+import { note } from '../log/request-fields.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { findSwitches, type LoginAppSwitches } from '../login-apps/switches.ts';
 import { blockedError } from '../login-users/blocked.ts';
@@ -22,7 +22,7 @@ export async function refreshSession(
   content: SessionGeneration | undefined,
 ): Promise<Session> {
   if (!content) throw invalidToken('refresh_token_malformed');
-  auditIds({ login_user_id: content.loginUserId, session_id: content.sessionId });
+  note({ login_user_id: content.loginUserId, session_id: content.sessionId });
   const [{ user, session }, switches] = await Promise.all([
     readLoginUserWithSession(content.loginUserId, content.sessionId),
     findSwitches(client.loginAppId),

@@ -9,14 +9,14 @@ import { readPartition } from '../storage/lists.ts';
 /** Seconds after a refresh for which the token that it replaced is accepted again; undefined for no limit. */
 const graceSeconds = optionalEnvironmentSeconds('REFRESH_GRACE_SECONDS');
 
-/** What one login started. */
+/** A session, which one login started. */
 export const session = v.object({
   session_id: v.string(),
   login_user_id: v.string(),
   login_app_id: v.string(),
   /** The client that logged in. */
   client_id: v.string(),
-  /** How often it has been refreshed. */
+  /** The number of refreshes so far. */
   generation: v.number(),
   /** Epoch seconds. */
   started_at: v.number(),
@@ -34,7 +34,7 @@ export type Session = v.InferOutput<typeof session>;
 export interface SessionGeneration {
   loginUserId: string;
   sessionId: string;
-  /** How often the session had been refreshed when the token was made. */
+  /** The number of refreshes before the token was made. */
   generation: number;
 }
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isoTime } from '../clock.ts';
 import { findSwitches } from '../login-apps/switches.ts';
 import { timestampField } from '../schema/wire.ts';
 import { isActive, readSessions, type Session } from './session.ts';
@@ -39,8 +40,6 @@ const shown = (session: Session, current: string): v.InferOutput<typeof shownSes
   id: session.session_id,
   current: session.session_id === current,
   created_at: session.created_at,
-  last_used_at: session.refreshed_at === undefined ? session.created_at : timeOf(session.refreshed_at),
-  expires_at: timeOf(session.expires_at),
+  last_used_at: session.refreshed_at === undefined ? session.created_at : isoTime(session.refreshed_at),
+  expires_at: isoTime(session.expires_at),
 });
-
-const timeOf = (seconds: number): string => new Date(seconds * 1000).toISOString();

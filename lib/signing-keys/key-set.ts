@@ -1,17 +1,21 @@
 import { exportJWK, generateKeyPair } from 'jose';
 import * as v from 'valibot';
-import { epochSeconds } from '../clock.ts';
+import { epochSeconds, isoTime } from '../clock.ts';
 import { newId } from '../secrets/secrets.ts';
 import type { TokenAlgorithm } from './token-algorithm.ts';
 
 /** Milliseconds for which a warm function signs with the key it has read. */
 export const signingKeyFreshFor = 4 * 60_000;
 
-/**
- * Seconds for which a key of a new algorithm is published before it signs. The slowest cache known is that of API
- * Gateway's JWT authorizer, which may keep a key set for two hours.
- */
+/** Seconds for which a key of a new algorithm is published before it signs. */
 const noticeSeconds = 86_400;
+
+/**
+ * Seconds after which verifiers know a new key. A warm function lists the keys that it read up to five minutes ago, and
+ * the response may be cached for five minutes. The slowest cache known is that of API Gateway's JWT authorizer, which may
+ * keep a key set for two hours.
+ */
+const spreadSeconds = 7_200 + 600;
 
 const signing = { kid: v.string(), use: v.literal('sig') };
 /** @see RFC 7518 section 6.3 */
@@ -42,9 +46,7 @@ export type PrivateJwk = v.InferOutput<typeof privateJwk>;
 /** A published key. One that no longer signs is kept as long as the tokens it signed are valid. */
 export const publishedKey = v.object({
   key: publicJwk,
-  /** Epoch seconds after which no function signs with it: a token with a later `iat` is forged. Absent if none is known. */
-  retired_at: v.exactOptional(v.number()),
-  /** Epoch seconds; absent for keys that sign, or will. */
+  /** Epoch seconds from which its tokens are rejected; absent for keys that sign, or will. */
   keep_until: v.exactOptional(v.number()),
 });
 export type PublishedKey = v.InferOutput<typeof publishedKey>;
@@ -56,23 +58,50 @@ export const keySet = v.object({
   next: privateJwk,
   /** Epoch seconds from which `next` signs in place of `current`; absent if only the next rotation decides. */
   takes_over_at: v.exactOptional(v.number()),
+  /** Epoch seconds at which `next` was made and published; absent from key sets of earlier versions. */
+  next_made_at: v.exactOptional(v.number()),
 });
 export type KeySet = v.InferOutput<typeof keySet>;
 
 /** A key set for a service that has none yet. */
 export async function newKeySet(algorithm: TokenAlgorithm): Promise<KeySet> {
-  const [current, next] = await Promise.all([newSigningKey(algorithm), newSigningKey(algorithm)]);
-  return { current, next };
+  return withNewNext(await newSigningKey(algorithm), algorithm);
+}
+
+/** A key that signs, and a new one after it, which gets a day of notice if it is of another algorithm. */
+async function withNewNext(current: PrivateJwk, algorithm: TokenAlgorithm): Promise<KeySet> {
+  const next_made_at = epochSeconds();
+  const notice = current.alg !== algorithm && { takes_over_at: next_made_at + noticeSeconds };
+  return { current, next: await newSigningKey(algorithm), ...notice, next_made_at };
 }
 
 /**
  * The key set that a rotation replaces a set with. `next` signs at once: it has been published since the last rotation.
  * If it is not of the wanted algorithm, then a new key of that algorithm is published, and takes over after a day.
+ * @param published what is published now. A table that was lost doesn't have `next`; waiting would help nobody then
+ * @throws Error when verifiers may not know `next` yet
  */
-export async function keySetAfter(set: KeySet, algorithm: TokenAlgorithm): Promise<KeySet> {
-  const next = await newSigningKey(algorithm);
-  if (set.next.alg === algorithm) return { current: set.next, next };
-  return { current: keyThatSigns(set), next, takes_over_at: epochSeconds() + noticeSeconds };
+export async function keySetAfter(
+  set: KeySet,
+  algorithm: TokenAlgorithm,
+  published: PublishedKey[],
+): Promise<KeySet> {
+  if (set.next.alg !== algorithm) return withNewNext(keyThatSigns(set), algorithm);
+  const from = nextKnownFrom(set);
+  if (epochSeconds() < from && published.some(({ key }) => key.kid === set.next.kid))
+    throw new Error(`Verifiers may not know the next key yet. Rotate again after ${isoTime(from)}.`);
+  return withNewNext(set.next, algorithm);
+}
+
+/** Epoch seconds from which verifiers know the next key of a set. */
+const nextKnownFrom = ({ takes_over_at, next_made_at = 0 }: KeySet): number =>
+  takes_over_at ?? next_made_at + spreadSeconds;
+
+/** Epoch seconds from which verifiers know the key that signs when a key set replaces another one at once. */
+export function signingKeyKnownFrom(following: KeySet, before: KeySet): number {
+  const { kid } = keyThatSigns(following);
+  if (kid === keyThatSigns(before).kid) return 0;
+  return kid === before.next.kid ? nextKnownFrom(before) : epochSeconds() + spreadSeconds;
 }
 
 /**
@@ -87,11 +116,7 @@ export async function keySetWithout(
   const isGood = ({ kid }: PrivateJwk): boolean => !revoked.includes(kid);
   if (isGood(set.current) && isGood(set.next)) return undefined;
   const candidates = keyThatSigns(set) === set.next ? [set.next] : [set.current, set.next];
-  const current = candidates.find(isGood) ?? (await newSigningKey(algorithm));
-  const next = await newSigningKey(algorithm);
-  return current.alg === algorithm
-    ? { current, next }
-    : { current, next, takes_over_at: epochSeconds() + noticeSeconds };
+  return withNewNext(candidates.find(isGood) ?? (await newSigningKey(algorithm)), algorithm);
 }
 
 /** The key of a set that signs now. */

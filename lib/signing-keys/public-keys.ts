@@ -36,19 +36,16 @@ export const publicKeys = async (): Promise<PublicJwk[]> =>
   (await keysReadWithin(freshFor)).map(({ key }) => key);
 
 /**
- * The public key of a key id, the one algorithm it is for, and when it was retired. An unknown one is looked up in the
- * table at once, but at most every 10 s.
+ * The public key of a key id, and the one algorithm it is for. An unknown one is looked up in the table at once, but at
+ * most every 10 s.
  */
-export async function publicKey(
-  kid: string,
-): Promise<(ImportedKey & Pick<PublishedKey, 'retired_at'>) | undefined> {
+export async function publicKey(kid: string): Promise<ImportedKey | undefined> {
   const withId = (keys: PublishedKey[]) => keys.find(({ key }) => key.kid === kid);
   const found = withId(await keysReadWithin(freshFor)) ?? withId(await keysReadWithin(coolDown));
   if (!found) return undefined;
-  const { key: jwk, ...retirement } = found;
-  const key = imported.get(kid) ?? importKey(jwk);
+  const key = imported.get(kid) ?? importKey(found.key);
   imported.set(kid, key);
-  return { ...(await key), ...retirement };
+  return key;
 }
 
 /** The published keys as the table has them now. */

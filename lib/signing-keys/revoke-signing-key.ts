@@ -1,17 +1,11 @@
+import { epochSeconds, isoTime } from '../clock.ts';
 import { environment } from '../environment.ts';
 import { logEvent } from '../log/log.ts';
-import {
-  abandonPending,
-  putCurrentSecret,
-  readPendingSecret,
-  readSecret,
-  versionAt,
-} from '../secrets/secret-store.ts';
-import { type KeySet, keySetWithout, keyThatSigns, parseKeySet } from './key-set.ts';
-import { publishedAfter } from './keys-to-publish.ts';
-import { type Published, publish, readPublished } from './public-keys.ts';
+import { abandonPending, readPendingSecret, readSecret, versionsOf } from '../secrets/secret-store.ts';
+import { type KeySet, keyThatSigns, parseKeySet, signingKeyKnownFrom } from './key-set.ts';
+import { type Published, readPublished } from './public-keys.ts';
+import { replaceRevokedKeys } from './replace-revoked-keys.ts';
 import type { RevocationAnswer } from './signing-key-revocation.ts';
-import { wantedAlgorithm } from './wanted-algorithm.ts';
 
 const secretId = environment('SIGNING_KEYS_SECRET_ID');
 
@@ -32,16 +26,16 @@ export async function revokeSigningKey(kid: string): Promise<RevocationAnswer> {
     return { error: 'The keys were rotated a moment ago. Try again in a minute.' };
 
   const revoked = [...new Set([...published.revoked, kid])];
-  const replacement = await keySetWithout(set, revoked, wantedAlgorithm());
-  const following = replacement ?? set;
-  const keys = publishedAfter({ keys: published.keys, revoked }, [following]);
-  await publish({ keys, revoked }, published);
-  if (replacement) await putCurrentSecret(id, JSON.stringify(replacement));
+  const following = await replaceRevokedKeys(id, set, published, revoked);
   await abandonRotationWith(id, revoked);
   const signing_kid = keyThatSigns(following).kid;
   logEvent('signing_key_revoked', { kid, signing_kid });
-  return { signing_kid };
+  const knownFrom = signingKeyKnownFrom(following, set);
+  return { signing_kid, ...(knownFrom > epochSeconds() && { warning: warningUntil(knownFrom) }) };
 }
+
+const warningUntil = (knownFrom: number): string =>
+  `Verifiers that keep the key set reject new tokens until they fetch it again, some until ${isoTime(knownFrom)}: the key that signs now has not been published for long.`;
 
 const isKnown = (kid: string, { keys, revoked }: Published, { current, next }: KeySet): boolean =>
   [...keys.map(({ key }) => key.kid), ...revoked, current.kid, next.kid].includes(kid);
@@ -56,9 +50,8 @@ const isOutdated = ({ current, next }: KeySet, { keys, revoked }: Published): bo
 
 /** Gives up a rotation that has prepared a key set with a revoked key, which could never be finished. */
 async function abandonRotationWith(id: string, revoked: string[]): Promise<void> {
-  const version = await versionAt(id, 'AWSPENDING');
-  const pending = version && parseKeySet((await readPendingSecret(id, version)) ?? '');
-  if (!pending) return;
-  const { current, next } = pending;
-  if ([current, next].some(({ kid }) => revoked.includes(kid))) await abandonPending(id, version);
+  const { pending } = await versionsOf(id);
+  const set = pending && parseKeySet((await readPendingSecret(id, pending)) ?? '');
+  if (set && [set.current, set.next].some(({ kid }) => revoked.includes(kid)))
+    await abandonPending(id, pending);
 }

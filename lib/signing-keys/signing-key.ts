@@ -1,12 +1,13 @@
 import { importJWK } from 'jose';
 import * as v from 'valibot';
+import { epochSeconds } from '../clock.ts';
 import { environment } from '../environment.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { rereadAfter } from '../secrets/reread-after.ts';
 import { readSecret } from '../secrets/secret-store.ts';
+import { accessTokenLifetime } from './access-token-lifetime.ts';
 import { keySet, keyThatSigns, type PrivateJwk, signingKeyFreshFor } from './key-set.ts';
-
-const secretId = environment('SIGNING_KEYS_SECRET_ID');
+import { readPublished } from './public-keys.ts';
 
 type SigningKey = Pick<PrivateJwk, 'kid' | 'alg'> & { key: Awaited<ReturnType<typeof importJWK>> };
 
@@ -14,13 +15,23 @@ type SigningKey = Pick<PrivateJwk, 'kid' | 'alg'> & { key: Awaited<ReturnType<ty
  * The private key that signs access tokens now.
  * @throws ServiceError `temporarily_unavailable` until the first rotation has finished
  */
-export const currentSigningKey = rereadAfter(signingKeyFreshFor, readSigningKey);
+export const currentSigningKey = rereadAfter({
+  secretId: environment('SIGNING_KEYS_SECRET_ID'),
+  freshFor: signingKeyFreshFor,
+  read: readSigningKey,
+  // A key that was revoked or rotated out signs no token that would be rejected before it expires.
+  isGood: async ({ kid }) => {
+    const { keys } = await readPublished();
+    const { keep_until = Infinity } = keys.find(({ key }) => key.kid === kid) ?? { keep_until: 0 };
+    return keep_until >= epochSeconds() + accessTokenLifetime();
+  },
+});
 
 /** A new secret holds a random text, which is no JSON object. */
 const jsonObject = v.pipe(v.string(), v.parseJson(), v.looseObject({}));
 
-async function readSigningKey(): Promise<SigningKey> {
-  const secret = v.safeParse(jsonObject, await readSecret(secretId()));
+async function readSigningKey(secretId: string): Promise<SigningKey> {
+  const secret = v.safeParse(jsonObject, await readSecret(secretId));
   if (!secret.success) {
     const description = 'The service has no signing key yet; send the request again in a minute.';
     throw new ServiceError('temporarily_unavailable', description, { reason: 'signing_key_missing' });

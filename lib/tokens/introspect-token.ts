@@ -7,7 +7,7 @@ import type { AccessTokenPayload } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { activeSessionOf, readToken } from './presented-token.ts';
 
-/** What the answer says of a token; of one that is not active, nothing else. @see RFC 7662 section 2.2 */
+/** The answer about a token; of one that is not active, it says nothing else. @see RFC 7662 section 2.2 */
 export const introspection = v.pipe(
   v.variant('active', [
     v.pipe(v.object({ active: v.literal(false) }), v.title('InactiveToken')),

@@ -6,25 +6,37 @@ import { requireEnabled } from '../login-apps/client-rights.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { type GrantType, grantTypes } from '../login-apps/grant-types.ts';
 import { providerIds } from '../provider-settings/identifiers.ts';
+import { choiceProblem, mustBeOneOf } from '../schema/form-parameters.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
+import { wire } from '../schema/wire.ts';
+import type { TokenUse } from './access-token.ts';
 import { clientCredentials, issueForClientCredentials } from './grants/client-credentials.ts';
-import { providerAuthorizationCode } from './grants/code-request.ts';
-import { providerCredentials } from './grants/credentials-request.ts';
-import { discriminatorProblem, unsupportedGrantType } from './grants/discriminator.ts';
-import { issueForAuthorizationCode } from './grants/provider-authorization-code.ts';
-import { issueForProviderCredentials } from './grants/provider-credentials.ts';
+import {
+  issueForAuthorizationCode,
+  providerAuthorizationCode,
+} from './grants/provider-authorization-code.ts';
+import { issueForProviderCredentials, providerCredentials } from './grants/provider-credentials.ts';
 import { issueForRefreshToken, refreshToken } from './grants/refresh-token.ts';
 import type { TokenResponse } from './token-response.ts';
 
-/** A token request: a form whose other parameters depend on `grant_type`, and for provider credentials on `provider`. */
-export const tokenRequest = v.pipe(
+/** The form of a grant: its other parameters depend on `grant_type`, and for provider credentials on `provider`. */
+const grantForm = v.pipe(
   v.variant(
     'grant_type',
     [providerCredentials, providerAuthorizationCode, refreshToken, clientCredentials],
-    discriminatorProblem,
+    choiceProblem({ grant_type: grantTypes, provider: providerIds }),
   ),
   v.title('TokenRequest'),
 );
+
+/** A token request: the form of a grant, and perhaps a `scope`, which every grant takes. An empty one counts as none. */
+export const tokenRequest = v.pipe(
+  v.intersect([grantForm, v.object({ scope: v.optional(v.string('The parameter scope is repeated.')) })]),
+  wire(grantForm),
+);
+type TokenRequest = v.InferOutput<typeof tokenRequest>;
+
+const unsupportedGrantType = mustBeOneOf('grant_type', grantTypes);
 
 /** `unsupported_grant_type`, or `invalid_request` that names the first parameter that is wrong. Notes the request for the log. */
 export const invalidTokenRequest: MakeError = (errors, form) => {
@@ -35,15 +47,19 @@ export const invalidTokenRequest: MakeError = (errors, form) => {
 };
 
 /** Issues a token by the grant that the request names. @throws ServiceError, ProviderFailure */
-export async function issueToken(
-  client: AuthenticatedClient,
-  request: v.InferOutput<typeof tokenRequest>,
-): Promise<TokenResponse> {
+export async function issueToken(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
   noteRequest(request);
   await requireGrant(client, request.grant_type);
   const response = await issue(client, request);
   logEvent('token_issued', {});
-  return response;
+  return { ...response, ...otherScope(request) };
+}
+
+/** The scope that a grant gives, where the request asks for another one. @see RFC 6749 section 3.3 */
+function otherScope({ grant_type, scope = '' }: TokenRequest): { scope?: TokenUse } {
+  const granted = grant_type === 'client_credentials' ? 'login_app' : 'login_user';
+  const asked = scope.split(' ').filter((name) => name !== '');
+  return asked.every((name) => name === granted) ? {} : { scope: granted };
 }
 
 /**
@@ -63,10 +79,7 @@ async function requireGrant(
   await requireEnabled(loginAppId);
 }
 
-function issue(
-  client: AuthenticatedClient,
-  request: v.InferOutput<typeof tokenRequest>,
-): Promise<TokenResponse> {
+function issue(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
   switch (request.grant_type) {
     case 'provider_credentials':
       return issueForProviderCredentials(client, request);

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
-import { auditIds } from '../log/audit.ts';
+import { note } from '../log/request-fields.ts';
 import { requireMoreThanIntrospection } from '../login-apps/client-rights.ts';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
 import { endSession } from '../sessions/end-session.ts';
@@ -18,7 +18,7 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   const presented = await readToken(token);
   if (!presented) return;
   const { loginUserId, sessionId } = sessionOf(presented, client);
-  auditIds({ login_user_id: loginUserId, session_id: sessionId });
+  note({ login_user_id: loginUserId, session_id: sessionId });
   const session = await readSession(loginUserId, sessionId);
   // Who may end it stands in the session. One that is no longer stored has expired, and there is nothing to end.
   if (!session) return;

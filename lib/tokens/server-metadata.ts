@@ -27,7 +27,7 @@ export const openIdConfigurationSchema = v.object({
 });
 
 /**
- * The same for verifiers that look for an OpenID provider, such as API Gateway's JWT authorizer. The service is none: it
+ * Metadata for verifiers that look for an OpenID provider, such as API Gateway's JWT authorizer. The service is none: it
  * issues no id tokens, and people log in at their own provider. So the authorization endpoint, which the specification
  * requires, is left out rather than made up.
  */
@@ -39,7 +39,7 @@ export const openIdConfiguration = (issuer: string): v.InferOutput<typeof openId
   id_token_signing_alg_values_supported: [...tokenAlgorithms],
 });
 
-/** Where the OAuth endpoints are and what they support. */
+/** Addresses of the OAuth endpoints, and what they support. */
 export function serverMetadata(issuer: string): v.InferOutput<typeof serverMetadataSchema> {
   const at = (path: string) => `${issuer}${path}`;
   const authentication = ['client_secret_basic'];

@@ -5,7 +5,7 @@ import * as v from 'valibot';
 export const refreshTokenForm =
   /^(rt\.(lu_[\w-]{43})\.(s_[\w-]{22})\.(0|[1-9]\d{0,9})\.([\w-]{8}))\.([\w-]{43})$/;
 
-/** What the payload of a Login User's access token says of its session. */
+/** Claims of a Login User's access token about its session. */
 const sessionClaims = v.object({
   sub: v.pipe(v.string(), v.regex(/^lu_[\w-]{43}$/)),
   sid: v.pipe(v.string(), v.regex(/^s_[\w-]{22}$/)),

@@ -16,6 +16,9 @@ export const tokenResponse = v.pipe(
     refresh_token: v.exactOptional(
       v.pipe(v.string(), v.description('Gets the next token response. Absent for `client_credentials`.')),
     ),
+    scope: v.exactOptional(
+      v.pipe(v.string(), v.description('The scope of the token, where the request asked for another one.')),
+    ),
   }),
   v.title('TokenResponse'),
 );

@@ -1,10 +1,11 @@
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { problemsOfEvents } from '../support/check-events.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import type { Fault, StoreCall } from '../support/store-proxy.ts';
 
-const own = await startServiceWithStore();
+const own = await startServiceWithStore({}, { movableClock: true });
 
 const comment = { actor_type: 'custom', actor_id: 'risk-desk', comment: 'A page is missing.' };
 const review = { ...comment, status: 'rejected' };
@@ -127,13 +128,56 @@ test('each lost answer in turn: 201 all the same, and one event each', async () 
   expect(await eventsOf(id)).toEqual(sent);
 });
 
-test('a writer that never gets its turn gives up with 503, and nothing of it is written', async () => {
+test('a writer that catches up takes in no event behind one that came while it read', async () => {
+  const id = await newAccessRequest();
+  const key = { 'idempotency-key': unique('key') };
+  const add = (path: 'comments' | 'reviews', headers = {}) =>
+    own.service.addEvent(path, path === 'reviews' ? review : comment, { id, headers });
+  const itemOf = async (event: number) => {
+    const Key = { pk: { S: `ACCESS_REQUEST#${id}` }, sk: { S: `EVENT#${String(event).padStart(16, '0')}` } };
+    return (await own.dynamoDb.send(new GetItemCommand({ TableName: own.tableName, Key }))).Item;
+  };
+  let step: 'put' | 'catch up' | 'done' = 'put';
+  own.proxy.hook = async ({ operation }) => {
+    if (step === 'put' && operation === 'PutItem') {
+      step = 'done';
+      await add('comments');
+      await add('reviews', key);
+      await add('comments');
+      step = 'catch up';
+    } else if (step === 'catch up' && operation === 'Query') {
+      step = 'done';
+      return { status: 200, body: { Items: [await itemOf(1), await itemOf(3)], Count: 2 } };
+    }
+    return undefined;
+  };
+  const { status, body } = await add('reviews', key);
+  own.proxy.hook = () => undefined;
+  expect({ status, id: body.id }).toEqual({ status: 201, id: 2 });
+  expect(await eventsOf(id)).toHaveLength(3);
+  expect(await problems(id)).toEqual([]);
+});
+
+test('a new access request finds a free id, however far the list of all of them lags behind', async () => {
+  const known = await newAccessRequest();
+  for (let more = 0; more < 8; more += 1) await newAccessRequest();
+  own.proxy.hook = ({ operation, body }) =>
+    operation === 'Query' && body.IndexName === 'by_list'
+      ? { status: 200, body: { Items: [], Count: 0, ScannedCount: 0 } }
+      : undefined;
+  const { status, body } = await own.service.createAccessRequest();
+  expect({ status, id: body.id }).toEqual({ status: 201, id: known + 9 });
+});
+
+test('a writer that never gets its turn gives up with 503 within 7 s, and nothing of it is written', async () => {
   const id = await newAccessRequest();
   let rivals = 0;
   own.proxy.hook = async ({ operation, body }) => {
     const { Item } = body as { Item?: { comment?: { S: string } } };
     if (operation !== 'PutItem' || Item?.comment?.S !== comment.comment) return undefined;
     rivals += 1;
+    // A third attempt would end too late.
+    own.running.advance(2.4);
     await own.service.addEvent('comments', { ...comment, comment: `rival ${rivals}` }, { id });
     return undefined;
   };
@@ -143,4 +187,5 @@ test('a writer that never gets its turn gives up with 503, and nothing of it is 
   expect(await problems(id)).toEqual([]);
   const { body: found } = await own.service.search('?page_size=1', { id });
   expect(found.total).toBe(rivals);
+  expect(rivals).toBeLessThanOrEqual(2);
 });

@@ -139,6 +139,10 @@ describe('GET /v1/rbac/access_requests/{access_request_id}/events', () => {
     const answer = await search('?actor_type=custom&page_size=2&page=2');
     expectAnswer(answer, 200, envelope([2, 3, 5, 6, 8, 10], 2, 2));
     expectAnswer(await search('?actor_id=1001&page_size=3&page=2'), 200, envelope([1, 3, 4, 9], 3, 3));
+    for (const page of [2, 3]) {
+      const newest = await search(`?order=desc&page_size=5&page=${page}`);
+      expectAnswer(newest, 200, envelope(all.toReversed(), (page - 1) * 5, 5));
+    }
     expectAnswer(await search('?ids=1,3,5,7,9&page_size=2&page=3'), 200, envelope([1, 3, 5, 7, 9], 4, 2));
     expectAnswer(await search('?actor_id=risk-desk&page=2'), 200, envelope([2, 5, 8], 8));
   });

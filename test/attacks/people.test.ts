@@ -1,15 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { type AttributeValue, paginateScan } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import { decodeJwt } from 'jose';
-import { accountOf, identityIdsOf } from '../support/account.ts';
+import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { accountOf, identityIdsOf, subOf } from '../support/account.ts';
+import { clockOffset } from '../support/clock-offset.ts';
 import { costOf } from '../support/cost-of.ts';
 import { expectError } from '../support/expectations.ts';
+import { newIssuerLogin } from '../support/issuer-login.ts';
 import { newPerson, newPhone } from '../support/people.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
-const { service, proxy, dynamoDb, tableName } = await startServiceWithStore();
+const { running, service, proxy, dynamoDb, tableName } = await startServiceWithStore(
+  {},
+  { movableClock: true },
+);
+const standIn = await startProviderStandIn();
 const { other_login_app } = service.demo;
 
 const newAccount = async (client = service.demo.login_app) => {
@@ -88,6 +95,55 @@ test('[OWASP API1 2023] the same provider account is another Login User in anoth
   expect(identityIdsOf(await accountOf(service, there.token).show())).toHaveLength(1);
   await accountOf(service, there.token).remove();
   expect(decodeJwt((await service.logIn(subject)).body.access_token).sub).toBe(here.loginUserId);
+});
+
+test('[OWASP API1 2023] an identity that is somebody else’s cannot be linked, and stays theirs', async () => {
+  const [victim, attacker] = [await newAccount(), await newAccount()];
+  const linked = unique('linked');
+  await victim.account.linkAt('provider_a', linked);
+  const conflict = { status: 409, error: 'conflict', naming: /another Login User/ };
+  expectError(await attacker.account.linkAt('provider_f', victim.subject), conflict);
+  expectError(await attacker.account.linkAt('provider_a', linked), conflict);
+  expect(identityIdsOf(await attacker.account.show())).toHaveLength(1);
+  const logins = [await service.logIn(victim.subject), await service.logIn(linked, 'provider_a')];
+  expect(logins.map(subOf)).toEqual([victim.loginUserId, victim.loginUserId]);
+});
+
+describe('a notification that the issuer has not just sent changes nothing', () => {
+  const newVictim = () => newIssuerLogin(service, standIn, { on_account_deleted: 'delete' });
+
+  test.each<[string, string, (jwk: object) => object]>([
+    ['RFC 8725 2.1', 'the id of its key', () => ({})],
+    ['CVE-2018-0114', 'its own key in the header', (jwk) => ({ jwk })],
+    ['RFC 8725 3.10', 'no key id', () => ({ kid: undefined })],
+    ['RFC 8725 3.10', 'an unknown key id', () => ({ kid: 'unknown' })],
+  ])('[%s] an attacker signs it, with %s: 400', async (_source, _what, more) => {
+    const { logIn, notification, post } = await newVictim();
+    const { account } = await logIn();
+    const genuine = await notification('account-delete');
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+    const header = { alg: 'ES256', ...decodeProtectedHeader(genuine), ...more(await exportJWK(publicKey)) };
+    const forged = await new SignJWT(decodeJwt(genuine)).setProtectedHeader(header).sign(privateKey);
+    expectError(await post(forged), { status: 400, error: 'invalid_request' });
+    expect((await account.show()).status).toBe(200);
+  });
+
+  test.each(['consent-revoked', 'account-delete'])(
+    '[RFC 8417 5.2] %s is repeated when the person has come back: 204, and they stay',
+    async (type) => {
+      const { logIn, notification, post } = await newVictim();
+      const { account } = await logIn();
+      const genuine = await notification(type, {
+        iat: Math.floor(Date.now() / 1000) + clockOffset(running.directory),
+      });
+      expect((await post(genuine)).status).toBe(204);
+      expect((await account.show()).status).toBe(401);
+      running.advance(10);
+      const again = await logIn();
+      expect((await post(genuine)).status).toBe(204);
+      expect((await again.account.show()).status).toBe(200);
+    },
+  );
 });
 
 /** Anybody at all may send notifications. */

@@ -1,12 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { CompactSign, exportJWK, generateKeyPair, type JWK, type JWTPayload } from 'jose';
+import { logLine, logLines } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
+import { ownService } from '../support/own-service.ts';
 import { logIn, prepareLogin } from '../support/provider-login.ts';
 import { ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
-import { sharedService, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 
-const service = sharedService();
+const { running, service } = await ownService();
 const { demo, operate } = service;
 const standIn = await startProviderStandIn();
 const now = () => Math.floor(Date.now() / 1000);
@@ -29,7 +31,7 @@ describe('an issuer that has turned hostile', () => {
     const claims = { sub: 'alice', iss: scene.url, aud: ourApp, iat: now(), exp: now() + 60 };
     const id_token = await new CompactSign(new TextEncoder().encode(payload(claims)))
       .setProtectedHeader({ alg: 'ES256', kid: 'own', ...header })
-      .sign(privateKey);
+      .sign(privateKey, { crit: { x: true } });
     const target = { ...targets.keys, login: () => ({ grant_type: 'provider_credentials', id_token }) };
     return logIn(service, await prepareLogin(service, scene, target));
   }
@@ -54,6 +56,7 @@ describe('an issuer that has turned hostile', () => {
     ],
     ['RFC 8725 3.11', 'the type of an access token', { header: { typ: 'at+jwt' } }],
     ['RFC 8725 3.11', 'the type of a logout token', { header: { typ: 'logout+jwt' } }],
+    ['RFC 7515 4.1.11', 'a critical extension that nobody knows', { header: { crit: ['x'], x: 1 } }],
   ])('[%s] signs %s: 400', async (_source, _what, hostile) => {
     expect(await logInWith(hostile)).toMatchObject({ status: 400, error: 'invalid_grant' });
   });
@@ -87,6 +90,17 @@ describe('an issuer that has turned hostile', () => {
     expect(statuses).toContain((await logInWith({ keys })).status);
   });
 
+  /** The hosts that the service calls for a login at an issuer whose keys are said to be at an address. */
+  async function hostsCalled(scene: Scene, jwks_uri: string): Promise<unknown[]> {
+    scene.answer('.well-known/openid-configuration', { status: 200, body: { issuer: scene.url, jwks_uri } });
+    const login = await logIn(service, await prepareLogin(service, scene, targets.discovery));
+    expect(login.status).toBe(500);
+    const request_id = login.requestId;
+    await logLine(running, 'provider_failed', { request_id });
+    const called = logLines(running).filter((line) => line.event === 'provider_called');
+    return called.filter((line) => line.request_id === request_id).map(({ host }) => host);
+  }
+
   test.each([
     'http://169.254.169.254/latest/meta-data/',
     'http://10.0.0.1/keys',
@@ -96,11 +110,19 @@ describe('an issuer that has turned hostile', () => {
     'gopher://127.0.0.1/',
     'data:application/json,{"keys":[]}',
     '//127.0.0.1/keys',
-  ])('[OWASP API7 2023] its discovery document leads to %s: 500', async (jwks_uri) => {
+  ])(
+    '[OWASP API7 2023] its discovery document leads to %s: 500, and nothing is called there',
+    async (uri) => {
+      expect(await hostsCalled(standIn.openScene(), uri)).toEqual([new URL(standIn.url).host]);
+    },
+  );
+
+  test('[OWASP API7 2023] its discovery document leads to keys that only a forbidden address has', async () => {
     const scene = standIn.openScene();
-    scene.answer('.well-known/openid-configuration', { status: 200, body: { issuer: scene.url, jwks_uri } });
-    const { status } = await logIn(service, await prepareLogin(service, scene, targets.discovery));
-    expect(status).toBe(500);
+    const disguised = `${scene.url.replace('127.0.0.1', '0.0.0.0')}/jwks`;
+    expect((await fetch(disguised)).status).toBe(200);
+    await hostsCalled(scene, disguised);
+    expect(scene.calls('jwks')).toBe(1);
   });
 
   test('[RFC 9700 4.4] names another issuer in its discovery document', async () => {

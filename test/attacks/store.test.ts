@@ -42,6 +42,10 @@ test('[RFC 8725 3.10] fifty made-up key ids cause one read at most in ten second
   expect(await present(50)).toBe(0);
   expect((await service.register(device, good)).status).toBe(200);
   running.advance(11);
+  expect(await present(1)).toBe(1);
+  running.advance(5);
+  expect(await present(1)).toBe(0);
+  running.advance(6);
   expect(await present(50)).toBe(1);
 });
 

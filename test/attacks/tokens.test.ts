@@ -168,7 +168,9 @@ describe('a token that is signed by our own key, but is not what we issue, is wo
 
   /** @param payload text, since `SignJWT` would not write what no issuer should */
   const signed = ({ header }: Taken, payload: string, more: object = {}) =>
-    new CompactSign(bytes(payload)).setProtectedHeader({ ...header, ...more }).sign(key);
+    new CompactSign(bytes(payload))
+      .setProtectedHeader({ ...header, ...more })
+      .sign(key, { crit: { x: true } });
   const signedClaims = (taken: Taken, claims: object, header: object = {}) =>
     signed(taken, JSON.stringify({ ...taken.claims, ...claims }), header);
 
@@ -220,6 +222,11 @@ describe('a token that is signed by our own key, but is not what we issue, is wo
       (taken) => signedClaims(taken, {}, { typ: 'logout+jwt' }),
     ],
     ['RFC 8725 3.11', 'a type that is a list', (taken) => signedClaims(taken, {}, { typ: ['at+jwt'] })],
+    [
+      'RFC 7515 4.1.11',
+      'a critical extension that nobody knows',
+      (taken) => signedClaims(taken, {}, { crit: ['x'], x: 1 }),
+    ],
   ])('[%s] %s', async (_source, _what, forge) => {
     for (const taken of byTheKeyOf.es256.values()) await expectWorthless(service, await forge(taken));
   });

@@ -10,6 +10,7 @@ import {
 } from '../../infra/local/load-functions.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
+import { clock } from '../../lib/clock.ts';
 import { startOwnTable } from '../support/own-table.ts';
 
 const table = await startOwnTable();
@@ -71,11 +72,10 @@ const check = () =>
 
 const verdict = (status: string) => [{ deploymentId: 'd-1', lifecycleEventHookExecutionId: 'e-1', status }];
 
-/** The items that are left: with nothing of the check, only the public signing keys. */
-async function partitionsLeft(): Promise<unknown[]> {
-  const { Items = [] } = await table.dynamoDb.send(new ScanCommand({ TableName: table.tableName }));
-  return Items.map(({ pk }) => pk);
-}
+const itemsLeft = async () =>
+  (await table.dynamoDb.send(new ScanCommand({ TableName: table.tableName }))).Items ?? [];
+/** The partitions that are left: with nothing of the check, only the public signing keys. */
+const partitionsLeft = async (): Promise<unknown[]> => (await itemsLeft()).map(({ pk }) => pk);
 
 test('versions that issue a token, publish its key and search may get requests; nothing of the check is left', async () => {
   await check();
@@ -109,5 +109,22 @@ test.each<[string, string, InvocableFunction]>([
   expect(told).toEqual(verdict('Failed'));
   expect(log).toContain('new_versions_failed');
   expect(log).not.toMatch(/(lcs|acs)_|eyJ/);
+  expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
+});
+
+test('what a killed check left ends by itself, and the next check removes it unless it may be in use', async () => {
+  const { createProbe } = await import('../../lib/deployment/probe.ts');
+  const { client } = await createProbe();
+  const left = (await itemsLeft()).filter(({ pk }) => pk !== 'SIGNING_KEYS');
+  expect(left.map(({ client_id }) => client_id)).toContain(client.id);
+  for (const { expires_at } of left) expect(expires_at - Date.now() / 1000).toBeLessThanOrEqual(600);
+
+  await check();
+  expect(await itemsLeft()).toHaveLength(left.length + 1);
+  const { now } = clock;
+  clock.now = () => new Date(Date.now() + 601_000);
+  await check();
+  clock.now = now;
+  expect(told).toEqual([...verdict('Succeeded'), ...verdict('Succeeded')]);
   expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
 });

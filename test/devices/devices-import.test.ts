@@ -107,6 +107,23 @@ describe('operator devices import FILE.ndjson', () => {
     expect(listed).toMatchObject([{ device_id: id }]);
   });
 
+  test('a line about an installation that the app has registered meanwhile leaves it to the newer device', async () => {
+    const person = await newPerson(service, unique('bob'), app);
+    const installation_id = unique('installation');
+    const { id } = (await service.register(android({ installation_id }), appToken)).body;
+    await service.relate(id, person.token);
+    expect((await importLines([android({ installation_id })])).summary).toMatchObject({
+      added: 0,
+      reasons: [{ reason: 'The installation has another device.', lines: [1] }],
+    });
+    const query = `login_user_id=${person.loginUserId}`;
+    const listed = await eventually(
+      () => recipients(query),
+      ({ length }) => length === 1,
+    );
+    expect(listed).toMatchObject([{ device_id: id }]);
+  });
+
   test('run again, it adds what is new, and changes nothing that the app has registered meanwhile', async () => {
     const lines = [android({ app_version: '1', last_seen_at: daysAgo(9) }), android({ app_version: '1' })];
     expect((await importLines(lines)).summary).toMatchObject({ added: 2, already_there: 0 });

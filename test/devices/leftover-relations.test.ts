@@ -1,6 +1,7 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { sessionKey } from '../../lib/storage/keys.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { deviceIdsOf, eventually, newPerson, newPhone } from '../support/people.ts';
 import { basic, unique } from '../support/service.ts';
@@ -24,7 +25,8 @@ async function phone() {
   const { service } = own;
   const device = { platform: 'android', token: unique('phone') };
   const { id } = (await service.register(device, await service.loginAppToken())).body;
-  const { access_token, refresh_token } = (await service.logIn(unique('alice'))).body;
+  const subject = unique('alice');
+  const { access_token, refresh_token } = (await service.logIn(subject)).body;
   const logOut = () => {
     const { client_id, client_secret } = service.demo.login_app;
     return service.call('/v2/marketing/oauth/revoke', {
@@ -35,7 +37,17 @@ async function phone() {
   };
   const recipients = async () =>
     (await service.operate('devices', 'list', { 'login-user': decodeJwt(access_token).sub })).devices;
-  return { id, access_token, logOut, recipients };
+  /** Has another session of the person relate the phone just before anything else is written about it. */
+  const relateFirst = async () => {
+    const { body } = await service.logIn(subject);
+    own.proxy.hook = async ({ operation, body: change }) => {
+      if (operation !== 'UpdateItem' || !JSON.stringify(change).includes(id)) return undefined;
+      own.proxy.hook = () => undefined;
+      expect((await service.relate(id, body.access_token)).status).toBe(200);
+      return undefined;
+    };
+  };
+  return { id, access_token, logOut, recipients, relateFirst };
 }
 
 describe('after a logout nothing of the person goes to the phone', () => {
@@ -68,6 +80,36 @@ describe('after a logout nothing of the person goes to the phone', () => {
     expect((await logOut()).status).toBe(200);
     showDevices();
     expect(await recipients()).toEqual([]);
+  });
+
+  test('for as long as a phone may come back: the mark of the ended session outlives every phone', async () => {
+    const { access_token, logOut } = await phone();
+    const { sub = '', sid } = decodeJwt(access_token);
+    await logOut();
+    const key = sessionKey(sub, String(sid));
+    const { Item } = await own.dynamoDb.send(
+      new GetItemCommand({ TableName: own.tableName, Key: { pk: { S: key.pk }, sk: { S: key.sk } } }),
+    );
+    const secondsLeft = Number(Item?.expires_at?.N) - Date.now() / 1000;
+    expect(secondsLeft).toBeGreaterThan(270 * 86_400);
+  });
+
+  test('while another session that relates the phone at that moment keeps it', async () => {
+    const { id, access_token, logOut, recipients, relateFirst } = await phone();
+    await own.service.relate(id, access_token);
+    await relateFirst();
+    expect((await logOut()).status).toBe(200);
+    expect(await recipients()).toEqual([expect.objectContaining({ device_id: id })]);
+  });
+
+  test('also one that relates it when the leftover relation is just found', async () => {
+    const { id, access_token, logOut, recipients, relateFirst } = await phone();
+    await own.service.relate(id, access_token);
+    hideDevices();
+    expect((await logOut()).status).toBe(200);
+    await relateFirst();
+    expect(await recipients()).toEqual([]);
+    expect(await recipients()).toEqual([expect.objectContaining({ device_id: id })]);
   });
 
   test('while a session that goes on keeps its device', async () => {

@@ -1,10 +1,11 @@
-import { beforeAll, describe, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { expectAnswer, expectError } from '../support/expectations.ts';
+import { eventuallyPasses } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
-const { call, demo, json, logIn, loginAppToken, operate, register, relate } = sharedService();
+const { call, demo, json, listDevices, logIn, loginAppToken, operate, register, relate } = sharedService();
 const path = '/v2/marketing/login/user/push_notifications/devices';
 
 const invalidToken = { status: 401, error: 'invalid_token' };
@@ -48,7 +49,17 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
   test('a device of user A that user B relates moves to B: 200', async () => {
     const id = await newDevice();
     const [a, b] = await Promise.all([userTokenOf(unique('alice')), userTokenOf(unique('bob'))]);
-    for (const token of [a, b, a]) expectAnswer(await relate(id, token), 200, { id });
+    const idsOf = async (token: string) =>
+      (await listDevices(token)).body.devices.map((device: { id: string }) => device.id);
+    for (const [owner, other] of [
+      [a, b],
+      [b, a],
+      [a, b],
+    ] as const) {
+      expectAnswer(await relate(id, owner), 200, { id });
+      expect(await idsOf(other)).toEqual([]);
+      await eventuallyPasses(async () => expect(await idsOf(owner)).toEqual([id]));
+    }
   });
 
   test('twelve at once, of two users: all 200', async () => {

@@ -34,6 +34,25 @@ test('a body of 300 kB is not parsed: 400', async () => {
   expect([form.status, form.body.error_description]).toEqual([400, 'The body is too large.']);
 });
 
+test.each([
+  [262_144, 'The body must be a JSON object with the field device.'],
+  [262_145, 'The body is too large.'],
+])('a body of %i bytes: %s', async (length, message) => {
+  const around = JSON.stringify({ junk: '' }).length;
+  const body = JSON.stringify({ junk: 'x'.repeat(length - around) });
+  const headers = { authorization: `Bearer ${await service.loginAppToken()}` };
+  const answer = await service.json('/v2/marketing/push_notifications/devices', body, headers);
+  expect([answer.status, answer.body.error_description]).toEqual([400, message]);
+});
+
+test.each([
+  [100, 200],
+  [101, 400],
+])('a form of %i parameters: %i', async (count, status) => {
+  const junk = Array.from({ length: count - 1 }, (_, index): [string, string] => [`x${index}`, '']);
+  expect((await service.token([['grant_type', 'client_credentials'], ...junk])).status).toBe(status);
+});
+
 describe('a body that cannot be read: the error says what is wrong with it', () => {
   const devices = '/v2/marketing/push_notifications/devices';
   const post = async (path: string, authorization: string, type: string, body: string) => {

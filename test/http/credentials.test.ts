@@ -43,7 +43,8 @@ describe('basicCredentials', () => {
     [`Basic ${base64('a:')}`, undefined],
     [`Basic ${base64('a:%')}`, undefined],
     [`Basic ${base64('a:%ff')}`, undefined],
-    [`Basic ${base64(`a:${'b'.repeat(1_000)}`)}`, undefined],
+    [`Basic ${base64(`a:${'b'.repeat(766)}`)}`, { user: 'a', password: 'b'.repeat(766) }],
+    [`Basic ${base64(`a:${'b'.repeat(767)}`)}`, undefined],
   ])('%j', (header, credentials) => {
     expect(basicCredentials(header)).toEqual(credentials);
   });

@@ -1,7 +1,7 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { expectAnswer, expectError } from '../support/expectations.ts';
-import { unique } from '../support/service.ts';
+import { basic, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import type { StoreAnswer } from '../support/store-proxy.ts';
 import { hexToken } from '../support/tokens.ts';
@@ -74,6 +74,41 @@ test('a query that the store answers in parts is read to its end', async () => {
       : undefined;
   expectAnswer(await service.search('?page_size=3'), 200, whole);
   expect(whole.count).toBe(3);
+});
+
+describe('an index that is just being written shows an item twice; it is listed once', () => {
+  /** Every query of an index finds these items. */
+  const showInIndex = (...Items: Record<string, unknown>[]): void => {
+    proxy.hook = ({ operation, body }) =>
+      operation === 'Query' && /^by_(list|shard)$/.test(String(body.IndexName))
+        ? { status: 200, body: { Items: Items.map((item) => marshall(item)), Count: Items.length } }
+        : undefined;
+  };
+  const inIndex = (id: string) => ({ pk: `DEVICE#${id}`, sk: 'DEVICE', device_id: id });
+
+  test('the devices of a person', async () => {
+    const id = await newDevice();
+    const { access_token } = (await service.logIn(unique('alice'))).body;
+    await service.relate(id, access_token);
+    showInIndex(inIndex(id), inIndex(id));
+    expect((await service.listDevices(access_token)).body).toMatchObject({ devices: [{ id }] });
+  });
+
+  test('the devices of a shard', async () => {
+    const id = await newDevice();
+    showInIndex(inIndex(id), inIndex(id));
+    const { client_id, client_secret } = service.demo.login_app;
+    const headers = { authorization: basic(client_id, client_secret) };
+    const answer = await service.call('/v2/marketing/push_notifications/recipients?shard=0', { headers });
+    expect(answer.body).toMatchObject({ recipients: [{ device_id: id }] });
+  });
+
+  test('an operator’s list, without those that are gone', async () => {
+    const { account_id } = await service.operate('accounts', 'create', { name: 'Test' });
+    const inList = (id: unknown) => ({ pk: `ACCOUNT#${id}`, sk: 'ACCOUNT' });
+    showInIndex(inList(account_id), inList(`ac_${'A'.repeat(22)}`), inList(account_id));
+    expect(await service.operate('accounts', 'list', {})).toMatchObject({ accounts: [{ account_id }] });
+  });
 });
 
 describe('relate: a failed condition that carries the item needs no further read', () => {

@@ -79,6 +79,25 @@ describe('login-apps delete', () => {
     await expect(operate('login-apps', 'delete', everything)).rejects.toThrow('There is no such Login App.');
   });
 
+  test('a step that runs out of time says that there is more to delete, and the next one goes on', async () => {
+    const { app, flags } = await usedApp();
+    await operate('login-apps', 'disable', flags);
+    running.advance(60);
+    const everything = { ...flags, 'with-everything': true };
+    // Of 16 shards of devices, there is time for one.
+    proxy.hook = ({ body }) => {
+      if (body.IndexName === 'by_shard') running.advance(5);
+      return undefined;
+    };
+    expect(await operate('login-apps', 'delete', everything)).toMatchObject({
+      deleted: false,
+      again_after_seconds: 0,
+    });
+    proxy.hook = () => undefined;
+    expect(await operate('login-apps', 'delete', everything)).toMatchObject({ deleted: true });
+    expect(await itemsAbout(app.login_app_id)).toEqual([]);
+  });
+
   test('a step that was interrupted is done again', async () => {
     const { app, flags } = await usedApp();
     await operate('login-apps', 'disable', flags);
@@ -124,6 +143,29 @@ test('accounts delete: the account and its accesses are gone, its access request
   running.advance(31);
   expect((await service.search('', { account, id })).status).toBe(401);
   await expect(operate('accounts', 'delete', flags)).rejects.toThrow('There is no such account.');
+});
+
+test('accounts delete that runs out of time says that there is more to delete, and the account stays', async () => {
+  const { account_id } = await operate('accounts', 'create', { name: 'Test' });
+  const flags = { account: account_id };
+  const { access_request_id: id } = await operate('access-requests', 'create', flags);
+  const key = { pk: { S: `ACCESS_REQUEST#${id}` }, sk: { S: `ACCOUNT#${account_id}` } };
+  const LastEvaluatedKey = { ...key, list: { S: `ACCESS_REQUESTS_OF#${account_id}` } };
+  proxy.hook = ({ operation, body }) => {
+    if (operation === 'DeleteItem') running.advance(5);
+    // The first page of many.
+    return body.IndexName === 'by_list'
+      ? { status: 200, body: { Items: Array(100).fill(key), LastEvaluatedKey } }
+      : undefined;
+  };
+  expect(await operate('accounts', 'delete', flags)).toEqual({
+    account_id,
+    deleted: false,
+    removed: { accesses: 1 },
+    again_after_seconds: 0,
+  });
+  proxy.hook = () => undefined;
+  expect(await operate('accounts', 'delete', flags)).toMatchObject({ deleted: true });
 });
 
 describe('people', () => {

@@ -14,6 +14,8 @@ const event = [
   ...['--actor-id', 'x'],
 ];
 const nobody = `la_${'A'.repeat(22)}`;
+const inNone = ['--access-request', '999999999'];
+const approved = ['--status', 'approved'];
 const noAccount = `ac_${'A'.repeat(22)}`;
 
 const failures: [string[], string][] = [
@@ -71,10 +73,14 @@ const failures: [string[], string][] = [
     'access-requests create: --account must be a complete id of the form ac_….',
   ],
   [['access-requests', 'create', '--account', noAccount], 'There is no such account.'],
-  [
-    ['access-requests', 'grant', '--access-request', '999999999', '--account', account],
+  [['access-requests', 'grant', ...inNone, '--account', account], 'There is no such access request.'],
+  ...['comments', 'reviews'].map((noun): [string[], string] => [
+    [noun, 'add', ...inNone, ...event.slice(2), '--comment', 'x', ...(noun === 'reviews' ? approved : [])],
     'There is no such access request.',
-  ],
+  ]),
+  [['events', 'list', ...inNone], 'There is no such access request.'],
+  [['events', 'export', ...inNone], 'There is no such access request.'],
+  [['access-requests', 'revoke', ...inNone, '--account', account], 'There is no such access request.'],
   [
     ['access-requests', 'grant', '--access-request', '1.5', '--account', account],
     'access-requests grant: --access-request must be an integer.',
@@ -172,6 +178,12 @@ describe('an operator command that fails says why and changes nothing', () => {
     await call('accounts', 'constructor', {}).toThrow(/^There is no such command\.$/);
     await call('accounts', 'create', { name: 7 }).toThrow(/^accounts create: --name must be text\.$/);
     await call('accounts', 'create', { name: '' }).toThrow(/^accounts create: --name must not be empty\.$/);
+    for (const given of [false, 'no', 1, null]) {
+      const flags = { 'login-app': nobody, 'with-everything': given };
+      await call('login-apps', 'delete', flags).toThrow(
+        /^login-apps delete: --with-everything takes no value\.$/,
+      );
+    }
     await call('accounts', 'create', { name: 'x', toString: 'y' }).toThrow(/there is no flag --toString/);
   });
 });

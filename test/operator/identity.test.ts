@@ -35,6 +35,30 @@ describe('an operator proves who they are', () => {
     });
   });
 
+  test.each([
+    [null],
+    [7],
+    ['accounts create'],
+    [[]],
+    [{ noun: 'accounts', verb: 'create' }],
+    [{ ...command, flags: null }],
+    [{ ...command, flags: ['name'] }],
+    [{ ...command, noun: ['accounts'] }],
+  ])('an event that is no call: %j is rejected, and leaves a line', async (event) => {
+    const before = auditLines(running).length;
+    expect(await invokeFunction(target, event)).toEqual({
+      error: 'The call is malformed. Use npm run operator.',
+    });
+    const [line, ...others] = auditLines(running).slice(before);
+    expect(line).toMatchObject({
+      command: 'unknown',
+      caller: 'unauthenticated',
+      result: 'rejected',
+      error: 'invalid_request',
+    });
+    expect(others).toEqual([]);
+  });
+
   test.each<[string, () => Promise<unknown>]>([
     ['no proof', async () => undefined],
     ['something else', async () => ({ arn: 'arn:aws:iam::000000000000:user/alice' })],

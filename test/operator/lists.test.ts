@@ -114,11 +114,16 @@ describe('npm run operator: Login Apps and clients', () => {
   test('clients list: a page has 100, and --after shows the next ones', async () => {
     const app = await newApp();
     const ids = [app.client_id];
-    while (ids.length < 102) {
-      const created = await operate('clients', 'create', { 'login-app': app.login_app_id });
-      ids.push(String(created.client_id));
-    }
+    const createUntil = async (count: number) => {
+      while (ids.length < count) {
+        const created = await operate('clients', 'create', { 'login-app': app.login_app_id });
+        ids.push(String(created.client_id));
+      }
+    };
     const list = ['clients', 'list', '--login-app', app.login_app_id];
+    await createUntil(100);
+    expect(await succeeded(...list)).not.toHaveProperty('next');
+    await createUntil(102);
     const page = await succeeded(...list);
     expect(Object(page.clients)).toHaveLength(100);
     const all = (await allOf(list, 'clients')).map(({ client_id }) => client_id);

@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { clockOffset } from '../support/clock-offset.ts';
 import { createLoginApp, demoSettings, type LoginApp } from '../support/login-app.ts';
 import { newPerson, newPhone, type Person } from '../support/people.ts';
 import { type Answer, basic, type Service, unique } from '../support/service.ts';
 import { twice, twoInstances } from '../support/two-instances.ts';
 
 /** The switches of a whole Login App. A warm instance takes up to 30 seconds to notice one; here, two instances do. */
-const { service, second, proxy, both, advance } = await twoInstances();
+const { service, running, second, proxy, both, advance } = await twoInstances();
 const { operate } = service;
 
 let app: LoginApp;
@@ -129,6 +130,15 @@ describe('login-apps logout', () => {
     expect(await both(session)).toEqual(twice(sessionEnds));
   });
 
+  test('leaves a session that begins in the second that it names', async () => {
+    const { sessions_valid_from } = await operate('login-apps', 'logout', flags);
+    const now = Math.floor(Date.now() / 1000) + clockOffset(running.directory);
+    advance(Number(sessions_valid_from) - now);
+    person = await newPerson(service, person.subject, app);
+    advance(30);
+    expect(await both(session)).toEqual(twice(sessionGoesOn));
+  });
+
   test('writes once, however many sessions there are', async () => {
     await newPerson(service, unique('bob'), app);
     proxy.forget();
@@ -147,6 +157,23 @@ describe('login-apps logout', () => {
     };
     await expect(operate('login-apps', 'logout', flags)).rejects.toThrow(
       'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.',
+    );
+    advance(30);
+    expect(await both(session)).toEqual(twice(sessionEnds));
+  });
+
+  test('undone while somebody else logs out: their logout stands, and the undoing changes nothing', async () => {
+    await operate('login-apps', 'logout', flags);
+    // Mostly within the second of the first one, which their logout must not be taken for.
+    let logout: Promise<unknown> | undefined;
+    proxy.hook = async ({ operation }) => {
+      if (operation !== 'UpdateItem' || logout) return undefined;
+      logout = operate('login-apps', 'logout', flags);
+      await logout;
+      return undefined;
+    };
+    await expect(operate('login-apps', 'undo-logout', flags)).rejects.toThrow(
+      'Somebody else logged the Login App out meanwhile; nothing was changed.',
     );
     advance(30);
     expect(await both(session)).toEqual(twice(sessionEnds));
@@ -215,4 +242,22 @@ describe('providers remove', () => {
 test.each(['disable', 'enable', 'logout', 'undo-logout'])('login-apps %s of none: an error', async (verb) => {
   const unknown = { 'login-app': `la_${'A'.repeat(22)}` };
   await expect(operate('login-apps', verb, unknown)).rejects.toThrow('There is no such Login App.');
+});
+
+test('of two operators who rotate the secret of a client at once, one is told that nothing was changed, and no secret is lost', async () => {
+  const rotation = { ...flags, client: app.client_id };
+  let first: Record<string, unknown> | undefined;
+  proxy.hook = async ({ operation }) => {
+    if (operation !== 'UpdateItem') return undefined;
+    proxy.hook = () => undefined;
+    first = await operate('clients', 'rotate', rotation);
+    return undefined;
+  };
+  await expect(operate('clients', 'rotate', rotation)).rejects.toThrow(
+    'Somebody else changed the secrets meanwhile; nothing was changed.',
+  );
+  const client = { ...app, client_secret: String(first?.client_secret) };
+  advance(30);
+  expect((await service.token({ grant_type: 'client_credentials' }, client)).status).toBe(200);
+  expect((await service.token({ grant_type: 'client_credentials' }, app)).status).toBe(200);
 });

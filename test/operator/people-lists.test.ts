@@ -1,10 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
+import { subOf } from '../support/account.ts';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
 import { allOf, failed, succeeded, writeSettings } from '../support/operator.ts';
 import { eventuallyPasses, newPerson, newPhone } from '../support/people.ts';
+import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
+const standIn = await startProviderStandIn();
 const { operate } = service;
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
 
@@ -75,6 +78,25 @@ describe('npm run operator: people, their sessions and devices', () => {
     );
     const found = await operate('login-users', 'find', { ...flags, subject, issuer: second });
     expect(found).toMatchObject({ identities: [{ subject, namespace: second }] });
+  });
+
+  test('find by codes: the issuer of the id tokens that come for them vouches', async () => {
+    const scene = standIn.openScene();
+    const subject = unique('alice');
+    scene.misbehave('token', async (_, response) =>
+      sendJson(response, 200, { id_token: await scene.idToken({ sub: subject }) }),
+    );
+    const app = await createLoginApp(service, unique('app'));
+    const flags = { 'login-app': app.login_app_id, provider: 'provider_b' };
+    const exchange = { token_url: `${scene.url}/token`, client_id: ourApp, client_secret: 'our-secret' };
+    const settings = { authorization_code: { ...exchange, id_token: { issuer: scene.url } } };
+    await operate('providers', 'set', { ...flags, settings });
+    const code = { provider: 'provider_b', authorization_code: 'a-code' };
+    const login = await service.token({ grant_type: 'provider_authorization_code', ...code }, app);
+    expect(await operate('login-users', 'find', { ...flags, subject })).toMatchObject({
+      login_user_id: subOf(login),
+      identities: [{ subject, namespace: scene.url }],
+    });
   });
 
   test('people of many shards are all listed, each once', async () => {

@@ -78,6 +78,18 @@ describe('a function that dies at any write', () => {
     expect((await account.unlink(id)).status).toBe(isTheirs ? 204 : 404);
   });
 
+  test.each([1, 2, 3])(
+    'a logout everywhere that fails before write %i: its own session is there to repeat it',
+    async (place) => {
+      const person = await newAccount(service);
+      const others = [1, 2, 3].map(() => newPerson(service, person.subject));
+      const accounts = (await Promise.all(others)).map(({ token }) => accountOf(service, token));
+      expect(await dying(place, 'fails before', () => person.account.endSessions())).toBe(true);
+      expect((await person.account.endSessions()).status).toBe(204);
+      for (const account of [person.account, ...accounts]) expect((await account.show()).status).toBe(401);
+    },
+  );
+
   /** A person with two sessions, a linked identity and a phone. */
   const newOwner = async () => {
     const person = await newAccount(service);

@@ -1,40 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
-import { decodeJwt } from 'jose';
 import { accountOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
+import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { eventually } from '../support/people.ts';
 import { type Claims, ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { type Answer, sharedService, unique } from '../support/service.ts';
+import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const standIn = await startProviderStandIn();
 
-/** A Login App whose provider_f is an issuer of its own, and a person who has logged in there. */
-async function newLogin(settings: object = {}) {
-  const scene = standIn.openScene();
-  const app = await createLoginApp(service, unique('app'));
-  await service.operate('providers', 'set', {
-    'login-app': app.login_app_id,
-    provider: 'provider_f',
-    settings: { issuers: [{ issuer: scene.url, audiences: [ourApp], ...settings }] },
-  });
-  const subject = unique('alice');
-  const logIn = async (sub = subject) => {
-    const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
-    const { body } = await service.token({ ...form, id_token: await scene.idToken({ sub }) }, app);
-    const loginUserId = String(decodeJwt(body.access_token).sub);
-    return { loginUserId, account: accountOf(service, body.access_token) };
-  };
-  const notify = async (type: string, claims: Claims = {}): Promise<Answer> => {
-    const { sub, exp, ...named } = { sub: undefined, exp: undefined, ...claims };
-    const events = JSON.stringify({ type, sub: subject, event_time: 1 });
-    return post(await scene.idToken({ sub, exp, events, jti: unique('jti'), ...named }));
-  };
-  const post = (payload: unknown, query = `?login_app_id=${app.login_app_id}`, provider = 'provider_f') =>
-    service.json(`/v2/marketing/providers/${provider}/notifications${query}`, { payload });
-  return { scene, app, subject, logIn, notify, post };
-}
+const newLogin = (settings?: object) => newIssuerLogin(service, standIn, settings);
 const isIn = async ({ account }: { account: ReturnType<typeof accountOf> }): Promise<boolean> =>
   (await account.show()).status === 200;
 const notAccepted = {

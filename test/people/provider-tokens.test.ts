@@ -128,7 +128,7 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     expect(revoked).toEqual([revocation(token)]);
   });
 
-  test.each([500, 503, 400, 403, 302])(
+  test.each([500, 503, 400, 401, 403, 302])(
     'the deletion goes on when the provider answers %i; the operator tries again',
     async (status) => {
       const { account, logIn, person, token, revoked, answers } = await newLogin();

@@ -236,6 +236,46 @@ test('six identities at once, where there is room for one: one is linked', async
   expect(identityIdsOf(await account.show())).toHaveLength(21);
 });
 
+test('a logout before the write of a refresh: no token, and the session stays ended', async () => {
+  const person = await newAccount(service);
+  const answer = await overtaken(0, () => refresh(person), person.account.endSessions);
+  const naming = 'The refresh token is not valid for this client.';
+  expectError(answer, { status: 400, error: 'invalid_grant', naming });
+  expect((await person.account.show()).status).toBe(401);
+});
+
+test('an identity that another person links before its unlinking is done stays theirs', async () => {
+  const [alice, bob] = [await newAccount(service), await newAccount(service)];
+  const subject = unique('shared');
+  const { id } = (await alice.account.linkAt('provider_a', subject)).body;
+  let link: Answer | undefined;
+  // Writes of the unlinking: the Login User, then the slot.
+  const unlinking = await overtaken(
+    1,
+    () => alice.account.unlink(id),
+    async () => {
+      link = await bob.account.linkAt('provider_a', subject);
+    },
+  );
+  expect([unlinking.status, link?.status]).toEqual([204, 201]);
+  expect(await ownersOf([alice.account, bob.account], 'provider_a')).toEqual([bob.loginUserId]);
+  expect(subOf(await service.logIn(subject, 'provider_a'))).toBe(bob.loginUserId);
+});
+
+test('login-users block just before an unlinking: a 403, and the identity stays', async () => {
+  const { account, loginUserId } = await newAccount(service);
+  const { id } = (await account.linkAt('provider_a', unique('other'))).body;
+  const flags = { 'login-user': loginUserId };
+  const unlinking = await overtaken(
+    0,
+    () => account.unlink(id),
+    () => service.operate('login-users', 'block', flags),
+  );
+  expectError(unlinking, { status: 403, error: 'forbidden', naming: 'The Login User is blocked.' });
+  await service.operate('login-users', 'unblock', flags);
+  expect(identityIdsOf(await account.show())).toContain(id);
+});
+
 describe('linking while an operator acts', () => {
   test.each([
     ['block', { status: 403, error: 'forbidden', naming: 'The Login User is blocked.' }],

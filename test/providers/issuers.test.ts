@@ -46,6 +46,18 @@ describe('provider_f with two issuers', () => {
     expect((await send(await other.idToken({ aud: 'our-other-app' }), app)).status).toBe(200);
   });
 
+  test('an issuer may end in a slash: its discovery document is found', async () => {
+    const scene = standIn.openScene();
+    const issuer = `${scene.url}/`;
+    const body = { issuer, jwks_uri: `${scene.url}/jwks` };
+    scene.answer('.well-known/openid-configuration', { status: 200, body });
+    const app = await createLoginApp(service, unique('app'));
+    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
+    await operate('providers', 'set', { ...flags, settings: { issuers: [{ issuer, audiences: [ourApp] }] } });
+    expectAnswer(await send(await scene.idToken({ iss: issuer }), app), 200, tokenResponse);
+    expectError(await send(await scene.idToken(), app), { status: 400, error: 'invalid_grant' });
+  });
+
   test('an id token counts for as long as the settings of its issuer say', async () => {
     const scene = standIn.openScene();
     const app = await createLoginApp(service, unique('app'));

@@ -21,6 +21,8 @@ const options: PresetOptions = {
   teamId: 'our-team',
   keyId: 'our-key',
 };
+/** The settings that each preset makes for a family, or for codes alone, as its provider's documentation has them. */
+const presetSettings = JSON.parse(readFileSync('test/providers/preset-settings.json', 'utf8'));
 const redirectUris = ['https://app.example/callback', 'app.example:/callback'];
 const withCode = { ...options, redirectUris };
 
@@ -55,12 +57,15 @@ describe('a preset', () => {
     },
   );
 
-  test.each(fitting)('%s for %s: calls https addresses of the provider alone', (name, provider) => {
-    const { settings } = Object(applyPreset(name, provider, withCode));
-    const addresses = JSON.stringify(settings).match(/\w+:\/\/[^"/]+/g) ?? [];
-    const own = [...hosts[name], 'app.example'].map((host) => `https://${host}`);
-    expect(addresses.filter((address) => !own.includes(address))).toEqual([]);
-  });
+  test.each(fitting)(
+    '%s for %s: makes exactly the settings that its documentation asks for',
+    (name, provider) => {
+      const given = { ...options, appSecret: 'our-secret', redirectUris: ['https://app.example/callback'] };
+      const { settings } = Object(applyPreset(name, provider, given));
+      const family = presetSettings[name][providers[provider].name];
+      expect(settings).toEqual(family ?? presetSettings[name].codes);
+    },
+  );
 
   test.each(presetNames)(
     "%s: its documentation is the provider's own, and the page about providers has it",
@@ -131,21 +136,6 @@ describe('a preset is an error', () => {
     },
   );
 });
-
-/** Where the calls of each preset go. */
-const hosts = {
-  facebook: ['graph.facebook.com'],
-  google: ['accounts.google.com', 'openidconnect.googleapis.com', 'oauth2.googleapis.com'],
-  twitter: ['api.x.com'],
-  github: ['api.github.com', 'github.com'],
-  line: ['api.line.me'],
-  apple: ['appleid.apple.com'],
-  microsoft: ['login.microsoftonline.com'],
-  'facebook-limited': ['www.facebook.com'],
-  discord: ['discord.com'],
-  twitch: ['id.twitch.tv'],
-  linkedin: ['www.linkedin.com'],
-};
 
 const documentationHosts = {
   facebook: ['developers.facebook.com'],

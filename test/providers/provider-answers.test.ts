@@ -196,6 +196,7 @@ describe('audience validation that rejects the token', () => {
     ],
     ['for several apps, by its token info', tokenInfo, { aud: [ourApp, 'another-app'], user_id: 'alice' }],
     ['for no app of a list', introspection, { active: true, aud: [], sub: 'alice' }],
+    ['with no second left', tokenInfo, { aud: ourApp, user_id: 'alice', expires_in: 0 }],
     ['of a list of clients', introspection, { active: true, client_id: [ourApp], sub: 'alice' }],
     [
       'of a list of app ids',
@@ -244,6 +245,32 @@ describe('a provider that rejects our own credentials gives no verdict on the to
   ])('%s', async (_, target, status) => {
     expect(await logInWhen(target, { error: 'invalid_client' }, status)).toEqual(unknownError);
   });
+});
+
+test.each([401, 403])('an OAuth 1.0 provider that answers %i rejects the token: 400', async (status) => {
+  expect(await logInWhen(verification, { error: 'x' }, status)).toEqual(rejected);
+});
+
+test('a token that ends in this very second has ended: 400', async () => {
+  const scene = standIn.openScene();
+  scene.misbehave('introspection', (_request, response) => {
+    const exp = Math.floor(Date.now() / 1000);
+    sendJson(response, 200, { active: true, client_id: ourApp, sub: 'alice', exp });
+  });
+  const { status, error } = await logIn(service, await prepareLogin(service, scene, introspection));
+  expect([status, error]).toEqual([400, 'invalid_grant']);
+});
+
+test.each([
+  [16_384, 200, 1],
+  [16_385, 400, 0],
+])('a credential of %i characters: %i, after %i calls', async (length, status, calls) => {
+  const scene = standIn.openScene();
+  const grant_type = 'provider_authorization_code';
+  const login = () => ({ grant_type, authorization_code: 'x'.repeat(length) });
+  const prepared = await prepareLogin(service, scene, { ...targets.codeExchange, login });
+  expect((await logIn(service, prepared)).status).toBe(status);
+  expect(scene.calls('token')).toBe(calls);
 });
 
 test('a token info whose error code rejects the token, as Facebook has for tokens of other apps: 400', async () => {

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import { setInterval } from 'node:timers/promises';
@@ -10,6 +9,7 @@ import { ownService } from '../support/own-service.ts';
 import { logIn, type PreparedLogin, prepareLogin } from '../support/provider-login.ts';
 import { type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
+import { selfSigned } from '../support/self-signed.ts';
 
 /** Milliseconds in which the service must be through with a provider, as its own log has it. */
 const throughWithin = 3_500;
@@ -72,14 +72,6 @@ let closedAddress: string;
 let untrusted: LoopbackServer;
 let reachedUntrusted = 0;
 
-/** A new key with a certificate that nobody else has signed, in PEM. */
-function selfSigned(): { key: string; cert: string } {
-  const options =
-    '-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=127.0.0.1 -keyout - -days 1';
-  const pem = execFileSync('openssl', ['req', ...options.split(' ')], { encoding: 'utf8', stdio: 'pipe' });
-  return { key: pem, cert: pem };
-}
-
 /** Makes ready for a login at which one endpoint has a fault. */
 function prepare(target: Target, fault: Fault): Promise<PreparedLogin> {
   const scene = standIn.openScene();
@@ -97,7 +89,8 @@ beforeAll(async () => {
   const closed = await serve(() => undefined);
   closedAddress = closed.url;
   await closed.close();
-  const secured = createServer(selfSigned(), (_request, response) => {
+  const pem = selfSigned();
+  const secured = createServer({ key: pem, cert: pem }, (_request, response) => {
     reachedUntrusted += 1;
     sendJson(response, 200, {});
   });

@@ -36,6 +36,8 @@ const authorization_code = {
   client_secret: 'our-secret',
   redirect_uris: ['https://app.example/callback'],
 };
+const redirectUris = (count: number) =>
+  Array.from({ length: count }, (_, index) => `https://app.example/${index}`);
 const id_token = { issuer: 'https://accounts.example' };
 const client_secret_jwt = {
   team_id: 'our-team',
@@ -217,6 +219,12 @@ describe('invalid provider settings, with the exact reason', () => {
       'authorization_code.redirect_uris: must be a list of redirect URIs',
     ],
     [
+      'too many redirect URIs',
+      'provider_b',
+      { ...oauth2, authorization_code: { ...authorization_code, redirect_uris: redirectUris(21) } },
+      'authorization_code.redirect_uris: must name at most 20 redirect URIs',
+    ],
+    [
       'a code exchange without a secret',
       'provider_b',
       { ...oauth2, authorization_code: { ...authorization_code, client_secret: undefined } },
@@ -282,6 +290,11 @@ describe('valid provider settings', () => {
       },
     ],
     ['provider_b', { ...oauth2, authorization_code }, {}],
+    [
+      'provider_b',
+      { ...oauth2, authorization_code: { ...authorization_code, redirect_uris: redirectUris(20) } },
+      {},
+    ],
     [
       'provider_b',
       { authorization_code: { ...authorization_code, id_token } },

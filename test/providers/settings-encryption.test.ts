@@ -12,12 +12,13 @@ const settings = {
   consumer_secret: 'another-secret',
 };
 
+const current = randomBytes(48).toString('base64url');
 let aws: LocalAws;
 let encryption: Encryption;
 
 beforeAll(async () => {
   aws = await startLocalAws(new Map());
-  aws.secrets.create('provider-settings', randomBytes(48).toString('base64url'));
+  aws.secrets.create('provider-settings', current);
   Object.assign(process.env, {
     PROVIDER_SETTINGS_SECRET_ID: 'provider-settings',
     AWS_REGION: 'us-east-1',
@@ -103,6 +104,23 @@ describe('the encryption of provider settings', () => {
     for (const a_secret of ['AAAAAAAA.AAAA', 'plain text', '']) {
       await expect(encryption.decryptSecrets({ a_secret }, place)).rejects.toThrow(gone);
     }
+  });
+
+  test.each([
+    ['none', []],
+    ['the first', ['a_secret']],
+    ['the last', ['b_secret']],
+  ])('encrypts all secrets again when %s of them has the current key already', async (_, names) => {
+    const before = await encryption.encryptSecrets({ a_secret: 'a', b_secret: 'b' }, place);
+    const secret = { current: 'the next', previous: [{ text: current, keep_until: Infinity }] };
+    const again = (stored: object) => encryption.reencryptSecrets({ settings: stored, place }, secret);
+    const keyOf = (stored: object) => Object.values(stored).map((text) => String(text).split('.')[0]);
+    const after = Object(again(before));
+    const [key] = keyOf(after);
+    expect(keyOf(before)).not.toContain(key);
+    const encrypted = again({ ...before, ...Object.fromEntries(names.map((name) => [name, after[name]])) });
+    expect(keyOf(Object(encrypted))).toEqual([key, key]);
+    expect(again(Object(encrypted))).toBeUndefined();
   });
 
   test('masks every secret, however long', () => {

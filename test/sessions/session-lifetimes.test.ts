@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
 import { ownService } from '../support/own-service.ts';
 import { type Answer, serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
@@ -75,8 +76,9 @@ describe('a session, as time goes by', () => {
     running.advance(-31 * days);
   });
 
-  test('ends after 365 days in any case', async () => {
-    let { refresh_token } = await logIn();
+  test('ends after 365 days in any case, and no access token outlives it', async () => {
+    let { access_token, refresh_token } = await logIn();
+    const end = Number(decodeJwt(access_token).iat) + 365 * days;
     for (let elapsed = 0; elapsed + 20 < 365; elapsed += 20) {
       running.advance(20 * days);
       const { status, body } = await refresh(refresh_token);
@@ -85,7 +87,12 @@ describe('a session, as time goes by', () => {
     }
     running.advance(4 * days);
     expect((await refresh(refresh_token)).status).toBe(200);
-    running.advance(2 * days);
+    running.advance(days - 30 * minutes);
+    const last = (await refresh(refresh_token)).body;
+    const { exp = 0, iat = 0 } = decodeJwt(last.access_token);
+    expect(exp).toBeLessThanOrEqual(end);
+    expect(last.expires_in).toBe(exp - iat);
+    running.advance(days);
     expect((await refresh(refresh_token)).body.error).toBe('invalid_grant');
   });
 });

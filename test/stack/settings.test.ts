@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { readSettings, settingNames } from '../../infra/settings/settings.ts';
 import { resources, root, template, templateWith } from '../support/template.ts';
@@ -9,6 +10,7 @@ import { resources, root, template, templateWith } from '../support/template.ts'
 const tableStreamArn =
   'arn:aws:dynamodb:eu-central-1:123456789012:table/restored/stream/2026-01-31T08:00:00.000';
 const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd';
+const domain = { domainName: 'login.example.com', certificateArn };
 const anything = v.record(v.string(), v.unknown());
 
 describe('the page about the settings', () => {
@@ -26,6 +28,24 @@ describe('the page about the settings', () => {
   test.each(documented)('%s: %s', (name = '', allowed = '') => {
     expect(() => readSettings({ [name]: {} })).toThrow(`The setting ${name} must be ${allowed}.`);
   });
+
+  const limited = documented.flatMap(([name = '', allowed = '']): [string, number, number][] => {
+    const [, least, most] = /^a whole number from (\d+) to (\d+)$/.exec(allowed) ?? [];
+    return least === undefined ? [] : [[name, Number(least), Number(most)]];
+  });
+  test.each(limited)(
+    '%s may be %i and %i, as a number and as text, and nothing beyond',
+    (name, least, most) => {
+      const message = `The setting ${name} must be a whole number from ${least} to ${most}.`;
+      for (const value of [least, most, String(least), String(most)]) {
+        // Another setting may have to fit.
+        expect(() => readSettings({ [name]: value })).not.toThrow(message);
+      }
+      for (const value of [least - 1, most + 1, String(most + 1), least + 0.5, '']) {
+        expect(() => readSettings({ [name]: value })).toThrow(message);
+      }
+    },
+  );
 
   test('states the defaults', () => {
     const stages = ['production', 'development'].map((stage) => readSettings({ stage }));
@@ -57,30 +77,32 @@ describe('settings', () => {
       { tokenConcurrency: 6, tokenReservedConcurrency: 11 },
       'tokenReservedConcurrency must be at least twice tokenConcurrency',
     ],
-    [
-      { tableName: 'a-restored-one', publishEvents: false, warmReadUnits: 20_000 },
-      'tableName must not come with warmReadUnits or warmWriteUnits',
-    ],
+    ...[{ warmReadUnits: 20_000 }, { warmWriteUnits: 20_000 }].map(
+      (units): [Record<string, unknown>, string] => [
+        { tableName: 'a-restored-one', publishEvents: false, ...units },
+        'tableName must not come with warmReadUnits or warmWriteUnits',
+      ],
+    ),
     [{ somethingElse: 5 }, 'somethingElse is unknown; there are deployment, stack, '],
     [{ edge: true }, 'domainName must come with edge'],
+    [{ edge: true, ...domain }, 'account must come with edge'],
+    [
+      { edge: true, ...domain, account: '123456789012', region: 'eu-west-1' },
+      'edgeCertificateArn must come with edge',
+    ],
     [{ account: '123456789012' }, 'region must come with account'],
     [{ region: 'eu-west-1' }, 'account must come with region'],
   ])('%j: %s', (given, message) => {
     expect(() => readSettings(given)).toThrow(`The setting ${message}`);
   });
 
-  test.each([0, '0', 1, 2_592_000, '2592000'])('refreshGraceSeconds may be %j', (refreshGraceSeconds) => {
-    expect(readSettings({ refreshGraceSeconds }).refreshGraceSeconds).toBe(Number(refreshGraceSeconds));
+  test.each([
+    { sessionIdleSeconds: '3600', sessionAbsoluteSeconds: 3600 },
+    { tokenConcurrency: 6, tokenReservedConcurrency: 12 },
+  ])('%j just fits', (given) => {
+    const numbers = Object.entries(given).map(([name, value]) => [name, Number(value)]);
+    expect(readSettings(given)).toMatchObject(Object.fromEntries(numbers));
   });
-
-  test.each([2_592_001, '2592001', -1, '-1', 1.5, '1.5', ''])(
-    'refreshGraceSeconds must not be %j',
-    (refreshGraceSeconds) => {
-      expect(() => readSettings({ refreshGraceSeconds })).toThrow(
-        'The setting refreshGraceSeconds must be a whole number from 0 to 2592000.',
-      );
-    },
-  );
 
   test('are distinguished from the context of the CDK itself', () => {
     const context = {
@@ -118,6 +140,10 @@ describe('the API', () => {
         'POST /v2/marketing/oauth/token': { ThrottlingRateLimit: 200, ThrottlingBurstLimit: 400 },
       },
     });
+    // Only a route that is there can have a throttle of its own.
+    const route = { Properties: { RouteKey: 'POST /v2/marketing/oauth/token' } };
+    const [routeId] = Object.keys(template.findResources('AWS::ApiGatewayV2::Route', route));
+    template.hasResource('AWS::ApiGatewayV2::Stage', { DependsOn: Match.arrayWith([routeId]) });
   });
 
   test('writes one line of JSON per request, without its query, headers and body', () => {
@@ -146,7 +172,7 @@ describe('the API', () => {
   });
 
   test('has a domain of its own when it is given one, which is then the issuer', () => {
-    const own = templateWith({ domainName: 'login.example.com', certificateArn });
+    const own = templateWith(domain);
     own.hasResourceProperties('AWS::ApiGatewayV2::DomainName', {
       DomainName: 'login.example.com',
       DomainNameConfigurations: [{ CertificateArn: certificateArn, EndpointType: 'REGIONAL' }],
@@ -168,6 +194,7 @@ describe('a deployment for development', () => {
     loopbackProviders: true,
     accessTokenSeconds: 60,
     refreshGraceSeconds: 0,
+    ...{ rateLimit: 1, burstLimit: 2, tokenRateLimit: 3, tokenBurstLimit: 4 },
     originSecretHashes,
   });
 
@@ -176,6 +203,15 @@ describe('a deployment for development', () => {
       development.allResources(type, { DeletionPolicy: 'Delete' });
     }
     development.allResourcesProperties('AWS::DynamoDB::Table', { DeletionProtectionEnabled: false });
+  });
+
+  test('has its own throttles', () => {
+    development.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
+      DefaultRouteSettings: { ThrottlingRateLimit: 1, ThrottlingBurstLimit: 2 },
+      RouteSettings: {
+        'POST /v2/marketing/oauth/token': { ThrottlingRateLimit: 3, ThrottlingBurstLimit: 4 },
+      },
+    });
   });
 
   test('passes the settings to the functions', () => {

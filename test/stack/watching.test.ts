@@ -2,10 +2,17 @@ import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { routeKeyOf } from '../../infra/endpoints.ts';
+import { logicalIdOf } from '../../infra/stack/service-function.ts';
 import { metrics } from '../../lib/log/metrics.ts';
-import { table } from '../../lib/storage/table.ts';
-import { endpoints, named, resources, template, templateWith, text } from '../support/template.ts';
+import { endpoints, named, readable, resources, template, templateWith, text } from '../support/template.ts';
 
+const dimensions = v.optional(v.array(v.object({ Name: v.string(), Value: v.unknown() })), []);
+/** A metric, and how its values of a period become one. */
+const measured = v.object({
+  Metric: v.object({ Namespace: v.string(), MetricName: v.string(), Dimensions: dimensions }),
+  Period: v.number(),
+  Stat: v.string(),
+});
 const alarms = resources(
   'AWS::CloudWatch::Alarm',
   v.object({
@@ -14,52 +21,128 @@ const alarms = resources(
     ComparisonOperator: v.string(),
     DatapointsToAlarm: v.number(),
     EvaluationPeriods: v.number(),
-    Period: v.optional(v.number(), 60),
     TreatMissingData: v.string(),
     AlarmActions: v.array(v.unknown()),
     OKActions: v.array(v.unknown()),
     Namespace: v.optional(v.string()),
     MetricName: v.optional(v.string()),
-    Metrics: v.optional(v.array(v.object({ Expression: v.optional(v.string()) }))),
+    Dimensions: dimensions,
+    Period: v.optional(v.number()),
+    Statistic: v.optional(v.string()),
+    ExtendedStatistic: v.optional(v.string()),
+    Metrics: v.optional(
+      v.array(
+        v.object({ Id: v.string(), Expression: v.optional(v.string()), MetricStat: v.optional(measured) }),
+      ),
+    ),
   }),
 );
-const metricStat = v.object({
-  MetricStat: v.object({
-    Metric: v.object({ Dimensions: v.array(v.object({ Name: v.string(), Value: v.unknown() })) }),
-  }),
-});
-/** By the seconds of a period; an expression has those of its metrics, which are minutes. */
-const periods: Record<number, string> = { 60: 'minutes', 900: 'quarters of an hour' };
+
+/** `Sum of AWS/Lambda Errors, FunctionName=ForwardAudit, in 60 s` */
+const inWords = ({ Metric, Period, Stat }: v.InferOutput<typeof measured>): string =>
+  [
+    `${Stat} of ${Metric.Namespace} ${Metric.MetricName}`,
+    ...Metric.Dimensions.map(({ Name, Value }) => `${Name}=${readable(Value)}`),
+    `in ${Period} s`,
+  ].join(', ');
+
+/** What an alarm measures: a metric, or an expression and the metrics in it. */
+const measurementsOf = ({ Metrics, ...alarm }: (typeof alarms)[number]['properties']): string[] =>
+  Metrics?.map(({ Id, Expression, MetricStat }) =>
+    MetricStat ? `${Id}: ${inWords(MetricStat)}` : String(Expression),
+  ) ?? [
+    inWords(v.parse(measured, { ...alarm, Metric: alarm, Stat: alarm.Statistic ?? alarm.ExtendedStatistic })),
+  ];
 const dashboard = JSON.stringify(template.findResources('AWS::CloudWatch::Dashboard'));
 
 describe('alarms', () => {
-  test.each([
-    ['ServerErrors', 'IF(failed >= 5, 100 * failed / all, 0)', '2 of 3 minutes from 1'],
-    ['Latency', 'AWS/ApiGateway Latency', '5 of 5 minutes from 3000'],
-    ['FunctionThrottles', 'AWS/Lambda Throttles', '2 of 5 minutes from 1'],
+  test.each<[string, string, string[]]>([
+    [
+      'ServerErrors',
+      '2 of 3 from 1',
+      [
+        'IF(failed >= 5, 100 * failed / all, 0)',
+        'failed: Sum of AWS/ApiGateway 5xx, ApiId=ApiHttp, in 60 s',
+        'all: Sum of AWS/ApiGateway Count, ApiId=ApiHttp, in 60 s',
+      ],
+    ],
+    ['Latency', '5 of 5 from 3000', ['p99 of AWS/ApiGateway Latency, ApiId=ApiHttp, in 60 s']],
+    ['FunctionThrottles', '2 of 5 from 1', ['Sum of AWS/Lambda Throttles, in 60 s']],
     [
       'TableThrottles',
-      'FILL(reads, 0) + FILL(writes, 0) + FILL(reads_by_list, 0) + FILL(writes_by_list, 0) + FILL(reads_by_shard, 0) + FILL(writes_by_shard, 0)',
-      '2 of 5 minutes from 1',
+      '2 of 5 from 1',
+      [
+        'FILL(reads, 0) + FILL(writes, 0) + FILL(reads_by_list, 0) + FILL(writes_by_list, 0) + FILL(reads_by_shard, 0) + FILL(writes_by_shard, 0)',
+        'reads: Sum of AWS/DynamoDB ReadThrottleEvents, TableName=Table, in 60 s',
+        'writes: Sum of AWS/DynamoDB WriteThrottleEvents, TableName=Table, in 60 s',
+        'reads_by_list: Sum of AWS/DynamoDB ReadThrottleEvents, GlobalSecondaryIndexName=by_list, TableName=Table, in 60 s',
+        'writes_by_list: Sum of AWS/DynamoDB WriteThrottleEvents, GlobalSecondaryIndexName=by_list, TableName=Table, in 60 s',
+        'reads_by_shard: Sum of AWS/DynamoDB ReadThrottleEvents, GlobalSecondaryIndexName=by_shard, TableName=Table, in 60 s',
+        'writes_by_shard: Sum of AWS/DynamoDB WriteThrottleEvents, GlobalSecondaryIndexName=by_shard, TableName=Table, in 60 s',
+      ],
     ],
-    ['ProviderFailures', 'a-stack ProviderFailures', '3 of 5 minutes from 5'],
-    ['RefreshTokensReused', 'a-stack RefreshTokensReused', '1 of 1 minutes from 5'],
-    ['RefreshTokensRepeated', 'IF(repeated >= 20, 100 * repeated / refreshed, 0)', '3 of 5 minutes from 10'],
-    ['WrongSecrets', 'FILL(tokens, 0) + FILL(others, 0)', '3 of 5 minutes from 100'],
-    ['RotationFailure', 'FILL(errors0, 0) + FILL(errors1, 0)', '1 of 1 minutes from 1'],
-    ['ServerErrorsOfIssueToken', 'a-stack RouteServerErrors', '1 of 1 quarters of an hour from 5'],
-    ['AuditFailure', 'FILL(failed, 0) + FILL(waiting, 0)', '1 of 1 minutes from 1'],
-    ['EventsDelayed', 'AWS/Lambda IteratorAge', '3 of 5 minutes from 900000'],
-    ['EventsUndeliverable', 'AWS/SQS ApproximateNumberOfMessagesVisible', '1 of 1 minutes from 1'],
-  ])('%s: %s, %s', (name, metric, limit) => {
-    const alarm = alarms.find(({ properties }) =>
-      properties.AlarmDescription.startsWith(`${name}:`),
-    )?.properties;
-    const expression = alarm?.Metrics?.find(({ Expression }) => Expression)?.Expression;
-    expect(expression ?? `${alarm?.Namespace} ${alarm?.MetricName}`).toBe(metric);
-    expect(
-      `${alarm?.DatapointsToAlarm} of ${alarm?.EvaluationPeriods} ${periods[alarm?.Period ?? 0]} from ${alarm?.Threshold}`,
-    ).toBe(limit);
+    ['ProviderFailures', '3 of 5 from 5', ['Sum of a-stack ProviderFailures, in 60 s']],
+    ['StaleSecrets', '2 of 5 from 1', ['Sum of a-stack StaleSecrets, in 60 s']],
+    ['RefreshTokensReused', '1 of 1 from 5', ['Sum of a-stack RefreshTokensReused, in 60 s']],
+    [
+      'RefreshTokensRepeated',
+      '3 of 5 from 10',
+      [
+        'IF(repeated >= 20, 100 * repeated / refreshed, 0)',
+        'repeated: Sum of a-stack RefreshTokensRepeated, in 60 s',
+        'refreshed: Sum of a-stack TokensIssued, grant_type=refresh_token, in 60 s',
+      ],
+    ],
+    [
+      'WrongSecrets',
+      '3 of 5 from 100',
+      [
+        'FILL(tokens, 0) + FILL(others, 0)',
+        'tokens: Sum of a-stack TokensRefused, reason=secret_wrong, in 60 s',
+        'others: Sum of a-stack RequestsRefused, reason=secret_wrong, in 60 s',
+      ],
+    ],
+    [
+      'RotationFailure',
+      '1 of 1 from 1',
+      [
+        'FILL(errors0, 0) + FILL(errors1, 0)',
+        'errors0: Sum of AWS/Lambda Errors, FunctionName=RotateSigningKeys, in 60 s',
+        'errors1: Sum of AWS/Lambda Errors, FunctionName=RotateServiceSecrets, in 60 s',
+      ],
+    ],
+    ...[...endpoints].map(([key, endpoint]): [string, string, string[]] => [
+      `ServerErrorsOf${logicalIdOf(key)}`,
+      '1 of 1 from 5',
+      [`Sum of a-stack RouteServerErrors, route=${routeKeyOf(endpoint)}, in 900 s`],
+    ]),
+    [
+      'AuditFailure',
+      '1 of 1 from 1',
+      [
+        'FILL(failed, 0) + FILL(waiting, 0)',
+        'failed: Sum of AWS/Lambda Errors, FunctionName=ForwardAudit, in 60 s',
+        'waiting: Maximum of AWS/SQS ApproximateNumberOfMessagesVisible, QueueName=AuditUndelivered, in 60 s',
+      ],
+    ],
+    [
+      'EventsDelayed',
+      '3 of 5 from 900000',
+      ['Maximum of AWS/Lambda IteratorAge, FunctionName=PublishEvents, in 60 s'],
+    ],
+    [
+      'EventsUndeliverable',
+      '1 of 1 from 1',
+      [
+        'Maximum of AWS/SQS ApproximateNumberOfMessagesVisible, QueueName=EventPublishingDeadLetters, in 60 s',
+      ],
+    ],
+  ])('%s: %s', (name, limit, measurements) => {
+    const [alarm] = alarms
+      .map(({ properties }) => properties)
+      .filter(({ AlarmDescription }) => AlarmDescription.startsWith(`${name}:`));
+    expect(alarm && measurementsOf(alarm)).toEqual(measurements);
+    expect(`${alarm?.DatapointsToAlarm} of ${alarm?.EvaluationPeriods} from ${alarm?.Threshold}`).toBe(limit);
   });
 
   test('look where the functions write their metrics', () => {
@@ -69,7 +152,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(12 + endpoints.size);
+    expect(alarms).toHaveLength(13 + endpoints.size);
     const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
     for (const { properties } of alarms) {
       expect(properties).toMatchObject({
@@ -81,20 +164,7 @@ describe('alarms', () => {
     }
   });
 
-  test('about throttles look at the table and each of its global indexes', () => {
-    const throttles = Object.values(template.findResources('AWS::CloudWatch::Alarm')).find(({ Properties }) =>
-      Properties.AlarmDescription.startsWith('TableThrottles:'),
-    );
-    const indexes: unknown[] = throttles?.Properties.Metrics.flatMap((one: Record<string, unknown>) =>
-      v.is(metricStat, one)
-        ? one.MetricStat.Metric.Dimensions.filter(({ Name }) => Name === 'GlobalSecondaryIndexName')
-        : [],
-    ).map(({ Value }: { Value: string }) => Value);
-    expect([...new Set(indexes)].sort()).toEqual(Object.keys(table.globalIndexes).sort());
-    expect(indexes).toHaveLength(2 * Object.keys(table.globalIndexes).length);
-  });
-
-  test('watch each route for itself, by the 5xx in its access log', () => {
+  test('about single routes count the 5xx in the access log', () => {
     template.resourceCountIs('AWS::Logs::MetricFilter', 1);
     template.hasResourceProperties('AWS::Logs::MetricFilter', {
       FilterPattern: '{ $.status = "5*" }',
@@ -108,12 +178,6 @@ describe('alarms', () => {
         },
       ],
     });
-    for (const endpoint of endpoints.values()) {
-      template.hasResourceProperties('AWS::CloudWatch::Alarm', {
-        MetricName: 'RouteServerErrors',
-        Dimensions: [{ Name: 'route', Value: routeKeyOf(endpoint) }],
-      });
-    }
   });
 
   test('a rotation that failed is told to the topic, also when the function was never invoked', () => {

@@ -5,6 +5,7 @@ import type { Answer } from './service.ts';
 function expectHeaders({ headers }: Answer): void {
   expect(headers.get('content-type')).toMatch(/^application\/json\b/);
   expect(headers.get('cache-control')).toBe('no-store');
+  expect(headers.get('pragma')).toBe('no-cache');
   expect(headers.get('x-request-id')).toMatch(/^\S+$/);
 }
 

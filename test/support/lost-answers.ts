@@ -4,16 +4,19 @@ import { createLoginApp, demoSettings } from './login-app.ts';
 import { newPerson, newPhone } from './people.ts';
 import { unique } from './service.ts';
 import { startServiceWithStore } from './store-and-service.ts';
+import type { LostAnswer } from './store-proxy.ts';
 
 /** Makes what a request needs, all of it new; returns the request. */
 export type Scenario = () => Promise<() => Promise<unknown>>;
 
 /**
- * A service whose store does each call, and whose answer to one of them is lost: the SDK sends the call again. The caller
- * of the service then gets exactly what they get when nothing is lost, whichever answer it was.
+ * A service whose store does each call, and whose answer to one of them is lost, or never comes if `LOST_ANSWERS` says so:
+ * the SDK sends the call again. The caller of the service then gets exactly what they get when nothing is lost, whichever
+ * answer it was.
  */
 export async function serviceThatLosesAnswers() {
-  const own = await startServiceWithStore();
+  const fault: LostAnswer = process.env.LOST_ANSWERS === 'answer stalls' ? 'answer stalls' : 'answer lost';
+  const own = await startServiceWithStore(fault === 'answer stalls' ? { AWS_CALL_MILLISECONDS: '500' } : {});
   const { service, proxy } = own;
   const { operate } = service;
 
@@ -60,7 +63,7 @@ export async function serviceThatLosesAnswers() {
       counts.set(operation, number);
       const call = `${operation} ${number}`;
       calls.push(call);
-      return call === lost ? 'answer lost' : undefined;
+      return call === lost ? fault : undefined;
     };
     try {
       const answer = withoutRandomness(await request().catch((error) => ({ error: String(error) })));

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
+import { table } from '../../lib/storage/table.ts';
 
 /** One call of the service to its store. */
 export interface StoreCall {
@@ -15,9 +16,10 @@ export interface StoreCall {
 
 /**
  * What goes wrong with a call: it fails for good without having been done, or after having been done, as when
- * the writer dies there; or it is done and its answer is lost, which makes the SDK send it again.
+ * the writer dies there; or it is done and its answer is lost or never comes, which makes the SDK send it again.
  */
-export type Fault = 'fails before' | 'fails after' | 'answer lost';
+export type Fault = 'fails before' | 'fails after' | LostAnswer;
+export type LostAnswer = 'answer lost' | 'answer stalls';
 
 /** What the proxy answers instead of the store. */
 export interface StoreAnswer {
@@ -30,7 +32,10 @@ export type StoreHook = (
   call: StoreCall,
 ) => Promise<Fault | StoreAnswer | undefined> | Fault | StoreAnswer | undefined;
 
-/** Stands between the service and its store: counts the calls, what they cost, and lets a hook disturb them. */
+/**
+ * Stands between the service and its store: counts the calls, what they cost, and lets a hook disturb them. Fails each read
+ * that could be outdated in DynamoDB, other than of a global index. The store in memory is never behind.
+ */
 export interface StoreProxy {
   url: string;
   /** The calls since the last `forget`, in their order. */
@@ -55,12 +60,14 @@ export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
     // The local stack reads the stream all the time; those are no calls of the service.
     if (api.startsWith('DynamoDBStreams')) return send(response, await forward(endpoint, request, call));
     calls.push(call);
+    if (mayBeOutdated(call)) return send(response, failure);
     const outcome = await proxy.hook(call);
     if (outcome === 'fails before') return send(response, failure);
     if (typeof outcome === 'object') return send(response, outcome);
     const answer = await forward(endpoint, request, call);
     if (outcome === 'fails after') return send(response, failure);
     if (outcome === 'answer lost') return void response.destroy();
+    if (outcome === 'answer stalls') return;
     send(response, answer);
   };
   const server = await serve((request, response) => {
@@ -76,6 +83,12 @@ export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
   };
   return proxy;
 }
+
+const reads = new Set(['GetItem', 'BatchGetItem', 'Query']);
+const mayBeOutdated = ({ operation, body }: StoreCall): boolean =>
+  reads.has(operation) &&
+  !JSON.stringify(body).includes('"ConsistentRead":true') &&
+  !(String(body.IndexName) in table.globalIndexes);
 
 const measured = new Set(['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem']);
 

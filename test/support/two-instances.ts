@@ -8,6 +8,7 @@ export async function twoInstances() {
   const second = await ownService({ JOIN: running.directory }, { movableClock: true });
   return {
     service,
+    running,
     second,
     proxy,
     /** Asks both instances the same. */

@@ -132,6 +132,43 @@ describe('POST /v2/marketing/oauth/token, grant_type client_credentials', () => 
   });
 });
 
+describe('POST /v2/marketing/oauth/token, a requested scope (RFC 6749, sections 3.3 and 5.1)', () => {
+  const { refresh_token: _, ...loginAppToken } = tokenResponse;
+  const logIn = () => loginForm('provider_a');
+  const code = () => loginForm('provider_b', {}, 'provider_authorization_code');
+  const clientCredentials = async () => ({ grant_type: 'client_credentials' });
+  const refresh = async () => ({
+    grant_type: 'refresh_token',
+    refresh_token: String((await token(await logIn())).body.refresh_token),
+  });
+
+  test.each([
+    ['provider_credentials', logIn, 'login_user', tokenResponse],
+    ['provider_authorization_code', code, 'login_user', tokenResponse],
+    ['refresh_token', refresh, 'login_user', tokenResponse],
+    ['client_credentials', clientCredentials, 'login_app', loginAppToken],
+  ])(
+    '%s: the answer names what is granted, if that is something else',
+    async (_, form, granted, response) => {
+      for (const scope of ['admin', `${granted} openid`]) {
+        expectAnswer(await token({ ...(await form()), scope }), 200, { ...response, scope: granted });
+      }
+      for (const scope of [granted, '']) {
+        expectAnswer(await token({ ...(await form()), scope }), 200, response);
+      }
+    },
+  );
+
+  test('one that is repeated: 400', async () => {
+    const answer = await token([
+      ['grant_type', 'client_credentials'],
+      ['scope', 'a'],
+      ['scope', 'b'],
+    ]);
+    expectError(answer, invalidRequest('The parameter scope is repeated.'));
+  });
+});
+
 describe('POST /v2/marketing/oauth/token, the request', () => {
   test.each([
     'password',
@@ -192,7 +229,14 @@ describe('POST /v2/marketing/oauth/token, the request', () => {
 
   test('parameters that no grant knows are ignored, whatever their names', async () => {
     const form = await loginForm('provider_d');
-    const odd = { scope: 'all', ['__proto__']: 'x', constructor: 'y', prototype: 'z', toString: 't', '': '' };
+    const odd = {
+      audience: 'all',
+      ['__proto__']: 'x',
+      constructor: 'y',
+      prototype: 'z',
+      toString: 't',
+      '': '',
+    };
     expectAnswer(await token({ ...form, ...odd }), 200, tokenResponse);
     const onlyOdd = await token([
       ['__proto__', 'provider_credentials'],

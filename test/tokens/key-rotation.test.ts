@@ -11,7 +11,14 @@ import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
 
 const minutes = 60;
 
-const { running, service } = await ownService({}, { movableClock: true });
+/** Seconds after which every verifier knows a key that was published. */
+const notice = 130 * minutes;
+const lifetime = 12 * 60 * minutes;
+
+const { running, service } = await ownService(
+  { ACCESS_TOKEN_SECONDS: String(lifetime) },
+  { movableClock: true },
+);
 
 const awsEndpoint = (): string =>
   JSON.parse(readFileSync(join(running.directory, 'stack.json'), 'utf8')).aws_endpoint;
@@ -30,6 +37,8 @@ test('three rotations under steady traffic: not one failure; old tokens verify u
 
   const traffic = steadyTraffic(service);
   for (let rotation = 0; rotation < 3; rotation += 1) {
+    running.advance(notice);
+    await traffic.round();
     await rotate();
     // A warm function signs with the key it has read for five minutes at most.
     running.advance(5 * minutes);
@@ -43,12 +52,28 @@ test('three rotations under steady traffic: not one failure; old tokens verify u
 
   expect((await service.relate(id, old.access_token)).status).toBe(200);
   expect(await publishedKids()).toContain(oldKid);
-  running.advance(60 * minutes);
+  running.advance(lifetime);
   expect((await service.relate(id, old.access_token)).status).toBe(401);
   expect(await publishedKids()).not.toContain(oldKid);
 });
 
+test('a rotation waits until every verifier can know the next key; before, it names the time and changes nothing', async () => {
+  running.advance(notice);
+  await rotate();
+  const published = await publishedKids();
+  running.advance(notice - 5 * minutes);
+  const again = /Verifiers may not know the next key yet\. Rotate again after 20[\d-]+T[\d:]+\.000Z\./;
+  await expect(rotate()).rejects.toThrow(again);
+  expect(await publishedKids()).toEqual(published);
+  expect(kidOf(await service.loginAppToken())).toBe(published[0]);
+  running.advance(5 * minutes);
+  await rotate();
+  running.advance(5 * minutes);
+  expect(kidOf(await service.loginAppToken())).toBe(published[1]);
+});
+
 test('a rotation that stops half-way, and a new one after it, break nothing', async () => {
+  running.advance(notice);
   const abandoned = { SecretId: 'signing-keys', ClientRequestToken: randomUUID() };
   for (const Step of ['createSecret', 'createSecret', 'setSecret']) {
     await invokeFunction({ name: 'rotate-signing-keys', endpoint: awsEndpoint() }, { ...abandoned, Step });

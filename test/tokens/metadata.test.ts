@@ -28,6 +28,7 @@ describe('GET /.well-known/oauth-authorization-server', () => {
     const { status, body, headers } = await service.call('/.well-known/oauth-authorization-server');
     expect(status).toBe(200);
     expect(headers.get('cache-control')).toBe('public, max-age=3600');
+    expect(headers.get('pragma')).toBeNull();
     expect(body).toEqual({
       issuer: expect.stringMatching(/^https?:\/\/[^/]+$/),
       token_endpoint: `${body.issuer}/v2/marketing/oauth/token`,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { expectError } from '../support/expectations.ts';
 import { createClient } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
 import { type Answer, basic, sharedService, unique } from '../support/service.ts';
@@ -68,6 +69,23 @@ describe('POST /v2/marketing/oauth/revoke', () => {
   test('a Login App Token cannot be revoked here: 400 unsupported_token_type', async () => {
     const { status, body } = await revoke(await service.loginAppToken());
     expect([status, body.error]).toEqual([400, 'unsupported_token_type']);
+  });
+
+  test("another client's Login App Token: 400 invalid_request, whichever kind", async () => {
+    const sibling = await createClient(service, login_app.login_app_id);
+    const flags = { 'login-app': other_login_app.login_app_id, name: 'Phones' };
+    const longLived = await service.operate('login-apps', 'tokens create', flags);
+    const tokens = [
+      await service.loginAppToken(sibling),
+      await service.loginAppToken(other_login_app),
+      String(longLived.login_app_token),
+    ];
+    for (const token of tokens) {
+      expectError(await revoke(token), {
+        ...{ status: 400, error: 'invalid_request' },
+        naming: 'The token was issued to another client.',
+      });
+    }
   });
 });
 

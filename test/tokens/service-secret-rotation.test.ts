@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { GetCommand } from '@aws-sdk/lib-dynamodb';
-import { expect, test } from '@jest/globals';
+import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, expect, test } from '@jest/globals';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { secretIds } from '../../infra/local/load-functions.ts';
-import { rotateServiceSecrets } from '../../infra/local/stack.ts';
+import { rotateServiceSecrets, rotationSteps } from '../../infra/local/stack.ts';
 import { providerSettingsKey } from '../../lib/storage/keys.ts';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
@@ -27,14 +27,14 @@ const rotate = (): Promise<void> => rotateServiceSecrets(awsEndpointOf(running))
 /** Which key a refresh token was made with. */
 const keyOf = (refreshToken: string): string | undefined => refreshToken.split('.')[4];
 
+const dynamoDb = localDynamoDb(service.demo.dynamodb_endpoint);
+afterAll(() => dynamoDb.destroy());
+const TableName = service.demo.table_name;
+
 /** Which key the settings of a provider are encrypted with. */
 async function keyOfSettings(loginAppId = service.demo.login_app.login_app_id): Promise<string | undefined> {
-  const { dynamodb_endpoint, table_name } = service.demo;
-  const dynamoDb = localDynamoDb(dynamodb_endpoint);
-  const { Item } = await dynamoDb.send(
-    new GetCommand({ TableName: table_name, Key: providerSettingsKey(loginAppId, 'provider_e') }),
-  );
-  dynamoDb.destroy();
+  const Key = providerSettingsKey(loginAppId, 'provider_e');
+  const { Item } = await dynamoDb.send(new GetCommand({ TableName, Key, ConsistentRead: true }));
   return String(Item?.settings.audience_validation.app_token_secret).split('.')[0];
 }
 
@@ -130,4 +130,41 @@ test('a rotation that is stuck is given up; the next one works', async () => {
   await expect(step('finishSecret')).rejects.toThrow('The rotation took too long. Rotate again.');
   await rotate();
   expect((await service.logIn(unique('finn'), 'provider_e')).status).toBe(200);
+});
+
+test('a step that Secrets Manager repeats after the rotation has ended changes nothing', async () => {
+  advance(10 * minutes);
+  const step = stepByStep();
+  for (const name of rotationSteps) await step(name);
+  const key = await keyOfSettings();
+  advance(10 * minutes);
+  await step('finishSecret');
+  expect(await keyOfSettings()).toBe(key);
+  expect((await service.logIn(unique('gina'), 'provider_e')).status).toBe(200);
+  await rotate();
+});
+
+test('a rotation that meets settings under a key that is gone names them, and is given up; once they are set again, it works', async () => {
+  const { login_app_id } = await createLoginApp(service, 'Test', { providers: ['provider_e'] });
+  const lose = new UpdateCommand({
+    TableName,
+    Key: providerSettingsKey(login_app_id, 'provider_e'),
+    UpdateExpression: 'SET settings.audience_validation.app_token_secret = :lost',
+    ExpressionAttributeValues: { ':lost': 'lostlost.c2VjcmV0' },
+  });
+  await dynamoDb.send(lose);
+  advance(10 * minutes);
+  const step = stepByStep();
+  await step('createSecret');
+  await expect(step('setSecret')).rejects.toThrow(
+    `can be decrypted with no key that is left: ${login_app_id} provider_e. Set them`,
+  );
+  await expect(step('testSecret')).rejects.toThrow('was given up');
+  expect((await service.logIn(unique('hugo'), 'provider_e')).status).toBe(200);
+
+  const settings = await demoSettings(service, 'provider_e');
+  await service.operate('providers', 'remove', { 'login-app': login_app_id, provider: 'provider_e' });
+  await service.operate('providers', 'set', { 'login-app': login_app_id, provider: 'provider_e', settings });
+  await rotate();
+  expect((await service.logIn(unique('hugo'), 'provider_e')).status).toBe(200);
 });

@@ -8,10 +8,11 @@ const minute = 60_000;
 const day = 24 * 60 * minute;
 const keepSeconds = 35 * 86_400;
 
-const generated = parseServiceSecret('the text that CloudFormation has generated');
+const secretId = 'refresh-tokens';
+const generated = parseServiceSecret('the text that CloudFormation has generated', secretId);
 const keysOf = (secret: typeof generated) => serviceKeysFrom(secret, 'refresh-token');
 const rotated = (secret: typeof generated) =>
-  serviceSecretAfter(parseServiceSecret(JSON.stringify(secret)), keepSeconds);
+  serviceSecretAfter(parseServiceSecret(JSON.stringify(secret), secretId), keepSeconds);
 
 describe('a service secret', () => {
   test('the key before the first rotation stays in use at the first one, and is accepted after the second', () => {
@@ -35,6 +36,15 @@ describe('a service secret', () => {
     }
     expect(secret.previous).toHaveLength(5);
   });
+
+  test.each(['{"previous": null}', '{"current": "x", "previous": [', ' {}'])(
+    'that is damaged, %s, is an error that names it and nothing of what it holds',
+    (damaged) => {
+      const message =
+        'The secret refresh-tokens is damaged: it begins as JSON does, but is no service secret.';
+      expect(() => parseServiceSecret(damaged, secretId)).toThrow(new Error(message));
+    },
+  );
 
   test('is forgotten when nothing that was made with it can be valid', () => {
     const first = rotated(generated);

@@ -43,6 +43,11 @@ async function otherDeployment() {
   };
 }
 const deployWith = await otherDeployment();
+/** Deploys when every verifier knows the next key. */
+const deployLaterWith = (algorithm: string): Promise<void> => {
+  running.advance(25 * hours);
+  return deployWith(algorithm);
+};
 
 const published = async (): Promise<{ keys: JWK[] }> => (await service.call('/v2/marketing/oauth/jwks')).body;
 const algorithmOf = (token: string): string | undefined => decodeProtectedHeader(token).alg;
@@ -67,7 +72,7 @@ describe.each([
   ['RS256', 'ES256'],
 ])('tokenAlgorithm, changed from %s to %s', (from, to) => {
   beforeAll(async () => {
-    await deployWith(from);
+    await deployLaterWith(from);
     running.advance(lifetime + margin + 5 * 60);
     expect((await published()).keys.map(({ alg }) => alg)).toEqual([from, from]);
   });
@@ -77,6 +82,7 @@ describe.each([
     const traffic = steadyTraffic(service);
     await traffic.round();
     await deployWith(to);
+    await expect(deployWith(to)).rejects.toThrow('Verifiers may not know the next key yet.');
     // A warm function lists the keys that it has read for five minutes at most.
     running.advance(5 * 60);
     const kids = (await published()).keys.filter(({ alg }) => alg === to).map(({ kid }) => kid);
@@ -113,6 +119,7 @@ describe.each([
 });
 
 test('however often the keys are rotated, at most ten are published, and each with a valid token is among them', async () => {
+  await deployLaterWith('RS256');
   const token = await service.loginAppToken();
   const rotations = async (): Promise<number> => {
     for (let done = 0; ; done += 1) {
@@ -139,9 +146,25 @@ test('however often the keys are rotated, at most ten are published, and each wi
   expect((await service.register(phone(), token)).status).toBe(201);
 
   running.advance(lifetime + margin);
-  await deployWith('RS256');
+  await deployLaterWith('RS256');
   expect((await published()).keys.length).toBeLessThanOrEqual(4);
   expect((await service.register(phone(), await service.loginAppToken())).status).toBe(201);
+});
+
+test('a key that has taken over is revoked: the one that it replaced does not sign again', async () => {
+  await deployLaterWith('ES256');
+  await deployLaterWith('ES256');
+  await deployWith('RS256');
+  running.advance(25 * hours);
+  const before = (await published()).keys.map(({ kid }) => kid);
+  const kid = decodeProtectedHeader(await service.loginAppToken()).kid;
+  const { signing_kid } = await service.operate('signing-keys', 'revoke', { kid });
+  expect(before).toContain(kid);
+  expect(before).not.toContain(signing_kid);
+  running.advance(5 * 60);
+  const token = await service.loginAppToken();
+  expect(decodeProtectedHeader(token).kid).toBe(signing_kid);
+  expect((await service.register(phone(), token)).status).toBe(201);
 });
 
 test('an algorithm that is none of the two is rejected', async () => {

@@ -23,7 +23,7 @@ export const signingKeyCommands = [
       if (FunctionError) throw new Error('The rotation function failed. Its log says why.');
       const answer = v.parse(revocationAnswer, JSON.parse(Payload?.transformToString() ?? ''));
       if ('error' in answer) throw new ServiceError('invalid_request', answer.error);
-      return { kid, revoked: true, signing_kid: answer.signing_kid };
+      return { kid, revoked: true, ...answer };
     },
   }),
 ];

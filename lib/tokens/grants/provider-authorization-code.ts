@@ -1,12 +1,20 @@
+import * as v from 'valibot';
+import { codeParameters, personOfCode } from '../../identities/authorization-code.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
+import { parameters } from '../../schema/form-parameters.ts';
 import { logIn } from '../../sessions/log-in.ts';
 import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
-import { type CodeRequest, personOfCode } from './code-request.ts';
+
+/** The form of the grant. */
+export const providerAuthorizationCode = v.pipe(
+  parameters({ grant_type: v.literal('provider_authorization_code'), ...codeParameters }),
+  v.title('AuthorizationCodeGrant'),
+);
 
 /** Issues a Login User Token for an authorization code of a provider. @throws ServiceError, ProviderFailure */
 export async function issueForAuthorizationCode(
   client: AuthenticatedClient,
-  request: CodeRequest,
+  request: v.InferOutput<typeof providerAuthorizationCode>,
 ): Promise<TokenResponse> {
   const person = await personOfCode(client.loginAppId, request);
   return loginUserTokenOf(await logIn(client, request.provider, person));

@@ -1,13 +1,22 @@
+import * as v from 'valibot';
+import { personOfCredential } from '../../identities/provider-credential.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
+import { providerIds } from '../../provider-settings/identifiers.ts';
+import { providers } from '../../providers/providers.ts';
 import { logIn } from '../../sessions/log-in.ts';
 import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
-import { type CredentialsRequest, personOfCredentials } from './credentials-request.ts';
+
+/** The form of the grant; its parameters depend on the provider's protocol family. */
+export const providerCredentials = v.variant(
+  'provider',
+  providerIds.map((provider) => providers[provider].credentialOf(provider)),
+);
 
 /** Issues a Login User Token for a credential of a provider. @throws ServiceError, ProviderFailure */
 export async function issueForProviderCredentials(
   client: AuthenticatedClient,
-  request: CredentialsRequest,
+  request: v.InferOutput<typeof providerCredentials>,
 ): Promise<TokenResponse> {
-  const person = await personOfCredentials(client.loginAppId, request);
+  const person = await personOfCredential(client.loginAppId, request);
   return loginUserTokenOf(await logIn(client, request.provider, person));
 }

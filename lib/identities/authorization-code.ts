@@ -1,12 +1,12 @@
 import * as v from 'valibot';
-import type { ProvenIdentity } from '../../login-users/identity.ts';
-import { authorizationCodeProvider } from '../../provider-settings/identifiers.ts';
-import { notSetUp } from '../../provider-settings/not-set-up.ts';
-import { findProviderSettings } from '../../provider-settings/stored-settings.ts';
-import { verifyAuthorizationCode } from '../../providers/oauth2/verify-authorization-code.ts';
-import { providers } from '../../providers/providers.ts';
-import { optional, parameters, required } from '../../schema/form-parameters.ts';
-import { wire } from '../../schema/wire.ts';
+import type { ProvenIdentity } from '../login-users/identity.ts';
+import { authorizationCodeProvider } from '../provider-settings/identifiers.ts';
+import { notSetUp } from '../provider-settings/not-set-up.ts';
+import { findProviderSettings } from '../provider-settings/stored-settings.ts';
+import { verifyAuthorizationCode } from '../providers/oauth2/verify-authorization-code.ts';
+import { providers } from '../providers/providers.ts';
+import { optional, type Parameters, required } from '../schema/form-parameters.ts';
+import { wire } from '../schema/wire.ts';
 
 /** @see RFC 7636 section 4.1 */
 const codeVerifier = v.pipe(
@@ -18,7 +18,7 @@ const codeVerifier = v.pipe(
   v.description('The PKCE verifier (RFC 7636) of the challenge that the code was requested with.'),
 );
 
-/** The parameters besides `grant_type`. */
+/** The parameters of a form with an authorization code of a provider. */
 export const codeParameters = {
   provider: v.pipe(
     required('provider'),
@@ -37,17 +37,13 @@ export const codeParameters = {
   ),
 };
 
-export const providerAuthorizationCode = v.pipe(
-  parameters({ grant_type: v.literal('provider_authorization_code'), ...codeParameters }),
-  v.title('AuthorizationCodeGrant'),
-);
+/** An authorization code of a provider, as a form has sent it. */
+export type AuthorizationCode = v.InferOutput<Parameters<typeof codeParameters>>;
 
-export type CodeRequest = v.InferOutput<typeof providerAuthorizationCode>;
-
-/** Whom an authorization code of a provider was issued for. @throws ServiceError, ProviderFailure */
+/** The person for whom an authorization code of a provider was issued. @throws ServiceError, ProviderFailure */
 export async function personOfCode(
   loginAppId: string,
-  { provider, ...code }: CodeRequest,
+  { provider, ...code }: AuthorizationCode,
 ): Promise<ProvenIdentity> {
   const stored = await findProviderSettings(loginAppId, provider);
   const settings = stored && (await providers[provider].read(stored));

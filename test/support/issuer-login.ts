@@ -1,0 +1,37 @@
+import { decodeJwt } from 'jose';
+import { accountOf } from './account.ts';
+import { createLoginApp } from './login-app.ts';
+import { type Claims, ourApp, type ProviderStandIn } from './provider-stand-in.ts';
+import { type Answer, type Service, unique } from './service.ts';
+
+/**
+ * Makes a Login App whose provider_f is an issuer of its own, with the logins and the notifications of a person there.
+ * @param settings of the issuer, besides its audience
+ */
+export async function newIssuerLogin(service: Service, standIn: ProviderStandIn, settings: object = {}) {
+  const scene = standIn.openScene();
+  const app = await createLoginApp(service, unique('app'));
+  await service.operate('providers', 'set', {
+    'login-app': app.login_app_id,
+    provider: 'provider_f',
+    settings: { issuers: [{ issuer: scene.url, audiences: [ourApp], ...settings }] },
+  });
+  const subject = unique('alice');
+  const logIn = async (sub = subject) => {
+    const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
+    const { body } = await service.token({ ...form, id_token: await scene.idToken({ sub }) }, app);
+    const loginUserId = String(decodeJwt(body.access_token).sub);
+    return { loginUserId, account: accountOf(service, body.access_token) };
+  };
+  /** A notification about the person, signed by the issuer. */
+  const notification = (type: string, claims: Claims = {}): Promise<string> => {
+    const { sub, exp, ...named } = { sub: undefined, exp: undefined, ...claims };
+    const events = JSON.stringify({ type, sub: subject, event_time: 1 });
+    return scene.idToken({ sub, exp, events, jti: unique('jti'), ...named });
+  };
+  const post = (payload: unknown, query = `?login_app_id=${app.login_app_id}`, provider = 'provider_f') =>
+    service.json(`/v2/marketing/providers/${provider}/notifications${query}`, { payload });
+  const notify = async (type: string, claims?: Claims): Promise<Answer> =>
+    post(await notification(type, claims));
+  return { scene, app, subject, logIn, notification, notify, post };
+}

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { decodeProtectedHeader } from 'jose';
+import { secretIds, setEnvironment } from '../../infra/local/load-functions.ts';
+import { rotationSteps } from '../../infra/local/stack.ts';
+import { startOwnTable } from '../support/own-table.ts';
+import { startSecretsStandIn } from '../support/secrets-stand-in.ts';
+import { basic } from '../support/service.ts';
+import { stopClock } from '../support/standing-clock.ts';
+
+process.env.AWS_CALL_MILLISECONDS = '700';
+const table = await startOwnTable();
+const manager = await startSecretsStandIn();
+afterAll(() => Promise.all([table.stop(), manager.close()]));
+setEnvironment({
+  issuer: 'https://login.example.com',
+  tableName: table.tableName,
+  dynamoDbEndpoint: table.url,
+  awsEndpoint: manager.url,
+});
+for (const id of Object.values(secretIds)) manager.secrets.create(id, 'a secret');
+const { handler: issueToken } = await import('../../functions/issue-token.ts');
+const { handler: rotation } = await import('../../functions/rotate-signing-keys.ts');
+const { createLoginApp } = await import('../../lib/login-apps/create-login-app.ts');
+const { createClient } = await import('../../lib/login-apps/clients.ts');
+
+const pass = stopClock();
+const minute = 60_000;
+const ClientRequestToken = randomUUID();
+for (const Step of rotationSteps)
+  await rotation({ SecretId: secretIds.signingKeys, ClientRequestToken, Step });
+const client = await createClient((await createLoginApp('Test')).login_app_id);
+
+let log: string;
+const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+  log += String(text);
+  return true;
+});
+afterAll(() => write.mockRestore());
+
+const linesOf = (event: string): unknown[] =>
+  log
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .filter((line) => line.event === event);
+
+let reads: number;
+const during = (fault: 'fails' | 'stalls' | undefined, atMost = Infinity): void => {
+  reads = 0;
+  manager.hook = (call) => {
+    if (call !== 'GetSecretValue') return undefined;
+    reads += 1;
+    return reads <= atMost ? fault : undefined;
+  };
+};
+
+/** Asks a warm function for a Login App Token: the status, and the id of the key that signed it. */
+async function issue(): Promise<{ status: number; kid?: string }> {
+  const routeKey = 'POST /v2/marketing/oauth/token';
+  const event = {
+    version: '2.0',
+    routeKey,
+    rawQueryString: '',
+    headers: {
+      authorization: basic(client.client_id, client.client_secret),
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    requestContext: { requestId: 'r-1', routeKey },
+    isBase64Encoded: false,
+    body: 'grant_type=client_credentials',
+  };
+  const { statusCode, body } = await Reflect.apply(issueToken, undefined, [event, {}]);
+  if (statusCode !== 200) return { status: statusCode };
+  return { status: statusCode, kid: String(decodeProtectedHeader(JSON.parse(body).access_token).kid) };
+}
+
+beforeEach(async () => {
+  during(undefined);
+  pass(5 * minute);
+  expect(await issue()).toMatchObject({ status: 200 });
+  pass(5 * minute);
+  log = '';
+});
+
+test('while Secrets Manager fails, the last key signs for six hours; the secret is read once a minute, and the log says so', async () => {
+  during('fails');
+  const stale = await issue();
+  expect(stale.status).toBe(200);
+  expect(linesOf('secret_stale')).toEqual([
+    expect.objectContaining({
+      level: 'ERROR',
+      secret: secretIds.signingKeys,
+      age_seconds: 300,
+      failure: expect.objectContaining({ name: 'AccessDeniedException' }),
+    }),
+  ]);
+  expect(await issue()).toEqual(stale);
+  expect(reads).toBe(1);
+  pass(minute);
+  expect(await issue()).toEqual(stale);
+  expect(reads).toBe(2);
+  pass(353 * minute);
+  expect(await issue()).toEqual(stale);
+  pass(minute);
+  expect(await issue()).toEqual({ status: 500 });
+  during(undefined);
+  expect(await issue()).toEqual(stale);
+});
+
+test('a key that was revoked signs no more, although the function that signs cannot read the new one', async () => {
+  const { kid } = await issue();
+  pass(5 * minute);
+  await rotation({ revoke: kid });
+  during('fails');
+  expect(await issue()).toEqual({ status: 500 });
+  during(undefined);
+  const renewed = await issue();
+  expect(renewed).toMatchObject({ status: 200 });
+  expect(renewed.kid).not.toBe(kid);
+});
+
+test('a read that is never answered is sent again', async () => {
+  during('stalls', 1);
+  expect(await issue()).toMatchObject({ status: 200 });
+  expect({ reads, stale: linesOf('secret_stale') }).toEqual({ reads: 2, stale: [] });
+});
