@@ -1,13 +1,20 @@
+import { availableParallelism } from 'node:os';
+
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
-  reporters: ['default', '<rootDir>/test/support/count-attacks.ts'],
+  reporters: [
+    'default',
+    '<rootDir>/test/support/count-attacks.ts',
+    '<rootDir>/test/support/note-outcomes.ts',
+  ],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  testTimeout: 120_000,
-  // One for each core; by itself, jest leaves one core to its own process, which has next to nothing to do.
-  maxWorkers: '100%',
+  // A test that hangs fails in the end; no other one should, on a machine however busy.
+  testTimeout: 300_000,
+  // Two for each core: much of the time they wait for a service or a command.
+  maxWorkers: 2 * availableParallelism(),
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [

@@ -1,6 +1,6 @@
 import { addEventFor } from '../lib/access-requests/add-event.ts';
 import { addEventRecord } from '../lib/access-requests/add-event-record.ts';
-import { commentBody } from '../lib/access-requests/event-request.ts';
+import { commentBodySchema } from '../lib/access-requests/event-request.ts';
 import { writingAccount } from '../lib/auth/account.ts';
 import { created } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
@@ -17,7 +17,7 @@ export const endpoint = defineEndpoint({
   tag: 'Access requests',
   authenticate: writingAccount,
   parameters: addEventRecord.parameters,
-  body: json(commentBody, invalidFields),
+  body: json(commentBodySchema, invalidFields),
   responses: {
     201: {
       description: 'The comment, as a search returns it.',

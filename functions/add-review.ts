@@ -1,6 +1,6 @@
 import { addEventFor } from '../lib/access-requests/add-event.ts';
 import { addEventRecord } from '../lib/access-requests/add-event-record.ts';
-import { reviewBody } from '../lib/access-requests/event-request.ts';
+import { reviewBodySchema } from '../lib/access-requests/event-request.ts';
 import { writingAccount } from '../lib/auth/account.ts';
 import { created } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
@@ -17,7 +17,7 @@ export const endpoint = defineEndpoint({
   tag: 'Access requests',
   authenticate: writingAccount,
   parameters: addEventRecord.parameters,
-  body: json(reviewBody, invalidFields),
+  body: json(reviewBodySchema, invalidFields),
   responses: {
     201: {
       description: 'The review, as a search returns it.',

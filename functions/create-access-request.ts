@@ -1,5 +1,8 @@
-import { createAccessRequestFor, newAccessRequest } from '../lib/access-requests/create-access-request.ts';
-import { idempotencyKey } from '../lib/access-requests/idempotency.ts';
+import {
+  createAccessRequestFor,
+  newAccessRequestSchema,
+} from '../lib/access-requests/create-access-request.ts';
+import { idempotencyKeySchema } from '../lib/access-requests/idempotency.ts';
 import { writingAccount } from '../lib/auth/account.ts';
 import { created } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
@@ -13,11 +16,11 @@ export const endpoint = defineEndpoint({
     'Creates an empty access request. The account that creates it has access; the operator can give access to others. Send an `Idempotency-Key` of your own: if the response is lost, the same key returns the same access request for 24 hours instead of creating another.',
   tag: 'Access requests',
   authenticate: writingAccount,
-  parameters: { headers: { 'idempotency-key': idempotencyKey } },
+  parameters: { headers: { 'idempotency-key': idempotencyKeySchema } },
   responses: {
     201: {
       description: 'The new access request.',
-      body: newAccessRequest,
+      body: newAccessRequestSchema,
       example: { id: 2, created_at: '2026-01-31T08:00:00.000Z' },
       links: {
         AddComment: {

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import { loginAppClient } from '../lib/auth/login-app-client.ts';
-import { isDeviceId } from '../lib/devices/device.ts';
 import { loginAppOfSender, noSender } from '../lib/devices/sender.ts';
 import { disableDevice } from '../lib/devices/sending.ts';
 import { ServiceError } from '../lib/errors/service-error.ts';
 import { noContent } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
+import { isId } from '../lib/ids.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',
@@ -34,7 +34,7 @@ export const endpoint = defineEndpoint({
   example: { path: { device_id: `d_${'A'.repeat(43)}` } },
   handle: async ({ caller, path }) => {
     const loginAppId = await loginAppOfSender(caller);
-    if (!isDeviceId(path.device_id) || !(await disableDevice(path.device_id, loginAppId))) {
+    if (!isId('d_…', path.device_id) || !(await disableDevice(path.device_id, loginAppId))) {
       throw new ServiceError('not_found', 'The Login App has no such device.');
     }
     return noContent();

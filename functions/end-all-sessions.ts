@@ -7,7 +7,7 @@ import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-us
 import { wire } from '../lib/schema/wire.ts';
 import { endSessions } from '../lib/sessions/end-sessions.ts';
 
-const except = v.pipe(
+const exceptSchema = v.pipe(
   v.optional(
     v.pipe(
       v.array(v.string()),
@@ -28,7 +28,7 @@ export const endpoint = defineEndpoint({
     'Ends all of them, including the session of the request; with `except=current`, all others. Their tokens are invalid at once, and the relations of devices that they made end.',
   tag: 'People',
   authenticate: loginUserToken,
-  parameters: { query: { except } },
+  parameters: { query: { except: exceptSchema } },
   responses: { 204: { description: 'The sessions have ended.' } },
   errors: {
     invalid_request: {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
-import { delivery, forwardAuditLines } from '../lib/log/forward-audit.ts';
+import { deliverySchema, forwardAuditLines } from '../lib/log/forward-audit.ts';
 
 /** Rights of the function. The right to write to the audit log group comes with the group itself. */
 export const access: Access = {
@@ -11,4 +11,4 @@ export const access: Access = {
 };
 
 requireEnvironmentInLambda();
-export const handler = (event: unknown): Promise<void> => forwardAuditLines(v.parse(delivery, event));
+export const handler = (event: unknown): Promise<void> => forwardAuditLines(v.parse(deliverySchema, event));

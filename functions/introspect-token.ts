@@ -4,7 +4,7 @@ import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
-import { introspection, introspectToken } from '../lib/tokens/introspect-token.ts';
+import { introspectionSchema, introspectToken } from '../lib/tokens/introspect-token.ts';
 import { introspectionPath } from '../lib/tokens/paths.ts';
 import { tokenParameter } from '../lib/tokens/presented-token.ts';
 
@@ -20,7 +20,7 @@ export const endpoint = defineEndpoint({
   responses: {
     200: {
       description: 'What the token says if it is active.',
-      body: introspection,
+      body: introspectionSchema,
       example: {
         active: true,
         token_type: 'bearer',

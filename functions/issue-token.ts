@@ -3,9 +3,9 @@ import { ok } from '../lib/http/answers.ts';
 import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { invalidTokenRequest, issueToken, tokenRequest } from '../lib/tokens/issue-token.ts';
+import { invalidTokenRequest, issueToken, tokenRequestSchema } from '../lib/tokens/issue-token.ts';
 import { tokenPath } from '../lib/tokens/paths.ts';
-import { tokenResponse } from '../lib/tokens/token-response.ts';
+import { tokenResponseSchema } from '../lib/tokens/token-response.ts';
 
 export const endpoint = defineEndpoint({
   method: 'POST',
@@ -15,11 +15,11 @@ export const endpoint = defineEndpoint({
     'The form depends on `grant_type`. `provider_credentials` and `provider_authorization_code` log a person in; `refresh_token` continues their session with the next refresh token; `client_credentials` issues a Login App Token, which has no refresh token. A `scope` changes nothing: if it asks for another one than the token has, the answer names the latter. Call it from a server: a phone cannot keep a client secret.',
   tag: 'Tokens',
   authenticate: loginAppClient,
-  body: form(tokenRequest, invalidTokenRequest),
+  body: form(tokenRequestSchema, invalidTokenRequest),
   responses: {
     200: {
       description: 'The tokens.',
-      body: tokenResponse,
+      body: tokenResponseSchema,
       example: {
         access_token: 'eyJhbGciOi…',
         token_type: 'bearer',

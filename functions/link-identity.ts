@@ -3,9 +3,9 @@ import { created, ok } from '../lib/http/answers.ts';
 import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { identityForm, personOf } from '../lib/identities/identity-form.ts';
+import { identityFormSchema, personOf } from '../lib/identities/identity-form.ts';
 import { linkIdentity } from '../lib/identities/link-identity.ts';
-import { shownIdentity } from '../lib/identities/own-identities.ts';
+import { shownIdentitySchema } from '../lib/identities/own-identities.ts';
 import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
 
@@ -23,11 +23,11 @@ export const endpoint = defineEndpoint({
     'Afterwards either identity logs in as the same Login User. The form proves the other identity: it has the parameters of the grant `provider_credentials`, or those of `provider_authorization_code`, without `grant_type`. E-mail addresses never link anything.',
   tag: 'People',
   authenticate: loginUserToken,
-  body: form(identityForm, invalidRequest),
+  body: form(identityFormSchema, invalidRequest),
   responses: {
     201: {
       description: 'The identity is linked now.',
-      body: shownIdentity,
+      body: shownIdentitySchema,
       example,
       links: {
         Unlink: {
@@ -37,7 +37,7 @@ export const endpoint = defineEndpoint({
         },
       },
     },
-    200: { description: 'The identity was theirs already.', body: shownIdentity, example },
+    200: { description: 'The identity was theirs already.', body: shownIdentitySchema, example },
   },
   errors: {
     invalid_request: {

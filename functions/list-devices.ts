@@ -1,5 +1,5 @@
 import { loginUserToken } from '../lib/auth/login-user-token.ts';
-import { deviceList, listDevices } from '../lib/devices/related-devices.ts';
+import { deviceListSchema, listDevices } from '../lib/devices/related-devices.ts';
 import { ok } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
@@ -16,7 +16,7 @@ export const endpoint = defineEndpoint({
   responses: {
     200: {
       description: 'At most 20 devices, the one seen last first.',
-      body: deviceList,
+      body: deviceListSchema,
       example: {
         devices: [
           {

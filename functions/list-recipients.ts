@@ -1,5 +1,5 @@
 import { loginAppClient } from '../lib/auth/login-app-client.ts';
-import { listRecipients, recipientList } from '../lib/devices/list-recipients.ts';
+import { listRecipients, recipientListSchema } from '../lib/devices/list-recipients.ts';
 import { recipientsQuery, recipientsRequest } from '../lib/devices/recipients-request.ts';
 import { loginAppOfSender, noSender } from '../lib/devices/sender.ts';
 import { ok } from '../lib/http/answers.ts';
@@ -19,7 +19,7 @@ export const endpoint = defineEndpoint({
     200: {
       description:
         'The devices. Fields that are not known of a device are left out; only ios devices have an `environment`.',
-      body: recipientList,
+      body: recipientListSchema,
       example: {
         recipients: [
           {
@@ -56,7 +56,7 @@ export const endpoint = defineEndpoint({
     Query: ['login_users', 'devices'],
     UpdateItem: ['devices'],
   },
-  secrets: ['refresh-tokens'],
+  secrets: [],
   example: { query: { shard: '0', limit: '100' } },
   handle: async ({ caller, query }) =>
     ok(await listRecipients(await loginAppOfSender(caller), recipientsRequest(query))),

@@ -3,7 +3,7 @@ import { ok } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
-import { listSessions, sessionList } from '../lib/sessions/shown-session.ts';
+import { listSessions, sessionListSchema } from '../lib/sessions/shown-session.ts';
 
 export const endpoint = defineEndpoint({
   method: 'GET',
@@ -16,7 +16,7 @@ export const endpoint = defineEndpoint({
   responses: {
     200: {
       description: 'The active sessions, the one used last first.',
-      body: sessionList,
+      body: sessionListSchema,
       example: {
         sessions: [
           {

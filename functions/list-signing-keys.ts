@@ -2,7 +2,7 @@ import { anybody } from '../lib/auth/anybody.ts';
 import { ok } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { jwkSet } from '../lib/signing-keys/key-set.ts';
+import { jwkSetSchema } from '../lib/signing-keys/key-set.ts';
 import { publicKeys } from '../lib/signing-keys/public-keys.ts';
 import { keysPath } from '../lib/tokens/paths.ts';
 
@@ -17,7 +17,7 @@ export const endpoint = defineEndpoint({
   responses: {
     200: {
       description: 'The JSON Web Key Set.',
-      body: jwkSet,
+      body: jwkSetSchema,
       cacheSeconds: 300,
       example: {
         keys: [

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 import { publishRecords } from '../lib/publishing/publish-records.ts';
-import { streamBatch } from '../lib/publishing/stream-record.ts';
+import { streamBatchSchema } from '../lib/publishing/stream-record.ts';
 
 /** Rights of the function. Those on the table's stream, the event bus and the dead-letter queue come with them. */
 export const access: Access = {
@@ -12,4 +12,4 @@ export const access: Access = {
 };
 
 requireEnvironmentInLambda();
-export const handler = (event: unknown) => publishRecords(v.parse(streamBatch, event).Records);
+export const handler = (event: unknown) => publishRecords(v.parse(streamBatchSchema, event).Records);

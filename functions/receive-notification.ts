@@ -4,12 +4,13 @@ import { noContent } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { loginAppIdForm, receiveNotification } from '../lib/offboarding/receive-notification.ts';
+import { idForms } from '../lib/ids.ts';
+import { receiveNotification } from '../lib/offboarding/receive-notification.ts';
 import { providerIds } from '../lib/provider-settings/identifiers.ts';
 import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
 import { wire } from '../lib/schema/wire.ts';
 
-const notification = v.object(
+const notificationSchema = v.object(
   { payload: v.pipe(v.string('payload must be a string.'), v.nonEmpty('payload must not be empty.')) },
   ({ input, ...issue }) =>
     input instanceof Object || issue.path
@@ -41,16 +42,16 @@ export const endpoint = defineEndpoint({
             v.array(v.string()),
             v.maxLength(1, 'The parameter login_app_id is repeated.'),
             v.transform(([value = '']) => value),
-            v.regex(loginAppIdForm, loginAppRequired),
+            v.regex(idForms['la_…'], loginAppRequired),
           ),
           [''],
         ),
-        wire({ type: 'string', pattern: loginAppIdForm.source }),
+        wire({ type: 'string', pattern: idForms['la_…'].source }),
         v.description('The Login App.'),
       ),
     },
   },
-  body: json(notification, invalidRequest),
+  body: json(notificationSchema, invalidRequest),
   responses: { 204: { description: 'The notification has been received.' } },
   errors: {
     invalid_request: {

@@ -1,6 +1,6 @@
 import { loginAppToken } from '../lib/auth/login-app-token.ts';
-import { registrationRequest } from '../lib/devices/new-device.ts';
-import { registerDevice, registeredDevice } from '../lib/devices/register-device.ts';
+import { registrationRequestSchema } from '../lib/devices/new-device.ts';
+import { registerDevice, registeredDeviceSchema } from '../lib/devices/register-device.ts';
 import { created, ok } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
@@ -21,17 +21,17 @@ export const endpoint = defineEndpoint({
     'Call it at every start of the app: the same push token is the same device, and each registration says that the device was seen. A device that is not seen for 270 days gets no more messages. The service forgets the optional fields that a registration leaves out. With an `installation_id`, a registration with a new token replaces the device that the installation had, and takes over its person: whoever knows the id could do that, so make it random and send it nowhere else.',
   tag: 'Devices',
   authenticate: loginAppToken,
-  body: json(registrationRequest, invalidFieldsOf('device')),
+  body: json(registrationRequestSchema, invalidFieldsOf('device')),
   responses: {
     201: {
       description: 'The device was registered for the first time.',
-      body: registeredDevice,
+      body: registeredDeviceSchema,
       example: { id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M' },
       links: { Relate: relateLink },
     },
     200: {
       description: 'The device had been registered before.',
-      body: registeredDevice,
+      body: registeredDeviceSchema,
       example: { id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M' },
       links: { Relate: relateLink },
     },
@@ -53,7 +53,6 @@ export const endpoint = defineEndpoint({
   },
   table: {
     GetItem: ['login_apps', 'signing_keys', 'devices'],
-    BatchGetItem: ['devices'],
     UpdateItem: ['devices'],
   },
   secrets: [],

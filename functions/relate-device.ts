@@ -1,6 +1,6 @@
 import { loginUserToken } from '../lib/auth/login-user-token.ts';
-import { registeredDevice } from '../lib/devices/register-device.ts';
-import { relateDevice, relationRequest } from '../lib/devices/relate-device.ts';
+import { registeredDeviceSchema } from '../lib/devices/register-device.ts';
+import { relateDevice, relationRequestSchema } from '../lib/devices/relate-device.ts';
 import { ok } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
@@ -15,11 +15,11 @@ export const endpoint = defineEndpoint({
     'Messages for the person then go to this device. A device belongs to one person at a time: the last one to relate it wins. A person has at most 20 devices; relating one more ends the relation of the device that was seen least recently.',
   tag: 'Devices',
   authenticate: loginUserToken,
-  body: json(relationRequest, unprocessableEntity),
+  body: json(relationRequestSchema, unprocessableEntity),
   responses: {
     200: {
       description: 'The device now belongs to the person.',
-      body: registeredDevice,
+      body: registeredDeviceSchema,
       example: { id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M' },
       links: {
         End: {

@@ -3,7 +3,7 @@ import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 import { reencryptProviderSettings } from '../lib/provider-settings/reencrypt.ts';
 import { serviceSecretRotation } from '../lib/secrets/rotate-service-secret.ts';
-import { rotationStep } from '../lib/secrets/rotation-step.ts';
+import { rotationStepSchema } from '../lib/secrets/rotation-step.ts';
 
 /** Rights of the function. Those on the secrets come with the rotation itself. */
 export const access: Access = {
@@ -14,4 +14,4 @@ export const access: Access = {
 
 requireEnvironmentInLambda();
 const rotate = serviceSecretRotation(reencryptProviderSettings);
-export const handler = (event: unknown): Promise<void> => rotate(v.parse(rotationStep, event));
+export const handler = (event: unknown): Promise<void> => rotate(v.parse(rotationStepSchema, event));

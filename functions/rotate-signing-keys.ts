@@ -1,10 +1,13 @@
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
-import { rotationStep } from '../lib/secrets/rotation-step.ts';
+import { rotationStepSchema } from '../lib/secrets/rotation-step.ts';
 import { revokeSigningKey } from '../lib/signing-keys/revoke-signing-key.ts';
 import { rotateSigningKeys } from '../lib/signing-keys/rotate-signing-keys.ts';
-import { type RevocationAnswer, signingKeyRevocation } from '../lib/signing-keys/signing-key-revocation.ts';
+import {
+  type RevocationAnswer,
+  signingKeyRevocationSchema,
+} from '../lib/signing-keys/signing-key-revocation.ts';
 
 /** Rights of the function. Those on the signing keys come with the rotation itself. */
 export const access: Access = {
@@ -14,10 +17,10 @@ export const access: Access = {
 };
 
 requireEnvironmentInLambda();
-const event = v.union([rotationStep, signingKeyRevocation]);
+const eventSchema = v.union([rotationStepSchema, signingKeyRevocationSchema]);
 
 export async function handler(call: unknown): Promise<RevocationAnswer | undefined> {
-  const parsed = v.parse(event, call);
+  const parsed = v.parse(eventSchema, call);
   if ('revoke' in parsed) return revokeSigningKey(parsed.revoke);
   await rotateSigningKeys(parsed);
   return undefined;

@@ -2,7 +2,7 @@ import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { ok } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { showLoginUser, shownLoginUser } from '../lib/identities/own-identities.ts';
+import { showLoginUser, shownLoginUserSchema } from '../lib/identities/own-identities.ts';
 import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
 
 export const endpoint = defineEndpoint({
@@ -16,7 +16,7 @@ export const endpoint = defineEndpoint({
   responses: {
     200: {
       description: 'The Login User, with their identities, the oldest first.',
-      body: shownLoginUser,
+      body: shownLoginUserSchema,
       example: {
         id: 'lu_5nQ0yLkFQ2m7sD9XcVtBzE1hRgJwKpU3oYiAa8TfNqM',
         created_at: '2026-01-31T08:00:00.000Z',

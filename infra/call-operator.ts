@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type OperatorCall, operatorAnswer } from '../lib/operator/operator-call.ts';
+import { type OperatorCall, operatorAnswerSchema } from '../lib/operator/operator-call.ts';
 import { type FunctionTarget, invokeFunction } from './invoke-function.ts';
 import { proveIdentity } from './prove-identity.ts';
 
@@ -19,7 +19,7 @@ export async function callOperator(
   const result = await invokeFunction(target, call, attempts).catch((error: unknown) => {
     throw isLost(error) && !isRepeatable(verb) ? new Error(lostAnswer(`${noun} ${verb}`)) : error;
   });
-  const answer = v.parse(operatorAnswer, result);
+  const answer = v.parse(operatorAnswerSchema, result);
   if ('error' in answer) throw new Error(answer.error);
   return answer.result;
 }

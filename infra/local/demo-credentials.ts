@@ -6,14 +6,14 @@ import type { Demo } from './demo.ts';
 import { demoRequests, readDevice, readTokens } from './demo-requests.ts';
 
 /** What the sandbox's providers issue. */
-const issued = v.object({
+const issuedSchema = v.object({
   access_token: v.optional(v.string(), ''),
   access_secret: v.optional(v.string(), ''),
   id_token: v.optional(v.string(), ''),
   authorization_code: v.optional(v.string(), ''),
 });
 
-const identity = v.object({ id: v.string() });
+const identitySchema = v.object({ id: v.string() });
 
 /**
  * Credentials for each security scheme of the API document, and what to put in the place of the placeholders in its
@@ -25,7 +25,7 @@ export async function demoCredentials(demo: Demo) {
   const from = async (provider: ProviderId, query: Record<string, string> = {}) => {
     const parameters = new URLSearchParams({ subject: 'alice', ...query });
     return v.parse(
-      issued,
+      issuedSchema,
       await (await fetch(`${sandbox_url}/${provider}/credentials?${parameters}`)).json(),
     );
   };
@@ -46,7 +46,7 @@ export async function demoCredentials(demo: Demo) {
   ]);
   await requests.relate(alice.access_token, device)();
   const { id: linkedIdentity } = v.parse(
-    identity,
+    identitySchema,
     await (await requests.link(alice.access_token, 'provider_a', linked.access_token)()).json(),
   );
   return {

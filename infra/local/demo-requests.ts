@@ -4,9 +4,9 @@ import type { Demo } from './demo.ts';
 /** Sends one request: to the demo's API, or to another base address. */
 export type Send = (base?: string) => Promise<Response>;
 
-const tokens = v.object({ access_token: v.string(), refresh_token: v.optional(v.string(), '') });
-const device = v.object({ id: v.string() });
-const credentials = v.record(v.string(), v.string());
+const tokensSchema = v.object({ access_token: v.string(), refresh_token: v.optional(v.string(), '') });
+const deviceSchema = v.object({ id: v.string() });
+const credentialsSchema = v.record(v.string(), v.string());
 
 const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
@@ -41,7 +41,7 @@ export function demoRequests({ base_url, sandbox_url, login_app, account, access
     /** A login with a credential that the sandbox has just issued. */
     logIn: async (provider: string, subject: string, client = login_app): Promise<Send> => {
       const url = `${sandbox_url}/${provider}/credentials?subject=${subject}`;
-      const { authorization_code: _, ...issued } = await read(credentials, fetch(url));
+      const { authorization_code: _, ...issued } = await read(credentialsSchema, fetch(url));
       return token({ grant_type: 'provider_credentials', provider, ...issued }, client);
     },
     introspect: (presented: string): Send => form('/v2/marketing/oauth/introspect', { token: presented }),
@@ -68,9 +68,9 @@ export function demoRequests({ base_url, sandbox_url, login_app, account, access
 }
 
 /** The tokens of a token response. */
-export const readTokens = (response: Promise<Response>) => read(tokens, response);
+export const readTokens = (response: Promise<Response>) => read(tokensSchema, response);
 /** The id of a registered device. */
-export const readDevice = (response: Promise<Response>) => read(device, response);
+export const readDevice = (response: Promise<Response>) => read(deviceSchema, response);
 
 const read = async <Schema extends v.GenericSchema>(
   schema: Schema,

@@ -15,17 +15,17 @@ const running = new AsyncLocalStorage<Running>();
 export const withTableRights = <Result>(key: string, access: Access, run: () => Result): Result =>
   running.run({ key, rights: tableRightsOf(access) }, run);
 
-const text = v.looseObject({ pk: v.string() });
-const input = v.looseObject({
-  Key: v.optional(text),
-  Item: v.optional(text),
+const textSchema = v.looseObject({ pk: v.string() });
+const inputSchema = v.looseObject({
+  Key: v.optional(textSchema),
+  Item: v.optional(textSchema),
   ExpressionAttributeValues: v.optional(v.looseObject({ ':pk': v.optional(v.string()) })),
-  RequestItems: v.optional(v.record(v.string(), v.object({ Keys: v.array(text) }))),
+  RequestItems: v.optional(v.record(v.string(), v.object({ Keys: v.array(textSchema) }))),
 });
 
 /** The partition keys that a call is about; a query gives its own as `:pk`. */
 function leadingKeysOf(call: unknown): string[] {
-  const { Key, Item, ExpressionAttributeValues, RequestItems = {} } = v.parse(input, call);
+  const { Key, Item, ExpressionAttributeValues, RequestItems = {} } = v.parse(inputSchema, call);
   const batch = Object.values(RequestItems).flatMap(({ Keys }) => Keys.map(({ pk }) => pk));
   const [one] = [Key?.pk, Item?.pk, ExpressionAttributeValues?.[':pk']].filter((pk) => pk !== undefined);
   return one === undefined ? batch : [one];

@@ -12,15 +12,18 @@ interface FollowOptions {
 }
 
 /** Milliseconds between two looks at the stream, and before a batch is repeated. */
-const pause = 1_000;
+const usualPause = 1_000;
 
-const record = v.looseObject({ dynamodb: v.looseObject({ SequenceNumber: v.string() }) });
-const shardsAnswer = v.object({
+const recordSchema = v.looseObject({ dynamodb: v.looseObject({ SequenceNumber: v.string() }) });
+const shardsAnswerSchema = v.object({
   StreamDescription: v.object({ Shards: v.array(v.object({ ShardId: v.string() })) }),
 });
-const iteratorAnswer = v.object({ ShardIterator: v.string() });
-const recordsAnswer = v.object({ Records: v.array(record), NextShardIterator: v.optional(v.string()) });
-const batchAnswer = v.object({ batchItemFailures: v.array(v.object({ itemIdentifier: v.string() })) });
+const iteratorAnswerSchema = v.object({ ShardIterator: v.string() });
+const recordsAnswerSchema = v.object({
+  Records: v.array(recordSchema),
+  NextShardIterator: v.optional(v.string()),
+});
+const batchAnswerSchema = v.object({ batchItemFailures: v.array(v.object({ itemIdentifier: v.string() })) });
 
 /**
  * Calls a function with the records of a table's stream, as Lambda's event source mapping does: each shard in its order, and
@@ -33,15 +36,18 @@ export function followStream({ endpoint, streamArn: StreamArn, call }: FollowOpt
 
   const startOf = async (ShardId: string): Promise<string> => {
     const input = { StreamArn, ShardId, ShardIteratorType: 'TRIM_HORIZON' };
-    return v.parse(iteratorAnswer, await ask(endpoint, 'GetShardIterator', input)).ShardIterator;
+    return v.parse(iteratorAnswerSchema, await ask(endpoint, 'GetShardIterator', input)).ShardIterator;
   };
   const look = async (): Promise<void> => {
     const described = await ask(endpoint, 'DescribeStream', { StreamArn });
-    for (const { ShardId } of v.parse(shardsAnswer, described).StreamDescription.Shards) {
+    for (const { ShardId } of v.parse(shardsAnswerSchema, described).StreamDescription.Shards) {
       if (!places.has(ShardId)) places.set(ShardId, await startOf(ShardId));
       const ShardIterator = places.get(ShardId);
       if (ShardIterator === undefined) continue;
-      const read = v.parse(recordsAnswer, await ask(endpoint, 'GetRecords', { ShardIterator, Limit: 100 }));
+      const read = v.parse(
+        recordsAnswerSchema,
+        await ask(endpoint, 'GetRecords', { ShardIterator, Limit: 100 }),
+      );
       await deliver(read.Records, call, stopping.signal);
       places.set(ShardId, read.NextShardIterator);
     }
@@ -49,7 +55,7 @@ export function followStream({ endpoint, streamArn: StreamArn, call }: FollowOpt
   const follow = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       await look();
-      await wait(pause);
+      await wait(usualPause);
     }
   };
   const followed = follow().catch((error: unknown) => {
@@ -83,11 +89,13 @@ async function ask(endpoint: string, action: string, input: object): Promise<unk
 /**
  * Calls a function with records until it has done them all: again from the first one that failed, or with all of them when
  * the function itself failed.
+ * @param pause milliseconds before it is called again
  */
 export async function deliver(
-  records: v.InferOutput<typeof record>[],
+  records: v.InferOutput<typeof recordSchema>[],
   call: Call,
   signal: AbortSignal,
+  pause = usualPause,
 ): Promise<void> {
   let left = records;
   while (left.length > 0 && !signal.aborted) {
@@ -96,7 +104,7 @@ export async function deliver(
       answer === undefined
         ? left
         : v
-            .parse(batchAnswer, answer)
+            .parse(batchAnswerSchema, answer)
             .batchItemFailures.map(({ itemIdentifier }) =>
               left.find(({ dynamodb }) => dynamodb.SequenceNumber === itemIdentifier),
             );

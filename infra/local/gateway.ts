@@ -26,7 +26,7 @@ export interface RequestLine {
 }
 
 /** What the handlers return; API Gateway would accept more. */
-const handlerResult = v.object({
+const handlerResultSchema = v.object({
   statusCode: v.number(),
   headers: v.record(v.string(), v.string()),
   body: v.optional(v.string(), ''),
@@ -84,7 +84,7 @@ async function answer(routes: readonly Route[], request: IncomingMessage, respon
     if (body.length > mostBodyBytes) return sendMessage(response, 413, 'Request Entity Too Large');
     const event = eventOf(request, url, routeKeyOf(endpoint), match.groups ?? {}, body);
     const result = await handler(event, contextOf(event.requestContext.requestId));
-    return send(response, v.parse(handlerResult, result));
+    return send(response, v.parse(handlerResultSchema, result));
   }
   return sendMessage(response, 404, 'Not Found');
 }
@@ -153,7 +153,7 @@ const isTextType = (contentType = 'application/json'): boolean =>
 
 function send(
   response: ServerResponse,
-  { statusCode, headers, body }: v.InferOutput<typeof handlerResult>,
+  { statusCode, headers, body }: v.InferOutput<typeof handlerResultSchema>,
 ): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.writeHead(statusCode).end(body);

@@ -5,7 +5,7 @@ import type { Demo } from './demo.ts';
 import { writeWhole } from './write-whole.ts';
 
 /** What has to be the same after a restart, besides the table and the secrets. */
-const savedStack = v.object({
+const savedStackSchema = v.object({
   /** The issuer of the tokens; its port is listened on again. */
   url: v.string(),
   /** The sandbox's address. The Login Users of its providers are known by it. */
@@ -16,7 +16,7 @@ const savedStack = v.object({
   /** The ids and secrets of the demo. */
   demo: v.custom<Demo>((value) => value instanceof Object),
 });
-export type SavedStack = v.InferOutput<typeof savedStack>;
+export type SavedStack = v.InferOutput<typeof savedStackSchema>;
 
 /** The folder in which a stack keeps its data from one start to the next. */
 export type LocalData = ReturnType<typeof openLocalData>;
@@ -38,7 +38,10 @@ export function openLocalData(folder: string) {
     );
   }
   if (isEmpty) writeWhole(stackFile, {});
-  const { success, output: saved } = v.safeParse(savedStack, JSON.parse(readFileSync(stackFile, 'utf8')));
+  const { success, output: saved } = v.safeParse(
+    savedStackSchema,
+    JSON.parse(readFileSync(stackFile, 'utf8')),
+  );
   if (!success) for (const left of [secretsFile, tableFolder]) rmSync(left, { recursive: true, force: true });
   return {
     folder,

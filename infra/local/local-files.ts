@@ -18,14 +18,14 @@ export const filesIn = (directory: string) => ({
   stack: join(directory, 'stack.json'),
 });
 
-const stackFile = v.object({
+const stackFileSchema = v.object({
   /** The process that serves it. */
   pid: v.number(),
   /** Where its API answers. */
   url: v.string(),
   aws_endpoint: v.string(),
 });
-type StackFile = v.InferOutput<typeof stackFile>;
+type StackFile = v.InferOutput<typeof stackFileSchema>;
 
 /** The running stack that these files describe; none if it was killed and left its files behind. */
 export async function runningStack(files: LocalFiles): Promise<StackFile | undefined> {
@@ -67,4 +67,4 @@ export function removeLocalFiles(files: LocalFiles): void {
 }
 
 const readStackFile = ({ stack }: LocalFiles): StackFile =>
-  v.parse(stackFile, JSON.parse(readFileSync(stack, 'utf8')));
+  v.parse(stackFileSchema, JSON.parse(readFileSync(stack, 'utf8')));

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import * as v from 'valibot';
 import { writeWhole } from './write-whole.ts';
 
-const call = v.object({
+const callSchema = v.object({
   SecretId: v.string(),
   VersionId: v.optional(v.string()),
   VersionStage: v.optional(v.string()),
@@ -13,7 +13,7 @@ const call = v.object({
   MoveToVersionId: v.optional(v.string()),
   RemoveFromVersionId: v.optional(v.string()),
 });
-type Call = v.InferOutput<typeof call>;
+type Call = v.InferOutput<typeof callSchema>;
 
 interface Secret {
   values: Map<string, string>;
@@ -26,8 +26,8 @@ interface SecretsAnswer {
   body: unknown;
 }
 
-const texts = v.record(v.string(), v.string());
-const savedSecrets = v.record(v.string(), v.object({ values: texts, stages: texts }));
+const textsSchema = v.record(v.string(), v.string());
+const savedSecretsSchema = v.record(v.string(), v.object({ values: textsSchema, stages: textsSchema }));
 
 /** The part of AWS Secrets Manager that reads and rotates secrets: in memory, and in a file if one is named. */
 export class LocalSecrets {
@@ -38,7 +38,7 @@ export class LocalSecrets {
     this.#file = file;
     const saved = file && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
     this.#secrets = new Map(
-      Object.entries(v.parse(savedSecrets, saved)).map(([id, { values, stages }]) => [
+      Object.entries(v.parse(savedSecretsSchema, saved)).map(([id, { values, stages }]) => [
         id,
         { values: new Map(Object.entries(values)), stages: new Map(Object.entries(stages)) },
       ]),
@@ -65,7 +65,7 @@ export class LocalSecrets {
   /** Answers one call, named as in the header `x-amz-target`: `secretsmanager.GetSecretValue`. */
   answer(target: string, body: unknown): SecretsAnswer {
     const action = this.#actions.get(target.replace('secretsmanager.', ''));
-    const input = v.parse(call, body);
+    const input = v.parse(callSchema, body);
     const secret = this.#secrets.get(input.SecretId);
     if (!action || !secret) return notFound;
     const answer = action(secret, input);

@@ -10,6 +10,9 @@ export interface LoopbackServer {
 
 /** Listens on a port of 127.0.0.1; port 0 takes a free one. @throws the listen error, such as EADDRINUSE */
 export async function listen(server: Server, port: number): Promise<LoopbackServer> {
+  // Only clients end idle connections. Otherwise a request may meet a connection that is just being closed, when its
+  // client was busy for seconds.
+  server.keepAliveTimeout = 0;
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -25,8 +28,8 @@ export async function listen(server: Server, port: number): Promise<LoopbackServ
 }
 
 export const serve = (listener: RequestListener, port = 0): Promise<LoopbackServer> =>
-  // A client that was busy for seconds may use its connection again. How long headers may be, the listener decides.
-  listen(createServer({ keepAliveTimeout: 60_000, maxHeaderSize: 1024 * 1024 }, listener), port);
+  // How long headers may be, the listener decides.
+  listen(createServer({ maxHeaderSize: 1024 * 1024 }, listener), port);
 
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];

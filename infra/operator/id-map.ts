@@ -2,8 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import * as v from 'valibot';
 
 /** A line of a map of ids: the id that an access request had, and the one that it has now. */
-const idPair = v.object({ id: v.string(), access_request_id: v.number() });
-const withIds = v.object({ ids: v.array(idPair) });
+const idPairSchema = v.object({ id: v.string(), access_request_id: v.number() });
+const withIdsSchema = v.object({ ids: v.array(idPairSchema) });
 
 /** Which id became which, by the id before. */
 export type IdMap = Map<string, number>;
@@ -16,7 +16,7 @@ export const openIdMap = (file: string): IdMap =>
 export function readIdMap(flag: string, file: string): IdMap {
   try {
     const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
-    const pairs = lines.map((line) => v.parse(idPair, JSON.parse(line)));
+    const pairs = lines.map((line) => v.parse(idPairSchema, JSON.parse(line)));
     return new Map(pairs.map(({ id, access_request_id }) => [id, access_request_id]));
   } catch {
     throw new Error(`${flag}: the file ${file} is no map of ids.`);
@@ -30,7 +30,7 @@ export function writeIdMap(file: string, ids: IdMap): void {
 
 /** Takes over the ids that the result for some lines names. */
 export function addIds(ids: IdMap, result: unknown): void {
-  for (const { id, access_request_id } of v.parse(withIds, result).ids) ids.set(id, access_request_id);
+  for (const { id, access_request_id } of v.parse(withIdsSchema, result).ids) ids.set(id, access_request_id);
 }
 
 /** A line with the new id of its access request, or why it has none. A line that is no event stays as it is. */

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import * as v from 'valibot';
-import { type ImportLine, type ImportResult, importResult } from '../../lib/schema/import-lines.ts';
+import { type ImportLine, type ImportResult, importResultSchema } from '../../lib/schema/import-lines.ts';
 import type { Progress } from './progress-bar.ts';
 import { type ReadLine, type Rewrite, readLines } from './read-lines.ts';
 
@@ -68,7 +68,7 @@ export async function sendLines(
 
 async function sendBatch(send: Send, batch: ImportLine[], last: number): Promise<ImportResult> {
   try {
-    return v.parse(importResult, await send(batch));
+    return v.parse(importResultSchema, await send(batch));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`The import stopped after line ${last}. Run the command again to continue. ${why}`);

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 /** A deletion that is not finished: what this step removed, and how long to wait before the next one. */
-const step = v.looseObject({
+const stepSchema = v.looseObject({
   deleted: v.boolean(),
   removed: v.record(v.string(), v.number()),
   again_after_seconds: v.optional(v.number()),
@@ -19,7 +19,7 @@ export async function untilDone(
   const removed: Record<string, number> = {};
   for (;;) {
     const result = await call();
-    if (!v.is(step, result)) return result;
+    if (!v.is(stepSchema, result)) return result;
     for (const [name, count] of Object.entries(result.removed)) removed[name] = (removed[name] ?? 0) + count;
     const { again_after_seconds: seconds } = result;
     if (seconds === undefined) return { ...result, removed };

@@ -9,7 +9,7 @@ export const deploymentFolder = join(import.meta.dirname, '../../deployments');
 /** Settings that a file cannot have: its name is the deployment's, and the other two are about one update only. */
 const notInFile = ['deployment', 'stack', 'change', 'ignoreAlarms'];
 
-const object = v.pipe(
+const objectSchema = v.pipe(
   v.string(),
   v.parseJson(),
   v.check((json) => !Array.isArray(json)),
@@ -49,7 +49,7 @@ function readFile(deployment: string, folder: string): SettingsFile {
   const file = `deployments/${deployment}.json`;
   const path = join(folder, `${deployment}.json`);
   if (!existsSync(path)) throw new SettingsError('deployment', `must name a file: there is no ${file}`);
-  const read = v.safeParse(object, readFileSync(path, 'utf8'));
+  const read = v.safeParse(objectSchema, readFileSync(path, 'utf8'));
   if (!read.success)
     throw new SettingsError('deployment', `must name a JSON object, which ${file} does not hold`);
   const misplaced = Object.keys(read.output).find((setting) => notInFile.includes(setting));

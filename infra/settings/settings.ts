@@ -15,7 +15,7 @@ const whole = (least: number, most: number) => {
   );
 };
 
-const truth = v.pipe(
+const truthSchema = v.pipe(
   v.unknown(),
   v.transform((value) => (value === 'true' || value === 'false' ? value === 'true' : value)),
   v.boolean('must be true or false'),
@@ -26,7 +26,7 @@ export const retentionDays = [
   ...[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731],
   ...[1096, 1827, 2192, 2557, 2922, 3288, 3653],
 ] as const;
-const retention = v.pipe(
+const retentionSchema = v.pipe(
   v.unknown(),
   v.transform((value) => (typeof value === 'string' && /^\d{1,4}$/.test(value) ? Number(value) : value)),
   v.picklist(retentionDays, `must be one of ${retentionDays.join(', ')}`),
@@ -45,7 +45,7 @@ export const deploymentName = text(
 const changes = `must be some of ${pins.join(', ')}, separated by commas`;
 
 /** Every setting of a deployment. `docs/settings.md` says what each is for; a test keeps the two equal. */
-const settings = v.object({
+const settingsSchema = v.object({
   deployment: v.optional(deploymentName),
   stack: v.optional(deploymentName, 'login-service'),
   account: v.optional(text(/^\d{12}$/, 'must be the 12 digits of an AWS account')),
@@ -67,7 +67,7 @@ const settings = v.object({
   tokenBurstLimit: v.optional(whole(1, 100_000), 400),
   rateLimit: v.optional(whole(1, 100_000), 1000),
   burstLimit: v.optional(whole(1, 100_000), 2000),
-  auditRetentionDays: v.optional(retention, 400),
+  auditRetentionDays: v.optional(retentionSchema, 400),
   alarmEmail: v.optional(v.pipe(v.string('must be an e-mail address'), v.email('must be an e-mail address'))),
   removalPolicy: v.optional(v.picklist(['retain', 'destroy'], 'must be retain or destroy')),
   tableName: v.optional(text(/^[\w.-]{3,255}$/, 'must be the name of a table')),
@@ -77,7 +77,7 @@ const settings = v.object({
       'must be the ARN of the stream of a table',
     ),
   ),
-  publishEvents: v.optional(truth, true),
+  publishEvents: v.optional(truthSchema, true),
   change: v.optional(
     v.pipe(
       v.string(changes),
@@ -92,8 +92,8 @@ const settings = v.object({
   replicaRegions: v.optional(
     text(/^[a-z]{2}(-[a-z]+)+-\d(,[a-z]{2}(-[a-z]+)+-\d)*$/, 'must be names of regions, separated by commas'),
   ),
-  tracing: v.optional(truth, false),
-  canary: v.optional(truth),
+  tracing: v.optional(truthSchema, false),
+  canary: v.optional(truthSchema),
   originSecretHashes: v.optional(
     text(
       /^[0-9a-f]{64}(,[0-9a-f]{64})?$/,
@@ -101,7 +101,7 @@ const settings = v.object({
     ),
   ),
   originSecretVersion: v.optional(text(/^[\w-]{32,64}$/, 'must be the id of a version of the origin secret')),
-  edge: v.optional(truth, false),
+  edge: v.optional(truthSchema, false),
   edgeCertificateArn: v.optional(
     text(
       /^arn:aws[\w-]*:acm:us-east-1:\d{12}:certificate\/[\w-]+$/,
@@ -109,13 +109,13 @@ const settings = v.object({
     ),
   ),
   edgeRateLimit: v.optional(whole(10, 1_000_000), 2000),
-  ignoreAlarms: v.optional(truth, false),
-  loopbackProviders: v.optional(truth, false),
+  ignoreAlarms: v.optional(truthSchema, false),
+  loopbackProviders: v.optional(truthSchema, false),
 });
 
-export const settingNames = Object.keys(settings.entries);
+export const settingNames = Object.keys(settingsSchema.entries);
 
-type Given = v.InferOutput<typeof settings>;
+type Given = v.InferOutput<typeof settingsSchema>;
 
 /** The settings of a deployment, with what follows from its stage. */
 export type Settings = Given & {
@@ -144,7 +144,7 @@ export function readSettings(context: Record<string, unknown>, from?: SettingsFi
     const instead = `there are ${settingNames.join(', ')}`;
     throw new SettingsError(unknown, `is unknown; ${instead}`, fileOf(unknown));
   }
-  const result = v.safeParse(settings, { ...from?.values, ...context });
+  const result = v.safeParse(settingsSchema, { ...from?.values, ...context });
   if (!result.success) {
     const [issue] = result.issues;
     const [{ key }] = issue.path ?? [{ key: '' }];

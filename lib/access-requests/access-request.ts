@@ -7,7 +7,7 @@ import { accessRequestKey, accessRequestsList, ordinalIn, ordinalOf } from '../s
 import { readLastOfGlobalList } from '../storage/lists.ts';
 import { grantAccess } from './access.ts';
 
-const accessRequest = v.object({
+const accessRequestItem = v.object({
   access_request_id: v.number(),
   /** The account that created it, or that the operator created it for. */
   account_id: v.string(),
@@ -17,7 +17,7 @@ const accessRequest = v.object({
 });
 
 /** Something that asks for approval; its events are comments and reviews. */
-export type AccessRequest = v.InferOutput<typeof accessRequest>;
+export type AccessRequest = v.InferOutput<typeof accessRequestItem>;
 
 /** Milliseconds after which a writer gives up when others are always faster. A function has 10 s. */
 const patience = 8_000;
@@ -63,7 +63,7 @@ export async function putAccessRequest(
       ...(operator !== undefined && { operator }),
       created_at,
     };
-    const outcome = await putNewItem({
+    const outcome = await putNewItem<AccessRequest>({
       ...accessRequestKey(id),
       ...item,
       list: accessRequestsList,
@@ -86,5 +86,5 @@ async function lastKnownId(): Promise<number> {
 
 export async function readAccessRequest(id: number): Promise<AccessRequest | undefined> {
   const item = await readItem(accessRequestKey(id));
-  return item && v.parse(accessRequest, item);
+  return item && v.parse(accessRequestItem, item);
 }

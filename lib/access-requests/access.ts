@@ -38,7 +38,7 @@ export const grantAccess = (
   accountId: string,
   more: { login_app_id?: string; expires_at?: number } = {},
 ): Promise<void> =>
-  putItem({
+  putItem<v.InferOutput<typeof accessItem>>({
     ...more,
     ...accessKey(accessRequestId, accountId),
     account_id: accountId,

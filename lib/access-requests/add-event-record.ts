@@ -1,14 +1,14 @@
-import { event } from './event.ts';
-import { idempotencyKey } from './idempotency.ts';
-import { accessRequestId } from './search-request.ts';
+import { eventSchema } from './event.ts';
+import { idempotencyKeySchema } from './idempotency.ts';
+import { accessRequestIdSchema } from './search-request.ts';
 
 /** What the records of the endpoints that add an event have in common: a comment, and a review. */
 export const addEventRecord = {
   parameters: {
-    path: { access_request_id: accessRequestId },
-    headers: { 'idempotency-key': idempotencyKey },
+    path: { access_request_id: accessRequestIdSchema },
+    headers: { 'idempotency-key': idempotencyKeySchema },
   },
-  body: event,
+  body: eventSchema,
   /** The parameters of a search that finds the event. */
   find: { access_request_id: '$response.body#/access_request_id', ids: '$response.body#/id' },
   errors: {

@@ -14,20 +14,20 @@ import type { Writer } from './writer.ts';
  */
 export async function addEventFor(
   accountId: string,
-  access_request_id: number,
+  accessRequestId: number,
   body: NewEvent,
-  idempotency_key: string | undefined,
+  idempotencyKey: string | undefined,
 ): Promise<AccessRequestEvent> {
-  await requireAccess(accountId, access_request_id);
+  await requireAccess(accountId, accessRequestId);
   const writer = { account_id: accountId };
-  if (idempotency_key === undefined) return addEvent(access_request_id, body, writer);
+  if (idempotencyKey === undefined) return addEvent(accessRequestId, body, writer);
   const draft = {
     event: body,
     writer,
-    idempotencyKey: hashOfKey(accountId, idempotency_key),
+    idempotencyKey: hashOfKey(accountId, idempotencyKey),
     keyCountsSince: keysCountSince(),
   };
-  const [appended] = await appendEvents(access_request_id, [draft]);
+  const [appended] = await appendEvents(accessRequestId, [draft]);
   if (!appended || !hasContent(appended.event, body)) throw usedForAnother();
   return appended.event;
 }

@@ -5,7 +5,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { putNewItem } from '../storage/items.ts';
 import { eventKey, ordinalIn } from '../storage/keys.ts';
 import { sortKeyOf } from '../storage/lists.ts';
-import { type AccessRequestEvent, event as eventSchema } from './event.ts';
+import { type AccessRequestEvent, eventSchema } from './event.ts';
 import { listsOf } from './event-lists.ts';
 import { catchUp, type ListsEnd, nameOf, readListsEnd } from './lists-end.ts';
 import type { NewEvent } from './new-event.ts';
@@ -81,7 +81,7 @@ async function append(accessRequestId: number, end: ListsEnd, draft: Draft): Pro
     list,
     ordinal: (end.lastOrdinals.get(nameOf(list)) ?? 0) + 1,
   }));
-  const outcome = await putNewItem({
+  const outcome = await putNewItem<AccessRequestEvent & Writer>({
     ...eventKey(accessRequestId, id),
     ...event,
     ...draft.writer,

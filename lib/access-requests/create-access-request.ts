@@ -7,11 +7,11 @@ import { createAccessRequest } from './access-request.ts';
 import { hashOfKey, keyLifetimeSeconds, keysCountSince } from './idempotency.ts';
 
 /** What an idempotency key made: the access request, and the end of the key in epoch seconds. */
-const madeByKey = v.object({ id: countField, created_at: timestampField, expires_at: v.number() });
+const madeByKeyItem = v.object({ id: countField, created_at: timestampField, expires_at: v.number() });
 
 /** An access request as its creator sees it. */
-export const newAccessRequest = v.pick(madeByKey, ['id', 'created_at']);
-type NewAccessRequest = v.InferOutput<typeof newAccessRequest>;
+export const newAccessRequestSchema = v.pick(madeByKeyItem, ['id', 'created_at']);
+type NewAccessRequest = v.InferOutput<typeof newAccessRequestSchema>;
 
 /**
  * Creates an access request for an account. A request that comes again with its `Idempotency-Key` within 24 hours
@@ -22,21 +22,21 @@ type NewAccessRequest = v.InferOutput<typeof newAccessRequest>;
  */
 export async function createAccessRequestFor(
   accountId: string,
-  idempotency_key: string | undefined,
+  idempotencyKey: string | undefined,
 ): Promise<NewAccessRequest> {
-  if (idempotency_key === undefined) return create(accountId);
-  const key = newAccessRequestKey(accountId, hashOfKey(accountId, idempotency_key));
+  if (idempotencyKey === undefined) return create(accountId);
+  const key = newAccessRequestKey(accountId, hashOfKey(accountId, idempotencyKey));
   const countsSince = keysCountSince();
   const item = await readItem(key);
-  const earlier = item && v.parse(madeByKey, item);
+  const earlier = item && v.parse(madeByKeyItem, item);
   if (earlier && earlier.created_at >= countsSince) return shown(earlier);
 
   const made = await create(accountId);
-  const written = await updateItem(key, {
+  const written = await updateItem<v.InferOutput<typeof madeByKeyItem>>(key, {
     set: { ...made, expires_at: epochSeconds() + keyLifetimeSeconds },
     when: { created_at: { isNotFrom: countsSince } },
   });
-  return written.done ? made : shown(v.parse(madeByKey, written.found));
+  return written.done ? made : shown(v.parse(madeByKeyItem, written.found));
 }
 
 async function create(accountId: string): Promise<NewAccessRequest> {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { jsonObject } from '../schema/validation.ts';
 import { wire } from '../schema/wire.ts';
-import { newComment, newReview } from './new-event.ts';
+import { newCommentSchema, newReviewSchema } from './new-event.ts';
 
 /** A JSON object; the type of the event follows from the path. */
 const bodyOfType = (type: 'comment' | 'review') =>
@@ -11,15 +11,15 @@ const bodyOfType = (type: 'comment' | 'review') =>
   );
 
 /** `{"actor_type": …, "actor_id": …, "comment": …}`; other fields are ignored. */
-export const commentBody = v.pipe(
+export const commentBodySchema = v.pipe(
   bodyOfType('comment'),
-  newComment,
-  wire(v.pipe(v.omit(newComment, ['type']), v.title('NewComment'))),
+  newCommentSchema,
+  wire(v.pipe(v.omit(newCommentSchema, ['type']), v.title('NewComment'))),
 );
 
 /** `{"actor_type": …, "actor_id": …, "comment"?: …, "status": …}`; other fields are ignored. */
-export const reviewBody = v.pipe(
+export const reviewBodySchema = v.pipe(
   bodyOfType('review'),
-  newReview,
-  wire(v.pipe(v.omit(newReview, ['type']), v.title('NewReview'))),
+  newReviewSchema,
+  wire(v.pipe(v.omit(newReviewSchema, ['type']), v.title('NewReview'))),
 );

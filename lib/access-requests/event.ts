@@ -8,23 +8,29 @@ const identity = {
   id: v.pipe(countField, v.description('1, 2, 3 … within the access request.')),
   access_request_id: countField,
 };
-const content = {
+/** Fields of an event of any type that its author sends. What accepts events has a schema for each of these, and no others. */
+export const content = {
   actor_type: v.picklist(actorTypes),
   actor_id: v.pipe(v.string(), v.description('The author, in the words of your own system.')),
   comment: v.string(),
+};
+const times = {
   created_at: timestampField,
   updated_at: timestampField,
 };
 
 /** An event of an access request: these fields and no others are shown. */
-export const event = v.pipe(
+export const eventSchema = v.pipe(
   v.variant('type', [
-    v.pipe(v.object({ ...identity, type: v.literal('comment'), ...content }), v.title('Comment')),
+    v.pipe(v.object({ ...identity, type: v.literal('comment'), ...content, ...times }), v.title('Comment')),
     v.pipe(
-      v.object({ ...identity, type: v.literal('review'), ...content, status: v.picklist(reviewStatuses) }),
+      v.object({
+        ...{ ...identity, type: v.literal('review'), ...content, ...times },
+        status: v.picklist(reviewStatuses),
+      }),
       v.title('Review'),
     ),
   ]),
   v.title('AccessRequestEvent'),
 );
-export type AccessRequestEvent = v.InferOutput<typeof event>;
+export type AccessRequestEvent = v.InferOutput<typeof eventSchema>;

@@ -9,7 +9,7 @@ const keyMessage = `The header Idempotency-Key must have 1 to ${longestKey} char
  * The `Idempotency-Key` header: a text that the caller makes up for one request and sends again when it repeats it.
  * @see draft-ietf-httpapi-idempotency-key-header
  */
-export const idempotencyKey = v.pipe(
+export const idempotencyKeySchema = v.pipe(
   v.optional(v.pipe(v.string(), v.minLength(1, keyMessage), v.maxLength(longestKey, keyMessage))),
   v.description(
     'A text that you make up for one request, such as a UUID. The same request with the same key gets the same response for 24 hours.',

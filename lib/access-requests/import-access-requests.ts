@@ -8,7 +8,7 @@ import { grantAccess } from './access.ts';
 import { putAccessRequest } from './access-request.ts';
 
 const idMessage = 'id must be an integer or a string of 1 to 200 characters.';
-const importedLine = v.object(
+const importedLineSchema = v.object(
   {
     /** Its id in the system that it comes from. */
     id: v.pipe(
@@ -20,7 +20,7 @@ const importedLine = v.object(
   },
   (issue) => (issue.path ? keyRequired()(issue) : 'The line must be a JSON object.'),
 );
-type ImportedLine = v.InferOutput<typeof importedLine>;
+type ImportedLine = v.InferOutput<typeof importedLineSchema>;
 
 /** What an import remembers of an access request, for good. */
 const importedItem = v.object({ imported_id: v.string(), access_request_id: v.number() });
@@ -74,7 +74,7 @@ export async function findImported(accountId: string, id: string): Promise<numbe
 const keyOf = (accountId: string, id: string) => importedAccessRequestKey(accountId, hashOf(id));
 
 const read = (text: string): Read<ImportedLine> =>
-  readLine(text, (value) => validated(importedLine, value, unprocessableEntity));
+  readLine(text, (value) => validated(importedLineSchema, value, unprocessableEntity));
 
 async function readImported(accountId: string, wanted: ImportedLine[]): Promise<Map<string, number>> {
   const ids = [...new Set(wanted.map(({ id }) => id))];
@@ -97,7 +97,7 @@ async function create(
   { operator, after }: { operator: string; after: number | undefined },
 ): Promise<{ access_request_id: number; isNew: boolean }> {
   const { access_request_id } = await putAccessRequest(accountId, { operator, created_at, after });
-  const claim = await updateItem(keyOf(accountId, id), {
+  const claim = await updateItem<v.InferOutput<typeof importedItem>>(keyOf(accountId, id), {
     set: { imported_id: id, access_request_id },
     when: { pk: { exists: false } },
   });

@@ -5,11 +5,11 @@ import { keyRequired, unprocessableEntity, validated } from '../schema/validatio
 import { hashOf } from '../storage/keys.ts';
 import { readAccessRequest } from './access-request.ts';
 import { appendEvents, type Draft } from './append-events.ts';
-import { newEvent } from './new-event.ts';
+import { newEventSchema } from './new-event.ts';
 import type { Writer } from './writer.ts';
 
 /** What a line has besides the event itself. An id is ignored: ids follow the order of the lines. */
-const circumstances = v.object(
+const circumstancesSchema = v.object(
   {
     access_request_id: v.pipe(
       v.number('access_request_id must be a number.'),
@@ -61,8 +61,8 @@ const readEvent = (
   writer: Writer,
 ): Read<{ accessRequestId: number; draft: Draft }> =>
   readLine(text, (content) => {
-    const { access_request_id, ...times } = validated(circumstances, content, unprocessableEntity);
-    const event = validated(newEvent, content, unprocessableEntity);
+    const { access_request_id, ...times } = validated(circumstancesSchema, content, unprocessableEntity);
+    const event = validated(newEventSchema, content, unprocessableEntity);
     const idempotencyKey = hashOf('import', text, String(repetition));
     return { accessRequestId: access_request_id, draft: { event, writer, idempotencyKey, ...times } };
   });

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import type { Item } from '../storage/items.ts';
 import { readRange } from '../storage/lists.ts';
-import { type AccessRequestEvent, event } from './event.ts';
+import { type AccessRequestEvent, eventSchema } from './event.ts';
 import { allEvents } from './event-lists.ts';
 import { largestPage } from './search-request.ts';
 
 /** Absent from what was written before writers were stored. */
-const writer = v.object({ account_id: v.optional(v.string()), operator: v.optional(v.string()) });
+const writerSchema = v.object({ account_id: v.optional(v.string()), operator: v.optional(v.string()) });
 
 /** Some events of an access request, and the id after which the next ones begin; none when these are the last. */
 interface EventsPage<Event> {
@@ -14,13 +14,13 @@ interface EventsPage<Event> {
   next?: number;
 }
 
-type ListedEvent = AccessRequestEvent & { written_by: v.InferOutput<typeof writer> };
+type ListedEvent = AccessRequestEvent & { written_by: v.InferOutput<typeof writerSchema> };
 
 /** The first 100 events after an id, in ascending order, each with who wrote it. */
 export const listEvents = (accessRequestId: number, after: number): Promise<EventsPage<ListedEvent>> =>
   readPage(accessRequestId, after, (item) => ({
-    ...v.parse(event, item),
-    written_by: v.parse(writer, item),
+    ...v.parse(eventSchema, item),
+    written_by: v.parse(writerSchema, item),
   }));
 
 /** The same events with just the fields that an import reads. */
@@ -28,7 +28,7 @@ export const exportEvents = (
   accessRequestId: number,
   after: number,
 ): Promise<EventsPage<AccessRequestEvent>> =>
-  readPage(accessRequestId, after, (item) => v.parse(event, item));
+  readPage(accessRequestId, after, (item) => v.parse(eventSchema, item));
 
 async function readPage<Event>(
   accessRequestId: number,

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { readItems } from '../storage/items.ts';
 import { accessRequestPartition, eventKey, listNameOf, ordinalOf } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange, sortKeyOf } from '../storage/lists.ts';
-import { type AccessRequestEvent, event } from './event.ts';
+import { type AccessRequestEvent, eventSchema } from './event.ts';
 import { allEvents, listsOf } from './event-lists.ts';
 import type { NewEvent } from './new-event.ts';
 
@@ -43,7 +43,7 @@ export async function readListsEnd(
 export async function catchUp(accessRequestId: number, end: ListsEnd): Promise<void> {
   const items = await readRange(allEvents(accessRequestId), end.lastId + 1, Number.MAX_SAFE_INTEGER);
   for (const item of items) {
-    const found = v.parse(event, item);
+    const found = v.parse(eventSchema, item);
     if (found.id !== end.lastId + 1) return;
     end.lastId = found.id;
     for (const list of listsOf(accessRequestId, found)) {
@@ -72,5 +72,5 @@ async function readWritten(
     .filter(({ eventId }) => eventId > 0);
   if (known.length === 0) return new Map();
   const items = await readItems(known.map(({ eventId }) => eventKey(accessRequestId, eventId)));
-  return new Map(known.map(({ key }, place) => [key, v.parse(event, items[place])]));
+  return new Map(known.map(({ key }, place) => [key, v.parse(eventSchema, items[place])]));
 }

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { keyRequired } from '../schema/validation.ts';
 import { wire } from '../schema/wire.ts';
-import { actorTypes, reviewStatuses } from './event.ts';
+import { actorTypes, type content, reviewStatuses } from './event.ts';
 
 /** In code points. A page of 100 such comments stays below the 6,291,556 bytes that a function may return. */
 export const longestComment = 10_000;
@@ -43,12 +43,12 @@ const shared = {
     control: String.raw`\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f`,
     except: ' other than tab, line feed and carriage return',
   }),
-};
+} satisfies Record<keyof typeof content, v.GenericSchema>;
 
 /** A comment as its author sends it. */
-export const newComment = v.object({ ...shared, type: v.literal('comment') }, keyRequired());
+export const newCommentSchema = v.object({ ...shared, type: v.literal('comment') }, keyRequired());
 /** A review as its author sends it; its comment may be left out. */
-export const newReview = v.object(
+export const newReviewSchema = v.object(
   {
     ...shared,
     comment: v.optional(shared.comment, ''),
@@ -59,5 +59,9 @@ export const newReview = v.object(
 );
 
 /** A comment or a review as its author sends it. */
-export const newEvent = v.variant('type', [newComment, newReview], 'type must be comment or review.');
-export type NewEvent = v.InferOutput<typeof newEvent>;
+export const newEventSchema = v.variant(
+  'type',
+  [newCommentSchema, newReviewSchema],
+  'type must be comment or review.',
+);
+export type NewEvent = v.InferOutput<typeof newEventSchema>;

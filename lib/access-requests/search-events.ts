@@ -5,21 +5,21 @@ import { type Item, readItems } from '../storage/items.ts';
 import { eventKey } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
 import { requireAccess } from './access.ts';
-import { event } from './event.ts';
+import { eventSchema } from './event.ts';
 import { allEvents, allReviews, eventsOfActor, eventsOfActorId, eventsOfActorType } from './event-lists.ts';
 import type { SearchRequest } from './search-request.ts';
 
 /** The envelope of a search: all events found, those before this page, those on it, and themselves. */
-export const searchResult = v.pipe(
+export const searchResultSchema = v.pipe(
   v.object({
     total: v.pipe(countField, v.description('How many events were found, on all pages.')),
     offset: v.pipe(countField, v.description('How many of them stand before this page.')),
     count: v.pipe(countField, v.description('How many are on this page.')),
-    results: v.array(event),
+    results: v.array(eventSchema),
   }),
   v.title('EventsPage'),
 );
-type SearchResult = v.InferOutput<typeof searchResult>;
+type SearchResult = v.InferOutput<typeof searchResultSchema>;
 
 /** What a search is about: its parameters, and whether it is for reviews alone. */
 export type Search = SearchRequest & { type?: 'review' };
@@ -82,7 +82,7 @@ const readNewest: ReadPage = async (list, offset, size) => {
 const pageOf = (offset: number, items: Item[]) => ({
   offset,
   count: items.length,
-  results: items.map((item) => v.parse(event, item)),
+  results: items.map((item) => v.parse(eventSchema, item)),
 });
 
 /** The list that has exactly the events of a search, where there is one. */

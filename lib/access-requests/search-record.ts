@@ -1,12 +1,12 @@
-import { searchResult } from './search-events.ts';
-import { accessRequestId, searchQuery } from './search-request.ts';
+import { searchResultSchema } from './search-events.ts';
+import { accessRequestIdSchema, searchQuery } from './search-request.ts';
 
 /** What the records of the searches have in common: the search of events, and that of reviews. */
 export const searchRecord = {
-  parameters: { path: { access_request_id: accessRequestId }, query: searchQuery },
+  parameters: { path: { access_request_id: accessRequestIdSchema }, query: searchQuery },
   /** Their one response, apart from its description. */
   page: {
-    body: searchResult,
+    body: searchResultSchema,
     example: {
       total: 3,
       offset: 1,

@@ -13,32 +13,35 @@ const largestNumber = 9_999_999_999_999;
 const numberInText = (maximum: number) => ({ type: 'integer', minimum: 1, maximum });
 
 /** The parameter of the path. */
-export const accessRequestId = v.pipe(
+export const accessRequestIdSchema = v.pipe(
   positiveInteger('The access_request_id must be a positive integer.'),
   wire(numberInText(largestNumber)),
   v.description('The id of the access request.'),
 );
 
-const eventIds = v.pipe(
+const eventIdsSchema = v.pipe(
   v.array(v.string()),
   v.transform((values) => values.join(',').split(',')),
   v.maxLength(mostEventIds, `The parameter ids takes at most ${mostEventIds} ids.`),
   v.array(positiveInteger('The parameter ids must be event ids (positive integers) joined by commas.')),
 );
 
-const actorType = v.picklist(actorTypes, `The parameter actor_type must be ${actorTypes.join(' or ')}.`);
+const actorTypeSchema = v.picklist(
+  actorTypes,
+  `The parameter actor_type must be ${actorTypes.join(' or ')}.`,
+);
 /** By id: the oldest event first, or the newest. */
 const orders = ['asc', 'desc'] as const;
-const order = v.picklist(orders, `The parameter order must be ${orders.join(' or ')}.`);
+const orderSchema = v.picklist(orders, `The parameter order must be ${orders.join(' or ')}.`);
 
 const page = positiveInteger('The parameter page must be a positive integer.');
 const pageSizeMessage = `The parameter page_size must be an integer from 1 to ${largestPage}.`;
-const pageSize = v.pipe(positiveInteger(pageSizeMessage), v.maxValue(largestPage, pageSizeMessage));
+const pageSizeSchema = v.pipe(positiveInteger(pageSizeMessage), v.maxValue(largestPage, pageSizeMessage));
 
 /** The query parameters of a search. */
 export const searchQuery = {
   actor_type: v.pipe(
-    v.optional(once('actor_type', actorType)),
+    v.optional(once('actor_type', actorTypeSchema)),
     wire({ type: 'string', enum: actorTypes }),
     v.description('Only events of this type of author.'),
   ),
@@ -48,12 +51,12 @@ export const searchQuery = {
     v.description('Only events of this author.'),
   ),
   ids: v.pipe(
-    v.optional(eventIds),
+    v.optional(eventIdsSchema),
     wire({ type: 'array', minItems: 1, maxItems: mostEventIds, items: numberInText(largestNumber) }),
     v.description('Only events with these ids, joined by commas.'),
   ),
   order: v.pipe(
-    v.optional(once('order', order), ['asc']),
+    v.optional(once('order', orderSchema), ['asc']),
     wire({ type: 'string', enum: orders, default: 'asc' }),
     v.description('The order of the events by their ids: ascending, or descending (the newest first).'),
   ),
@@ -63,7 +66,7 @@ export const searchQuery = {
     v.description('The number of the page, from 1.'),
   ),
   page_size: v.pipe(
-    v.optional(once('page_size', pageSize), ['8']),
+    v.optional(once('page_size', pageSizeSchema), ['8']),
     wire({ ...numberInText(largestPage), default: 8 }),
     v.description('How many events a page has at most.'),
   ),

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { firstSecret, matchesAny, newId, newSecret, secretAttributes } from '../secrets/secrets.ts';
+import { isId, newId } from '../ids.ts';
+import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
 import type { Change } from '../storage/expressions.ts';
 import {
   type RevokedSecret,
@@ -11,9 +12,6 @@ import {
 import { putNewItem, readItem, updateItem } from '../storage/items.ts';
 import { accountKey, accountsList, namePosition } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
-
-/** `ac_` and 128 random bits. */
-export const accountIdForm = /^ac_[\w-]{22}$/;
 
 /** The prefix of the secrets of accounts. */
 const secretPrefix = 'acs';
@@ -34,7 +32,7 @@ export type Account = v.InferOutput<typeof accountItem>;
 
 /** The account from the table, or undefined when there is none. An id of another form is not looked up. */
 export async function readAccount(id: string): Promise<Account | undefined> {
-  if (!accountIdForm.test(id)) return undefined;
+  if (!isId('ac_…', id)) return undefined;
   const item = await readItem(accountKey(id));
   return item && v.parse(accountItem, item);
 }
@@ -60,21 +58,21 @@ export async function authenticateAccount(
  */
 export async function createAccount(
   name: string,
-  read_only: boolean,
-  { account_id = newId('ac'), ...more }: { account_id?: string; expires_at?: number } = {},
+  readOnly: boolean,
+  { accountId = newId('ac'), ...more }: { accountId?: string; expires_at?: number } = {},
 ): Promise<{ account_id: string; account_secret: string }> {
   const account_secret = newSecret(secretPrefix);
   const created_at = timestamp();
-  await putNewItem({
-    ...accountKey(account_id),
-    account_id,
-    ...named(account_id, name),
+  await putNewItem<Account>({
+    ...accountKey(accountId),
+    account_id: accountId,
+    ...named(accountId, name),
     ...firstSecret(account_secret),
-    ...(read_only && { read_only }),
+    ...(readOnly && { read_only: readOnly }),
     created_at,
     ...more,
   });
-  return { account_id, account_secret };
+  return { account_id: accountId, account_secret };
 }
 
 /** Gives an account another name. False when there is none. */
@@ -93,11 +91,11 @@ export const setAccountDisabled = (id: string, disabled: boolean): Promise<boole
   changeAccount(id, disabled ? { setIfAbsent: { disabled_at: timestamp() } } : { remove: ['disabled_at'] });
 
 /** Sets whether an account may only read. False when there is none. */
-export const setReadOnly = (id: string, read_only: boolean): Promise<boolean> =>
-  changeAccount(id, read_only ? { set: { read_only } } : { remove: ['read_only'] });
+export const setReadOnly = (id: string, readOnly: boolean): Promise<boolean> =>
+  changeAccount(id, readOnly ? { set: { read_only: readOnly } } : { remove: ['read_only'] });
 
-async function changeAccount(id: string, change: Change): Promise<boolean> {
-  const { done } = await updateItem(accountKey(id), { ...change, when: { pk: { exists: true } } });
+async function changeAccount(id: string, change: Change<Account>): Promise<boolean> {
+  const { done } = await updateItem<Account>(accountKey(id), { ...change, when: { pk: { exists: true } } });
   return done;
 }
 

@@ -1,4 +1,4 @@
-import { type Account, accountIdForm, authenticateAccount } from '../accounts/account.ts';
+import { type Account, authenticateAccount } from '../accounts/account.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { type Authentication, basicAuthentication } from './credentials.ts';
 
@@ -10,7 +10,7 @@ export const account = basicAuthentication({
   when: 'The account id or the account secret is missing or wrong, or the account is disabled.',
   find: authenticateAccount,
   idField: 'account_id',
-  idForm: accountIdForm,
+  idForm: 'ac_…',
   noted: ({ account_id }) => ({ account_id }),
 });
 

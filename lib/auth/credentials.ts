@@ -1,4 +1,5 @@
 import { type ErrorCode, type ErrorRecord, ServiceError } from '../errors/service-error.ts';
+import { type IdForm, isId } from '../ids.ts';
 import type { RequestFields } from '../log/events.ts';
 import { note } from '../log/request-fields.ts';
 
@@ -34,7 +35,7 @@ interface BasicAuthentication<Caller extends object> {
   find: (id: string, secret: string) => Promise<Caller | WrongCredentials>;
   /** The field by which the log names an id. One of another form is not logged: it could be a secret. */
   idField: 'client_id' | 'account_id';
-  idForm: RegExp;
+  idForm: IdForm;
   /** Fields of the log about the caller. */
   noted: (caller: Caller) => Partial<RequestFields>;
 }
@@ -64,7 +65,7 @@ export const basicAuthentication = <Caller extends object>({
     }
     const caller = await find(sent.user, sent.password);
     if (isWrong(caller)) {
-      if (idForm.test(sent.user)) note({ [idField]: sent.user });
+      if (isId(idForm, sent.user)) note({ [idField]: sent.user });
       const message = caller === 'account_disabled' ? 'The account is disabled.' : mismatch(whose);
       throw new ServiceError(error, message, { reason: caller });
     }

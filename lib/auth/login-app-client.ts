@@ -1,4 +1,4 @@
-import { authenticateClient, clientIdForm } from '../login-apps/clients.ts';
+import { authenticateClient } from '../login-apps/clients.ts';
 import { basicAuthentication } from './credentials.ts';
 
 /** Login App Client authentication: `client_id:client_secret` in HTTP Basic. @see RFC 6749 section 2.3.1 */
@@ -9,6 +9,6 @@ export const loginAppClient = basicAuthentication({
   when: 'The client id or the client secret is missing or wrong.',
   find: authenticateClient,
   idField: 'client_id',
-  idForm: clientIdForm,
+  idForm: 'la_….c_…',
   noted: ({ clientId, loginAppId }) => ({ client_id: clientId, login_app_id: loginAppId }),
 });

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { lastRotation } from '../secrets/secret-store.ts';
-import { customResourceRequest, respond } from './cloudformation.ts';
+import { customResourceRequestSchema, respond } from './cloudformation.ts';
 
-const properties = v.object({ SecretId: v.string() });
+const propertiesSchema = v.object({ SecretId: v.string() });
 
 /** Milliseconds between two looks at the secret. */
 const pause = 1_000;
@@ -19,9 +19,9 @@ const failure =
  * @param remaining how many milliseconds the function may still run
  */
 export async function awaitSigningKeys(event: unknown, remaining: () => number): Promise<void> {
-  const request = v.parse(customResourceRequest, event);
+  const request = v.parse(customResourceRequestSchema, event);
   if (request.RequestType === 'Delete') return respond(request, undefined);
-  const { SecretId } = v.parse(properties, request.ResourceProperties);
+  const { SecretId } = v.parse(propertiesSchema, request.ResourceProperties);
   while (!(await lastRotation(SecretId))) {
     if (remaining() < reserve + pause) return respond(request, failure);
     await wait(pause);

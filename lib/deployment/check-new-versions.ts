@@ -15,14 +15,14 @@ const searchEvents = environment('SEARCH_EVENTS_VERSION');
 const client = new CodeDeployClient({});
 
 /** @see AWS CodeDeploy user guide, "AppSpec 'hooks' section for an AWS Lambda deployment" */
-const hookEvent = v.object({ DeploymentId: v.string(), LifecycleEventHookExecutionId: v.string() });
+const hookEventSchema = v.object({ DeploymentId: v.string(), LifecycleEventHookExecutionId: v.string() });
 
 /**
  * Tells CodeDeploy whether the new versions work, before any of them gets a request. A service with few requests would
  * notice a broken one too late: five of its requests would have to fail in a minute.
  */
 export async function checkNewVersions(event: unknown): Promise<void> {
-  const { DeploymentId, LifecycleEventHookExecutionId } = v.parse(hookEvent, event);
+  const { DeploymentId, LifecycleEventHookExecutionId } = v.parse(hookEventSchema, event);
   await client.send(
     new PutLifecycleEventHookExecutionStatusCommand({
       deploymentId: DeploymentId,

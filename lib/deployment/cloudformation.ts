@@ -4,7 +4,7 @@ import * as v from 'valibot';
  * The event with which CloudFormation invokes the function of a custom resource.
  * @see AWS CloudFormation user guide, "Custom resource request reference"
  */
-export const customResourceRequest = v.object({
+export const customResourceRequestSchema = v.object({
   RequestType: v.picklist(['Create', 'Update', 'Delete']),
   /** Presigned: where the response goes. */
   ResponseURL: v.string(),
@@ -14,7 +14,7 @@ export const customResourceRequest = v.object({
   PhysicalResourceId: v.optional(v.string()),
   ResourceProperties: v.unknown(),
 });
-type CustomResourceRequest = v.InferOutput<typeof customResourceRequest>;
+type CustomResourceRequest = v.InferOutput<typeof customResourceRequestSchema>;
 
 /**
  * Tells CloudFormation how a request ended, which waits for that.

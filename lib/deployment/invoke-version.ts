@@ -15,7 +15,7 @@ interface VersionRequest {
   body?: string;
 }
 
-const answer = v.object({ statusCode: v.number(), body: v.optional(v.string(), 'null') });
+const answerSchema = v.object({ statusCode: v.number(), body: v.optional(v.string(), 'null') });
 
 /**
  * The JSON body that a version answers with, invoked as API Gateway would: payload format 2.0.
@@ -35,7 +35,7 @@ export async function askVersion({ version, routeKey, ...request }: VersionReque
     new InvokeCommand({ FunctionName: version, Payload: JSON.stringify(event) }),
   );
   if (FunctionError) throw new Error(`The new version for ${routeKey} does not run: ${FunctionError}.`);
-  const { statusCode, body } = v.parse(answer, JSON.parse(Payload?.transformToString() ?? ''));
+  const { statusCode, body } = v.parse(answerSchema, JSON.parse(Payload?.transformToString() ?? ''));
   if (statusCode !== 200) throw new Error(`The new version for ${routeKey} answers ${statusCode}.`);
   return JSON.parse(body);
 }

@@ -59,21 +59,21 @@ export async function withProbe(use: (probe: Probe) => Promise<void>): Promise<v
  */
 export async function createProbe(): Promise<Probe> {
   await removeExpiredProbes();
-  const [login_app_id, account_id] = [probeId(prefixes.loginApp), probeId(prefixes.account)];
+  const [loginAppId, accountId] = [probeId(prefixes.loginApp), probeId(prefixes.account)];
   const expires_at = epochSeconds() + lifetimeSeconds;
   try {
-    await grantAccess(accessRequestId, account_id, { login_app_id, expires_at });
-    await createLoginApp(name, { login_app_id, expires_at });
-    const client = await createClient(login_app_id, undefined, { expires_at });
-    const { account_secret } = await createAccount(name, true, { account_id, expires_at });
+    await grantAccess(accessRequestId, accountId, { login_app_id: loginAppId, expires_at });
+    await createLoginApp(name, { loginAppId, expires_at });
+    const client = await createClient(loginAppId, undefined, { expires_at });
+    const { account_secret } = await createAccount(name, true, { accountId, expires_at });
     return {
       client: { id: client.client_id, secret: client.client_secret },
-      account: { id: account_id, secret: account_secret },
-      loginAppId: login_app_id,
+      account: { id: accountId, secret: account_secret },
+      loginAppId,
       accessRequestId,
     };
   } catch (error) {
-    await removeProbe({ loginAppId: login_app_id, accountId: account_id });
+    await removeProbe({ loginAppId, accountId });
     throw error;
   }
 }

@@ -17,7 +17,7 @@ type Ask = <Schema extends v.GenericSchema>(
   question: Question<Schema>,
 ) => Promise<v.InferOutput<Schema> | undefined>;
 
-const publishedKeys = v.object({
+const publishedKeysSchema = v.object({
   keys: v.array(v.looseObject({ kty: v.string(), kid: v.string() })),
 });
 
@@ -31,7 +31,7 @@ export async function tryOut(
   ask: Ask,
   note: (problem: string) => void,
 ): Promise<void> {
-  const keys = await ask({ step: 'signing keys', body: publishedKeys });
+  const keys = await ask({ step: 'signing keys', body: publishedKeysSchema });
   if (!keys) return;
   const token = await ask({
     step: 'token',

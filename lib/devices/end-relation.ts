@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
-import { isDeviceId } from './device.ts';
+import { isId } from '../ids.ts';
 import { confirmRelated, findRelated, mostDevices, readRelatedDevices } from './related-devices.ts';
 import { unrelate } from './relation.ts';
 
@@ -8,7 +8,7 @@ import { unrelate } from './relation.ts';
  * @throws ServiceError `not_found` when the device is not theirs, or does not exist
  */
 export async function endRelation(loginUserId: string, id: string): Promise<void> {
-  if (!isDeviceId(id) || !(await unrelate(loginUserId, id))) {
+  if (!isId('d_…', id) || !(await unrelate(loginUserId, id))) {
     throw new ServiceError('not_found', 'The Login User has no such device.');
   }
 }

@@ -7,7 +7,7 @@ import { timeField } from '../schema/rfc3339.ts';
 import { unprocessableEntity, validated } from '../schema/validation.ts';
 import { putNewItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
-import { activeSince } from './device.ts';
+import { activeSince, type Device } from './device.ts';
 import { claimInstallation } from './installation.ts';
 import { type NewDevice, newDevice } from './new-device.ts';
 import { attributesOf, noMobileApplication } from './register-device.ts';
@@ -16,7 +16,7 @@ const lineMessage = 'The line must be a JSON object.';
 const deviceOnLine = newDevice('', lineMessage);
 
 /** What a line has besides the device itself. */
-const history = v.object(
+const historySchema = v.object(
   {
     created_at: timeField('created_at'),
     last_seen_at: timeField('last_seen_at'),
@@ -30,7 +30,7 @@ const history = v.object(
 interface Draft {
   line: number;
   device: NewDevice;
-  history: v.InferOutput<typeof history>;
+  history: v.InferOutput<typeof historySchema>;
 }
 
 /** What the lines refer to, each read once: why a line cannot be imported, and since when its person exists. */
@@ -69,7 +69,7 @@ export async function importDevices(loginAppId: string, lines: ImportLine[]): Pr
 
 const readDevice = (content: unknown): Omit<Draft, 'line'> => ({
   device: validated(deviceOnLine, content, unprocessableEntity),
-  history: validated(history, content, unprocessableEntity),
+  history: validated(historySchema, content, unprocessableEntity),
 });
 
 async function look(loginAppId: string, drafts: Draft[]): Promise<Surroundings> {
@@ -114,6 +114,11 @@ async function importDevice(
     related_at: history.related_at ?? last_seen_at,
     list: devicesOfLoginUserList(login_user_id),
   };
-  const outcome = await putNewItem({ ...deviceKey(device_id), ...attributes, created_at, ...relation });
+  const outcome = await putNewItem<Device>({
+    ...deviceKey(device_id),
+    ...attributes,
+    created_at,
+    ...relation,
+  });
   return outcome === 'put' ? 'added' : 'repeated';
 }

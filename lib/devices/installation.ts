@@ -2,83 +2,89 @@ import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
 import { type Item, readItems, updateItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList, installationKey } from '../storage/keys.ts';
-import { type Device, deviceLifetimeSeconds } from './device.ts';
+import { type Device, deviceItem, deviceLifetimeSeconds } from './device.ts';
 import { relation } from './relation.ts';
 
-/** An installation as it is stored: the device that it has, and the one that it had before. */
-const installation = v.object({
+/** An installation as it is stored: the device that it has, and those of the two registrations before. */
+const installationItem = v.object({
   device_id: v.string(),
-  previous_device_id: v.optional(v.nullable(v.string())),
+  previous_device_id: v.exactOptional(v.nullable(v.string())),
+  earlier_device_id: v.exactOptional(v.nullable(v.string())),
 });
-
-/** What a device takes over from the one whose place it takes: attributes to set. */
-type TakenOver = Record<string, unknown>;
+type Installation = v.InferOutput<typeof installationItem>;
 
 /** The attributes that say whose a device is. */
-const person = v.object({
-  login_user_id: v.string(),
-  login_user_since: v.optional(v.string()),
-  related_at: v.optional(v.string()),
-  related_session_id: v.optional(v.string()),
-});
+const personSchema = v.pick(deviceItem, [
+  'login_user_id',
+  'login_user_since',
+  'related_at',
+  'related_session_id',
+]);
 
 /** In which attributes a replaced device keeps whose it was, for a registration that was interrupted. */
-const former = Object.fromEntries(Object.keys(person.entries).map((name) => [`former_${name}`, name]));
+const former = Object.fromEntries(Object.keys(personSchema.entries).map((name) => [`former_${name}`, name]));
 export const formerAttributes = Object.keys(former);
 
 /** Seconds until a device that was replaced is deleted: 30 days. */
 const replacedLifetimeSeconds = 30 * 86_400;
 
+/** The device whose place another one takes in an installation. */
+interface Predecessor {
+  id: string;
+  /** Whether an earlier registration took its place. If it was interrupted, the person is still to be taken over. */
+  isEarlier: boolean;
+}
+
 /**
  * Makes a device the current one of its installation. One write decides: from then on, no message goes to the device
- * that the installation had before, even if this process dies here. At most one more request finds what the new device
- * takes over. The caller writes that together with the new device, as the last step. After a crash before it, the next
- * registration finds `previous_device_id` and finishes the work.
+ * that the installation had before, even if this process dies here. The installation remembers the devices of two
+ * registrations before: one that is interrupted, and another that is interrupted while it finishes the first one's work,
+ * leave the predecessor to be found.
  */
 export async function takeInstallation(
   loginAppId: string,
   installationId: string,
   deviceId: string,
-): Promise<TakenOver> {
-  const update = await updateItem(installationKey(loginAppId, installationId), {
+): Promise<Predecessor | undefined> {
+  const update = await updateItem<Installation>(installationKey(loginAppId, installationId), {
     set: { device_id: deviceId, expires_at: epochSeconds() + deviceLifetimeSeconds },
-    copy: { previous_device_id: 'device_id' },
+    copy: { previous_device_id: 'device_id', earlier_device_id: 'previous_device_id' },
   });
-  if (!update.done) return {};
-  const before = v.parse(v.optional(installation), update.before);
-  // When an answer was lost, the item after the update still tells which device was replaced.
-  const last = before?.device_id ?? update.after?.previous_device_id ?? deviceId;
-  if (last !== deviceId) return replace(String(last), installationId, deviceId);
-  const earlier = before?.previous_device_id ?? deviceId;
-  return earlier === deviceId ? {} : finish(earlier, installationId, deviceId);
+  if (!update.done) return undefined;
+  const before = v.parse(v.optional(installationItem), update.before);
+  const after = v.parse(v.optional(installationItem), update.after);
+  // When an answer was lost, the item after the update still tells what was before.
+  const last = before?.device_id ?? after?.previous_device_id ?? deviceId;
+  const earlier = after ? [after.earlier_device_id] : [before?.previous_device_id, before?.earlier_device_id];
+  const id = [last, ...earlier].find((one) => one && one !== deviceId);
+  return id ? { id, isEarlier: last === deviceId } : undefined;
 }
 
-/** Takes a device out of all lists, and keeps whose it was. One write. */
-async function replace(id: string, installationId: string, by: string): Promise<TakenOver> {
-  const update = await updateItem(deviceKey(id), {
-    set: { replaced_by: by, expires_at: epochSeconds() + replacedLifetimeSeconds },
+/**
+ * What a device takes over from its predecessor: attributes to set, and to remove. The predecessor leaves all lists and
+ * keeps whose it was, so that the new device can take it over at any time. One write; a second one changes nothing.
+ */
+export async function takeOver(predecessor: string, installationId: string, deviceId: string) {
+  const update = await updateItem<Device>(deviceKey(predecessor), {
+    set: { replaced_by: deviceId, expires_at: epochSeconds() + replacedLifetimeSeconds },
     copy: former,
     remove: ['shard', 'took_over', ...relation],
-    when: { installation_id: { is: installationId } },
+    when: { installation_id: { is: installationId }, replaced_by: { isNot: deviceId } },
   });
-  if (!update.done) return {};
-  return takenOver(id, update.after ? formerOwner(update.after) : update.before);
+  const owner = update.done
+    ? (update.before ?? formerOwner(update.after))
+    : formerOwner(update.found, deviceId);
+  const { success, output } = v.safeParse(v.required(personSchema, ['login_user_id']), owner);
+  if (!success) return { set: { took_over: predecessor }, remove: [] };
+  const set = { took_over: predecessor, ...output, list: devicesOfLoginUserList(output.login_user_id) };
+  return { set, remove: relation.filter((name) => !Object.hasOwn(set, name)) };
 }
 
-/** What a device still has to take over, if the registration that changed the installation was interrupted. One read. */
-async function finish(earlier: string, installationId: string, deviceId: string): Promise<TakenOver> {
-  const [replaced, present] = await readItems([deviceKey(earlier), deviceKey(deviceId)]);
-  if (present?.took_over === earlier || replaced?.installation_id !== installationId) return {};
-  return takenOver(earlier, replaced.replaced_by === deviceId ? formerOwner(replaced) : replaced);
-}
-
-const formerOwner = (item: Item): Item =>
-  Object.fromEntries(Object.entries(former).map(([kept, name]) => [name, item[kept] ?? undefined]));
-
-function takenOver(id: string, owned: Item = {}): TakenOver {
-  const { success, output } = v.safeParse(person, owned);
-  if (!success) return { took_over: id };
-  return { took_over: id, ...output, list: devicesOfLoginUserList(output.login_user_id) };
+/** Whose a device was before another one replaced it; nobody's when the other one is not `by`. */
+function formerOwner(item: Item = {}, by: unknown = item.replaced_by): Item {
+  if (item.replaced_by !== by) return {};
+  const kept = Object.entries(former).map(([kept, name]) => [name, item[kept] ?? undefined]);
+  return Object.fromEntries(kept.filter(([, value]) => value !== undefined));
 }
 
 /**
@@ -89,7 +95,7 @@ export async function claimInstallation(
   installationId: string,
   deviceId: string,
 ): Promise<boolean> {
-  const update = await updateItem(installationKey(loginAppId, installationId), {
+  const update = await updateItem<Installation>(installationKey(loginAppId, installationId), {
     set: { expires_at: epochSeconds() + deviceLifetimeSeconds },
     setIfAbsent: { device_id: deviceId },
   });

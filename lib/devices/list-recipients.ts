@@ -2,17 +2,17 @@ import * as v from 'valibot';
 import { isOfLoginApp } from '../login-users/of-login-app.ts';
 import { readCursor, writeCursor } from './recipients-cursor.ts';
 import type { RecipientsRequest } from './recipients-request.ts';
-import { recipient, recipientsOfLoginApp, recipientsOfLoginUser, toRecipient } from './sending.ts';
+import { recipientSchema, recipientsOfLoginApp, recipientsOfLoginUser, toRecipient } from './sending.ts';
 
 /** Devices that a sender may send to; with a shard, one page of them. */
-export const recipientList = v.object({
-  recipients: v.array(recipient),
+export const recipientListSchema = v.object({
+  recipients: v.array(recipientSchema),
   next_cursor: v.pipe(
     v.optional(v.string()),
     v.description('The `cursor` of the next page; absent on the last one.'),
   ),
 });
-type RecipientList = v.InferOutput<typeof recipientList>;
+type RecipientList = v.InferOutput<typeof recipientListSchema>;
 
 /**
  * The devices of a person or of a shard that messages go to. A person of another Login App has none; asking for one
@@ -30,10 +30,10 @@ export async function listRecipients(loginAppId: string, request: RecipientsRequ
   }
   const { shard, limit, cursor } = request;
   const scope = { loginAppId, shard, platform };
-  const after = cursor === undefined ? undefined : await readCursor(scope, cursor);
+  const after = cursor === undefined ? undefined : readCursor(scope, cursor);
   const { recipients, next } = await recipientsOfLoginApp(loginAppId, shard, { limit, after, platform });
   return {
     recipients: recipients.map(toRecipient),
-    ...(next && { next_cursor: await writeCursor(scope, next) }),
+    ...(next && { next_cursor: writeCursor(scope, next) }),
   };
 }

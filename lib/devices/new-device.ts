@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { platforms } from '../login-apps/platforms.ts';
 import { jsonObject, keyRequired } from '../schema/validation.ts';
 import { wire } from '../schema/wire.ts';
-import { environments } from './device.ts';
+import { type details, environments } from './device.ts';
 
 /** The canonical form of a language tag; undefined when it is none. @see BCP 47, ECMA-402 section 6.2 */
 function canonicalLocale(tag: string): string | undefined {
@@ -15,7 +15,7 @@ function canonicalLocale(tag: string): string | undefined {
 
 const visible = (message: string, pattern: RegExp) => v.pipe(v.string(message), v.regex(pattern, message));
 
-/** What a registration may say of a device of any platform. @param at what stands before a field's name in messages */
+/** Details of a device of any platform, as a registration gives them. @param at what stands before a field's name in messages */
 function detailsAt(at: string) {
   const locale = `${at}locale must be a language tag of at most 100 characters, such as de-AT.`;
   return {
@@ -43,7 +43,7 @@ function detailsAt(at: string) {
         ),
       ),
     ),
-  };
+  } satisfies Record<Exclude<keyof typeof details, 'environment'>, v.GenericSchema>;
 }
 
 const environmentAt = (at: string) =>
@@ -131,6 +131,8 @@ export function newDevice(at: string, message: string) {
 const deviceMessage = 'device must be a JSON object with the fields token and platform.';
 
 /** `{"device": {"token": …, "platform": "ios" | "android", …}}`; fields that nobody knows are ignored. */
-export const registrationRequest = v.object({ device: newDevice('device.', deviceMessage) }, ({ input }) =>
-  input instanceof Object ? deviceMessage : 'The body must be a JSON object with the field device.',
+export const registrationRequestSchema = v.object(
+  { device: newDevice('device.', deviceMessage) },
+  ({ input }) =>
+    input instanceof Object ? deviceMessage : 'The body must be a JSON object with the field device.',
 );

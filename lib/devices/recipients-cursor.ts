@@ -1,12 +1,8 @@
-import { createHmac, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
 import { ServiceError } from '../errors/service-error.ts';
 import type { Platform } from '../login-apps/platforms.ts';
-import { equalInConstantTime } from '../secrets/secrets.ts';
-import { serviceKeysFor } from '../secrets/service-keys.ts';
-import { type Place, place } from './sending.ts';
-
-const serviceKeys = serviceKeysFor('recipients-cursor', 'REFRESH_TOKENS_SECRET_ID');
+import { shardNumberOf } from '../storage/shards.ts';
+import { type Place, placeSchema } from './sending.ts';
 
 /** The query that a cursor continues. The cursor is invalid for any other query. */
 export interface CursorScope {
@@ -15,28 +11,37 @@ export interface CursorScope {
   platform: Platform | undefined;
 }
 
-/** `PLACE.KEY_ID.MAC`, where MAC is HMAC-SHA-256 over the place and the query. */
-export async function writeCursor(scope: CursorScope, next: Place): Promise<string> {
-  const { id, key } = (await serviceKeys()).current;
-  const text = Buffer.from(JSON.stringify(next)).toString('base64url');
-  return [text, id, mac(key, scope, text)].join('.');
-}
+/**
+ * `PLACE`, or `PLACE.KEY_ID.MAC` as cursors used to be written. It is not signed: a place that somebody makes up only
+ * moves the start within a shard that they may read from its beginning.
+ */
+const cursorForm = /^([\w-]{1,500})(\.[\w-]{8}\.[\w-]{43})?$/;
 
-/** The place of a cursor. @throws ServiceError `invalid_request` unless the service wrote it for this query */
-export async function readCursor(scope: CursorScope, cursor: string): Promise<Place> {
-  const [, text = '', keyId = '', presentedMac = ''] =
-    cursor.match(/^([\w-]{1,500})\.([\w-]{8})\.([\w-]{43})$/) ?? [];
-  const key = (await serviceKeys()).withId(keyId)?.key;
-  if (!key || !equalInConstantTime(presentedMac, mac(key, scope, text))) {
+/** A place, and what the shard that its device is in leaves open of the query. Cursors that were signed have only a place. */
+const cursorSchema = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({ ...placeSchema.entries, of: v.exactOptional(v.tuple([v.string(), v.nullable(v.string())])) }),
+);
+
+export const writeCursor = ({ loginAppId, platform }: CursorScope, next: Place): string =>
+  Buffer.from(JSON.stringify({ ...next, of: [loginAppId, platform ?? null] })).toString('base64url');
+
+/** The place of a cursor. @throws ServiceError `invalid_request` unless it is one of this query */
+export function readCursor({ loginAppId, shard, platform }: CursorScope, cursor: string): Place {
+  const text = Buffer.from(cursorForm.exec(cursor)?.[1] ?? '', 'base64url').toString();
+  const { success, output } = v.safeParse(cursorSchema, text);
+  const [ofLoginApp, ofPlatform] = (success && output.of) || [loginAppId, platform ?? null];
+  const isOfQuery =
+    success &&
+    shardNumberOf(output.device_id) === shard &&
+    ofLoginApp === loginAppId &&
+    ofPlatform === (platform ?? null);
+  if (!isOfQuery) {
     throw new ServiceError(
       'invalid_request',
       'The parameter cursor must be the next_cursor of the page before, with the same shard and platform.',
     );
   }
-  return v.parse(place, JSON.parse(Buffer.from(text, 'base64url').toString()));
+  return { device_id: output.device_id, last_seen_at: output.last_seen_at };
 }
-
-const mac = (key: KeyObject, { loginAppId, shard, platform }: CursorScope, text: string): string =>
-  createHmac('sha256', key)
-    .update(JSON.stringify([loginAppId, shard, platform ?? null, text]))
-    .digest('base64url');

@@ -3,12 +3,12 @@ import { ServiceError } from '../errors/service-error.ts';
 import { platforms } from '../login-apps/platforms.ts';
 import { once } from '../schema/once.ts';
 import { wire } from '../schema/wire.ts';
-import { shards } from './shards.ts';
+import { shards } from '../storage/shards.ts';
 
 const mostRecipients = 1_000;
 
 /** A whole number in decimal digits. */
-const wholeNumber = (name: string, least: number, most: number) => {
+const integerBetween = (name: string, least: number, most: number) => {
   const message = `The parameter ${name} must be an integer from ${least} to ${most}.`;
   return once(
     name,
@@ -33,12 +33,12 @@ export const recipientsQuery = {
     v.description('Devices of this person. Either this or `shard`.'),
   ),
   shard: v.pipe(
-    v.optional(wholeNumber('shard', 0, shards.length - 1)),
+    v.optional(integerBetween('shard', 0, shards.length - 1)),
     wire({ type: 'integer', minimum: 0, maximum: shards.length - 1 }),
     v.description('Devices of this shard: each device of the Login App is in one of the 16.'),
   ),
   limit: v.pipe(
-    v.optional(wholeNumber('limit', 1, mostRecipients)),
+    v.optional(integerBetween('limit', 1, mostRecipients)),
     wire({ type: 'integer', minimum: 1, maximum: mostRecipients, default: 100 }),
     v.description('With `shard`: how many devices a page has at most.'),
   ),

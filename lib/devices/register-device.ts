@@ -6,13 +6,13 @@ import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import type { Platform } from '../login-apps/platforms.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
-import { deviceLifetimeSeconds } from './device.ts';
-import { formerAttributes, takeInstallation } from './installation.ts';
+import { type Device, detailNames, details, deviceLifetimeSeconds } from './device.ts';
+import { formerAttributes, takeInstallation, takeOver } from './installation.ts';
 import type { NewDevice } from './new-device.ts';
 import { shardOf } from './shards.ts';
 
 /** The device as registration and relation return it. */
-export const registeredDevice = v.object({
+export const registeredDeviceSchema = v.object({
   id: v.pipe(
     v.string(),
     v.description('The device, accepted as `device_id` when it is related to a person.'),
@@ -24,34 +24,37 @@ export const deviceIdOf = (loginAppId: string, { platform, token }: NewDevice): 
   `d_${hashOf(loginAppId, platform, token)}`;
 
 /**
- * Registers a device for push notifications. The same token is the same device, however often it is registered. What
+ * Registers a device for push notifications. A token that registers again is the device that it was, however often. What
  * a registration says of it replaces what the one before said. One write, so of several requests at once exactly one
- * creates it; with an installation id at most two requests before that.
+ * creates it; with an installation id, one more request before it, or two when the installation had another device.
  * @throws ServiceError `not_found` when the Login App has no mobile application for the platform
  */
 export async function registerDevice(
-  login_app_id: string,
+  loginAppId: string,
   newDevice: NewDevice,
 ): Promise<{ id: string; outcome: 'created' | 'known' }> {
-  const { platform, installation_id } = newDevice;
-  if (!(await hasMobileApplication(login_app_id, platform))) {
+  const { platform, installation_id = '' } = newDevice;
+  if (!(await hasMobileApplication(loginAppId, platform))) {
     throw new ServiceError('not_found', noMobileApplication(platform));
   }
-  const id = deviceIdOf(login_app_id, newDevice);
-  const takenOver =
-    installation_id === undefined ? {} : await takeInstallation(login_app_id, installation_id, id);
+  const id = deviceIdOf(loginAppId, newDevice);
+  const predecessor = installation_id ? await takeInstallation(loginAppId, installation_id, id) : undefined;
+  const isNew = predecessor !== undefined && !predecessor.isEarlier;
+  const taken = isNew ? await takeOver(predecessor.id, installation_id, id) : undefined;
   const now = timestamp();
-  const details = detailsOf(newDevice);
-  const update = await updateItem(deviceKey(id), {
-    set: { ...attributesOf(login_app_id, newDevice, now), ...takenOver },
+  const attributes = attributesOf(loginAppId, newDevice, now);
+  const missing = detailNames.filter((name) => attributes[name] === undefined);
+  const update = await updateItem<Device>(deviceKey(id), {
+    set: { ...attributes, ...taken?.set },
     setIfAbsent: { created_at: now },
-    remove: [
-      'disabled_at',
-      'replaced_by',
-      ...formerAttributes,
-      ...Object.entries(details).flatMap(([name, value]) => (value === undefined ? [name] : [])),
-    ],
+    remove: ['disabled_at', 'replaced_by', ...formerAttributes, ...missing, ...(taken?.remove ?? [])],
   });
+  const took_over = update.done && (update.before ?? update.after)?.took_over;
+  if (predecessor?.isEarlier && took_over !== predecessor.id) {
+    // The registration that took the installation was interrupted before it took over the person.
+    const left = await takeOver(predecessor.id, installation_id, id);
+    await updateItem<Device>(deviceKey(id), { ...left, when: { replaced_by: { exists: false } } });
+  }
   const outcome = update.done && update.created ? 'created' : 'known';
   logEvent('device_registered', { platform, outcome });
   return { id, outcome };
@@ -60,29 +63,20 @@ export async function registerDevice(
 export const noMobileApplication = (platform: Platform): string =>
   `The Login App has no mobile application for ${platform}.`;
 
-/** What a registration may leave out, under the names of the item's attributes. */
-const detailsOf = ({ environment, locale, app_version, installation_id }: NewDevice) => ({
-  environment,
-  locale,
-  app_version,
-  installation_id,
-});
-
-/** What the item of a device holds that was last seen at a time, apart from when it was created and whose it is. */
-export function attributesOf(login_app_id: string, newDevice: NewDevice, last_seen_at: string) {
+/** Attributes of the item of a device that was seen last at a time, apart from when it was created and whose it is. */
+export function attributesOf(loginAppId: string, newDevice: NewDevice, lastSeenAt: string) {
   const { platform, token } = newDevice;
-  const id = deviceIdOf(login_app_id, newDevice);
-  const known = Object.entries(detailsOf(newDevice)).filter(([, value]) => value !== undefined);
+  const id = deviceIdOf(loginAppId, newDevice);
   return {
     device_id: id,
-    login_app_id,
+    login_app_id: loginAppId,
     platform,
     token,
-    ...Object.fromEntries(known),
-    last_seen_at,
-    expires_at: Math.floor(Date.parse(last_seen_at) / 1000) + deviceLifetimeSeconds,
-    list_position: last_seen_at,
-    shard: shardOf(login_app_id, id),
-    shard_position: last_seen_at,
+    ...v.parse(v.object(details), newDevice),
+    last_seen_at: lastSeenAt,
+    expires_at: Math.floor(Date.parse(lastSeenAt) / 1000) + deviceLifetimeSeconds,
+    list_position: lastSeenAt,
+    shard: shardOf(loginAppId, id),
+    shard_position: lastSeenAt,
   };
 }

@@ -1,14 +1,15 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import { isId } from '../ids.ts';
 import { type AuthenticatedUser, activeUser } from '../login-users/login-user.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
-import { device, isDeviceId } from './device.ts';
+import { type Device, deviceItem } from './device.ts';
 import { endSurplusRelations } from './end-relation.ts';
 
 /** `{"device_id": "d_…"}`; other fields are ignored. */
-export const relationRequest = v.object(
+export const relationRequestSchema = v.object(
   { device_id: v.string('device_id must be a string.') },
   'The body must be a JSON object with the field device_id.',
 );
@@ -22,8 +23,8 @@ export const relationRequest = v.object(
 export async function relateDevice(caller: AuthenticatedUser, id: string): Promise<void> {
   const { loginAppId, loginUserId, sessionId } = caller;
   const { created_at } = activeUser(caller, 'unprocessable_entity');
-  if (!isDeviceId(id)) throw noSuchDevice();
-  const update = await updateItem(deviceKey(id), {
+  if (!isId('d_…', id)) throw noSuchDevice();
+  const update = await updateItem<Device>(deviceKey(id), {
     set: {
       login_user_id: loginUserId,
       login_user_since: created_at,
@@ -42,7 +43,7 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
     return;
   }
   if (!update.found) throw noSuchDevice();
-  const found = v.parse(device, update.found);
+  const found = v.parse(deviceItem, update.found);
   if (found.login_app_id !== loginAppId) {
     throw new ServiceError('forbidden', 'The device does not belong to the Login App of this token.');
   }

@@ -3,7 +3,7 @@ import { timestampField } from '../schema/wire.ts';
 import { readItems } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
-import { type Device, device, isActive } from './device.ts';
+import { type Device, deviceItem, isActive } from './device.ts';
 import { notReplaced } from './installation.ts';
 import { endLeftoverRelations } from './relation.ts';
 
@@ -41,7 +41,7 @@ export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<
   const items = await readItems(keys);
   return items
     .filter((item) => item !== undefined)
-    .map((item) => v.parse(device, item))
+    .map((item) => v.parse(deviceItem, item))
     .filter(({ login_user_id }) => login_user_id === loginUserId)
     .toSorted((a, b) => (a.last_seen_at < b.last_seen_at ? 1 : -1));
 }
@@ -50,21 +50,21 @@ export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<
  * A device as its owner sees it. `active` is false when no messages are sent to it: its push service no longer knows it, or
  * it was not seen for 270 days.
  */
-const shownDevice = v.object({
+const shownDeviceSchema = v.object({
   id: v.string(),
   active: v.boolean(),
-  platform: device.entries.platform,
+  platform: deviceItem.entries.platform,
   created_at: timestampField,
   last_seen_at: timestampField,
   related_at: v.optional(timestampField),
 });
-type ShownDevice = v.InferOutput<typeof shownDevice>;
+type ShownDevice = v.InferOutput<typeof shownDeviceSchema>;
 
 /** The devices of a person. */
-export const deviceList = v.object({ devices: v.array(shownDevice) });
+export const deviceListSchema = v.object({ devices: v.array(shownDeviceSchema) });
 
 /** The devices of a person, as the person sees them: at most 20, the one seen last first. */
-export async function listDevices(loginUserId: string): Promise<v.InferOutput<typeof deviceList>> {
+export async function listDevices(loginUserId: string): Promise<v.InferOutput<typeof deviceListSchema>> {
   const related = await readCurrentDevices(loginUserId);
   return { devices: related.slice(0, mostDevices).map(shown) };
 }

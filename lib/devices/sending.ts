@@ -1,31 +1,27 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
+import { idForms } from '../ids.ts';
 import type { Platform } from '../login-apps/platforms.ts';
 import { timestampField } from '../schema/wire.ts';
 import { readItems, updateOwnItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
-import { activeSince, type Device, device, isActive } from './device.ts';
+import { activeSince, type Device, details, deviceItem, isActive } from './device.ts';
 import { notReplaced } from './installation.ts';
 import { mostDevices, readCurrentDevices } from './related-devices.ts';
 import { endLeftoverRelations } from './relation.ts';
 
-export { shards } from './shards.ts';
-
 /** What a worker that sends messages needs to know of a device, and whose it is. What is not known is left out. */
-export const recipient = v.object({
+export const recipientSchema = v.object({
   device_id: v.string(),
-  platform: device.entries.platform,
+  platform: deviceItem.entries.platform,
   /** The push token. */
   token: v.string(),
-  /** For ios alone. */
-  environment: device.entries.environment,
-  locale: v.optional(v.string()),
-  app_version: v.optional(v.string()),
+  ...v.omit(v.object(details), ['installation_id']).entries,
   last_seen_at: timestampField,
   login_user_id: v.optional(v.string()),
 });
-export type Recipient = v.InferOutput<typeof recipient>;
+export type Recipient = v.InferOutput<typeof recipientSchema>;
 
 /** The devices that messages to a Login User go to. Strongly consistent as to whose they are. */
 export async function recipientsOfLoginUser(loginUserId: string): Promise<Device[]> {
@@ -34,8 +30,11 @@ export async function recipientsOfLoginUser(loginUserId: string): Promise<Device
 }
 
 /** A place in a shard: just after this device, which was last seen at this time. */
-export const place = v.object({ device_id: v.string(), last_seen_at: v.string() });
-export type Place = v.InferOutput<typeof place>;
+export const placeSchema = v.object({
+  device_id: v.pipe(v.string(), v.regex(idForms['d_…'])),
+  last_seen_at: v.pipe(v.string(), v.isoTimestamp()),
+});
+export type Place = v.InferOutput<typeof placeSchema>;
 
 /** Some recipients of a shard, and the place where the next ones begin; undefined after the last. */
 interface RecipientsPage {
@@ -73,12 +72,12 @@ export async function recipientsOfLoginApp(
     .map(({ device_id }) => String(device_id));
   return {
     recipients: await readActive(loginAppId, ids),
-    next: next && v.parse(nextPlace, next),
+    next: next && v.parse(nextPlaceSchema, next),
   };
 }
 
 /** The place that a key of the index stands for. */
-const nextPlace = v.pipe(
+const nextPlaceSchema = v.pipe(
   v.object({ pk: v.pipe(v.string(), v.startsWith('DEVICE#')), shard_position: v.string() }),
   v.transform(
     ({ pk, shard_position }): Place => ({
@@ -93,7 +92,7 @@ async function readActive(loginAppId: string, ids: string[]): Promise<Device[]> 
   const items = await readItems([...new Set(ids)].map(deviceKey));
   const devices = items
     .filter((item) => item !== undefined)
-    .map((item) => v.parse(device, item))
+    .map((item) => v.parse(deviceItem, item))
     .filter((one) => one.login_app_id === loginAppId && isActive(one));
   return endLeftoverRelations(await notReplaced(devices));
 }
@@ -104,20 +103,12 @@ async function readActive(loginAppId: string, ids: string[]): Promise<Device[]> 
  * @param loginAppId only if it is a device of this Login App
  */
 export const disableDevice = (id: string, loginAppId?: string): Promise<boolean> =>
-  updateOwnItem(deviceKey(id), {
+  updateOwnItem<Device>(deviceKey(id), {
     setIfAbsent: { disabled_at: timestamp() },
     remove: ['shard'],
     when: loginAppId === undefined ? { pk: { exists: true } } : { login_app_id: { is: loginAppId } },
   });
 
-/** A device as a worker sees it. */
-export const toRecipient = (found: Device): Recipient => ({
-  device_id: found.device_id,
-  platform: found.platform,
-  token: found.token,
-  ...(found.platform === 'ios' && { environment: found.environment ?? 'production' }),
-  ...(found.locale !== undefined && { locale: found.locale }),
-  ...(found.app_version !== undefined && { app_version: found.app_version }),
-  last_seen_at: found.last_seen_at,
-  ...(found.login_user_id !== undefined && { login_user_id: found.login_user_id }),
-});
+/** A device as a worker sees it; only ios devices have an environment. */
+export const toRecipient = ({ environment = 'production', ...found }: Device): Recipient =>
+  v.parse(recipientSchema, { ...found, ...(found.platform === 'ios' && { environment }) });

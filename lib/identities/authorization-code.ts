@@ -9,7 +9,7 @@ import { optional, type Parameters, required } from '../schema/form-parameters.t
 import { wire } from '../schema/wire.ts';
 
 /** @see RFC 7636 section 4.1 */
-const codeVerifier = v.pipe(
+const codeVerifierSchema = v.pipe(
   required('code_verifier'),
   v.regex(
     /^[\w.~-]{43,128}$/,
@@ -26,7 +26,7 @@ export const codeParameters = {
     wire({ type: 'string', const: authorizationCodeProvider }),
   ),
   authorization_code: required('authorization_code'),
-  code_verifier: v.optional(codeVerifier),
+  code_verifier: v.optional(codeVerifierSchema),
   redirect_uri: v.pipe(
     optional('redirect_uri'),
     v.description('Where the code was sent: one of the provider settings, by default the first.'),

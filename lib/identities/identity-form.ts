@@ -13,8 +13,8 @@ const credentialParameters = ['access_token', 'access_secret', 'id_token'];
 const besideCode = `None of ${credentialParameters.join(', ')} may be supplied with an authorization_code.`;
 
 const credentialForms = providerIds.map((provider) => providers[provider].identityOf(provider));
-const credentialForm = v.variant('provider', credentialForms, choiceProblem({ provider: providerIds }));
-const codeForm = v.pipe(
+const credentialFormSchema = v.variant('provider', credentialForms, choiceProblem({ provider: providerIds }));
+const codeFormSchema = v.pipe(
   parameters({
     ...codeParameters,
     ...Object.fromEntries(
@@ -28,21 +28,21 @@ const codeForm = v.pipe(
  * The form that proves an identity which a person links: the parameters of the grant `provider_credentials`, or those of
  * `provider_authorization_code`, without `grant_type`.
  */
-export const identityForm = v.pipe(
+export const identityFormSchema = v.pipe(
   v.looseObject({}, 'The body is not a form.'),
   v.check(
     (form) => !('authorization_code' in form && credentialParameters.some((name) => name in form)),
     besideCode,
   ),
   v.check((form) => !('grant_type' in form), 'The parameter grant_type must not be supplied here.'),
-  v.lazy((form) => ('authorization_code' in Object(form) ? codeForm : credentialForm)),
-  wire(v.pipe(v.variant('provider', [...credentialForms, codeForm]), v.title('IdentityRequest'))),
+  v.lazy((form) => ('authorization_code' in Object(form) ? codeFormSchema : credentialFormSchema)),
+  wire(v.pipe(v.variant('provider', [...credentialForms, codeFormSchema]), v.title('IdentityRequest'))),
 );
 
 /** The person whom a form proves to be. @throws ServiceError, ProviderFailure */
 export async function personOf(
   loginAppId: string,
-  form: v.InferOutput<typeof identityForm>,
+  form: v.InferOutput<typeof identityFormSchema>,
 ): Promise<ProvenIdentity> {
   note({ provider: form.provider });
   return 'family' in form ? personOfCredential(loginAppId, form) : personOfCode(loginAppId, form);

@@ -1,5 +1,5 @@
 import type { ProvenIdentity } from '../login-users/identity.ts';
-import { identityAttributes } from '../login-users/linked-identity.ts';
+import { type IdentityAttributes, identityAttributes } from '../login-users/linked-identity.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import { encryptSecrets } from '../provider-settings/settings-encryption.ts';
 
@@ -12,10 +12,10 @@ export async function keptTokenOf(
   provider: ProviderId,
   { revocableToken }: ProvenIdentity,
   identityId: string,
-): Promise<Record<string, object>> {
-  if (revocableToken === undefined) return {};
+): Promise<IdentityAttributes> {
+  const kept: IdentityAttributes = {};
+  if (revocableToken === undefined) return kept;
   const token = { provider, token_secret: revocableToken };
-  return {
-    [identityAttributes.keptToken(identityId)]: await encryptSecrets(token, { loginAppId, provider }),
-  };
+  kept[identityAttributes.keptToken(identityId)] = await encryptSecrets(token, { loginAppId, provider });
+  return kept;
 }

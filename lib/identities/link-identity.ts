@@ -1,25 +1,30 @@
 import { timestamp } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import { newId } from '../ids.ts';
 import { logEvent } from '../log/log.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import type { ProvenIdentity } from '../login-users/identity.ts';
 import {
   attributesOf,
+  type IdentityAttributes,
   identityAttributes,
   type LinkedIdentity,
   linkedIdentitiesIn,
 } from '../login-users/linked-identity.ts';
-import { firstIdentityId, type LoginUser, readLoginUser, whileActive } from '../login-users/login-user.ts';
+import {
+  firstIdentityId,
+  type LoginUser,
+  type LoginUserItem,
+  readLoginUser,
+  whileActive,
+} from '../login-users/login-user.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
-import { newId } from '../secrets/secrets.ts';
 import { updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
+import { untilWritten } from '../storage/until-written.ts';
 import { keptTokenOf } from './kept-token.ts';
 import { ownIdentities, type ShownIdentity } from './own-identities.ts';
 import { claimSlot, confirmedOwner, findSlot } from './slot.ts';
-
-/** The most attempts while others link and unlink the identity. */
-const mostAttempts = 10;
 
 /** The most identities that a person may have linked. Each login reads them all. */
 const mostLinked = 20;
@@ -41,14 +46,13 @@ export async function linkIdentity(
   provider: ProviderId,
   proven: ProvenIdentity,
 ): Promise<Linked> {
-  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+  return untilWritten(async () => {
     const slot = await findSlot(login_app_id, proven);
     const owner = await confirmedOwner(slot);
     if (owner && owner.loginUserId !== login_user_id) throw belongsToAnother();
     if (owner) {
       const identity = await identityOf(login_user_id, owner.identityId ?? firstIdentityId(login_user_id));
-      if (identity) return { isNew: false, identity };
-      continue;
+      return identity && { isNew: false, identity };
     }
     const { namespace, subject } = proven;
     const identity_id = newId('i');
@@ -65,8 +69,8 @@ export async function linkIdentity(
       return { isNew: true, identity: { id: identity_id, provider, linked_at } };
     }
     await removeIdentity(login_user_id, identity_id);
-  }
-  throw new Error('Others keep linking and unlinking the identity.');
+    return undefined;
+  }, 'Others keep linking and unlinking the identity.');
 }
 
 /** The identity of a person who has changed meanwhile, perhaps. */
@@ -79,9 +83,9 @@ async function identityOf(loginUserId: string, identityId: string): Promise<Show
 async function addIdentity(
   loginUserId: string,
   identity: LinkedIdentity,
-  kept: Record<string, object>,
+  kept: IdentityAttributes,
 ): Promise<number> {
-  const outcome = await updateItem(loginUserKey(loginUserId), {
+  const outcome = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
     set: { [identityAttributes.linked(identity.identity_id)]: identity, ...kept },
     when: whileActive,
   });
@@ -95,7 +99,7 @@ async function addIdentity(
 }
 
 const removeIdentity = (loginUserId: string, identityId: string) =>
-  updateItem(loginUserKey(loginUserId), {
+  updateItem<LoginUserItem>(loginUserKey(loginUserId), {
     remove: attributesOf(identityId),
     when: { [identityAttributes.linked(identityId)]: { exists: true } },
   });

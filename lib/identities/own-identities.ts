@@ -5,7 +5,7 @@ import { readItems } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
 
 /** An identity as its owner sees it: no id of the provider, which nobody needs here. */
-export const shownIdentity = v.pipe(
+export const shownIdentitySchema = v.pipe(
   v.object({
     id: v.string(),
     provider: v.string(),
@@ -16,7 +16,7 @@ export const shownIdentity = v.pipe(
   }),
   v.title('Identity'),
 );
-export type ShownIdentity = v.InferOutput<typeof shownIdentity>;
+export type ShownIdentity = v.InferOutput<typeof shownIdentitySchema>;
 
 /** Every identity that a person can log in with, the one that they have had longest first. */
 export async function ownIdentities(user: LoginUser): Promise<ShownIdentity[]> {
@@ -51,13 +51,13 @@ function firstIdentity({
 }
 
 /** A person as they see themselves. */
-export const shownLoginUser = v.pipe(
+export const shownLoginUserSchema = v.pipe(
   v.object({
     id: v.pipe(v.string(), v.description('The `sub` of their tokens.')),
     created_at: timestampField,
     last_login_at: timestampField,
     identities: v.pipe(
-      v.array(shownIdentity),
+      v.array(shownIdentitySchema),
       v.description('What the person can log in with, the oldest first.'),
     ),
   }),
@@ -65,7 +65,7 @@ export const shownLoginUser = v.pipe(
 );
 
 /** A person's data as they are shown to them. */
-export async function showLoginUser(user: LoginUser): Promise<v.InferOutput<typeof shownLoginUser>> {
+export async function showLoginUser(user: LoginUser): Promise<v.InferOutput<typeof shownLoginUserSchema>> {
   const { login_user_id: id, created_at, last_login_at } = user;
   return {
     id,

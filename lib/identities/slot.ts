@@ -1,16 +1,9 @@
 import * as v from 'valibot';
 import type { Identity } from '../login-users/identity.ts';
-import { firstSlotOf, loginUserIn } from '../login-users/login-user.ts';
+import { slotItem } from '../login-users/linked-identity.ts';
+import { firstSlotOf, type LoginUserItem, loginUserIn } from '../login-users/login-user.ts';
 import { type Item, readItem, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
-
-/** Fields of a slot's item about where its identity logs in. A Login User who is not deleted is a slot without any. */
-const slotItem = v.object({
-  created_at: v.optional(v.string()),
-  next_slot: v.optional(v.string()),
-  linked_to: v.optional(v.string()),
-  identity_id: v.optional(v.string()),
-});
 
 /** The owner of an identity. */
 export interface Owner {
@@ -42,7 +35,7 @@ export async function findSlot(loginAppId: string, identity: Identity, known?: I
     steps += 1;
   }
   if (steps > 1) {
-    await updateItem(loginUserKey(first), {
+    await updateItem<LoginUserItem>(loginUserKey(first), {
       set: { next_slot: id },
       when: { next_slot: { exists: true } },
     });
@@ -67,7 +60,7 @@ export async function confirmedOwner({ leadsTo }: Slot): Promise<Owner | undefin
  */
 export async function claimSlot(slot: Slot, loginUserId: string, identityId: string): Promise<boolean> {
   const leftBehind = slot.leadsTo?.identityId;
-  const { done } = await updateItem(loginUserKey(slot.id), {
+  const { done } = await updateItem<LoginUserItem>(loginUserKey(slot.id), {
     set: { linked_to: loginUserId, identity_id: identityId },
     when: leftBehind === undefined ? isFree : { identity_id: { is: leftBehind } },
   });
@@ -82,7 +75,7 @@ const isFree = {
 
 /** Frees a slot that leads to an identity which its Login User does not have, or no longer. */
 export async function freeSlot(slotId: string, identityId: string): Promise<void> {
-  await updateItem(loginUserKey(slotId), {
+  await updateItem<LoginUserItem>(loginUserKey(slotId), {
     remove: ['linked_to', 'identity_id'],
     when: { identity_id: { is: identityId } },
   });

@@ -2,16 +2,20 @@ import { ServiceError } from '../errors/service-error.ts';
 import { logEvent } from '../log/log.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import { identityAttributes } from '../login-users/linked-identity.ts';
-import { firstIdentityId, newSlot, readLoginUser, whileActive } from '../login-users/login-user.ts';
+import {
+  firstIdentityId,
+  type LoginUserItem,
+  newSlot,
+  readLoginUser,
+  whileActive,
+} from '../login-users/login-user.ts';
 import type { Change } from '../storage/expressions.ts';
 import { readItem, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
+import { untilWritten } from '../storage/until-written.ts';
 import { ownIdentities } from './own-identities.ts';
 import { revokeKeptTokens } from './revoke-kept-tokens.ts';
 import { freeSlot } from './slot.ts';
-
-/** The most attempts while the person changes their other identities. */
-const mostAttempts = 10;
 
 /**
  * Unlinks an identity from a Login User, on the condition that another one remains.
@@ -19,13 +23,13 @@ const mostAttempts = 10;
  *   `forbidden` when they have been blocked meanwhile
  */
 export async function unlinkIdentity(loginUserId: string, identityId: string): Promise<void> {
-  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+  await untilWritten(async () => {
     const user = await readLoginUser(loginUserId);
     const identities = user ? await ownIdentities(user) : [];
     if (!identities.some(({ id }) => id === identityId)) throw noSuchIdentity();
     const other = identities.find(({ id }) => id !== identityId);
     if (!other) throw isTheLast();
-    const outcome = await updateItem(loginUserKey(loginUserId), {
+    const outcome = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
       ...withoutIdentity(loginUserId, identityId),
       when: {
         ...whileActive,
@@ -35,7 +39,7 @@ export async function unlinkIdentity(loginUserId: string, identityId: string): P
     });
     if (!outcome.done) {
       if (outcome.found?.blocked_at !== undefined) throw blockedError('forbidden');
-      continue;
+      return undefined;
     }
     const slot = user?.linked.find(({ identity_id }) => identity_id === identityId)?.slot;
     if (slot !== undefined) await freeSlot(slot, identityId);
@@ -43,16 +47,15 @@ export async function unlinkIdentity(loginUserId: string, identityId: string): P
     // As it is now. A token that is not revoked stays, and `login-users retry-revocations` or the deletion tries again.
     const item = await readItem(loginUserKey(loginUserId));
     if (item) await revokeKeptTokens(item);
-    return;
-  }
-  throw new Error('The person keeps changing their identities.');
+    return true;
+  }, 'The person keeps changing their identities.');
 }
 
 /**
  * The first identity goes on at a slot of its own, since its own slot is that of the Login User who lives on. The
  * provider's token stays until it is revoked.
  */
-const withoutIdentity = (loginUserId: string, identityId: string): Change =>
+const withoutIdentity = (loginUserId: string, identityId: string): Change<LoginUserItem> =>
   identityId === firstIdentityId(loginUserId)
     ? {
         remove: ['provider', 'namespace', 'subject'],

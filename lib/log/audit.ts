@@ -1,4 +1,4 @@
-import { idForms } from '../id-forms.ts';
+import { idForms } from '../ids.ts';
 
 /** Read the value of a field; undefined when it is none. */
 const idOf = (form: RegExp) => (value: unknown) =>
@@ -18,10 +18,10 @@ const audited = {
   account_id: idOf(idForms['ac_…']),
   client_id: idOf(idForms['la_….c_…']),
   device_id: idOf(idForms['d_…']),
-  identity_id: idOf(/^i_[\w-]{22}$/),
+  identity_id: idOf(idForms['i_…']),
   login_app_id: idOf(idForms['la_…']),
   login_user_id: idOf(idForms['lu_…']),
-  session_id: idOf(/^s_[\w-]{22}$/),
+  session_id: idOf(idForms['s_…']),
   token_id: idOf(idForms['t_…']),
 };
 

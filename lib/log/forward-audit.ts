@@ -11,15 +11,15 @@ let client: CloudWatchLogsClient | undefined;
 const mostLines = 400;
 
 /** The message that CloudWatch Logs sends for a subscription. @see CloudWatch Logs user guide, "Subscription filters with Lambda" */
-export const delivery = v.object({ awslogs: v.object({ data: v.string() }) });
+export const deliverySchema = v.object({ awslogs: v.object({ data: v.string() }) });
 
-const content = v.object({
+const contentSchema = v.object({
   messageType: v.picklist(['DATA_MESSAGE', 'CONTROL_MESSAGE']),
   /** The log group that the lines are from, as CloudWatch names it: `/STACK/add-comment`. */
   logGroup: v.string(),
   logEvents: v.array(v.object({ id: v.string(), timestamp: v.number(), message: v.string() })),
 });
-type LogEvent = v.InferOutput<typeof content>['logEvents'][number];
+type LogEvent = v.InferOutput<typeof contentSchema>['logEvents'][number];
 
 /**
  * Copies lines to the audit log group, with their own times, into the stream that is named after the function that wrote
@@ -29,9 +29,9 @@ type LogEvent = v.InferOutput<typeof content>['logEvents'][number];
  */
 export async function forwardAuditLines({
   awslogs: { data },
-}: v.InferOutput<typeof delivery>): Promise<void> {
+}: v.InferOutput<typeof deliverySchema>): Promise<void> {
   const { messageType, logGroup, logEvents } = v.parse(
-    content,
+    contentSchema,
     JSON.parse(gunzipSync(Buffer.from(data, 'base64')).toString()),
   );
   if (messageType === 'CONTROL_MESSAGE') return;

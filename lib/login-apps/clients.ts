@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { firstSecret, matchesAny, newId, newSecret, secretAttributes } from '../secrets/secrets.ts';
+import { loginAppIdOf, newId } from '../ids.ts';
+import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
 import {
   type RevokedSecret,
   type RotatedSecrets,
@@ -11,9 +12,6 @@ import { deleteItem, putNewItem, readItem, updateItem } from '../storage/items.t
 import { clientKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 import { type GrantType, grantTypes } from './grant-types.ts';
-
-/** `la_….c_…`: a client id begins with the id of its Login App. */
-export const clientIdForm = /^(la_[\w-]{22})\.c_[\w-]{22}$/;
 
 /** The prefix of the secrets of clients. */
 const secretPrefix = 'lcs';
@@ -37,7 +35,7 @@ export interface AuthenticatedClient {
 
 /** One small read; none for an id of another form. */
 async function readClient(id: string): Promise<LoginAppClient | undefined> {
-  const loginAppId = clientIdForm.exec(id)?.[1];
+  const loginAppId = loginAppIdOf(id);
   const item = loginAppId && (await readItem(clientKey(loginAppId, id)));
   return item ? v.parse(clientItem, item) : undefined;
 }
@@ -51,7 +49,7 @@ export async function authenticateClient(
 ): Promise<AuthenticatedClient | 'id_unknown' | 'secret_wrong'> {
   const isClient = ({ secrets }: LoginAppClient) => matchesAny(clientSecret, secrets);
   const client = await findClient(clientId, isClient);
-  const loginAppId = clientIdForm.exec(clientId)?.[1];
+  const loginAppId = loginAppIdOf(clientId);
   if (!client || !loginAppId) return 'id_unknown';
   return isClient(client) ? { clientId, loginAppId, grantTypes: client.grant_types } : 'secret_wrong';
 }
@@ -62,21 +60,20 @@ export const isCurrentClient = async (clientId: string): Promise<boolean> =>
 
 /**
  * Creates a client of a Login App. The secret is in the answer and nowhere else.
- * @param grant_types those that it may use; undefined for all of them
- * @param more epoch seconds of its end
+ * @param grantTypes those that it may use; undefined for all of them
  */
 export async function createClient(
   loginAppId: string,
-  grant_types?: GrantType[],
+  grantTypes?: GrantType[],
   more: { expires_at?: number } = {},
 ): Promise<{ client_id: string; client_secret: string }> {
   const client_id = `${loginAppId}.${newId('c')}`;
   const client_secret = newSecret(secretPrefix);
-  await putNewItem({
+  await putNewItem<LoginAppClient>({
     ...clientKey(loginAppId, client_id),
     client_id,
     ...firstSecret(client_secret),
-    ...(grant_types && { grant_types }),
+    ...(grantTypes && { grant_types: grantTypes }),
     created_at: timestamp(),
     ...more,
   });
@@ -87,10 +84,10 @@ export async function createClient(
 export async function setGrantTypes(
   loginAppId: string,
   clientId: string,
-  grant_types: GrantType[] | undefined,
+  grantTypes: GrantType[] | undefined,
 ): Promise<boolean> {
-  const { done } = await updateItem(clientKey(loginAppId, clientId), {
-    ...(grant_types ? { set: { grant_types } } : { remove: ['grant_types'] }),
+  const { done } = await updateItem<LoginAppClient>(clientKey(loginAppId, clientId), {
+    ...(grantTypes ? { set: { grant_types: grantTypes } } : { remove: ['grant_types'] }),
     when: { pk: { exists: true } },
   });
   return done;

@@ -1,7 +1,8 @@
 import { timestamp } from '../clock.ts';
-import { newId } from '../secrets/secrets.ts';
+import { newId } from '../ids.ts';
 import { putNewItem, updateItem } from '../storage/items.ts';
 import { loginAppKey, loginAppsList, namePosition } from '../storage/keys.ts';
+import type { LoginAppItem } from './login-app.ts';
 
 /**
  * Creates a Login App, which has no clients, providers or mobile applications yet.
@@ -9,21 +10,21 @@ import { loginAppKey, loginAppsList, namePosition } from '../storage/keys.ts';
  */
 export async function createLoginApp(
   name: string,
-  { login_app_id = newId('la'), ...more }: { login_app_id?: string; expires_at?: number } = {},
+  { loginAppId = newId('la'), ...more }: { loginAppId?: string; expires_at?: number } = {},
 ): Promise<{ login_app_id: string }> {
-  await putNewItem({
-    ...loginAppKey(login_app_id),
-    login_app_id,
-    ...named(login_app_id, name),
+  await putNewItem<LoginAppItem>({
+    ...loginAppKey(loginAppId),
+    login_app_id: loginAppId,
+    ...named(loginAppId, name),
     created_at: timestamp(),
     ...more,
   });
-  return { login_app_id };
+  return { login_app_id: loginAppId };
 }
 
 /** Gives a Login App another name. False when there is none. */
 export async function renameLoginApp(id: string, name: string): Promise<boolean> {
-  const { done } = await updateItem(loginAppKey(id), {
+  const { done } = await updateItem<LoginAppItem>(loginAppKey(id), {
     set: named(id, name),
     when: { pk: { exists: true } },
   });

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
+import { loginAppTokenForm, newId } from '../ids.ts';
 import { note } from '../log/request-fields.ts';
-import { equalInConstantTime, newId, newSecret, sha256 } from '../secrets/secrets.ts';
+import { equalInConstantTime, newSecret, sha256 } from '../secrets/secrets.ts';
 import { deleteItem, putNewItem, readItem } from '../storage/items.ts';
 import { loginAppTokenKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
@@ -25,7 +26,7 @@ export async function createLoginAppToken(
 ): Promise<{ token_id: string; login_app_token: string }> {
   const token_id = newId('t');
   const secret = newSecret('las');
-  await putNewItem({
+  await putNewItem<StoredLoginAppToken>({
     ...loginAppTokenKey(loginAppId, token_id),
     token_id,
     name,
@@ -39,8 +40,7 @@ export const revokeLoginAppToken = (loginAppId: string, tokenId: string): Promis
   deleteItem(loginAppTokenKey(loginAppId, tokenId));
 
 /** Whether a token has the form of a long-lived one. */
-export const isLongLived = (token: string): boolean =>
-  /^la_[\w-]{22}\.t_[\w-]{22}\.las_[\w-]{43}$/.test(token);
+export const isLongLived = (token: string): boolean => loginAppTokenForm.test(token);
 
 const findToken = recentlyRead(
   async ([loginAppId, tokenId]: readonly [string, string]) => {

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
+import { isId } from '../ids.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import type { StoredSettings } from '../provider-settings/settings-encryption.ts';
-import { providerSettingsItem } from '../provider-settings/stored-settings.ts';
+import { type ProviderSettingsItem, providerSettingsItem } from '../provider-settings/stored-settings.ts';
 import { loginAppPartition, loginAppSortKeys as sortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { clientItem, type LoginAppClient } from './clients.ts';
@@ -10,9 +11,6 @@ import { mobileApplicationItem } from './mobile-applications.ts';
 import type { Platform } from './platforms.ts';
 import { switchAttributes } from './switches.ts';
 
-/** `la_` and 128 random bits. */
-export const loginAppId = v.pipe(v.string(), v.regex(/^la_[\w-]{22}$/));
-
 export const loginAppItem = v.object({
   login_app_id: v.string(),
   name: v.string(),
@@ -20,13 +18,13 @@ export const loginAppItem = v.object({
   ...switchAttributes,
 });
 
-type StoredProviderSettings = v.InferOutput<typeof providerSettingsItem>['settings'];
+export type LoginAppItem = v.InferOutput<typeof loginAppItem>;
 
 /** An application whose people log in, with everything that belongs to it: its whole partition, for the operator. */
-export interface LoginApp extends v.InferOutput<typeof loginAppItem> {
+export interface LoginApp extends LoginAppItem {
   clients: Map<string, LoginAppClient>;
   /** By provider identifier; secrets in it are encrypted. */
-  providers: Map<string, StoredProviderSettings>;
+  providers: Map<string, ProviderSettingsItem['settings']>;
   mobileApplications: Set<Platform>;
   /** Long-lived Login App Tokens by their ids. */
   tokens: Map<string, StoredLoginAppToken>;
@@ -34,7 +32,7 @@ export interface LoginApp extends v.InferOutput<typeof loginAppItem> {
 
 /** The Login App from the table, or undefined when there is none. An id of another form is not looked up. */
 export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
-  if (!v.is(loginAppId, id)) return undefined;
+  if (!isId('la_…', id)) return undefined;
   const items = await readPartition(loginAppPartition(id));
   const root = items.find(({ sk }) => sk === sortKeys.root);
   if (!root) return undefined;

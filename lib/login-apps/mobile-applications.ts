@@ -5,7 +5,10 @@ import { mobileApplicationKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 import { type Platform, platforms } from './platforms.ts';
 
-export const mobileApplicationItem = v.object({ platform: v.picklist(platforms) });
+export const mobileApplicationItem = v.object({
+  platform: v.picklist(platforms),
+  created_at: v.optional(v.string()),
+});
 
 /** Finds a mobile application; one that a warm function does not know is read at once: a mobile application works as soon as it is set. */
 const findMobileApplication = recentlyRead(
@@ -20,7 +23,11 @@ export const hasMobileApplication = async (loginAppId: string, platform: Platfor
   (await findMobileApplication([loginAppId, platform], () => true)) !== undefined;
 
 export const setMobileApplication = (loginAppId: string, platform: Platform): Promise<void> =>
-  putItem({ ...mobileApplicationKey(loginAppId, platform), platform, created_at: timestamp() });
+  putItem<v.InferOutput<typeof mobileApplicationItem>>({
+    ...mobileApplicationKey(loginAppId, platform),
+    platform,
+    created_at: timestamp(),
+  });
 
 export const removeMobileApplication = (loginAppId: string, platform: Platform): Promise<void> =>
   deleteItem(mobileApplicationKey(loginAppId, platform));

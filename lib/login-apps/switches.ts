@@ -48,7 +48,7 @@ export const readSwitches = async (loginAppId: string): Promise<LoginAppSwitches
 
 /** Disables or enables a Login App. False when there is none. */
 export async function setLoginAppDisabled(loginAppId: string, disabled: boolean): Promise<boolean> {
-  const { done } = await updateItem(loginAppKey(loginAppId), {
+  const { done } = await updateItem<NonNullable<Stored>>(loginAppKey(loginAppId), {
     ...(disabled ? { setIfAbsent: { disabled_at: timestamp() } } : { remove: ['disabled_at'] }),
     when: { pk: { exists: true } },
   });
@@ -68,7 +68,7 @@ export async function endAllSessions(loginAppId: string): Promise<number | 'unkn
   const stored = await readStored(loginAppId);
   if (!stored) return 'unknown';
   const sessions_valid_from = epochSeconds() + 1 + clockTolerance;
-  const { done } = await updateItem(loginAppKey(loginAppId), {
+  const { done } = await updateItem<NonNullable<Stored>>(loginAppKey(loginAppId), {
     set: { sessions_valid_from, sessions_valid_from_before: stored.sessions_valid_from ?? 0 },
     when: unchanged(stored),
   });
@@ -85,7 +85,7 @@ export async function undoLogout(loginAppId: string): Promise<number | 'unknown'
   if (!stored) return 'unknown';
   const { sessions_valid_from_before: before } = stored;
   if (before === undefined) return 'none';
-  const { done } = await updateItem(loginAppKey(loginAppId), {
+  const { done } = await updateItem<NonNullable<Stored>>(loginAppKey(loginAppId), {
     set: { sessions_valid_from: before },
     remove: ['sessions_valid_from_before'],
     when: unchanged(stored),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Item } from '../storage/items.ts';
 
 /** An identity that a Login User has linked, as an attribute of their item. */
-const linkedIdentity = v.object({
+const linkedIdentityItem = v.object({
   identity_id: v.string(),
   /** The slot that leads to the Login User with it. */
   slot: v.string(),
@@ -12,16 +12,31 @@ const linkedIdentity = v.object({
   linked_at: v.string(),
 });
 
-/** A linked identity with the time of its latest login, an attribute of its own that is absent before the first one. */
-export type LinkedIdentity = v.InferOutput<typeof linkedIdentity> & { last_login_at?: string };
+/** A linked identity with the time of its latest login, which is an attribute of its own; absent before the first one. */
+export type LinkedIdentity = v.InferOutput<typeof linkedIdentityItem> & { last_login_at?: string };
 
 /** The attributes of a Login User that are about one identity. Each login and each linking writes only its own. */
 export const identityAttributes = {
-  linked: (identityId: string): string => `identity_${identityId}`,
-  lastLogin: (identityId: string): string => `last_login_of_${identityId}`,
+  linked: (identityId: string) => `identity_${identityId}` as const,
+  lastLogin: (identityId: string) => `last_login_of_${identityId}` as const,
   /** A refresh token of the provider, kept to be revoked. */
-  keptToken: (identityId: string): string => `kept_token_of_${identityId}`,
+  keptToken: (identityId: string) => `kept_token_of_${identityId}` as const,
 };
+
+/** Those attributes with their types, as they are written. */
+export interface IdentityAttributes {
+  [linked: ReturnType<typeof identityAttributes.linked>]: LinkedIdentity | string;
+  [lastLogin: ReturnType<typeof identityAttributes.lastLogin>]: string;
+  [keptToken: ReturnType<typeof identityAttributes.keptToken>]: object;
+}
+
+/** What the item of a slot says of where its identity logs in. A Login User who is not deleted is a slot without any. */
+export const slotItem = v.object({
+  created_at: v.optional(v.string()),
+  next_slot: v.optional(v.string()),
+  linked_to: v.optional(v.string()),
+  identity_id: v.optional(v.string()),
+});
 
 /** Every attribute of a Login User that is about a linked identity. */
 export const attributesOf = (identityId: string): string[] =>
@@ -32,7 +47,7 @@ export function linkedIdentitiesIn(item: Item): LinkedIdentity[] {
   return Object.entries(item)
     .filter(([name]) => name.startsWith(identityAttributes.linked('')))
     .map(([, value]) => {
-      const identity = v.parse(linkedIdentity, value);
+      const identity = v.parse(linkedIdentityItem, value);
       const lastLogin = item[identityAttributes.lastLogin(identity.identity_id)];
       return { ...identity, ...(typeof lastLogin === 'string' && { last_login_at: lastLogin }) };
     });

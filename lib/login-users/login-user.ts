@@ -7,9 +7,15 @@ import { type Item, readItem, updateItem } from '../storage/items.ts';
 import { hashOf, loginUserKey } from '../storage/keys.ts';
 import { type BlockedCode, blockedError } from './blocked.ts';
 import type { Identity } from './identity.ts';
-import { identityAttributes, type LinkedIdentity, linkedIdentitiesIn } from './linked-identity.ts';
+import {
+  type IdentityAttributes,
+  identityAttributes,
+  type LinkedIdentity,
+  linkedIdentitiesIn,
+  type slotItem,
+} from './linked-identity.ts';
 
-const loginUser = v.object({
+const loginUserItem = v.object({
   login_user_id: v.string(),
   login_app_id: v.string(),
   /** The provider of the latest login with the first identity. */
@@ -26,12 +32,17 @@ const loginUser = v.object({
 });
 
 /** A person as one Login App knows them, with the identities that they have linked. */
-export type LoginUser = v.InferOutput<typeof loginUser> & {
+export type LoginUser = v.InferOutput<typeof loginUserItem> & {
   /** Linked identities, with those that an interrupted linking has left behind: `ownIdentities` tells them apart. */
   linked: LinkedIdentity[];
   /** The latest login with the first identity. */
   first_used_at: string;
 };
+
+/** The attributes of a Login User's item as they are written: of the person, their identities, and the slot that it is. */
+export type LoginUserItem = v.InferOutput<typeof loginUserItem> &
+  v.InferOutput<typeof slotItem> &
+  IdentityAttributes & { last_provider?: string; deleted_at?: string };
 
 /** The person of a Login User Token. The user is undefined when a session outlived its Login User, or they are deleted. */
 export interface AuthenticatedUser {
@@ -57,7 +68,7 @@ export const whileActive = { ...whileExisting, blocked_at: { exists: false } } s
 /** The Login User of an item; undefined for one that is deleted, and for a slot that is no Login User. */
 export function loginUserIn(item: Item | undefined): LoginUser | undefined {
   if (!item?.created_at || item.deleted_at) return undefined;
-  const user = v.parse(loginUser, item);
+  const user = v.parse(loginUserItem, item);
   // Absent of one who has not logged in since there can be several identities: then every login was with the first.
   const firstUsed = item[identityAttributes.lastLogin(firstIdentityId(user.login_user_id))];
   const first_used_at = typeof firstUsed === 'string' ? firstUsed : user.last_login_at;
@@ -101,7 +112,7 @@ export const newSlot = (): string => `lu_${randomBytes(32).toString('base64url')
 
 /** Blocks or unblocks a Login User. False when there is none. */
 export async function setBlocked(loginUserId: string, blocked: boolean): Promise<boolean> {
-  const { done } = await updateItem(loginUserKey(loginUserId), {
+  const { done } = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
     ...(blocked ? { setIfAbsent: { blocked_at: timestamp() } } : { remove: ['blocked_at'] }),
     when: whileExisting,
   });

@@ -5,7 +5,7 @@ import { shardNumberOf, shards } from '../storage/shards.ts';
  * The place of a Login User in the list of their Login App's people, written at their first login only: later logins
  * don't touch the index.
  */
-export const listed = (
+export const placeAmongPeople = (
   { login_user_id, login_app_id }: { login_user_id: string; login_app_id: string },
   now: string,
 ) => ({ list: loginUsersOfLoginAppShard(login_app_id, shardNumberOf(login_user_id)), list_position: now });

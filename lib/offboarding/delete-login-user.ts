@@ -5,7 +5,7 @@ import { freeSlot } from '../identities/slot.ts';
 import { logEvent } from '../log/log.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import { linkedIdentitiesIn } from '../login-users/linked-identity.ts';
-import { newSlot } from '../login-users/login-user.ts';
+import { type LoginUserItem, newSlot } from '../login-users/login-user.ts';
 import { listAttributes } from '../login-users/people-of-login-app.ts';
 import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
 import { inTurns } from '../storage/in-turns.ts';
@@ -36,7 +36,7 @@ export async function deleteLoginUser(
   last?: string,
 ): Promise<Deletion | undefined> {
   const key = loginUserKey(loginUserId);
-  const begun = await updateItem(key, {
+  const begun = await updateItem<LoginUserItem>(key, {
     setIfAbsent: { deleted_at: timestamp(), next_slot: newSlot() },
     when: {
       created_at: { exists: true },
@@ -74,7 +74,10 @@ async function removeWhatIsStored(
   const remains = new Set(revocations.not_revoked > 0 ? [...remaining, ...listAttributes] : remaining);
   const remove = Object.keys(item).filter((name) => !(remains.has(name) || isKeptToken(name)));
   if (remove.length > 0) {
-    await updateItem(loginUserKey(loginUserId), { remove, when: { deleted_at: { exists: true } } });
+    await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+      remove,
+      when: { deleted_at: { exists: true } },
+    });
   }
   return { identities: linked.length + (item.subject === undefined ? 0 : 1), revocations };
 }

@@ -12,9 +12,6 @@ import { providers } from '../providers/providers.ts';
 import { endSessions } from '../sessions/end-sessions.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
-/** The form of the ids of Login Apps whose notifications count. */
-export const loginAppIdForm = /^la_[\w-]{22}$/;
-
 /**
  * Does what the provider settings say when an issuer tells that a person has revoked their consent, or deleted their
  * account there. A notification from before the latest login with the identity is ignored: the person has consented again

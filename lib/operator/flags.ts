@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type IdForm, idForms } from '../id-forms.ts';
+import { type IdForm, idForms } from '../ids.ts';
 
 /** One flag of a command. */
 export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
@@ -25,9 +25,9 @@ export type Flags = Record<string, Flag>;
 /** The values of a command's flags, by name. */
 export type FlagValues<Taken extends Flags> = { [Name in keyof Taken]: v.InferOutput<Taken[Name]['schema']> };
 
-const anyText = v.string('must be text');
-const someText = v.pipe(
-  anyText,
+const anyTextSchema = v.string('must be text');
+const someTextSchema = v.pipe(
+  anyTextSchema,
   v.check((value) => value.trim() !== '', 'must not be empty'),
 );
 const integer = 'must be an integer';
@@ -44,7 +44,7 @@ export const id = (form: IdForm, help: string, from?: string) => ({
     'id',
     form,
     help,
-    v.pipe(anyText, v.regex(idForms[form], `must be a complete id of the form ${form}`)),
+    v.pipe(anyTextSchema, v.regex(idForms[form], `must be a complete id of the form ${form}`)),
   ),
   ...(from !== undefined && { from }),
 });
@@ -57,13 +57,13 @@ export const subset = (of: readonly string[], help: string) => {
   const isSome = (value: string) => value.split(',').every((member) => of.includes(member));
   const message = `must be all, none, or some of ${of.join(', ')}, separated by commas`;
   const isSubset = v.check((value: string) => ['all', 'none'].includes(value) || isSome(value), message);
-  return flag('subset', 'list', help, v.pipe(anyText, isSubset));
+  return flag('subset', 'list', help, v.pipe(anyTextSchema, isSubset));
 };
 /** Given or not, without a value. */
 export const onOff = (help: string) => optional(flag('switch', '', help, v.literal(true, 'takes no value')));
-export const text = (help: string) => flag('text', 'text', help, someText);
-export const textOrNone = (help: string) => flag('text', 'text', help, anyText);
-export const secret = (help: string) => flag('secret', 'FILE', help, someText);
+export const text = (help: string) => flag('text', 'text', help, someTextSchema);
+export const textOrNone = (help: string) => flag('text', 'text', help, anyTextSchema);
+export const secret = (help: string) => flag('secret', 'FILE', help, someTextSchema);
 export const json = (help: string) => flag('json', 'FILE.json', help, v.unknown());
 export const lines = (help: string) => flag('lines', 'FILE.ndjson', help, v.unknown());
 

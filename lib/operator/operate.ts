@@ -5,14 +5,14 @@ import { logAudit, logFailure } from '../log/log.ts';
 import { commands } from './commands.ts';
 import { loggedFlags } from './flags.ts';
 import { identifyOperator } from './identify-operator.ts';
-import { type OperatorAnswer, operatorCall } from './operator-call.ts';
+import { type OperatorAnswer, operatorCallSchema } from './operator-call.ts';
 
 /**
  * Carries out one operator command, and writes its audit line, whatever the outcome.
  * @param functionArn of the operator function
  */
 export async function operate(call: unknown, functionArn: string): Promise<OperatorAnswer> {
-  if (!v.is(operatorCall, call)) {
+  if (!v.is(operatorCallSchema, call)) {
     logAudit({
       caller: 'unauthenticated',
       command: 'unknown',

@@ -1,21 +1,21 @@
 import * as v from 'valibot';
 
 /** The event that the operator function is invoked with; anybody with the permission may send another. */
-export const operatorCall = v.object({
+export const operatorCallSchema = v.object({
   noun: v.string(),
   verb: v.string(),
   flags: v.custom<Record<string, unknown>>((flags) => flags instanceof Object && !Array.isArray(flags)),
   /** Who calls: the query of a presigned GetCallerIdentity request, signed for this command alone. */
   proof: v.optional(v.unknown()),
 });
-export type OperatorCall = v.InferOutput<typeof operatorCall>;
+export type OperatorCall = v.InferOutput<typeof operatorCallSchema>;
 
 /** What an operator wants done. */
 export type OperatorCommand = Omit<OperatorCall, 'proof'>;
 
 /** Its answer: one JSON object, or why nothing was changed. */
-export const operatorAnswer = v.union([
+export const operatorAnswerSchema = v.union([
   v.object({ result: v.record(v.string(), v.unknown()) }),
   v.object({ error: v.string() }),
 ]);
-export type OperatorAnswer = v.InferOutput<typeof operatorAnswer>;
+export type OperatorAnswer = v.InferOutput<typeof operatorAnswerSchema>;

@@ -8,12 +8,15 @@ import { readListInOrder, readMembers } from '../storage/lists.ts';
 const pageSize = 100;
 
 /** Where a list goes on, in the words of whoever reads it. */
-const start = v.record(v.string(), v.string());
-type Start = v.InferOutput<typeof start>;
+const startSchema = v.record(v.string(), v.string());
+type Start = v.InferOutput<typeof startSchema>;
 
 /** Where the next page begins: which of the lists, and where in it; absent for its first member. */
-const place = v.object({ list: v.pipe(v.number(), v.integer(), v.minValue(0)), start: v.optional(start) });
-type Place = v.InferOutput<typeof place>;
+const placeSchema = v.object({
+  list: v.pipe(v.number(), v.integer(), v.minValue(0)),
+  start: v.optional(startSchema),
+});
+type Place = v.InferOutput<typeof placeSchema>;
 
 /** Up to `limit` members of a list, and where it goes on; undefined at its end. */
 type ReadList<Member> = (
@@ -57,7 +60,7 @@ export async function readPage(
     const name = names[list] ?? '';
     if (from.start && from.start.list !== name) throw wrongPlace();
     const { keys, next } = await readListInOrder(name, { prefix, ...from });
-    return { members: keys, next: next && v.parse(start, next) };
+    return { members: keys, next: next && v.parse(startSchema, next) };
   });
   return { items: await readMembers(members), ...page };
 }
@@ -84,7 +87,7 @@ const writePlace = (next: Place): string => Buffer.from(JSON.stringify(next)).to
 
 function readPlace(text: string, count: number): Place {
   try {
-    const found = v.parse(place, JSON.parse(Buffer.from(text, 'base64url').toString()));
+    const found = v.parse(placeSchema, JSON.parse(Buffer.from(text, 'base64url').toString()));
     if (found.list < count) return found;
   } catch {}
   throw wrongPlace();

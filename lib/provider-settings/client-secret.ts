@@ -2,22 +2,22 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
-import { described, text } from './settings-fields.ts';
+import { described, textSchema } from './settings-fields.ts';
 
 /** Apple accepts six months at most; the secret is used at once. */
 const lifetimeSeconds = 300;
 const audience = 'https://appleid.apple.com';
 
 /** Material of a client secret for Apple, which is signed with a private key. @see https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret */
-export const clientSecretJwt = v.strictObject({
-  team_id: described(text, 'for Apple: your team id'),
-  key_id: described(text, 'the id of the private key'),
+export const clientSecretJwtSchema = v.strictObject({
+  team_id: described(textSchema, 'for Apple: your team id'),
+  key_id: described(textSchema, 'the id of the private key'),
   private_key_secret: described(
-    v.pipe(text, v.check(isKeyOfApple, 'must be an EC private key for ES256 in PEM form')),
+    v.pipe(textSchema, v.check(isKeyOfApple, 'must be an EC private key for ES256 in PEM form')),
     'the private key, the text of the `.p8` file. The service signs a client secret with it, valid for 5 minutes',
   ),
 });
-type ClientSecretJwt = v.InferOutput<typeof clientSecretJwt>;
+type ClientSecretJwt = v.InferOutput<typeof clientSecretJwtSchema>;
 
 /** The keys of the settings that a warm function knows, each imported once. */
 const importedKeys = new WeakMap<ClientSecretJwt, KeyObject>();

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { described, providerUrl, text } from './settings-fields.ts';
+import { described, providerUrlSchema, textSchema } from './settings-fields.ts';
 
 /** Google's id tokens name their issuer in one of two ways. @see https://developers.google.com/identity/sign-in/web/backend-auth */
 const otherSpellings = new Map([['accounts.google.com', 'https://accounts.google.com']]);
@@ -16,7 +16,7 @@ export const spellingsOf = (issuer: string): string[] => [
 /** Seconds for which an id token counts at most, unless the settings of its issuer say otherwise. */
 export const defaultMaxAge = 86_400;
 /** Action on a person of whom their issuer tells something. */
-const actions = v.picklist(['end_sessions', 'delete'], 'must be end_sessions or delete');
+const actionsSchema = v.picklist(['end_sessions', 'delete'], 'must be end_sessions or delete');
 
 const maxAgeRule = 'must be an integer from 60 to 2592000';
 
@@ -24,11 +24,11 @@ const maxAgeRule = 'must be an integer from 60 to 2592000';
 export const issuerEntries = {
   issuer: v.pipe(
     described(
-      text,
+      textSchema,
       'the `iss` of its id tokens; `/.well-known/openid-configuration` below it leads to the keys',
     ),
     v.transform(canonicalIssuer),
-    providerUrl,
+    providerUrlSchema,
   ),
   nonce: described(
     v.optional(v.picklist(['optional', 'required'], 'must be optional or required'), 'optional'),
@@ -46,11 +46,11 @@ export const issuerEntries = {
     `the seconds since its \`iat\` for which an id token is accepted, unless it expires earlier; ${defaultMaxAge} when left out`,
   ),
   on_consent_revoked: described(
-    v.optional(actions),
+    v.optional(actionsSchema),
     'what to do when the issuer says that a person revoked their consent: `end_sessions`, also when left out, or `delete` the person',
   ),
   on_account_deleted: described(
-    v.optional(actions),
+    v.optional(actionsSchema),
     'the same when the person deleted their account at the issuer',
   ),
 };

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import { valueAtPath } from '../schema/value-at-path.ts';
 import type { Combined, GivenSettings } from './given-settings.ts';
-import { described, text } from './settings-fields.ts';
+import { described, textSchema } from './settings-fields.ts';
 
 /** The setting that says to whom the subjects of an OAuth provider belong. */
 export const namespace = described(
-  v.optional(text),
+  v.optional(textSchema),
   'identifies who vouches for the people. Defaults to the previous value or, for a new provider, the host of the address',
 );
 

@@ -1,15 +1,15 @@
 import * as v from 'valibot';
-import { clientSecretJwt } from './client-secret.ts';
+import { clientSecretJwtSchema } from './client-secret.ts';
 import { issuerEntries } from './issuer.ts';
 import { hostOf, namespace } from './namespace.ts';
-import { audiences, described, fieldPath, providerUrl, text } from './settings-fields.ts';
+import { audiences, described, fieldPathSchema, providerUrlSchema, textSchema } from './settings-fields.ts';
 
-const errorCodes = v.array(text, 'must be a list of error codes');
-const statuses = v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses');
+const errorCodesSchema = v.array(textSchema, 'must be a list of error codes');
+const statusesSchema = v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses');
 
-const userInfo = v.strictObject({
-  url: described(providerUrl, 'is called with the access token as bearer token'),
-  subject_field: described(v.optional(fieldPath, 'sub'), "where the answer has the person's id"),
+const userInfoSchema = v.strictObject({
+  url: described(providerUrlSchema, 'is called with the access token as bearer token'),
+  subject_field: described(v.optional(fieldPathSchema, 'sub'), "where the answer has the person's id"),
   // The other type is rejected, so that 7 and "7" are never one person.
   subject_type: described(
     v.optional(v.picklist(['string', 'integer'], 'must be string or integer'), 'string'),
@@ -18,58 +18,67 @@ const userInfo = v.strictObject({
 });
 
 /** @see RFC 7662 */
-const introspection = v.strictObject({
+const introspectionSchema = v.strictObject({
   method: described(v.literal('introspection'), '`introspection`: token introspection by RFC 7662'),
-  url: described(providerUrl, 'the introspection endpoint'),
-  client_id: described(text, 'your credentials for HTTP Basic'),
-  client_secret: described(text, 'its secret'),
+  url: described(providerUrlSchema, 'the introspection endpoint'),
+  client_id: described(textSchema, 'your credentials for HTTP Basic'),
+  client_secret: described(textSchema, 'its secret'),
   audiences,
 });
 
-const tokenInfo = v.strictObject({
+const tokenInfoSchema = v.strictObject({
   method: described(v.literal('token_info'), "`token_info`: an endpoint of the provider's own"),
-  url: described(providerUrl, 'the token-info endpoint'),
-  token_parameter: described(v.optional(text, 'access_token'), 'the parameter that carries the token'),
+  url: described(providerUrlSchema, 'the token-info endpoint'),
+  token_parameter: described(v.optional(textSchema, 'access_token'), 'the parameter that carries the token'),
   send_token_as: described(
     v.optional(v.picklist(['query', 'json', 'bearer'], 'must be query, json or bearer'), 'query'),
     '`query` of a GET, `json` body of a POST, or `bearer` token of a GET',
   ),
-  app_token_parameter: described(v.optional(text), 'a query parameter that carries a token of your app'),
-  app_token_secret: described(v.optional(text), 'that token'),
-  client_id: described(v.optional(text), 'your credentials for HTTP Basic, where the provider wants them'),
-  client_secret: described(v.optional(text), 'its secret'),
+  app_token_parameter: described(
+    v.optional(textSchema),
+    'a query parameter that carries a token of your app',
+  ),
+  app_token_secret: described(v.optional(textSchema), 'that token'),
+  client_id: described(
+    v.optional(textSchema),
+    'your credentials for HTTP Basic, where the provider wants them',
+  ),
+  client_secret: described(v.optional(textSchema), 'its secret'),
   audience_field: described(
-    fieldPath,
+    fieldPathSchema,
     'where the answer has the app id that the token was issued to (text; under the name `aud` also a list)',
   ),
-  valid_field: described(v.optional(fieldPath), 'where it says `true` for a valid token'),
+  valid_field: described(v.optional(fieldPathSchema), 'where it says `true` for a valid token'),
   subject_field: described(
-    v.optional(fieldPath),
+    v.optional(fieldPathSchema),
     "where it has the person's id, which must be the user info's",
   ),
   refused_statuses: described(
-    v.optional(statuses),
+    v.optional(statusesSchema),
     'the statuses that reject the token; when left out 400 and 401, or none if credentials of your app are sent',
   ),
-  error_field: described(v.optional(fieldPath, 'error'), 'where an error answer has its code'),
-  refused_errors: described(v.optional(errorCodes, []), 'a list of the codes that reject the token'),
+  error_field: described(v.optional(fieldPathSchema, 'error'), 'where an error answer has its code'),
+  refused_errors: described(v.optional(errorCodesSchema, []), 'a list of the codes that reject the token'),
   audiences,
 });
 
-const authorizationCode = v.pipe(
+const authorizationCodeSchema = v.pipe(
   v.strictObject({
-    token_url: described(providerUrl, 'the token endpoint'),
-    client_id: described(text, 'your client id there'),
-    client_secret: described(v.optional(text), 'its secret; required unless there is a `client_secret_jwt`'),
-    client_secret_jwt: v.optional(clientSecretJwt),
+    token_url: described(providerUrlSchema, 'the token endpoint'),
+    client_id: described(textSchema, 'your client id there'),
+    client_secret: described(
+      v.optional(textSchema),
+      'its secret; required unless there is a `client_secret_jwt`',
+    ),
+    client_secret_jwt: v.optional(clientSecretJwtSchema),
     revocation_url: described(
-      v.optional(providerUrl),
+      v.optional(providerUrlSchema),
       "the revocation endpoint (RFC 7009). With it, the service keeps the provider's refresh token, encrypted, and revokes it when the person is deleted",
     ),
     redirect_uris: described(
       v.optional(
         v.pipe(
-          v.array(text, 'must be a list of redirect URIs'),
+          v.array(textSchema, 'must be a list of redirect URIs'),
           v.maxLength(20, 'must name at most 20 redirect URIs'),
         ),
         [],
@@ -80,9 +89,9 @@ const authorizationCode = v.pipe(
       v.optional(v.picklist(['basic', 'form'], 'must be basic or form'), 'basic'),
       '`basic` or `form` (RFC 6749, section 2.3.1)',
     ),
-    error_field: described(v.optional(fieldPath, 'error'), 'where an error answer has its code'),
+    error_field: described(v.optional(fieldPathSchema, 'error'), 'where an error answer has its code'),
     refused_errors: described(
-      v.optional(errorCodes, ['invalid_grant']),
+      v.optional(errorCodesSchema, ['invalid_grant']),
       'a list of the codes that reject the authorization code',
     ),
     id_token: v.optional(v.strictObject(issuerEntries)),
@@ -100,18 +109,18 @@ const authorizationCode = v.pipe(
  * What an operator sets for an OAuth 2.0 provider. The audience of every credential is validated: of an access token by
  * asking the provider, of a code by the id token that comes for it, or else as for an access token.
  */
-export const oauth2Settings = v.pipe(
+export const oauth2SettingsSchema = v.pipe(
   v.strictObject({
     namespace,
-    user_info: v.optional(userInfo),
+    user_info: v.optional(userInfoSchema),
     audience_validation: v.optional(
       v.variant(
         'method',
-        [introspection, tokenInfo],
+        [introspectionSchema, tokenInfoSchema],
         'must say by which method (introspection or token_info) the audience of a token is validated',
       ),
     ),
-    authorization_code: v.optional(authorizationCode),
+    authorization_code: v.optional(authorizationCodeSchema),
   }),
   v.rawCheck(({ dataset, addIssue }) => {
     if (!dataset.typed) return;
@@ -136,11 +145,11 @@ const pathItem = (input: Record<string, unknown>, key: string): v.ObjectPathItem
   value: input[key],
 });
 
-export type OAuth2Settings = v.InferOutput<typeof oauth2Settings>;
-export type CodeExchange = v.InferOutput<typeof authorizationCode>;
-export type UserInfo = v.InferOutput<typeof userInfo>;
-export type TokenInfo = v.InferOutput<typeof tokenInfo>;
-export type Introspection = v.InferOutput<typeof introspection>;
+export type OAuth2Settings = v.InferOutput<typeof oauth2SettingsSchema>;
+export type CodeExchange = v.InferOutput<typeof authorizationCodeSchema>;
+export type UserInfo = v.InferOutput<typeof userInfoSchema>;
+export type TokenInfo = v.InferOutput<typeof tokenInfoSchema>;
+export type Introspection = v.InferOutput<typeof introspectionSchema>;
 
 /** Settings that access tokens are verified with. */
 export interface AccessTokenSettings {

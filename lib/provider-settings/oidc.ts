@@ -4,7 +4,7 @@ import { canonicalIssuer, issuerEntries } from './issuer.ts';
 import { audiences } from './settings-fields.ts';
 
 /** Settings of an OpenID Connect provider. */
-export const oidcSettings = v.strictObject({
+export const oidcSettingsSchema = v.strictObject({
   issuers: v.pipe(
     v.array(v.strictObject({ ...issuerEntries, audiences }), 'must be a list of issuers'),
     v.minLength(1, 'must name at least one issuer'),
@@ -15,7 +15,7 @@ export const oidcSettings = v.strictObject({
     ),
   ),
 });
-export type OidcSettings = v.InferOutput<typeof oidcSettings>;
+export type OidcSettings = v.InferOutput<typeof oidcSettingsSchema>;
 
 /** Settings replace what was there. A preset adds its issuer, or replaces its audiences; its other settings stay. */
 export function combineIssuers(
@@ -34,7 +34,7 @@ export function combineIssuers(
 
 /** The issuers of stored settings; none of settings of another family. They hold nothing that is encrypted. */
 export function issuersOf(current: object | undefined): OidcSettings['issuers'] {
-  const result = v.safeParse(oidcSettings, current);
+  const result = v.safeParse(oidcSettingsSchema, current);
   return result.success ? result.output.issuers : [];
 }
 

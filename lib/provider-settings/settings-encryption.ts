@@ -18,8 +18,10 @@ export interface StoredSettings {
 }
 
 /** Settings with every secret (a field named `…_secret`) encrypted by AES-256-GCM. */
-export const encryptSecrets = async (settings: object, place: SettingsPlace): Promise<object> =>
-  encryptWith(await serviceKeys(), settings, place);
+export const encryptSecrets = async (
+  settings: object,
+  place: SettingsPlace,
+): Promise<Record<string, unknown>> => encryptWith(await serviceKeys(), settings, place);
 
 /** Settings as they were before they were encrypted. @throws Error when they are not ours, or from another place */
 export const decryptSecrets = async (settings: object, place: SettingsPlace): Promise<object> =>
@@ -32,7 +34,7 @@ export const decryptSecrets = async (settings: object, place: SettingsPlace): Pr
 export function reencryptSecrets(
   { settings, place }: StoredSettings,
   secret: ServiceSecret,
-): object | 'unreadable' | undefined {
+): Record<string, unknown> | 'unreadable' | undefined {
   const keys = serviceKeysFrom(secret, purpose);
   let isCurrent = true;
   mapSecrets(settings, (text) => {
@@ -47,7 +49,11 @@ export function reencryptSecrets(
   }
 }
 
-function encryptWith({ current: { id, key } }: ServiceKeys, settings: object, place: SettingsPlace): object {
+function encryptWith(
+  { current: { id, key } }: ServiceKeys,
+  settings: object,
+  place: SettingsPlace,
+): Record<string, unknown> {
   return mapSecrets(settings, (secret, path) => {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(additionalData(place, path));
@@ -78,7 +84,11 @@ const additionalData = ({ loginAppId, provider }: SettingsPlace, path: string): 
   Buffer.from(JSON.stringify([loginAppId, provider, path]));
 
 /** Replaces each secret of the settings, however deep; `path` is where it stands. */
-function mapSecrets(settings: object, replace: (secret: string, path: string) => string, path = ''): object {
+function mapSecrets(
+  settings: object,
+  replace: (secret: string, path: string) => string,
+  path = '',
+): Record<string, unknown> {
   const entries = Object.entries(settings).map(([name, value]: [string, unknown]) => {
     const at = path ? `${path}.${name}` : name;
     if (typeof value === 'string' && name.endsWith('_secret')) return [name, replace(value, at)];

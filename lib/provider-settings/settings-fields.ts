@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import { optionalEnvironment } from '../environment.ts';
 
-export const text = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
+export const textSchema = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
 
 /** An address that may be called: https, or on a development machine http on the loopback interface. */
-export const providerUrl = v.pipe(
-  text,
+export const providerUrlSchema = v.pipe(
+  textSchema,
   v.check(isCallable, 'must be an https address, without user, password or fragment'),
 );
 
@@ -15,13 +15,13 @@ export const described = <const Schema extends v.GenericSchema>(schema: Schema, 
 
 /** A credential counts only if it was issued to one of these apps. */
 export const audiences = described(
-  v.pipe(v.array(text, 'must be a list of app ids'), v.minLength(1, 'must name at least one app id')),
+  v.pipe(v.array(textSchema, 'must be a list of app ids'), v.minLength(1, 'must name at least one app id')),
   'a list of your app ids there, for instance those of your iOS, Android and web apps',
 );
 
 /** A field of a JSON answer; dots lead into objects: `data.app_id`. */
-export const fieldPath = v.pipe(
-  text,
+export const fieldPathSchema = v.pipe(
+  textSchema,
   v.regex(/^[\w-]+(\.[\w-]+)*$/, 'must be a field name, or names joined by dots'),
 );
 

@@ -1,17 +1,23 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { newId } from '../secrets/secrets.ts';
+import { newId } from '../ids.ts';
 import { deleteItem, readItem, updateItem } from '../storage/items.ts';
 import { providerSettingsKey, providerSettingsList } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
+import { untilWritten } from '../storage/until-written.ts';
 import { type ProviderId, providerIds } from './identifiers.ts';
 import { encryptSecrets, type StoredSettings } from './settings-encryption.ts';
 
 /** The settings of a provider as they are stored, with their secrets encrypted. */
 export const providerSettingsItem = v.object({
+  login_app_id: v.string(),
   provider: v.picklist(providerIds),
-  settings: v.looseObject({}),
+  settings: v.record(v.string(), v.unknown()),
+  /** Changes with every write, so that two writers don't overwrite each other. */
+  revision: v.string(),
+  updated_at: v.optional(v.string()),
 });
+export type ProviderSettingsItem = v.InferOutput<typeof providerSettingsItem>;
 
 type Place = readonly [loginAppId: string, provider: ProviderId];
 
@@ -45,10 +51,6 @@ async function settingsFrom(
   return stored && { settings: stored.settings, place: { loginAppId, provider } };
 }
 
-/** How often a change is tried while other operators change the same settings. */
-const mostAttempts = 10;
-const storedItem = v.object({ settings: v.looseObject({}), revision: v.string() });
-
 /**
  * Replaces provider settings by what becomes of those that are stored, and stores them with their secrets encrypted:
  * one conditional write, repeated with newer settings when another operator was faster.
@@ -61,11 +63,10 @@ export async function changeProviderSettings(
   change: (current: object | undefined) => object,
 ): Promise<object> {
   const key = providerSettingsKey(loginAppId, provider);
-  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
-    const item = await readItem(key);
-    const current = item && v.parse(storedItem, item);
+  return untilWritten(async () => {
+    const current = await readStored([loginAppId, provider]);
     const settings = change(current?.settings);
-    const { done } = await updateItem(key, {
+    const { done } = await updateItem<ProviderSettingsItem>(key, {
       set: {
         login_app_id: loginAppId,
         provider,
@@ -77,9 +78,8 @@ export async function changeProviderSettings(
       },
       when: current ? { revision: { is: current.revision } } : { pk: { exists: false } },
     });
-    if (done) return settings;
-  }
-  throw new Error('Others keep changing the provider settings.');
+    return done ? settings : undefined;
+  }, 'Others keep changing the provider settings.');
 }
 
 /** Removes a provider from a Login App. */

@@ -2,7 +2,7 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import * as v from 'valibot';
 
 /** An item as DynamoDB writes it: `{"pk": {"S": "DEVICE#d_kP0…"}, …}`. */
-const image = v.record(
+const imageSchema = v.record(
   v.string(),
   v.custom<AttributeValue>((value) => typeof value === 'object' && value !== null),
 );
@@ -11,7 +11,7 @@ const image = v.record(
  * A change of one item, as Lambda passes it on from the table's stream.
  * @see Amazon DynamoDB Streams API reference, "Record"
  */
-export const streamRecord = v.object({
+export const streamRecordSchema = v.object({
   /** The id of the record: equal whenever it is read again. */
   eventID: v.string(),
   eventName: v.picklist(['INSERT', 'MODIFY', 'REMOVE']),
@@ -22,12 +22,12 @@ export const streamRecord = v.object({
     SequenceNumber: v.string(),
     /** Epoch seconds. */
     ApproximateCreationDateTime: v.number(),
-    Keys: image,
-    OldImage: v.optional(image),
-    NewImage: v.optional(image),
+    Keys: imageSchema,
+    OldImage: v.optional(imageSchema),
+    NewImage: v.optional(imageSchema),
   }),
 });
-export type StreamRecord = v.InferOutput<typeof streamRecord>;
+export type StreamRecord = v.InferOutput<typeof streamRecordSchema>;
 
 /** The event with which Lambda calls the function. */
-export const streamBatch = v.object({ Records: v.array(streamRecord) });
+export const streamBatchSchema = v.object({ Records: v.array(streamRecordSchema) });

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { ServiceError } from '../errors/service-error.ts';
 
 /** Lines of a file to import. */
-export const importLines = v.array(
+export const importLinesSchema = v.array(
   v.object({
     /** The number of the line in the file, from 1. */
     line: v.number(),
@@ -11,16 +11,16 @@ export const importLines = v.array(
     repetition: v.number(),
   }),
 );
-export type ImportLine = v.InferOutput<typeof importLines>[number];
+export type ImportLine = v.InferOutput<typeof importLinesSchema>[number];
 
 /** The outcome for each of them. */
-export const importResult = v.object({
+export const importResultSchema = v.object({
   added: v.number(),
   /** Lines whose content an earlier import has added. */
   repeated: v.number(),
   refused: v.array(v.object({ line: v.number(), reason: v.string() })),
 });
-export type ImportResult = v.InferOutput<typeof importResult>;
+export type ImportResult = v.InferOutput<typeof importResultSchema>;
 
 /** The content of a line, or the reason why it is rejected. */
 export type Read<Content> = { content: Content } | { reason: string };

@@ -1,17 +1,15 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
+import { newId } from '../ids.ts';
 
 /** A secret as it is stored: its SHA-256 alone. A random 256-bit secret needs no slow password hash. */
-const storedSecret = v.object({ secret_id: v.string(), sha256: v.string(), created_at: v.string() });
-export type StoredSecret = v.InferOutput<typeof storedSecret>;
+const storedSecretSchema = v.object({ secret_id: v.string(), sha256: v.string(), created_at: v.string() });
+export type StoredSecret = v.InferOutput<typeof storedSecretSchema>;
 
 /** The attributes of an item that has secrets. Each change sets a new version. */
-export const secretAttributes = { secrets: v.array(storedSecret), secrets_version: v.string() };
+export const secretAttributes = { secrets: v.array(storedSecretSchema), secrets_version: v.string() };
 export type WithSecrets = { secrets: StoredSecret[]; secrets_version: string };
-
-/** 128 random bits, URL-safe, after a prefix that says what it is: `la_Xk2…` */
-export const newId = (prefix: string): string => `${prefix}_${randomBytes(16).toString('base64url')}`;
 
 /** 256 random bits, URL-safe, after a prefix that secret scanners can look for: `lcs_…` */
 export const newSecret = (prefix: string): string => `${prefix}_${randomBytes(32).toString('base64url')}`;

@@ -24,13 +24,13 @@ export const longestRestoreSeconds = 35 * days;
  * What the keys of one purpose are derived from. Functions use `current` for what is new, and accept all. `next` is known
  * everywhere before it becomes the current one, so that no function meets a key that it does not know.
  */
-const serviceSecret = v.object({
+const serviceSecretSchema = v.object({
   current: v.string(),
   /** Absent until the first rotation. */
   next: v.exactOptional(v.object({ text: v.string(), made_at: v.number() })),
   previous: v.array(v.object({ text: v.string(), keep_until: v.number() })),
 });
-export type ServiceSecret = v.InferOutput<typeof serviceSecret>;
+export type ServiceSecret = v.InferOutput<typeof serviceSecretSchema>;
 
 /**
  * Reads the text of a secret. Before its first rotation, that is the one that CloudFormation has generated: letters and
@@ -38,7 +38,7 @@ export type ServiceSecret = v.InferOutput<typeof serviceSecret>;
  * @throws Error naming the secret, when the text is damaged
  */
 export function parseServiceSecret(text: string, secretId: string): ServiceSecret {
-  const result = v.safeParse(v.pipe(v.string(), v.parseJson(), serviceSecret), text);
+  const result = v.safeParse(v.pipe(v.string(), v.parseJson(), serviceSecretSchema), text);
   if (result.success) return result.output;
   if (text.trimStart().startsWith('{'))
     throw new Error(`The secret ${secretId} is damaged: it begins as JSON does, but is no service secret.`);

@@ -5,7 +5,7 @@ import { logEvent } from '../log/log.ts';
 import { findSwitches } from '../login-apps/switches.ts';
 import { updateItem } from '../storage/items.ts';
 import { sessionKey } from '../storage/keys.ts';
-import { isActive, readSession } from './session.ts';
+import { isActive, readSession, type Session } from './session.ts';
 
 /** Seconds for which an ended session stays in the table: longer than a device that is not seen stays active. */
 const markSeconds = 365 * 86_400;
@@ -18,7 +18,7 @@ export type SessionEnder = 'reuse' | 'client' | 'operator' | 'person' | 'provide
  * the phone gets no message for this person. After a failure it can be repeated and finishes the work.
  */
 export async function endSession(loginUserId: string, sessionId: string, by: SessionEnder): Promise<void> {
-  const { done } = await updateItem(sessionKey(loginUserId, sessionId), {
+  const { done } = await updateItem<Session>(sessionKey(loginUserId, sessionId), {
     set: { ended_at: timestamp(), expires_at: epochSeconds() + markSeconds },
     when: { pk: { exists: true }, ended_at: { exists: false } },
   });

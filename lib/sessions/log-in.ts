@@ -7,11 +7,12 @@ import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import type { ProvenIdentity } from '../login-users/identity.ts';
 import { identityAttributes } from '../login-users/linked-identity.ts';
-import { firstIdentityId, firstSlotOf, whileActive } from '../login-users/login-user.ts';
-import { listed } from '../login-users/people-of-login-app.ts';
+import { firstIdentityId, firstSlotOf, type LoginUserItem, whileActive } from '../login-users/login-user.ts';
+import { placeAmongPeople } from '../login-users/people-of-login-app.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import { type Item, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
+import { untilWritten } from '../storage/until-written.ts';
 import { removeSession, type Session } from './session.ts';
 import { newSession, putSession } from './session-lifetime.ts';
 
@@ -21,9 +22,6 @@ interface Login {
   provider: ProviderId;
   proven: ProvenIdentity;
 }
-
-/** The most attempts of a login to follow its identity while others link and unlink it. */
-const mostAttempts = 10;
 
 /**
  * Starts a session for a person that a provider has identified. User and session are written side by side; when the
@@ -38,7 +36,7 @@ export async function logIn(
 ): Promise<Session> {
   const login = { loginAppId, provider, proven };
   let owner: Owner = { loginUserId: firstSlotOf(loginAppId, proven) };
-  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+  return untilWritten(async () => {
     note({ login_user_id: owner.loginUserId });
     const session = newSession({
       login_user_id: owner.loginUserId,
@@ -49,24 +47,20 @@ export async function logIn(
     if (outcome.done) return session;
     await removeSession(owner.loginUserId, session.session_id);
     owner = await nextOwner(owner, login, outcome.found);
-  }
-  throw new Error('Others keep linking and unlinking the identity.');
+    return undefined;
+  }, 'Others keep linking and unlinking the identity.');
 }
 
 /** Records a login by a conditional write on the Login User, which creates them if it is with their first identity. */
-export async function recordLogin(
-  owner: Owner,
-  { loginAppId, provider, proven }: Login,
-  last_session_id: string,
-) {
+export async function recordLogin(owner: Owner, { loginAppId, provider, proven }: Login, sessionId: string) {
   const { loginUserId, identityId } = owner;
   const { namespace, subject } = proven;
   const now = timestamp();
   const own = identityId ?? firstIdentityId(loginUserId);
   const kept = await keptTokenOf(loginAppId, provider, proven, own);
-  const latest = { last_login_at: now, last_provider: provider, last_session_id };
+  const latest = { last_login_at: now, last_provider: provider, last_session_id: sessionId };
   const times = { ...latest, [identityAttributes.lastLogin(own)]: now };
-  return updateItem(
+  return updateItem<LoginUserItem>(
     loginUserKey(loginUserId),
     identityId === undefined
       ? {
@@ -76,7 +70,7 @@ export async function recordLogin(
           },
           setIfAbsent: {
             created_at: now,
-            ...listed({ login_user_id: loginUserId, login_app_id: loginAppId }, now),
+            ...placeAmongPeople({ login_user_id: loginUserId, login_app_id: loginAppId }, now),
           },
           when: {
             blocked_at: { exists: false },

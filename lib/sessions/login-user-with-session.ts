@@ -2,20 +2,20 @@ import * as v from 'valibot';
 import { type LoginUser, loginUserIn } from '../login-users/login-user.ts';
 import { readItems } from '../storage/items.ts';
 import { loginUserKey, sessionKey } from '../storage/keys.ts';
-import { type Session, session } from './session.ts';
+import { type Session, sessionItem } from './session.ts';
 
 /** A Login User and one of their sessions, in one request; undefined where there is none. */
 export async function readLoginUserWithSession(
   loginUserId: string,
   sessionId: string,
 ): Promise<{ user: LoginUser | undefined; isDeleted: boolean; session: Session | undefined }> {
-  const [userItem, sessionItem] = await readItems([
+  const [userItem, itemOfSession] = await readItems([
     loginUserKey(loginUserId),
     sessionKey(loginUserId, sessionId),
   ]);
   return {
     user: loginUserIn(userItem),
     isDeleted: userItem?.deleted_at !== undefined,
-    session: sessionItem && v.parse(session, sessionItem),
+    session: itemOfSession && v.parse(sessionItem, itemOfSession),
   };
 }

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../clock.ts';
 import { environmentSeconds } from '../environment.ts';
-import { newId } from '../secrets/secrets.ts';
+import { newId } from '../ids.ts';
 import { putItem, updateItem } from '../storage/items.ts';
 import { sessionKey } from '../storage/keys.ts';
-import { type Session, session } from './session.ts';
+import { type Session, sessionItem } from './session.ts';
 
 /** Seconds after which a session that is not refreshed ends. */
 const idleLifetime = environmentSeconds('SESSION_IDLE_SECONDS');
@@ -25,7 +25,7 @@ export function newSession(of: Pick<Session, 'login_user_id' | 'login_app_id' | 
 }
 
 export const putSession = (session: Session): Promise<void> =>
-  putItem({ ...sessionKey(session.login_user_id, session.session_id), ...session });
+  putItem<Session>({ ...sessionKey(session.login_user_id, session.session_id), ...session });
 
 /**
  * Moves a session to its next generation: one conditional write. Of several at once, one succeeds. A session that has
@@ -37,12 +37,12 @@ export async function moveOn(current: Session): Promise<{ moved: boolean; sessio
     refreshed_at: epochSeconds(),
     expires_at: endOf(current.started_at),
   };
-  const update = await updateItem(sessionKey(current.login_user_id, current.session_id), {
+  const update = await updateItem<Session>(sessionKey(current.login_user_id, current.session_id), {
     set: change,
     when: { generation: { is: current.generation }, ended_at: { exists: false } },
   });
   if (update.done) return { moved: true, session: { ...current, ...change } };
-  return { moved: false, session: update.found && v.parse(session, update.found) };
+  return { moved: false, session: update.found && v.parse(sessionItem, update.found) };
 }
 
 /** The idle or the absolute end of a session that is used now, whichever comes first, in epoch seconds. */

@@ -10,7 +10,7 @@ import { readPartition } from '../storage/lists.ts';
 const graceSeconds = optionalEnvironmentSeconds('REFRESH_GRACE_SECONDS');
 
 /** A session, which one login started. */
-export const session = v.object({
+export const sessionItem = v.object({
   session_id: v.string(),
   login_user_id: v.string(),
   login_app_id: v.string(),
@@ -21,14 +21,14 @@ export const session = v.object({
   /** Epoch seconds. */
   started_at: v.number(),
   /** Epoch seconds of the last refresh. */
-  refreshed_at: v.optional(v.number()),
+  refreshed_at: v.exactOptional(v.number()),
   /** Epoch seconds: the idle or the absolute end, whichever comes first. */
   expires_at: v.number(),
   created_at: v.string(),
   /** Set when it was ended on purpose. The item stays for as long as a device may refer to it. */
-  ended_at: v.optional(v.string()),
+  ended_at: v.exactOptional(v.string()),
 });
-export type Session = v.InferOutput<typeof session>;
+export type Session = v.InferOutput<typeof sessionItem>;
 
 /** A session at one of its generations, as a refresh token names it. */
 export interface SessionGeneration {
@@ -41,13 +41,13 @@ export interface SessionGeneration {
 /** A session as it is stored, even if it has expired. */
 export async function readSession(loginUserId: string, sessionId: string): Promise<Session | undefined> {
   const item = await readItem(sessionKey(loginUserId, sessionId));
-  return item && v.parse(session, item);
+  return item && v.parse(sessionItem, item);
 }
 
 /** All stored sessions of a Login User, ended ones too. */
 export async function readSessions(loginUserId: string): Promise<Session[]> {
   const items = await readPartition(loginUserPartition(loginUserId), sessionPrefix);
-  return items.map((item) => v.parse(session, item));
+  return items.map((item) => v.parse(sessionItem, item));
 }
 
 /** Removes a session: one whose tokens were never issued, or whose Login User is deleted. */

@@ -5,7 +5,7 @@ import { timestampField } from '../schema/wire.ts';
 import { isActive, readSessions, type Session } from './session.ts';
 
 /** A session as its owner sees it. */
-const shownSession = v.pipe(
+const shownSessionSchema = v.pipe(
   v.object({
     id: v.pipe(v.string(), v.description('The `sid` of its access tokens.')),
     current: v.pipe(v.boolean(), v.description('Whether it is the session of the request.')),
@@ -20,14 +20,14 @@ const shownSession = v.pipe(
 );
 
 /** The sessions of a person. */
-export const sessionList = v.object({ sessions: v.array(shownSession) });
+export const sessionListSchema = v.object({ sessions: v.array(shownSessionSchema) });
 
 /** The active sessions of a person, the one used last first. @param current the id of the one that asks */
 export async function listSessions(
   loginUserId: string,
   loginAppId: string,
   current: string,
-): Promise<v.InferOutput<typeof sessionList>> {
+): Promise<v.InferOutput<typeof sessionListSchema>> {
   const [sessions, switches] = await Promise.all([readSessions(loginUserId), findSwitches(loginAppId)]);
   const active = sessions.filter((session) => isActive(session, switches));
   return { sessions: active.toSorted((a, b) => lastUsed(b) - lastUsed(a)).map((one) => shown(one, current)) };
@@ -36,7 +36,7 @@ export async function listSessions(
 /** Epoch seconds: what the latest refresh has written, so that no request writes more for it. */
 const lastUsed = ({ refreshed_at, started_at }: Session): number => refreshed_at ?? started_at;
 
-const shown = (session: Session, current: string): v.InferOutput<typeof shownSession> => ({
+const shown = (session: Session, current: string): v.InferOutput<typeof shownSessionSchema> => ({
   id: session.session_id,
   current: session.session_id === current,
   created_at: session.created_at,

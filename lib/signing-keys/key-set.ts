@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds, isoTime } from '../clock.ts';
-import { newId } from '../secrets/secrets.ts';
+import { newId } from '../ids.ts';
 import type { TokenAlgorithm } from './token-algorithm.ts';
 
 /** Milliseconds for which a warm function signs with the key it has read. */
@@ -31,37 +31,45 @@ const p256 = {
 };
 
 /** A public key as a JWK. @see RFC 7517 */
-export const publicJwk = v.variant('alg', [v.object(rsa), v.object(p256)]);
+export const publicJwkSchema = v.variant('alg', [v.object(rsa), v.object(p256)]);
 /** The published keys. @see RFC 7517 section 5 */
-export const jwkSet = v.object({ keys: v.array(publicJwk) });
-export type PublicJwk = v.InferOutput<typeof publicJwk>;
+export const jwkSetSchema = v.object({ keys: v.array(publicJwkSchema) });
+export type PublicJwk = v.InferOutput<typeof publicJwkSchema>;
 
-const text = v.string();
-const privateJwk = v.variant('alg', [
-  v.object({ ...rsa, d: text, p: text, q: text, dp: text, dq: text, qi: text }),
-  v.object({ ...p256, d: text }),
+const textSchema = v.string();
+const privateJwkSchema = v.variant('alg', [
+  v.object({
+    ...rsa,
+    d: textSchema,
+    p: textSchema,
+    q: textSchema,
+    dp: textSchema,
+    dq: textSchema,
+    qi: textSchema,
+  }),
+  v.object({ ...p256, d: textSchema }),
 ]);
-export type PrivateJwk = v.InferOutput<typeof privateJwk>;
+export type PrivateJwk = v.InferOutput<typeof privateJwkSchema>;
 
 /** A published key. One that no longer signs is kept as long as the tokens it signed are valid. */
-export const publishedKey = v.object({
-  key: publicJwk,
+export const publishedKeySchema = v.object({
+  key: publicJwkSchema,
   /** Epoch seconds from which its tokens are rejected; absent for keys that sign, or will. */
   keep_until: v.exactOptional(v.number()),
 });
-export type PublishedKey = v.InferOutput<typeof publishedKey>;
+export type PublishedKey = v.InferOutput<typeof publishedKeySchema>;
 
 /** The signing keys as the secret holds them. Their algorithms may differ. */
-export const keySet = v.object({
-  current: privateJwk,
+export const keySetSchema = v.object({
+  current: privateJwkSchema,
   /** Published one period before it signs: until the next rotation, or until `takes_over_at`. */
-  next: privateJwk,
+  next: privateJwkSchema,
   /** Epoch seconds from which `next` signs in place of `current`; absent if only the next rotation decides. */
   takes_over_at: v.exactOptional(v.number()),
   /** Epoch seconds at which `next` was made and published; absent from key sets of earlier versions. */
   next_made_at: v.exactOptional(v.number()),
 });
-export type KeySet = v.InferOutput<typeof keySet>;
+export type KeySet = v.InferOutput<typeof keySetSchema>;
 
 /** A key set for a service that has none yet. */
 export async function newKeySet(algorithm: TokenAlgorithm): Promise<KeySet> {
@@ -125,15 +133,15 @@ export const keyThatSigns = ({ current, next, takes_over_at = Infinity }: KeySet
 
 /** The key set that a secret holds; undefined for a secret that holds none yet. */
 export function parseKeySet(secret: string): KeySet | undefined {
-  const result = v.safeParse(v.pipe(v.string(), v.parseJson(), keySet), secret);
+  const result = v.safeParse(v.pipe(v.string(), v.parseJson(), keySetSchema), secret);
   return result.success ? result.output : undefined;
 }
 
 /** Without its private part. */
-export const publicPartOf = (key: PrivateJwk): PublicJwk => v.parse(publicJwk, key);
+export const publicPartOf = (key: PrivateJwk): PublicJwk => v.parse(publicJwkSchema, key);
 
 /** The length is that of RSA keys; a P-256 key has its own. */
 async function newSigningKey(alg: TokenAlgorithm): Promise<PrivateJwk> {
   const { privateKey } = await generateKeyPair(alg, { modulusLength: 2048, extractable: true });
-  return v.parse(privateJwk, { ...(await exportJWK(privateKey)), kid: newId('k'), alg, use: 'sig' });
+  return v.parse(privateJwkSchema, { ...(await exportJWK(privateKey)), kid: newId('k'), alg, use: 'sig' });
 }

@@ -1,10 +1,10 @@
 import { importJWK } from 'jose';
 import * as v from 'valibot';
 import { clock, epochSeconds } from '../clock.ts';
-import { newId } from '../secrets/secrets.ts';
+import { newId } from '../ids.ts';
 import { readItem, updateItem } from '../storage/items.ts';
 import { publicSigningKeysKey } from '../storage/keys.ts';
-import { type PublicJwk, type PublishedKey, publishedKey } from './key-set.ts';
+import { type PublicJwk, type PublishedKey, publishedKeySchema } from './key-set.ts';
 import type { TokenAlgorithm } from './token-algorithm.ts';
 
 /** Milliseconds for which a warm function uses the keys it has read. */
@@ -18,14 +18,14 @@ export const mostKeys = 10;
 type ImportedKey = { alg: TokenAlgorithm; key: Awaited<ReturnType<typeof importJWK>> };
 
 /** What the table knows of the signing keys. */
-const published = v.object({
-  keys: v.optional(v.array(publishedKey), []),
+const publishedKeysItem = v.object({
+  keys: v.optional(v.array(publishedKeySchema), []),
   /** The ids of revoked keys. None of them is ever published again. */
   revoked: v.optional(v.array(v.string()), []),
   /** Changes with every write, so that two writers don't overwrite each other. */
   revision: v.exactOptional(v.string()),
 });
-export type Published = v.InferOutput<typeof published>;
+export type Published = v.InferOutput<typeof publishedKeysItem>;
 
 let remembered: { keys: PublishedKey[]; readAt: number } | undefined;
 /** By key id; cleared whenever the keys are read again. */
@@ -50,7 +50,7 @@ export async function publicKey(kid: string): Promise<ImportedKey | undefined> {
 
 /** The published keys as the table has them now. */
 export const readPublished = async (): Promise<Published> =>
-  v.parse(published, (await readItem(publicSigningKeysKey())) ?? {});
+  v.parse(publishedKeysItem, (await readItem(publicSigningKeysKey())) ?? {});
 
 /**
  * Makes the public keys known to all verifying functions.
@@ -66,7 +66,7 @@ export async function publish(
     throw new Error(
       `At most ${mostKeys} keys can be published. Rotate again when the oldest tokens have expired.`,
     );
-  const { done } = await updateItem(publicSigningKeysKey(), {
+  const { done } = await updateItem<Published>(publicSigningKeysKey(), {
     set: { keys, revoked, revision: newId('r') },
     when: { revision: revision === undefined ? { exists: false } : { is: revision } },
   });

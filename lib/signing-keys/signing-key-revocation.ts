@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 
 /** What the operator function calls the rotation function with: the id of the key to revoke. */
-export const signingKeyRevocation = v.object({ revoke: v.string() });
-export type SigningKeyRevocation = v.InferOutput<typeof signingKeyRevocation>;
+export const signingKeyRevocationSchema = v.object({ revoke: v.string() });
+export type SigningKeyRevocation = v.InferOutput<typeof signingKeyRevocationSchema>;
 
 /** The key that signs from now on and what that breaks, or why nothing was revoked. */
-export const revocationAnswer = v.union([
+export const revocationAnswerSchema = v.union([
   v.object({ signing_kid: v.string(), warning: v.exactOptional(v.string()) }),
   v.object({ error: v.string() }),
 ]);
-export type RevocationAnswer = v.InferOutput<typeof revocationAnswer>;
+export type RevocationAnswer = v.InferOutput<typeof revocationAnswerSchema>;

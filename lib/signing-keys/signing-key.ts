@@ -6,7 +6,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { rereadAfter } from '../secrets/reread-after.ts';
 import { readSecret } from '../secrets/secret-store.ts';
 import { accessTokenLifetime } from './access-token-lifetime.ts';
-import { keySet, keyThatSigns, type PrivateJwk, signingKeyFreshFor } from './key-set.ts';
+import { keySetSchema, keyThatSigns, type PrivateJwk, signingKeyFreshFor } from './key-set.ts';
 import { readPublished } from './public-keys.ts';
 
 type SigningKey = Pick<PrivateJwk, 'kid' | 'alg'> & { key: Awaited<ReturnType<typeof importJWK>> };
@@ -28,14 +28,14 @@ export const currentSigningKey = rereadAfter({
 });
 
 /** A new secret holds a random text, which is no JSON object. */
-const jsonObject = v.pipe(v.string(), v.parseJson(), v.looseObject({}));
+const jsonObjectSchema = v.pipe(v.string(), v.parseJson(), v.looseObject({}));
 
 async function readSigningKey(secretId: string): Promise<SigningKey> {
-  const secret = v.safeParse(jsonObject, await readSecret(secretId));
+  const secret = v.safeParse(jsonObjectSchema, await readSecret(secretId));
   if (!secret.success) {
     const description = 'The service has no signing key yet; send the request again in a minute.';
     throw new ServiceError('temporarily_unavailable', description, { reason: 'signing_key_missing' });
   }
-  const jwk = keyThatSigns(v.parse(keySet, secret.output));
+  const jwk = keyThatSigns(v.parse(keySetSchema, secret.output));
   return { kid: jwk.kid, alg: jwk.alg, key: await importJWK(jwk) };
 }

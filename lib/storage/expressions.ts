@@ -1,26 +1,34 @@
-/** A change of one item, as attribute names and values. */
-export interface Change {
-  set?: Record<string, unknown>;
+import type { Placement } from './table.ts';
+
+/**
+ * Attributes of an item as the store takes them, from the type that reads parse. None is undefined, which the store does
+ * not know: a missing value is left out together with its name.
+ */
+export type Stored<Attributes> = {
+  [Name in keyof Attributes]: Exclude<Attributes[Name], undefined>;
+} & Placement;
+
+/** Change of one item, as attribute names and values. */
+export interface Change<Attributes> {
+  set?: Partial<Stored<Attributes>>;
   /** Set only where the item has no such attribute yet. */
-  setIfAbsent?: Record<string, unknown>;
+  setIfAbsent?: Partial<Stored<Attributes>>;
   /** Set to what another attribute was before the change, by its name; to null where the item had none. */
   copy?: Record<string, string>;
   remove?: string[];
-  /** Strings to add to a set. */
-  add?: Record<string, Set<string>>;
-  /** Strings to remove from a set. */
-  take?: Record<string, Set<string>>;
   /** All must hold, or nothing is written. */
-  when?: Record<string, Condition>;
+  when?: Conditions;
 }
+
+export type Conditions = Record<string, Condition>;
 
 /**
  * What must hold of an attribute. `exists: false` on `pk` means: there is no such item yet. An attribute that is
  * absent meets `isNot` and `isNotFrom`, so both hold where there is no item.
  */
 export type Condition =
-  | { is: unknown }
-  | { isNot: unknown }
+  | { is: string | number }
+  | { isNot: string }
   /** Not equal to the value, and not after it in order. */
   | { isNotFrom: string }
   | { exists: boolean };
@@ -31,12 +39,18 @@ export type Condition =
  */
 const longest = 4096;
 
+/** Change of one item whose types have been checked. */
+interface Assignments extends Pick<Change<unknown>, 'copy' | 'remove'> {
+  set?: object;
+  setIfAbsent?: object;
+}
+
 /** Builds DynamoDB expressions. Every name and every value is a placeholder, so nothing needs to be quoted. */
 export class Expressions {
   readonly names: Record<string, string> = {};
   readonly values: Record<string, unknown> = {};
 
-  update({ set = {}, setIfAbsent = {}, copy = {}, remove = [], add = {}, take = {} }: Change): string {
+  update({ set = {}, setIfAbsent = {}, copy = {}, remove = [] }: Assignments): string {
     const assignments = [
       ...Object.entries(set).map(([name, value]) => `${this.name(name)} = ${this.value(value)}`),
       ...Object.entries(setIfAbsent).map(
@@ -48,16 +62,12 @@ export class Expressions {
     ];
     const clause = (keyword: string, parts: string[]) =>
       parts.length > 0 ? `${keyword} ${parts.join(', ')}` : '';
-    const pairs = (sets: Record<string, Set<string>>) =>
-      Object.entries(sets).map(([name, members]) => `${this.name(name)} ${this.value(members)}`);
     const clauses = [
       clause('SET', assignments),
       clause(
         'REMOVE',
         remove.map((name) => this.name(name)),
       ),
-      clause('ADD', pairs(add)),
-      clause('DELETE', pairs(take)),
     ];
     const expression = clauses.filter(Boolean).join(' ');
     if (expression.length > longest)
@@ -65,7 +75,7 @@ export class Expressions {
     return expression;
   }
 
-  condition(when: Record<string, Condition>): string {
+  condition(when: Conditions): string {
     return Object.entries(when)
       .map(([name, condition]) => this.comparison(this.name(name), condition))
       .join(' AND ');

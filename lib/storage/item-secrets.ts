@@ -38,7 +38,7 @@ export async function revokeSecretOf(
 
 /** False when somebody else has changed them meanwhile. */
 async function replaceSecrets(key: Key, stored: WithSecrets, secrets: StoredSecret[]): Promise<boolean> {
-  const { done } = await updateItem(key, {
+  const { done } = await updateItem<WithSecrets>(key, {
     set: { secrets, secrets_version: newSecretsVersion() },
     when: { secrets_version: { is: stored.secrets_version } },
   });

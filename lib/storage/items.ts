@@ -2,11 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { newId } from '../secrets/secrets.ts';
+import { newId } from '../ids.ts';
 import { documentClient, tableName } from './client.ts';
-import { type Change, Expressions } from './expressions.ts';
+import { type Change, type Conditions, Expressions, type Stored } from './expressions.ts';
 import type { Key } from './keys.ts';
 
+/** An item as the store returns it, to be parsed by a schema. */
 export type Item = Record<string, unknown>;
 
 /** One item, strongly consistent; undefined when there is none. */
@@ -56,7 +57,9 @@ async function readBatch(keys: Key[]): Promise<(Item | undefined)[]> {
  * When the answer to a put is lost, the SDK sends the put again, and the retry finds the item that the first attempt
  * created. `created_by`, the id of the write that created the item, tells it from another writer's.
  */
-export async function putNewItem(item: Item & Key): Promise<'put' | 'exists'> {
+export async function putNewItem<Attributes = unknown>(
+  item: Key & Stored<NoInfer<Attributes>>,
+): Promise<'put' | 'exists'> {
   const created_by = newWriteId();
   try {
     await documentClient.send(
@@ -76,7 +79,7 @@ export async function putNewItem(item: Item & Key): Promise<'put' | 'exists'> {
 }
 
 /** Writes an item whole, whatever was there. Done twice, it is the same. */
-export async function putItem(item: Item & Key): Promise<void> {
+export async function putItem<Attributes = unknown>(item: Key & Stored<NoInfer<Attributes>>): Promise<void> {
   const created_by = newWriteId();
   await documentClient.send(new PutCommand({ TableName: tableName(), Item: { ...item, created_by } }));
 }
@@ -110,9 +113,14 @@ type UpdateOutcome =
  * nor fail on what the first attempt wrote. So each update stores its `write_id`, on the condition that the item does
  * not have it yet. An item that has it was written by the first attempt, whose outcome is then returned. An update that
  * creates an item also stores its write id in `created_by`. One case remains: another writer updates the same item
- * within the tenths of a second before the retry. The retry then sees only what that writer left.
+ * within the tenths of a second before the retry. The retry then meets that writer's `write_id`: a change whose `when`
+ * still holds is applied again on top of that writer's, and any other is reported as not done. So a change without a
+ * condition must be one that may be done twice.
  */
-export async function updateItem(key: Key, change: Change): Promise<UpdateOutcome> {
+export async function updateItem<Attributes = unknown>(
+  key: Key,
+  change: Change<NoInfer<Attributes>>,
+): Promise<UpdateOutcome> {
   const write_id = newWriteId();
   const expressions = new Expressions();
   const update = expressions.update({
@@ -145,13 +153,13 @@ export async function updateItem(key: Key, change: Change): Promise<UpdateOutcom
 }
 
 /**
- * The same for a change of an item that exists, which may be done twice and whose caller asks for no more than whether it
- * was done. Nothing of an item that does not meet the condition is read, so that the cost of a failure does not tell
+ * Changes an item that exists, where the change may be done twice and the caller asks for no more than whether it was
+ * done. Nothing of an item that does not meet the condition is read, so that the cost of a failure does not tell
  * whether somebody else has one. A retry meets the condition, since it finds the `write_id` of the first attempt.
  */
-export async function updateOwnItem(
+export async function updateOwnItem<Attributes = unknown>(
   key: Key,
-  { when, ...change }: Pick<Change, 'set' | 'setIfAbsent' | 'remove'> & Required<Pick<Change, 'when'>>,
+  { when, ...change }: Omit<Change<NoInfer<Attributes>>, 'copy' | 'when'> & { when: Conditions },
 ): Promise<boolean> {
   const write_id = newWriteId();
   const expressions = new Expressions();

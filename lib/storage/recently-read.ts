@@ -2,13 +2,15 @@ import { clock } from '../clock.ts';
 
 /** Milliseconds for which a warm function may use a record again without reading it. */
 export const freshForMilliseconds = 30_000;
-/** How many records are kept, of those that granted and of those that denied. */
+/** How many records are kept. Made-up ids crowd out others, at a read each: less than they cost themselves. */
 const mostRecords = 1_000;
 
 interface Cached<Record> {
   record: Record | undefined;
   /** Milliseconds since 1970. */
   readAt: number;
+  /** Whether the caller for whom it was read was denied. */
+  denied: boolean;
 }
 
 /**
@@ -23,29 +25,20 @@ export function recentlyRead<Id, Record>(
   nameOf: (id: Id) => string,
   deniedFor = 1_000,
 ) {
-  const granted = new Map<string, Cached<Record>>();
-  // Apart from the others, so that made-up ids do not crowd out records that are in use.
-  const denied = new Map<string, Cached<Record>>();
+  const records = new Map<string, Cached<Record>>();
   /** @param grants whether a record grants what the caller needs; the caller applies it to the answer too */
   return async (id: Id, grants: (record: Record) => boolean): Promise<Record | undefined> => {
     const name = nameOf(id);
     const now = clock.now().getTime();
-    const cached = granted.get(name);
-    if (cached?.record && now - cached.readAt < freshForMilliseconds && grants(cached.record)) {
-      return cached.record;
-    }
-    const last = denied.get(name);
-    if (last && now - last.readAt < deniedFor) return last.record;
+    const cached = records.get(name);
+    const age = now - (cached?.readAt ?? 0);
+    if (cached?.record && age < freshForMilliseconds && grants(cached.record)) return cached.record;
+    if (cached?.denied && age < deniedFor) return cached.record;
     const record = await read(id);
-    remember(record !== undefined && grants(record) ? granted : denied, name, { record, readAt: now });
-    if (record === undefined) granted.delete(name);
+    records.delete(name);
+    const oldest = records.keys().next();
+    if (records.size >= mostRecords && !oldest.done) records.delete(oldest.value);
+    records.set(name, { record, readAt: now, denied: record === undefined || !grants(record) });
     return record;
   };
-}
-
-function remember<Record>(records: Map<string, Cached<Record>>, name: string, cached: Cached<Record>): void {
-  records.delete(name);
-  const oldest = records.keys().next();
-  if (records.size >= mostRecords && !oldest.done) records.delete(oldest.value);
-  records.set(name, cached);
 }

@@ -23,3 +23,12 @@ export const table = {
 
 export type LocalIndex = keyof typeof table.localIndexes;
 export type GlobalIndex = keyof typeof table.globalIndexes;
+
+/** The attributes that place an item in indexes, and say when the table deletes it, in epoch seconds. */
+export type Placement = { [Name in IndexAttribute]?: string } & {
+  [Name in typeof table.timeToLive]?: number;
+};
+
+type IndexAttribute =
+  | (typeof table.localIndexes)[LocalIndex]['sortKey']
+  | (typeof table.globalIndexes)[GlobalIndex]['partitionKey' | 'sortKey'];

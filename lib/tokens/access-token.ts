@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-const epochSeconds = v.pipe(v.number(), v.safeInteger());
+const epochSecondsSchema = v.pipe(v.number(), v.safeInteger());
 
 const sharedClaims = {
   iss: v.string(),
@@ -9,11 +9,11 @@ const sharedClaims = {
   client_id: v.string(),
   jti: v.string(),
   /** Epoch seconds. */
-  iat: epochSeconds,
-  exp: epochSeconds,
+  iat: epochSecondsSchema,
+  exp: epochSecondsSchema,
 };
 
-const loginUserClaims = v.object({
+const loginUserClaimsSchema = v.object({
   ...sharedClaims,
   token_use: v.literal('login_user'),
   scope: v.optional(v.literal('login_user'), 'login_user'),
@@ -23,7 +23,7 @@ const loginUserClaims = v.object({
   sid: v.string(),
 });
 
-const loginAppClaims = v.object({
+const loginAppClaimsSchema = v.object({
   ...sharedClaims,
   token_use: v.literal('login_app'),
   scope: v.optional(v.literal('login_app'), 'login_app'),
@@ -32,11 +32,11 @@ const loginAppClaims = v.object({
 });
 
 /** The payload of an access token; its client is one of the Login App that it is for. @see RFC 9068 section 2.2 */
-export const accessTokenPayload = v.pipe(
-  v.variant('token_use', [loginUserClaims, loginAppClaims]),
+export const accessTokenPayloadSchema = v.pipe(
+  v.variant('token_use', [loginUserClaimsSchema, loginAppClaimsSchema]),
   v.check(({ aud, client_id }) => client_id.startsWith(`${aud}.`)),
 );
-export type AccessTokenPayload = v.InferOutput<typeof accessTokenPayload>;
+export type AccessTokenPayload = v.InferOutput<typeof accessTokenPayloadSchema>;
 export type TokenUse = AccessTokenPayload['token_use'];
 /** The claims of a token of one use. */
 export type AccessTokenClaims<Use extends TokenUse> = Extract<AccessTokenPayload, { token_use: Use }>;

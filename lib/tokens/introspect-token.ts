@@ -8,7 +8,7 @@ import { issuer } from './issuer.ts';
 import { activeSessionOf, readToken } from './presented-token.ts';
 
 /** The answer about a token; of one that is not active, it says nothing else. @see RFC 7662 section 2.2 */
-export const introspection = v.pipe(
+export const introspectionSchema = v.pipe(
   v.variant('active', [
     v.pipe(v.object({ active: v.literal(false) }), v.title('InactiveToken')),
     v.pipe(
@@ -31,7 +31,7 @@ export const introspection = v.pipe(
   ]),
   v.title('Introspection'),
 );
-type Introspection = v.InferOutput<typeof introspection>;
+type Introspection = v.InferOutput<typeof introspectionSchema>;
 
 const inactive: Introspection = { active: false };
 

@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose';
 import { epochSeconds } from '../clock.ts';
-import { newId } from '../secrets/secrets.ts';
+import { newId } from '../ids.ts';
 import { accessTokenLifetime } from '../signing-keys/access-token-lifetime.ts';
 import { currentSigningKey } from '../signing-keys/signing-key.ts';
 import type { AccessTokenClaims, TokenUse } from './access-token.ts';

@@ -10,31 +10,34 @@ import { choiceProblem, mustBeOneOf } from '../schema/form-parameters.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
 import { wire } from '../schema/wire.ts';
 import type { TokenUse } from './access-token.ts';
-import { clientCredentials, issueForClientCredentials } from './grants/client-credentials.ts';
+import { clientCredentialsSchema, issueForClientCredentials } from './grants/client-credentials.ts';
 import {
   issueForAuthorizationCode,
-  providerAuthorizationCode,
+  providerAuthorizationCodeSchema,
 } from './grants/provider-authorization-code.ts';
-import { issueForProviderCredentials, providerCredentials } from './grants/provider-credentials.ts';
-import { issueForRefreshToken, refreshToken } from './grants/refresh-token.ts';
+import { issueForProviderCredentials, providerCredentialsSchema } from './grants/provider-credentials.ts';
+import { issueForRefreshToken, refreshTokenSchema } from './grants/refresh-token.ts';
 import type { TokenResponse } from './token-response.ts';
 
 /** The form of a grant: its other parameters depend on `grant_type`, and for provider credentials on `provider`. */
-const grantForm = v.pipe(
+const grantFormSchema = v.pipe(
   v.variant(
     'grant_type',
-    [providerCredentials, providerAuthorizationCode, refreshToken, clientCredentials],
+    [providerCredentialsSchema, providerAuthorizationCodeSchema, refreshTokenSchema, clientCredentialsSchema],
     choiceProblem({ grant_type: grantTypes, provider: providerIds }),
   ),
   v.title('TokenRequest'),
 );
 
 /** A token request: the form of a grant, and perhaps a `scope`, which every grant takes. An empty one counts as none. */
-export const tokenRequest = v.pipe(
-  v.intersect([grantForm, v.object({ scope: v.optional(v.string('The parameter scope is repeated.')) })]),
-  wire(grantForm),
+export const tokenRequestSchema = v.pipe(
+  v.intersect([
+    grantFormSchema,
+    v.object({ scope: v.optional(v.string('The parameter scope is repeated.')) }),
+  ]),
+  wire(grantFormSchema),
 );
-type TokenRequest = v.InferOutput<typeof tokenRequest>;
+type TokenRequest = v.InferOutput<typeof tokenRequestSchema>;
 
 const unsupportedGrantType = mustBeOneOf('grant_type', grantTypes);
 

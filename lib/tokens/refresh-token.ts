@@ -1,8 +1,8 @@
 import { createHmac, type KeyObject } from 'node:crypto';
+import { refreshTokenForm } from '../ids.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
 import { serviceKeysFor } from '../secrets/service-keys.ts';
 import type { SessionGeneration } from '../sessions/session.ts';
-import { refreshTokenForm } from './session-named-by.ts';
 
 const serviceKeys = serviceKeysFor('refresh-token', 'REFRESH_TOKENS_SECRET_ID');
 

@@ -3,17 +3,17 @@ import { grantTypes } from '../login-apps/grant-types.ts';
 import { tokenAlgorithms } from '../signing-keys/token-algorithm.ts';
 import { introspectionPath, keysPath, revocationPath, tokenPath } from './paths.ts';
 
-const authenticationMethods = v.array(v.string());
+const authenticationMethodsSchema = v.array(v.string());
 
 /** @see RFC 8414 section 2 */
 export const serverMetadataSchema = v.object({
   issuer: v.string(),
   token_endpoint: v.string(),
-  token_endpoint_auth_methods_supported: authenticationMethods,
+  token_endpoint_auth_methods_supported: authenticationMethodsSchema,
   revocation_endpoint: v.string(),
-  revocation_endpoint_auth_methods_supported: authenticationMethods,
+  revocation_endpoint_auth_methods_supported: authenticationMethodsSchema,
   introspection_endpoint: v.string(),
-  introspection_endpoint_auth_methods_supported: authenticationMethods,
+  introspection_endpoint_auth_methods_supported: authenticationMethodsSchema,
   jwks_uri: v.string(),
   grant_types_supported: v.array(v.picklist(grantTypes)),
   response_types_supported: v.array(v.string()),

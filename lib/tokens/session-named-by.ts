@@ -1,14 +1,11 @@
 import { decodeJwt } from 'jose';
 import * as v from 'valibot';
-
-/** `rt.lu_….s_….GENERATION.KEY_ID.MAC` */
-export const refreshTokenForm =
-  /^(rt\.(lu_[\w-]{43})\.(s_[\w-]{22})\.(0|[1-9]\d{0,9})\.([\w-]{8}))\.([\w-]{43})$/;
+import { idForms, refreshTokenForm } from '../ids.ts';
 
 /** Claims of a Login User's access token about its session. */
-const sessionClaims = v.object({
-  sub: v.pipe(v.string(), v.regex(/^lu_[\w-]{43}$/)),
-  sid: v.pipe(v.string(), v.regex(/^s_[\w-]{22}$/)),
+const sessionClaimsSchema = v.object({
+  sub: v.pipe(v.string(), v.regex(idForms['lu_…'])),
+  sid: v.pipe(v.string(), v.regex(idForms['s_…'])),
 });
 
 /**
@@ -18,7 +15,7 @@ const sessionClaims = v.object({
 export function sessionNamedBy(token: string): { loginUserId: string; sessionId: string } | undefined {
   const [, , loginUserId, sessionId] = token.match(refreshTokenForm) ?? [];
   if (loginUserId && sessionId) return { loginUserId, sessionId };
-  const claims = v.safeParse(sessionClaims, payloadOf(token));
+  const claims = v.safeParse(sessionClaimsSchema, payloadOf(token));
   return claims.success ? { loginUserId: claims.output.sub, sessionId: claims.output.sid } : undefined;
 }
 

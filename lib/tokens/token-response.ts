@@ -8,7 +8,7 @@ import { issueAccessToken } from './issue-access-token.ts';
 import { writeRefreshToken } from './refresh-token.ts';
 
 /** A token response; `expires_in` is in seconds. @see RFC 6749 section 5.1 */
-export const tokenResponse = v.pipe(
+export const tokenResponseSchema = v.pipe(
   v.object({
     access_token: v.string(),
     token_type: v.literal('bearer'),
@@ -22,7 +22,7 @@ export const tokenResponse = v.pipe(
   }),
   v.title('TokenResponse'),
 );
-export type TokenResponse = v.InferOutput<typeof tokenResponse>;
+export type TokenResponse = v.InferOutput<typeof tokenResponseSchema>;
 
 /** The Login User Token of a session. */
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {

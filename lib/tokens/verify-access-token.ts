@@ -4,7 +4,7 @@ import { clock } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { publicKey } from '../signing-keys/public-keys.ts';
 import { tokenAlgorithms } from '../signing-keys/token-algorithm.ts';
-import { type AccessTokenClaims, type AccessTokenPayload, accessTokenPayload } from './access-token.ts';
+import { type AccessTokenClaims, type AccessTokenPayload, accessTokenPayloadSchema } from './access-token.ts';
 import { issuer } from './issuer.ts';
 
 /** The payload of one of our own access tokens; undefined for anything but a valid one. @see RFC 9068 section 4 */
@@ -16,7 +16,7 @@ export async function readAccessToken(token: string): Promise<AccessTokenPayload
       issuer: issuer(),
       currentDate: clock.now(),
     });
-    const claims = v.safeParse(accessTokenPayload, payload);
+    const claims = v.safeParse(accessTokenPayloadSchema, payload);
     return claims.success ? claims.output : undefined;
   } catch (error) {
     if (error instanceof errors.JOSEError) return undefined;

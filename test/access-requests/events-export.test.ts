@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newCommentSchema, newReviewSchema } from '../../lib/access-requests/new-event.ts';
 import { writeEvents } from '../support/many-events.ts';
 import { operator } from '../support/operator.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -49,6 +50,33 @@ describe('operator events export --access-request ID', () => {
     const copies = linesOf((await exported(other)).stdout);
     expect(copies).toEqual(linesOf(stdout).map((event) => ({ ...event, access_request_id: other })));
   });
+
+  test.each([['comments', newCommentSchema] as const, ['reviews', newReviewSchema] as const])(
+    'every field that the author of %s may send is stored, shown, exported and imported',
+    async (path, schema) => {
+      const [from, to] = [await newAccessRequest(), await newAccessRequest()];
+      const values: Record<
+        keyof typeof newReviewSchema.entries | keyof typeof newCommentSchema.entries,
+        string
+      > = {
+        type: path.slice(0, -1),
+        actor_type: 'custom',
+        actor_id: 'somebody',
+        comment: 'Fine.',
+        status: 'approved',
+      };
+      const accepted = Object.entries(values).filter(([name]) => Object.hasOwn(schema.entries, name));
+      const { type, ...body } = Object.fromEntries(accepted);
+      await own.service.addEvent(path, body, { id: from });
+      expect((await own.service.search('', { id: from })).body.results).toMatchObject([{ type, ...body }]);
+      const { stdout } = await exported(from);
+      expect(linesOf(stdout)).toMatchObject([{ type, ...body }]);
+      const file = join(folder, `${path}.ndjson`);
+      writeFileSync(file, stdout.replace(`"access_request_id":${from},`, `"access_request_id":${to},`));
+      await ownOperator('events', 'import', file);
+      expect(linesOf((await exported(to)).stdout)).toMatchObject([{ type, ...body }]);
+    },
+  );
 
   test('--after-event leaves out the events up to that id', async () => {
     const { stdout } = await exported(id, '--after-event', '249');

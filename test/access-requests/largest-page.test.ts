@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import * as v from 'valibot';
-import { event } from '../../lib/access-requests/event.ts';
-import { longestActorId, longestComment, newReview } from '../../lib/access-requests/new-event.ts';
+import { eventSchema } from '../../lib/access-requests/event.ts';
+import { longestActorId, longestComment, newReviewSchema } from '../../lib/access-requests/new-event.ts';
 import { largestPage } from '../../lib/access-requests/search-request.ts';
 import { jsonResponse } from '../../lib/http/answers.ts';
 
@@ -21,7 +21,7 @@ function longestCharacter(field: v.GenericSchema): string {
 }
 
 test('the largest page of a search fits into what a function may return', () => {
-  const { actor_id, comment } = newReview.entries;
+  const { actor_id, comment } = newReviewSchema.entries;
   const author = {
     type: 'review',
     actor_type: 'login_user',
@@ -29,13 +29,13 @@ test('the largest page of a search fits into what a function may return', () => 
     comment: longestCharacter(comment).repeat(longestComment),
     status: 'approved',
   };
-  expect(v.is(newReview, author)).toBe(true);
-  expect(v.is(newReview, { ...author, comment: `${author.comment}a` })).toBe(false);
-  expect(v.is(newReview, { ...author, actor_id: `${author.actor_id}a` })).toBe(false);
+  expect(v.is(newReviewSchema, author)).toBe(true);
+  expect(v.is(newReviewSchema, { ...author, comment: `${author.comment}a` })).toBe(false);
+  expect(v.is(newReviewSchema, { ...author, actor_id: `${author.actor_id}a` })).toBe(false);
   const number = Number.MAX_SAFE_INTEGER;
   const time = '2026-01-31T08:00:00.000Z';
   const longest = { ...author, id: number, access_request_id: number, created_at: time, updated_at: time };
-  const results = Array.from({ length: largestPage }, () => v.parse(event, longest));
+  const results = Array.from({ length: largestPage }, () => v.parse(eventSchema, longest));
   const body = { total: number, offset: number, count: largestPage, results };
   expect(bytesOf(jsonResponse({ status: 200, body }, 'a'.repeat(64)))).toBeLessThan(mostResultBytes);
 });

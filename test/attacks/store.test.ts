@@ -73,6 +73,7 @@ describe('text that means something to a store is text', () => {
   });
 
   test('[CWE-943] as an actor it is found under exactly this name', async () => {
+    const { id } = (await createAccessRequest()).body;
     for (const actor_id of injections.filter((text) => !text.includes('\0'))) {
       const event = { actor_type: 'custom', actor_id, comment: actor_id };
       expect((await addEvent('comments', event, { id })).body).toMatchObject({ actor_id, comment: actor_id });

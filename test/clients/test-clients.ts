@@ -53,7 +53,7 @@ runCheck(async (cleanUps) => {
   const example = localDirectory('clients', 'kotlin-example');
   writeFileSync(join(example, 'HttpClient.kt'), blockOf('Kotlin', 'kotlin'));
 
-  const { check, conclude } = countedChecks();
+  const { check, conclude } = countedChecks('clients');
   const run = async (heading: string): Promise<string> => {
     const shell = { cwd: folder, input: blockOf(heading, 'sh'), env: { BASE: base_url }, all: true };
     return (await execa('bash', ['-e'], shell)).all ?? '';

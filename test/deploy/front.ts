@@ -15,7 +15,8 @@ const mostAtOnce = 16;
 
 /** Starts on a free loopback port; answers 503 until it leads somewhere. */
 export async function startFront(): Promise<Front> {
-  const agent = new Agent({ keepAlive: true, maxSockets: mostAtOnce });
+  // A connection for each request: MiniStack closes those that were idle for a while, whatever is on its way there.
+  const agent = new Agent({ keepAlive: false, maxSockets: mostAtOnce });
   let target: { hostname: string; port: string; host: string } | undefined;
   const server = await serve((request, response) => {
     if (!target) return void response.writeHead(503).end();

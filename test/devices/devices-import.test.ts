@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { details } from '../../lib/devices/device.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { operator } from '../support/operator.ts';
 import { eventually, newPerson } from '../support/people.ts';
@@ -92,6 +93,32 @@ describe('operator devices import FILE.ndjson', () => {
     ]);
     const { status, body } = await service.register({ platform: 'ios', token: line.token }, appToken);
     expect({ status, id: body.id }).toEqual({ status: 200, id: listed[0].device_id });
+  });
+
+  test('every detail that a registration may give is stored, sent, exported and imported', async () => {
+    const [from, to] = [await newApp(), await newApp()];
+    const values: Record<keyof typeof details, string> = {
+      environment: 'sandbox',
+      locale: 'de-AT',
+      app_version: '4.2.0',
+      installation_id: unique('installation'),
+    };
+    const device = { platform: 'ios', token: hexToken(), ...values };
+    const { id } = (await service.register(device, await service.loginAppToken(from))).body;
+    const person = await newPerson(service, unique('carol'), from);
+    await service.relate(id, person.token);
+    expect(JSON.parse((await run('devices', 'show', '--device', id)).stdout)).toMatchObject(values);
+    const { installation_id: _, ...sent } = values;
+    const listed = await eventually(
+      () => recipients(`login_user_id=${person.loginUserId}`, from),
+      ({ length }) => length === 1,
+    );
+    expect(listed).toMatchObject([sent]);
+    const isThere = ({ lines }: { lines: unknown[] }) => lines.length === 1;
+    const { lines } = await eventually(() => exported(from), isThere);
+    expect(lines).toMatchObject([device]);
+    await importLines([{ ...lines[0], login_user_id: undefined }], to);
+    expect((await eventually(() => exported(to), isThere)).lines).toMatchObject([device]);
   });
 
   test('a new token of the installation replaces the imported device', async () => {

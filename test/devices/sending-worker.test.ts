@@ -37,7 +37,7 @@ const problems: unknown[] = [];
 const portOf = (server: { address(): unknown }) => Object(server.address()).port;
 
 /** Stands in for Google: the token endpoint (RFC 7523) and `projects.messages.send` of FCM HTTP v1. */
-const fcm = createServer(async (request, response) => {
+const fcm = createServer({ keepAliveTimeout: 0 }, async (request, response) => {
   const body = await textOf(request);
   await (request.url === '/token'
     ? grant(body, response)

@@ -40,7 +40,7 @@ runCheck(async (cleanUps) => {
   const { visit, ...browser } = await step('Start the browser', startBrowser);
   cleanUps.use(browser);
   const page = `${running.demo.base_url}/docs`;
-  const { check, conclude } = countedChecks();
+  const { check, conclude } = countedChecks('docs');
 
   await check('each grant issues a token by clicking', () =>
     visit(page, { width: 1200, colorScheme: 'light' }, async (tab) => {

@@ -26,7 +26,7 @@ test('the rules of the page about events compile in a strict project, as a new o
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
   await execa('node_modules/.bin/tsc', ['--noEmit', '-p', folder]);
-}, 60_000);
+});
 
 test('they send approvals, and nothing else, to a queue, a webhook and a log', async () => {
   const { reactToApprovals } = await import(file);

@@ -26,9 +26,10 @@ let person: Person;
 let phone: string;
 let access_request_id: number;
 let values: Record<string, string>;
-beforeEach(async () => {
+/** Makes new ones; most commands of operators need none. */
+async function prepare(): Promise<void> {
   ({ person, phone, accessRequestId: access_request_id, values } = await newRealValues(service));
-});
+}
 
 /** The audit lines that an action causes, without what every line has. */
 async function linesOf(action: () => Promise<unknown>): Promise<Partial<LogLine>[]> {
@@ -68,6 +69,8 @@ function example(key: string, replaced: Record<string, string> = {}) {
 }
 
 describe('every endpoint that writes: one line, with who, what and the result', () => {
+  beforeEach(prepare);
+
   const byAccount = () => ({ caller: 'account', account_id });
   const byClient = () => ({ caller: 'login_app_client', client_id, login_app_id });
   const byPerson = () => ({
@@ -160,6 +163,8 @@ describe('every endpoint that writes: one line, with who, what and the result', 
 });
 
 describe('what is rejected after authentication has a line as well', () => {
+  beforeEach(prepare);
+
   const comment = { actor_type: 'custom', actor_id: unique('desk'), comment: unique('private') };
 
   test('403: an access request of others', async () => {
@@ -241,6 +246,7 @@ describe('every operator command: one line, with the operator and the request th
   });
 
   test('a command that is carried out: its ids', async () => {
+    await prepare();
     const flags = { 'access-request': access_request_id, account: demo.other_account.account_id };
     const { account } = flags;
     expect(await linesOf(() => service.operate('access-requests', 'grant', flags))).toMatchObject([
@@ -298,12 +304,15 @@ describe('what an operator changes: the ids of what it was, and the choice', () 
   });
 
   test('a person: logout', async () => {
+    await prepare();
     const { loginUserId: login_user_id } = person;
     await expectDone('login-users logout', { 'login-user': login_user_id }, { login_user_id });
   });
 });
 
 describe('what fails because the store does: who it was, and that it failed', () => {
+  beforeEach(prepare);
+
   const failWrites = () => {
     proxy.hook = (call) => (isWrite(call) ? 'fails before' : undefined);
   };
@@ -337,6 +346,7 @@ describe('what fails because the store does: who it was, and that it failed', ()
 });
 
 test('no line holds what people wrote, who they are at their provider, or a secret', async () => {
+  await prepare();
   const said = unique('something-private');
   const desk = unique('risk-desk');
   const subject = unique('erin');

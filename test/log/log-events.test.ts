@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import { providerIds } from '../../lib/provider-settings/identifiers.ts';
 import { type LogLine, logLine } from '../support/log-lines.ts';
@@ -11,6 +11,7 @@ import { type Target, targets } from '../support/provider-targets.ts';
 import { type Answer, basic, unique } from '../support/service.ts';
 
 const { running, service } = await ownService({}, { movableClock: true });
+afterEach(() => running.resetClock());
 const standIn = await startProviderStandIn();
 
 /** The line of an event that belongs to an answer, without what the logger adds to each. */
@@ -234,7 +235,6 @@ describe('request_refused: a rejected caller, by the id that they claim', () => 
     await service.operate('clients', 'revoke', { 'login-app': app.login_app_id, client: client_id });
     running.advance(30);
     const answer = await service.register(device, token);
-    running.advance(-30);
     expect(await claimedIn(answer, 'id_unknown')).toEqual({ client_id, reason: 'id_unknown' });
   });
 });
@@ -268,10 +268,8 @@ test('a refresh token that is not accepted: the reason', async () => {
   };
   expect(await reasonOf('made-up')).toBe('refresh_token_malformed');
   expect(await reasonOf(refresh_token, other)).toBe('issued_to_another_client');
-  const month = 31 * 86_400;
-  running.advance(month);
+  running.advance(31 * 86_400);
   expect(await reasonOf(refresh_token)).toBe('session_ended');
-  running.advance(-month);
 });
 
 describe('provider_failed: what the provider did, and where', () => {

@@ -165,7 +165,7 @@ const requestLine = /^(GET|POST|PUT|DELETE) \/\S* \d{3} \d+ ms( [a-z_]+(: \w+)?)
 const requestLines = (): string[] => logLines().filter((line) => requestLine.test(line));
 
 async function everyRequestReported(): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 60_000;
   while (requestLines().length < answers.length && Date.now() < deadline) await wait(20);
 }
 

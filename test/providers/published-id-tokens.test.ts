@@ -57,7 +57,11 @@ const { now } = clock;
 async function knowKeys(issuer: string, keys: object[], seconds: number): Promise<void> {
   const { putItem } = await import('../../lib/storage/items.ts');
   const { issuerKeysKey } = await import('../../lib/storage/keys.ts');
-  await putItem({ ...issuerKeysKey(issuer), key_set: { keys }, fetched_at: seconds * 1000 });
+  await putItem<{ key_set: object; fetched_at: number }>({
+    ...issuerKeysKey(issuer),
+    key_set: { keys },
+    fetched_at: seconds * 1000,
+  });
 }
 
 const at = (seconds: number): void => {

@@ -79,7 +79,7 @@ runCheck(async (cleanUps) => {
       logFile: join(directory, `${key}.log`),
     });
 
-  const { check, conclude } = countedChecks();
+  const { check, conclude } = countedChecks('sam');
   const { endpoints } = await readFunctions();
   const real = async (key: string) => filledIn(eventOf(key), (await newRealValues(service)).values);
   const compareAll = async (start: StartRuntime, withoutRealCredentials: string[] = []): Promise<void> => {

@@ -9,7 +9,7 @@ export function clockOffset(directory: string): number {
   return existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
 }
 
-/** Moves that clock. The file is replaced whole, so that the service reads the one time or the other. */
+/** Moves that clock, by seconds. The file is replaced whole, so that the service reads the one time or the other. */
 export function moveClock(directory: string, seconds: number): void {
   const file = offsetFile(directory);
   writeFileSync(`${file}.new`, String(clockOffset(directory) + seconds));

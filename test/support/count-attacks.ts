@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { noteOutcome } from './outcomes.ts';
 
 /** What this reporter reads of jest's results. */
 interface Results {
@@ -22,6 +23,7 @@ export default class CountAttacks {
       return { asset: basename(testFilePath, '.test.ts'), count: attacks.length };
     });
     if (counts.length === 0) return;
+    noteOutcome({ name: 'sources of attacks', passed: 0, failed: this.#withoutSource.length });
     const total = counts.reduce((sum, { count }) => sum + count, 0);
     const byAsset = counts
       .toSorted((a, b) => a.asset.localeCompare(b.asset))

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { noteOutcome } from './outcomes.ts';
 import { print } from './steps.ts';
 
-/** Named checks, one after the other; a failed one does not stop the next. */
-export function countedChecks() {
+/** Named checks, one after the other; a failed one does not stop the next. @param name of them all together */
+export function countedChecks(name: string) {
   let passed = 0;
   const failures: string[] = [];
   return {
@@ -24,6 +25,7 @@ export function countedChecks() {
       const total = passed + failures.length;
       const failed = failures.length > 0 ? `${failures.length} failed, ` : '';
       print(`\nTests:       ${failed}${passed} passed, ${total} total`);
+      noteOutcome({ name, passed, failed: failures.length });
       assert.deepEqual(failures, [], 'Some checks have failed.');
       assert.ok(total > 0, 'No check has run.');
     },

@@ -1,7 +1,12 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { localDirectory } from './local-directories.ts';
+import { noteOutcome } from './outcomes.ts';
 import { type RunningService, startService } from './start-service.ts';
 
 let service: RunningService | undefined;
+const templates = mkdtempSync(join(tmpdir(), 'templates-'));
 
 /**
  * The black-box tests share one stack, in a process of its own; `SERVICE_DIR` names the folder with its
@@ -10,9 +15,18 @@ let service: RunningService | undefined;
 export default async function setUp(): Promise<void> {
   // Node keeps what it has compiled for the many processes that the tests start.
   process.env.NODE_COMPILE_CACHE ??= localDirectory('compile-cache');
+  process.env.TEMPLATES_DIR = templates;
   if (process.env.SERVICE_DIR) return;
   service = await startService();
   process.env.SERVICE_DIR = service.directory;
 }
 
-export const tearDown = async (): Promise<void> => service?.stop();
+export async function tearDown(): Promise<void> {
+  rmSync(templates, { recursive: true });
+  try {
+    await service?.stop();
+  } catch (error) {
+    noteOutcome({ name: 'the shared stack', passed: 0, failed: 1 });
+    throw error;
+  }
+}

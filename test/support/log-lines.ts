@@ -26,7 +26,7 @@ export async function logLine(
   event: string,
   fields: Record<string, unknown> = {},
 ): Promise<LogLine> {
-  for (let tries = 0; tries < 250; tries++) {
+  for (let tries = 0; tries < 3_000; tries++) {
     const found = logLines(service).findLast(
       (line) => line.event === event && Object.entries(fields).every(([name, value]) => line[name] === value),
     );
@@ -51,7 +51,7 @@ async function everythingSoFar({ output, demo }: RunningService): Promise<string
   const request = new RegExp(`^GET ${keysPath} .*$`, 'gm');
   const seen = output().match(request)?.length ?? 0;
   await fetch(`${demo.base_url}${keysPath}`);
-  for (let tries = 0; tries < 500; tries++) {
+  for (let tries = 0; tries < 3_000; tries++) {
     const written = output();
     if ((written.match(request)?.length ?? 0) > seen) return written;
     await wait(20);

@@ -73,13 +73,17 @@ export async function serviceThatLosesAnswers() {
     }
   }
 
-  /** Whichever answer of the store is lost, the caller gets what they get when none is. */
+  /** Whichever answer of the store is lost, the caller gets what they get when none is. Of a run of like calls, the first and the last lose theirs. */
   async function expectTheSame(scenario: Scenario): Promise<void> {
     const { calls, answer } = await send(await scenario());
     expect(calls).not.toEqual([]);
     expect(answer).not.toHaveProperty('error');
     expect(answer).not.toHaveProperty('status', 500);
-    for (const lost of calls) {
+    const operations = calls.map((call) => call.split(' ')[0]);
+    const ends = calls.filter(
+      (_, at) => operations[at] !== operations[at - 1] || operations[at] !== operations[at + 1],
+    );
+    for (const lost of ends) {
       const again = await send(await scenario(), lost);
       expect({ lost, answer: again.answer }).toEqual({ lost, answer });
       expect(again.calls).toContain(lost);

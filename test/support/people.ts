@@ -32,12 +32,12 @@ export async function deviceIdsOf(service: Service, { token }: Person): Promise<
   return body.devices.map(({ id }: { id: string }) => id);
 }
 
-/** Reads until what is read is as expected, for lists that lag behind; what was read last, after ten seconds. */
+/** Reads until what is read is as expected, for lists that lag behind; what was read last, after a minute. */
 export async function eventually<Value>(
   read: () => Promise<Value>,
   isExpected: (value: Value) => boolean,
 ): Promise<Value> {
-  const giveUpAt = Date.now() + 10_000;
+  const giveUpAt = Date.now() + 60_000;
   for (;;) {
     const value = await read();
     if (isExpected(value) || Date.now() > giveUpAt) return value;

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Demo } from '../../infra/local/demo.ts';
 import { filesIn } from '../../infra/local/local-files.ts';
 import { tryIt } from '../../infra/local/try-it.ts';
-import { moveClock } from './clock-offset.ts';
+import { clockOffset, moveClock } from './clock-offset.ts';
 import { leakedSecrets } from './secrets-seen.ts';
 
 /** A stack of its own, in a process of its own, as `npm start` runs it. */
@@ -20,6 +20,8 @@ export interface RunningService {
   audit: () => string;
   /** Moves the clock of a service that was started with a movable one. */
   advance: (seconds: number) => void;
+  /** Sets that clock right again. */
+  resetClock: () => void;
   /** Ends it as Ctrl-C does; its exit code. */
   interrupt: () => Promise<number | null>;
   /** Ends it at once, in the middle of whatever it does, as `kill -9` does. */
@@ -76,6 +78,7 @@ export async function startService(
       if (!movableClock) throw new Error('Start the service with { movableClock: true }.');
       moveClock(directory, seconds);
     },
+    resetClock: () => moveClock(directory, -clockOffset(directory)),
     interrupt,
     kill: end('SIGKILL'),
     stop: async () => {

@@ -4,7 +4,7 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import { decodeJwt, importJWK, SignJWT } from 'jose';
 import * as v from 'valibot';
 import { secretIds } from '../../infra/local/load-functions.ts';
-import { keySet, type PrivateJwk } from '../../lib/signing-keys/key-set.ts';
+import { keySetSchema, type PrivateJwk } from '../../lib/signing-keys/key-set.ts';
 import { clockOffset } from './clock-offset.ts';
 import type { RunningService } from './start-service.ts';
 
@@ -21,7 +21,7 @@ export async function stolenSigningKeys(running: RunningService) {
   });
   const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: secretIds.signingKeys }));
   client.destroy();
-  return v.parse(v.pipe(v.string(), v.parseJson(), keySet), SecretString);
+  return v.parse(v.pipe(v.string(), v.parseJson(), keySetSchema), SecretString);
 }
 
 /** A token with the claims of a genuine one, issued now by the clock of the service, signed with a stolen key. */

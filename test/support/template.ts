@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
@@ -37,15 +38,34 @@ export function stackWith(
   { builtinCloudFormationValidation = false } = {},
 ): { app: App; stack: LoginService; edge: Edge | undefined } {
   const bundlingContext = { ...context, 'aws:cdk:bundling-stacks': [] };
-  const app = new App({ context: bundlingContext, builtinCloudFormationValidation });
+  const app = new App({ context: bundlingContext, stackTraces: false, builtinCloudFormationValidation });
   const given = readSettings({ stack: 'a-stack', ...settings });
   const stack = new LoginService(app, given, recorded);
   const edge = edgeSettings(given);
   return { app, stack, edge: edge && new Edge(app, stack, edge) };
 }
 
-export const templateWith = (settings: Record<string, unknown> = {}): Template =>
-  Template.fromStack(stackWith(settings).stack);
+const templates = new Map<string, Template>();
+
+/**
+ * Synthesizes the template of a deployment. This takes a second; so it is kept in the folder that `TEMPLATES_DIR` names, for
+ * all files of a test run.
+ */
+export function templateWith(settings: Record<string, unknown> = {}): Template {
+  const { TEMPLATES_DIR } = process.env;
+  if (!TEMPLATES_DIR) throw new Error('TEMPLATES_DIR is not set; jest sets it before the tests.');
+  const key = createHash('sha256').update(JSON.stringify(settings)).digest('hex');
+  const file = join(TEMPLATES_DIR, key);
+  if (!existsSync(file)) {
+    // Written whole: another process may look for it meanwhile.
+    const whole = `${file}.${process.pid}`;
+    writeFileSync(whole, JSON.stringify(Template.fromStack(stackWith(settings).stack).toJSON()));
+    renameSync(whole, file);
+  }
+  const template = templates.get(key) ?? Template.fromString(readFileSync(file, 'utf8'));
+  templates.set(key, template);
+  return template;
+}
 
 /** The template of a deployment that sets nothing. */
 export const template = templateWith();

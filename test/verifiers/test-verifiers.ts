@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { tokenAlgorithms } from '../../lib/signing-keys/token-algorithm.ts';
 import { requireTools } from '../support/needed-tools.ts';
+import { noteOutcome } from '../support/outcomes.ts';
 import { serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
@@ -53,5 +54,6 @@ runCheck(async () => {
   for (const failure of failures) print(`    FAILED  ${failure}`);
   const failed = failures.length > 0 ? `${failures.length} failed, ` : '';
   print(`\nTests:       ${failed}${passed} passed, ${passed + failures.length} total`);
+  noteOutcome({ name: 'verifiers', passed, failed: failures.length });
   assert.deepEqual(failures, [], 'Some tokens were not judged as they should be.');
 });

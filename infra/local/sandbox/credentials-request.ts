@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-const flag = v.optional(
+const flagSchema = v.optional(
   v.pipe(
     v.picklist(['true', 'false'], 'must be true or false'),
     v.transform((value) => value === 'true'),
@@ -9,7 +9,7 @@ const flag = v.optional(
 );
 
 /** The query of a provider's `credentials` address. */
-const credentialsQuery = v.object(
+const credentialsQuerySchema = v.object(
   {
     subject: v.pipe(v.string(), v.minLength(1, 'must not be empty')),
     audience: v.optional(v.literal('another-app', 'must be another-app, or left out')),
@@ -21,8 +21,8 @@ const credentialsQuery = v.object(
     code_challenge: v.optional(
       v.pipe(v.string(), v.regex(/^[\w-]{43}$/, 'must be 43 characters of base64url')),
     ),
-    expired: flag,
-    with_access_token: flag,
+    expired: flagSchema,
+    with_access_token: flagSchema,
     claims: v.optional(
       v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.unknown(), 'must be a JSON object')),
     ),
@@ -30,11 +30,11 @@ const credentialsQuery = v.object(
   'is required',
 );
 
-export type CredentialsRequest = v.InferOutput<typeof credentialsQuery>;
+export type CredentialsRequest = v.InferOutput<typeof credentialsQuerySchema>;
 
 /** Reads the query; for a bad one returns the reason as text. */
 export function parseCredentialsRequest(query: URLSearchParams): CredentialsRequest | string {
-  const parsed = v.safeParse(credentialsQuery, Object.fromEntries(query));
+  const parsed = v.safeParse(credentialsQuerySchema, Object.fromEntries(query));
   if (parsed.success) return parsed.output;
   const [issue] = parsed.issues;
   return `${v.getDotPath(issue) ?? 'query'}: ${issue.message}`;

@@ -63,14 +63,14 @@ export async function ask<Schema extends v.GenericSchema>({
   }
 }
 
-const serviceError = v.pipe(
+const serviceErrorSchema = v.pipe(
   v.string(),
   v.parseJson(),
   v.object({ error: v.string(), error_description: v.string() }),
 );
 
 function explainStatus(status: number, expected: number, text: string): string {
-  const error = v.safeParse(serviceError, text);
+  const error = v.safeParse(serviceErrorSchema, text);
   const said = error.success ? ` The service says: ${error.output.error_description}` : '';
   const general = `The status is ${status} instead of ${expected}.${said}`;
   if (status === 403 && error.success)

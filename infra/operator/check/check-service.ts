@@ -4,7 +4,7 @@ import { tryOut } from '../../../lib/deployment/try-out.ts';
 import { ask, type Question, type Step } from './ask.ts';
 
 /** What `probes create` returns. */
-export const probe = v.object({
+export const probeSchema = v.object({
   issuer: v.string(),
   login_app_id: v.string(),
   client_id: v.string(),
@@ -13,9 +13,13 @@ export const probe = v.object({
   account_secret: v.string(),
   access_request_id: v.number(),
 });
-type Probe = v.InferOutput<typeof probe>;
+type Probe = v.InferOutput<typeof probeSchema>;
 
-const metadata = v.looseObject({ issuer: v.string(), token_endpoint: v.string(), jwks_uri: v.string() });
+const metadataSchema = v.looseObject({
+  issuer: v.string(),
+  token_endpoint: v.string(),
+  jwks_uri: v.string(),
+});
 /** Milliseconds for which the first rotation is awaited, and between two looks. */
 const rotationWait = { patience: 120_000, pause: 2_000 };
 
@@ -35,7 +39,7 @@ export async function checkService(own: Probe, waiting = rotationWait): Promise<
       step: 'metadata',
       url: `${own.issuer}/.well-known/oauth-authorization-server`,
       status: 200,
-      body: metadata,
+      body: metadataSchema,
     }),
   );
   if (!about) return steps;
@@ -75,7 +79,7 @@ function addProblem(steps: Step[], problem: string): void {
   if (step) step.problem ??= problem;
 }
 
-const noKeys = v.object({ keys: v.strictTuple([]) });
+const noKeysSchema = v.object({ keys: v.strictTuple([]) });
 
 /** Sends a request again while its answer is an empty key set: the first rotation takes a while. */
 async function askUntilKeys<Schema extends v.GenericSchema>(
@@ -85,7 +89,7 @@ async function askUntilKeys<Schema extends v.GenericSchema>(
   const deadline = Date.now() + patience;
   for (;;) {
     const answer = await ask(question);
-    if (!v.is(noKeys, answer.body)) return answer;
+    if (!v.is(noKeysSchema, answer.body)) return answer;
     const problem = `There was no key after ${patience / 1000} seconds: read the log of rotate-signing-keys.`;
     if (Date.now() > deadline) return { step: { ...answer.step, problem }, body: undefined };
     await wait(pause);

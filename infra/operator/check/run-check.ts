@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { callOperator } from '../../call-operator.ts';
 import { explainFailure, functionOf, type Target } from '../target.ts';
 import type { Step } from './ask.ts';
-import { checkService, probe } from './check-service.ts';
+import { checkService, probeSchema } from './check-service.ts';
 import { stackProblems } from './check-stack.ts';
 
 /** What a check found. */
@@ -23,7 +23,7 @@ export async function runCheck(target: Target): Promise<CheckResult> {
     callOperator(operator, 'probes', verb, flags).catch((error: unknown) => {
       throw new Error(explainFailure(error, operator));
     });
-  const own = v.parse(probe, await call('create', {}));
+  const own = v.parse(probeSchema, await call('create', {}));
   const problems: string[] = [];
   const steps = await checkService(own).finally(() =>
     call('remove', {

@@ -8,7 +8,7 @@ import {
 import { allEvents } from '../../access-requests/event-lists.ts';
 import { findImported, importAccessRequests } from '../../access-requests/import-access-requests.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { importLines } from '../../schema/import-lines.ts';
+import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';
 import { accessRequestsOfAccountList } from '../../storage/keys.ts';
 import { readLastOrdinal } from '../../storage/lists.ts';
@@ -82,7 +82,7 @@ export const accessRequestCommands = [
     files: { 'ids-to': 'Write which id became which to this file, for events import (optional)' },
     run: async ({ account: id, 'access-requests': given }, operator) => {
       const { account_id } = await requireAccount(id);
-      const read = validated(importLines, given, invalidRequest);
+      const read = validated(importLinesSchema, given, invalidRequest);
       return { ...(await importAccessRequests(account_id, read, operator)) };
     },
   }),

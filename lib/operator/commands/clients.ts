@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
+import { loginAppIdOf } from '../../ids.ts';
 import {
-  clientIdForm,
   createClient,
   type LoginAppClient,
   revokeClient,
@@ -72,10 +72,7 @@ export const clientCommands = [
     summary: 'Show a client, its secrets, its grants and whether its Login App is disabled',
     flags: { client },
     run: async ({ client: id }) => {
-      const { login_app_id, disabled_at, ...found } = await requireClient(
-        clientIdForm.exec(id)?.[1] ?? '',
-        id,
-      );
+      const { login_app_id, disabled_at, ...found } = await requireClient(loginAppIdOf(id) ?? '', id);
       return {
         login_app_id,
         ...clientShown(found),

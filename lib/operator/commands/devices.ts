@@ -1,21 +1,21 @@
 import * as v from 'valibot';
-import { type Device, isActive, readDevice } from '../../devices/device.ts';
+import { type Device, detailNames, deviceItem, isActive, readDevice } from '../../devices/device.ts';
 import { importDevices } from '../../devices/import-devices.ts';
-import { registrationRequest } from '../../devices/new-device.ts';
+import { registrationRequestSchema } from '../../devices/new-device.ts';
 import { deviceIdOf } from '../../devices/register-device.ts';
 import { mostDevices } from '../../devices/related-devices.ts';
 import { endLeftoverRelations } from '../../devices/relation.ts';
 import {
   disableDevice,
-  place,
+  placeSchema,
   recipientsOfLoginApp,
   recipientsOfLoginUser,
-  shards,
   toRecipient,
 } from '../../devices/sending.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { importLines } from '../../schema/import-lines.ts';
+import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';
+import { shards } from '../../storage/shards.ts';
 import { defineCommand } from '../command.ts';
 import { id, lines, optional, secret, text } from '../flags.ts';
 import { readPageAcross, wrongPlace } from '../pages.ts';
@@ -57,7 +57,7 @@ export const deviceCommands = [
     run: async ({ 'login-app': id, platform, token }) => {
       const { login_app_id } = await requireLoginApp(id);
       const given = { device: { platform, token } };
-      const { device: asked } = validated(registrationRequest, given, invalidRequest);
+      const { device: asked } = validated(registrationRequestSchema, given, invalidRequest);
       return deviceShown(await readDevice(deviceIdOf(login_app_id, asked)));
     },
   }),
@@ -79,7 +79,7 @@ export const deviceCommands = [
     },
     run: async ({ 'login-app': id, devices }) => {
       await requireLoginApp(id);
-      return { ...(await importDevices(id, validated(importLines, devices, invalidRequest))) };
+      return { ...(await importDevices(id, validated(importLinesSchema, devices, invalidRequest))) };
     },
   }),
   defineCommand({
@@ -99,7 +99,7 @@ async function pageOfLoginApp(
 ): Promise<Record<string, unknown>> {
   const { login_app_id } = await requireLoginApp(id);
   const { members, ...page } = await readPageAcross(shards.length, after, async (shard, { limit, start }) => {
-    if (start && !v.is(place, start)) throw wrongPlace();
+    if (start && !v.is(placeSchema, start)) throw wrongPlace();
     const { recipients, next } = await recipientsOfLoginApp(login_app_id, shard, { limit, after: start });
     return { members: recipients, next };
   });
@@ -113,18 +113,16 @@ function withoutToken(found: Device): Record<string, unknown> {
 }
 
 /** A device as `import` reads it. The token is a part of it. */
-const toLine = ({ platform, token, environment, locale, app_version, installation_id, ...more }: Device) => ({
-  platform,
-  token,
-  environment,
-  locale,
-  app_version,
-  installation_id,
-  created_at: more.created_at,
-  last_seen_at: more.last_seen_at,
-  login_user_id: more.login_user_id,
-  related_at: more.related_at,
-});
+const exportedSchema = v.pick(deviceItem, [
+  'platform',
+  'token',
+  ...detailNames,
+  'created_at',
+  'last_seen_at',
+  'login_user_id',
+  'related_at',
+]);
+const toLine = (found: Device) => v.parse(exportedSchema, found);
 
 /** A device as it is stored, whether messages go to it, and whose it is, without its push token. */
 async function deviceShown(found: Device | undefined): Promise<Record<string, unknown>> {

@@ -2,8 +2,8 @@ import { addEvent } from '../../access-requests/add-event.ts';
 import { actorTypes, reviewStatuses } from '../../access-requests/event.ts';
 import { importEvents } from '../../access-requests/import-events.ts';
 import { exportEvents, listEvents } from '../../access-requests/list-events.ts';
-import { newEvent } from '../../access-requests/new-event.ts';
-import { importLines } from '../../schema/import-lines.ts';
+import { newEventSchema } from '../../access-requests/new-event.ts';
+import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, unprocessableEntity, validated } from '../../schema/validation.ts';
 import { defineCommand } from '../command.ts';
 import { choice, lines, number, optional, text, textOrNone } from '../flags.ts';
@@ -23,7 +23,7 @@ async function add(
   operator: string,
 ): Promise<Record<string, unknown>> {
   const { 'access-request': id, 'actor-type': actor_type, 'actor-id': actor_id, ...rest } = flags;
-  const read = validated(newEvent, { ...rest, actor_type, actor_id }, unprocessableEntity);
+  const read = validated(newEventSchema, { ...rest, actor_type, actor_id }, unprocessableEntity);
   await requireAccessRequest(id);
   return addEvent(id, read, { operator });
 }
@@ -60,7 +60,7 @@ export const eventCommands = [
     flags: { events: lines('A file of JSON objects, one per line, like search results') },
     files: { 'ids-from': 'Replace the access_request_id of each line by what this file says (optional)' },
     run: async ({ events }, operator) => ({
-      ...(await importEvents(validated(importLines, events, invalidRequest), { operator })),
+      ...(await importEvents(validated(importLinesSchema, events, invalidRequest), { operator })),
     }),
   }),
   defineCommand({

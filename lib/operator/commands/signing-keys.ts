@@ -2,7 +2,10 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { environment } from '../../environment.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { revocationAnswer, type SigningKeyRevocation } from '../../signing-keys/signing-key-revocation.ts';
+import {
+  revocationAnswerSchema,
+  type SigningKeyRevocation,
+} from '../../signing-keys/signing-key-revocation.ts';
 import { defineCommand } from '../command.ts';
 import { id } from '../flags.ts';
 
@@ -21,7 +24,7 @@ export const signingKeyCommands = [
         new InvokeCommand({ FunctionName: rotationFunction(), Payload: JSON.stringify(call) }),
       );
       if (FunctionError) throw new Error('The rotation function failed. Its log says why.');
-      const answer = v.parse(revocationAnswer, JSON.parse(Payload?.transformToString() ?? ''));
+      const answer = v.parse(revocationAnswerSchema, JSON.parse(Payload?.transformToString() ?? ''));
       if ('error' in answer) throw new ServiceError('invalid_request', answer.error);
       return { kid, revoked: true, ...answer };
     },

@@ -1,5 +1,5 @@
 import { keepNamespace } from '../../provider-settings/namespace.ts';
-import { oauth1Settings } from '../../provider-settings/oauth1.ts';
+import { oauth1SettingsSchema } from '../../provider-settings/oauth1.ts';
 import { forbidden, required } from '../../schema/form-parameters.ts';
 import { madeUp, rejectsMadeUp } from '../checks.ts';
 import { family } from '../family.ts';
@@ -9,7 +9,7 @@ import { verifyOAuth1 } from './verify.ts';
 export const oauth1 = family({
   name: 'oauth1',
   title: 'OAuth 1.0',
-  settings: oauth1Settings,
+  settings: oauth1SettingsSchema,
   combine: keepNamespace('verify_url'),
   parameters: {
     access_token: required('access_token'),

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import OAuth from 'oauth-1.0a';
 import { epochSeconds } from '../../clock.ts';
+import { newId } from '../../ids.ts';
 import type { Identity } from '../../login-users/identity.ts';
 import type { OAuth1Settings } from '../../provider-settings/oauth1.ts';
-import { newId } from '../../secrets/secrets.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { plausible, rejected } from '../rejected.ts';

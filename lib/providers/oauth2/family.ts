@@ -1,6 +1,10 @@
 import { keepNamespace } from '../../provider-settings/namespace.ts';
 import { notSetUp } from '../../provider-settings/not-set-up.ts';
-import { accessTokenSettings, type CodeExchange, oauth2Settings } from '../../provider-settings/oauth2.ts';
+import {
+  accessTokenSettings,
+  type CodeExchange,
+  oauth2SettingsSchema,
+} from '../../provider-settings/oauth2.ts';
 import { forbidden, required } from '../../schema/form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { type CheckResult, madeUp, rejectsMadeUp } from '../checks.ts';
@@ -16,7 +20,7 @@ const forProvider = 'for an OAuth 2.0 provider';
 export const oauth2 = family({
   name: 'oauth2',
   title: 'OAuth 2.0',
-  settings: oauth2Settings,
+  settings: oauth2SettingsSchema,
   combine: keepNamespace('user_info.url'),
   parameters: {
     access_token: required('access_token'),

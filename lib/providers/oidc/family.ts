@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { combineIssuers, oidcSettings } from '../../provider-settings/oidc.ts';
+import { combineIssuers, oidcSettingsSchema } from '../../provider-settings/oidc.ts';
 import { forbidden, optional, required } from '../../schema/form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { check } from '../checks.ts';
@@ -11,7 +11,7 @@ import { verifyIdToken } from './verify.ts';
 export const oidc = family({
   name: 'oidc',
   title: 'OpenID Connect',
-  settings: oidcSettings,
+  settings: oidcSettingsSchema,
   combine: combineIssuers,
   parameters: {
     id_token: required('id_token'),

@@ -1,14 +1,14 @@
 import * as v from 'valibot';
-import { providerUrl } from '../../provider-settings/settings-fields.ts';
+import { providerUrlSchema } from '../../provider-settings/settings-fields.ts';
 import { callProvider } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 
 /** The keys of an issuer. @see RFC 7517 section 5 */
-export const issuerKeySet = v.message(
+export const issuerKeySetSchema = v.message(
   v.object({ keys: v.pipe(v.array(v.looseObject({ kty: v.string() })), v.nonEmpty()) }),
   'it has no keys',
 );
-type IssuerKeySet = v.InferOutput<typeof issuerKeySet>;
+type IssuerKeySet = v.InferOutput<typeof issuerKeySetSchema>;
 
 /**
  * Fetches the keys with which an issuer signs, from where its discovery document says.
@@ -20,7 +20,7 @@ export async function fetchIssuerKeys(issuer: string, signal: AbortSignal): Prom
     {
       issuer: v.literal(issuer, 'it names another issuer'),
       jwks_uri: v.custom<string>(
-        (value) => v.is(providerUrl, value),
+        (value) => v.is(providerUrlSchema, value),
         'it names no address of keys that may be called',
       ),
     },
@@ -28,7 +28,7 @@ export async function fetchIssuerKeys(issuer: string, signal: AbortSignal): Prom
   );
   const discoveryUrl = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const { jwks_uri } = await fetchDocument(discoveryUrl, discovery, signal);
-  return fetchDocument(jwks_uri, issuerKeySet, signal);
+  return fetchDocument(jwks_uri, issuerKeySetSchema, signal);
 }
 
 async function fetchDocument<Schema extends v.GenericSchema>(

@@ -6,7 +6,7 @@ import { putItem, readItem } from '../../storage/items.ts';
 import { issuerKeysKey } from '../../storage/keys.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
-import { fetchIssuerKeys, issuerKeySet } from './fetch-issuer-keys.ts';
+import { fetchIssuerKeys, issuerKeySetSchema } from './fetch-issuer-keys.ts';
 
 /** Milliseconds for which keys are used without asking the issuer again. */
 const freshFor = 60 * 60_000;
@@ -15,12 +15,12 @@ const usableFor = 24 * 60 * 60_000;
 /** Milliseconds between two times that an issuer is asked. */
 const coolDown = 60_000;
 
-const knownKeys = v.object({
-  key_set: issuerKeySet,
+const issuerKeysItem = v.object({
+  key_set: issuerKeySetSchema,
   /** Milliseconds since 1970. */
   fetched_at: v.number(),
 });
-type KnownKeys = v.InferOutput<typeof knownKeys>;
+type KnownKeys = v.InferOutput<typeof issuerKeysItem>;
 
 /** Keys of an issuer that a warm function knows. */
 interface Knowledge {
@@ -98,7 +98,7 @@ async function askIssuer(issuer: string, last: KnownKeys | undefined): Promise<O
   try {
     const key_set = await fetchIssuerKeys(issuer, verificationDeadline());
     const keys = { key_set, fetched_at: now };
-    await putItem({ ...issuerKeysKey(issuer), ...keys });
+    await putItem<KnownKeys>({ ...issuerKeysKey(issuer), ...keys });
     logEvent('provider_keys_fetched', { issuer });
     return { keys, askedAt: now };
   } catch (error) {
@@ -113,6 +113,6 @@ const isYounger = ({ fetched_at }: KnownKeys, milliseconds: number): boolean =>
   clock.now().getTime() - fetched_at < milliseconds;
 
 async function readStoredKeys(issuer: string): Promise<KnownKeys | undefined> {
-  const result = v.safeParse(knownKeys, await readItem(issuerKeysKey(issuer)));
+  const result = v.safeParse(issuerKeysItem, await readItem(issuerKeysKey(issuer)));
   return result.success ? result.output : undefined;
 }

@@ -30,8 +30,8 @@ export interface Notification {
 const longestAge = 86_400;
 
 /** The claim `events`: an object, which Apple writes as text. */
-const event = v.looseObject({ type: v.string() });
-const events = v.union([event, v.pipe(v.string(), v.parseJson(), event)]);
+const eventSchema = v.looseObject({ type: v.string() });
+const eventsSchema = v.union([eventSchema, v.pipe(v.string(), v.parseJson(), eventSchema)]);
 
 /**
  * Verifies a notification like an id token: the issuer's signature, the issuer, the audience and the time.
@@ -50,7 +50,7 @@ export async function verifyNotification(
       claims: ['iat', 'jti'],
     });
     rejectOutdated(payload);
-    const told = v.safeParse(events, payload.events);
+    const told = v.safeParse(eventsSchema, payload.events);
     const subject = told.success ? subjectAt(told.output, 'sub') : undefined;
     if (!told.success || subject === undefined) throw rejected('claim_invalid');
     const kind = kinds.get(told.output.type);

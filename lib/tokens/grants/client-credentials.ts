@@ -4,7 +4,7 @@ import { parameters } from '../../schema/form-parameters.ts';
 import { loginAppTokenOf, type TokenResponse } from '../token-response.ts';
 
 /** @see RFC 6749 section 4.4 */
-export const clientCredentials = v.pipe(
+export const clientCredentialsSchema = v.pipe(
   parameters({ grant_type: v.literal('client_credentials') }),
   v.title('ClientCredentialsGrant'),
 );

@@ -6,7 +6,7 @@ import { logIn } from '../../sessions/log-in.ts';
 import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
 
 /** The form of the grant. */
-export const providerAuthorizationCode = v.pipe(
+export const providerAuthorizationCodeSchema = v.pipe(
   parameters({ grant_type: v.literal('provider_authorization_code'), ...codeParameters }),
   v.title('AuthorizationCodeGrant'),
 );
@@ -14,7 +14,7 @@ export const providerAuthorizationCode = v.pipe(
 /** Issues a Login User Token for an authorization code of a provider. @throws ServiceError, ProviderFailure */
 export async function issueForAuthorizationCode(
   client: AuthenticatedClient,
-  request: v.InferOutput<typeof providerAuthorizationCode>,
+  request: v.InferOutput<typeof providerAuthorizationCodeSchema>,
 ): Promise<TokenResponse> {
   const person = await personOfCode(client.loginAppId, request);
   return loginUserTokenOf(await logIn(client, request.provider, person));

@@ -7,7 +7,7 @@ import { logIn } from '../../sessions/log-in.ts';
 import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
 
 /** The form of the grant; its parameters depend on the provider's protocol family. */
-export const providerCredentials = v.variant(
+export const providerCredentialsSchema = v.variant(
   'provider',
   providerIds.map((provider) => providers[provider].credentialOf(provider)),
 );
@@ -15,7 +15,7 @@ export const providerCredentials = v.variant(
 /** Issues a Login User Token for a credential of a provider. @throws ServiceError, ProviderFailure */
 export async function issueForProviderCredentials(
   client: AuthenticatedClient,
-  request: v.InferOutput<typeof providerCredentials>,
+  request: v.InferOutput<typeof providerCredentialsSchema>,
 ): Promise<TokenResponse> {
   const person = await personOfCredential(client.loginAppId, request);
   return loginUserTokenOf(await logIn(client, request.provider, person));

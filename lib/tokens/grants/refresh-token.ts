@@ -6,7 +6,7 @@ import { readRefreshToken } from '../refresh-token.ts';
 import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
 
 /** @see RFC 6749 section 6 */
-export const refreshToken = v.pipe(
+export const refreshTokenSchema = v.pipe(
   parameters({ grant_type: v.literal('refresh_token'), refresh_token: required('refresh_token') }),
   v.title('RefreshTokenGrant'),
 );
@@ -14,6 +14,6 @@ export const refreshToken = v.pipe(
 /** Issues a new Login User Token for a refresh token. @throws ServiceError */
 export const issueForRefreshToken = async (
   client: AuthenticatedClient,
-  { refresh_token }: v.InferOutput<typeof refreshToken>,
+  { refresh_token }: v.InferOutput<typeof refreshTokenSchema>,
 ): Promise<TokenResponse> =>
   loginUserTokenOf(await refreshSession(client, await readRefreshToken(refresh_token)));

@@ -142,7 +142,7 @@ describe('whatever is sent, the answer is a documented one', () => {
       fc.asyncProperty(nearlyRight, form, (body, type) =>
         post('/v2/marketing/oauth/token', { authorization: client, 'content-type': type }, body),
       ),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 
@@ -152,7 +152,7 @@ describe('whatever is sent, the answer is a documented one', () => {
       fc.asyncProperty(fc.oneof(encodedPairs, nearlyRight, rawText), form, (body, type) =>
         post(`/v2/marketing/oauth/${action}`, { authorization: client, 'content-type': type }, body),
       ),
-      { numRuns: 150 },
+      { numRuns: 75 },
     );
   });
 
@@ -169,7 +169,7 @@ describe('whatever is sent, the answer is a documented one', () => {
         const headers = { authorization: `Bearer ${appToken}`, 'content-type': type };
         return post('/v2/marketing/push_notifications/devices', headers, body);
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 
@@ -182,7 +182,7 @@ describe('whatever is sent, the answer is a documented one', () => {
       fc.asyncProperty(jsonText, usually('application/json'), (body, type) =>
         post(ofPerson, { authentication, 'content-type': type }, body),
       ),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 
@@ -192,7 +192,7 @@ describe('whatever is sent, the answer is a documented one', () => {
       fc.asyncProperty(encodedPairs, async (query) =>
         expectAnswered(await call(`${ofPerson}?${query}`, { headers: { authentication } })),
       ),
-      { numRuns: 50 },
+      { numRuns: 25 },
     );
   });
 
@@ -202,7 +202,7 @@ describe('whatever is sent, the answer is a documented one', () => {
         const answer = await call(ofPerson, { headers: { authentication: `Bearer ${token}` } });
         expectError(answer, { status: 401, error: 'invalid_token' });
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 
@@ -213,7 +213,7 @@ describe('whatever is sent, the answer is a documented one', () => {
       fc.asyncProperty(someId, async (id) =>
         expectAnswered(await call(`${ofPerson}/${id}`, { method: 'DELETE', headers: { authentication } })),
       ),
-      { numRuns: 150 },
+      { numRuns: 75 },
     );
   });
 
@@ -235,7 +235,7 @@ describe('whatever is sent, the answer is a documented one', () => {
           await call(`${forSenders}/recipients?${text}`, { headers: { authorization: client } }),
         ),
       ),
-      { numRuns: 150 },
+      { numRuns: 75 },
     );
   });
 
@@ -246,7 +246,7 @@ describe('whatever is sent, the answer is a documented one', () => {
       fc.asyncProperty(someId, async (id) =>
         expectAnswered(await call(`${forSenders}/devices/${id}`, request)),
       ),
-      { numRuns: 150 },
+      { numRuns: 75 },
     );
   });
 
@@ -259,7 +259,7 @@ describe('whatever is sent, the answer is a documented one', () => {
       fc.asyncProperty(fc.oneof(formWith(identityFields), encodedPairs, rawText), form, (body, type) =>
         post(`${user}/identities`, { authorization, 'content-type': type }, body),
       ),
-      { numRuns: 150 },
+      { numRuns: 75 },
     );
   });
 
@@ -270,7 +270,7 @@ describe('whatever is sent, the answer is a documented one', () => {
       fc.asyncProperty(someId, async (id) =>
         expectAnswered(await call(`${user}/${path}/${id}`, { method: 'DELETE', headers: { authorization } })),
       ),
-      { numRuns: 150 },
+      { numRuns: 75 },
     );
   });
 
@@ -285,7 +285,7 @@ describe('whatever is sent, the answer is a documented one', () => {
           }),
         ),
       ),
-      { numRuns: 50 },
+      { numRuns: 25 },
     );
   });
 
@@ -304,7 +304,7 @@ describe('whatever is sent, the answer is a documented one', () => {
           body,
         ),
       ),
-      { numRuns: 150 },
+      { numRuns: 75 },
     );
   });
 
@@ -315,7 +315,7 @@ describe('whatever is sent, the answer is a documented one', () => {
         const headers = { authorization: account, 'content-type': type, ...keyed };
         return post('/v1/rbac/access_requests', headers, body);
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 
@@ -346,7 +346,7 @@ describe('whatever is sent, the answer is a documented one', () => {
           return post(`/v1/rbac/access_requests/${segment}/${path}`, headers, text);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -358,7 +358,7 @@ describe('whatever is sent, the answer is a documented one', () => {
         const url = `/v1/rbac/access_requests/${id}/${path}?${query}`;
         expectAnswered(await call(url, { headers: { authorization: account } }));
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 });

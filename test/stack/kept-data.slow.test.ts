@@ -51,7 +51,7 @@ test('what was there before a stop is there after the next start, and goes on wo
   expect(again.status).toBe(200);
   expect(decodeJwt(again.body.access_token).sub).toBe(decodeJwt(login.access_token).sub);
   await running.stop();
-}, 120_000);
+});
 
 test('kill -9 in the middle of writes loses nothing that was answered, twice in a row', async () => {
   const data = join(folder, 'killed');
@@ -76,7 +76,7 @@ test('kill -9 in the middle of writes loses nothing that was answered, twice in 
     devices.length = 0;
   }
   await running.stop();
-}, 240_000);
+});
 
 /** Four writers of each kind, until so many events were answered; then it is killed while the others are under way. */
 async function writeUntilKilled(
@@ -124,7 +124,7 @@ test('another TOKEN_ALGORITHM signs from the start, and the tokens of before sta
   expect(await idsOfKeys(unchanged.service)).toEqual(kids);
   for (const token of [before, after]) expect((await unchanged.service.listDevices(token)).status).toBe(200);
   await unchanged.running.stop();
-}, 120_000);
+});
 
 test('only its owner may read the folder', async () => {
   const data = join(folder, 'private');

@@ -7,9 +7,10 @@ import { stackWith, withEdge } from '../support/template.ts';
 const settings = [
   {},
   { stage: 'development', loopbackProviders: true, accessTokenSeconds: 60 },
-  { account: '123456789012', region: 'eu-central-1' },
   { canary: false, tableName: 'a-stack-restored', publishEvents: false },
   {
+    account: '123456789012',
+    region: 'eu-central-1',
     tableName: 'a-stack-restored',
     tableStreamArn:
       'arn:aws:dynamodb:eu-central-1:123456789012:table/a-stack-restored/stream/2026-01-31T08:00:00.000',
