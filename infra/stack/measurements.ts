@@ -147,6 +147,9 @@ export class Measurements {
       period: Duration.minutes(1),
     });
 
+  /** Events that were rejected because their access request is full. */
+  fullAccessRequests = (): IMetric => this.#because('RequestsRefused', 'access_request_full');
+
   /** A metric from the log with a line for each value of a field. */
   by = (metricName: OwnMetric, field: string, statistic: string = Stats.SUM): IMetric =>
     new MathExpression({

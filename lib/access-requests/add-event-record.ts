@@ -20,6 +20,10 @@ export const addEventRecord = {
       when: 'The account has no access to the access request, or there is none. Or the account may only read.',
       example: 'The account has no access to this access request.',
     },
+    conflict: {
+      when: 'The access request is full: its events take all the room that there is for one. Nothing was written, and no further event will be. Create another access request.',
+      example: 'The access request is full: it takes no more events. Create another one to go on.',
+    },
     temporarily_unavailable: {
       when: 'Too many are writing to this access request at once. Nothing was written: send the request again, with the same Idempotency-Key.',
       example: 'Too many are writing to this access request at once; send the request again.',

@@ -23,7 +23,7 @@ export const leadingKeys = {
   /** The devices themselves, the lists of those of a person or a Login App, and the installations they belong to. */
   devices: ['DEVICE#*', 'DEVICES_OF#*', 'INSTALLATION#*'],
   accounts: ['ACCOUNT#*', 'ACCOUNTS'],
-  /** Access requests with their events, the list of all of them, and the lists of those of an account. */
+  /** Access requests with their events, their counter, the list of all of them, and the lists of those of an account. */
   access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS', 'ACCESS_REQUESTS_OF#*'],
   signing_keys: ['SIGNING_KEYS'],
   issuer_keys: ['ISSUER#*'],
@@ -121,6 +121,9 @@ export const importedAccessRequestKey = (accountId: string, idHash: string): Key
   pk: accountPartition(accountId),
   sk: `IMPORTED_ACCESS_REQUEST#${encoded(idHash)}`,
 });
+
+/** `ACCESS_REQUESTS / COUNTER`: the last id that an access request was given. */
+export const accessRequestCounterKey = (): Key => ({ pk: accessRequestsList, sk: 'COUNTER' });
 
 /** `ACCESS_REQUEST#42` */
 export const accessRequestPartition = (accessRequestId: number): string =>
