@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { callOperator } from './call-operator.ts';
+import { callOperator } from '../call-operator.ts';
 import { readableCheck, runCheck } from './check/run-check.ts';
 import { confirm, type Input } from './confirm.ts';
 import { whichStack } from './known-stacks.ts';

@@ -14,7 +14,7 @@ export interface Step {
 }
 
 /** A request, and what must come of it. */
-interface Question<Schema extends v.GenericSchema> {
+export interface Question<Schema extends v.GenericSchema> {
   step: string;
   url: string;
   init?: RequestInit;

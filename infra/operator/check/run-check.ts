@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { callOperator } from '../call-operator.ts';
+import { callOperator } from '../../call-operator.ts';
 import { explainFailure, functionOf, type Target } from '../target.ts';
 import type { Step } from './ask.ts';
 import { checkService, probeSchema } from './check-service.ts';
