@@ -21,7 +21,7 @@ const truthSchema = v.pipe(
   v.boolean('must be true or false'),
 );
 
-/** How many days CloudWatch Logs can keep a log group, other than for ever. */
+/** Numbers of days for which CloudWatch Logs can keep a log group, other than for ever. */
 export const retentionDays = [
   ...[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731],
   ...[1096, 1827, 2192, 2557, 2922, 3288, 3653],
@@ -126,7 +126,7 @@ export type Settings = Given & {
 
 /** The source of settings that are not from the command line. */
 export interface SettingsFile {
-  /** Its name for people. */
+  /** The name of the setting for people. */
   file: string;
   values: Record<string, unknown>;
 }

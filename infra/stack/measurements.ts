@@ -116,7 +116,7 @@ export class Measurements {
       period: Duration.minutes(1),
     });
 
-  /** One of the service's own metrics, over all values of its fields. */
+  /** A metric of the service's own, over all values of its fields. */
   total = (metricName: OwnMetric, statistic: string = Stats.SUM): Metric =>
     new Metric({ namespace: this.#namespace, metricName, statistic, period: Duration.minutes(1) });
 

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { tryOut } from '../../../lib/deployment/try-out.ts';
 import { ask, type Question, type Step } from './ask.ts';
 
-/** What `probes create` returns. */
+/** The result of `probes create`. */
 export const probeSchema = v.object({
   issuer: v.string(),
   login_app_id: v.string(),

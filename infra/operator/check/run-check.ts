@@ -5,7 +5,7 @@ import type { Step } from './ask.ts';
 import { checkService, probeSchema } from './check-service.ts';
 import { stackProblems } from './check-stack.ts';
 
-/** What a check found. */
+/** Findings of a check. */
 export interface CheckResult {
   ok: boolean;
   issuer: string;
