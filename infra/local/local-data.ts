@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { join } from 'node:path';
 import * as v from 'valibot';
 import type { Demo } from './demo.ts';
-import { writeWhole } from './write-whole.ts';
+import { writeWhole } from './local-files.ts';
 
 /** Values that have to be the same after a restart, besides the table and the secrets. */
 const savedStackSchema = v.object({
