@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { wantedAlgorithm } from '../../lib/signing-keys/wanted-algorithm.ts';
+import { wantedAlgorithm } from '../../lib/signing-keys/token-algorithm.ts';
 import { type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 import { type InvocableFunction, startLocalAws } from './aws.ts';
 import {
@@ -35,12 +35,12 @@ export interface StackOptions {
 /** The whole service on this machine. */
 export interface Stack {
   url: string;
-  /** What the API serves; more may be added. */
+  /** Routes that the API serves; more may be added. */
   routes: Route[];
   sandbox: Sandbox;
   dynamoDbEndpoint: string;
   tableName: string;
-  /** Where Lambda's Invoke, Secrets Manager and EventBridge answer. */
+  /** The address at which Lambda's Invoke, Secrets Manager and EventBridge answer. */
   awsEndpoint: string;
   operator: FunctionTarget;
   /** Whether the store has streams: without, nothing is published. */
