@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { anybody } from '../lib/auth/anybody.ts';
+import { anybody } from '../lib/auth/credentials.ts';
 import { noContent } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { auditTrail } from '../../lib/log/log.ts';
@@ -6,7 +6,7 @@ import { auditTrail } from '../../lib/log/log.ts';
 /** The folder and files in which a running stack describes itself. */
 export type LocalFiles = ReturnType<typeof filesIn>;
 
-/** Those of the stack that `npm start` runs. `LOCAL_DIR` keeps several stacks apart. */
+/** Files of the stack that `npm start` runs. `LOCAL_DIR` keeps several stacks apart. */
 export const localFiles = (): LocalFiles =>
   filesIn(process.env.LOCAL_DIR ?? join(import.meta.dirname, '..', '..', '.local'));
 
@@ -21,7 +21,7 @@ export const filesIn = (directory: string) => ({
 const stackFileSchema = v.object({
   /** The process that serves it. */
   pid: v.number(),
-  /** Where its API answers. */
+  /** The address of the stack's API. */
   url: v.string(),
   aws_endpoint: v.string(),
 });
@@ -68,3 +68,10 @@ export function removeLocalFiles(files: LocalFiles): void {
 
 const readStackFile = ({ stack }: LocalFiles): StackFile =>
   v.parse(stackFileSchema, JSON.parse(readFileSync(stack, 'utf8')));
+
+/** Writes a file that only its owner may read. Whoever reads it, at any time, finds all of the old or all of the new content. */
+export function writeWhole(file: string, content: object): void {
+  const draft = `${file}.new`;
+  writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, file);
+}

@@ -103,3 +103,6 @@ function formDecoded(text: string): string | undefined {
     return undefined;
   }
 }
+
+/** For what is public. */
+export const anybody: Authentication<undefined> = { scheme: 'none', identify: async () => undefined };

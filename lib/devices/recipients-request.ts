@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ServiceError } from '../errors/service-error.ts';
 import { platforms } from '../login-apps/platforms.ts';
-import { once } from '../schema/once.ts';
+import { once } from '../schema/form-parameters.ts';
 import { wire } from '../schema/wire.ts';
 import { shards } from '../storage/shards.ts';
 
@@ -59,7 +59,7 @@ export const recipientsQuery = {
 };
 type Query = v.InferOutput<v.ObjectSchema<typeof recipientsQuery, undefined>>;
 
-/** Whose devices a sender asks for. */
+/** The people whose devices a sender asks for. */
 export type RecipientsRequest = Pick<Query, 'platform'> &
   ({ login_user_id: string } | { shard: number; limit: number; cursor: string | undefined });
 

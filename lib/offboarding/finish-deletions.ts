@@ -6,7 +6,7 @@ import {
   type LinkMark,
   readInterrupted,
 } from '../login-users/unfinished.ts';
-import { timeLimit } from '../storage/time-limit.ts';
+import { timeLimit } from '../storage/in-turns.ts';
 import { deleteLoginUser, hasBegun } from './delete-login-user.ts';
 
 /** Outcome of one step: what it finished, what failed and was logged, and whether it got to the end. */

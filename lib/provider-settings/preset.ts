@@ -1,4 +1,4 @@
-import type { FamilyName } from '../providers/providers.ts';
+import type { FamilyName } from './protocols.ts';
 
 /** Options that an operator gives for a preset. */
 export interface PresetOptions {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { shardOf } from '../../lib/devices/device.ts';
 import { deviceIdOf } from '../../lib/devices/register-device.ts';
-import { shardOf } from '../../lib/devices/shards.ts';
 import { devicesOfLoginAppShard } from '../../lib/storage/keys.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
