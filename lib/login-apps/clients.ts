@@ -33,7 +33,7 @@ export interface AuthenticatedClient {
   grantTypes: readonly GrantType[] | undefined;
 }
 
-/** One small read; none for an id of another form. */
+/** Reads a client by one small read, and by none for an id of another form. */
 async function readClient(id: string): Promise<LoginAppClient | undefined> {
   const loginAppId = loginAppIdOf(id);
   const item = loginAppId && (await readItem(clientKey(loginAppId, id)));
