@@ -9,11 +9,13 @@ import { retryRevocations } from './revoke-kept-tokens.ts';
 /**
  * Removes what an interrupted link has left of an identity, and revokes the provider's token that came with it. One that
  * is linked in spite of the interruption stays. For a link that nobody is working on any longer.
+ * @returns whether there was anything to remove
  */
-export async function finishLink({ login_user_id, identity_id }: LinkMark): Promise<void> {
+export async function finishLink({ login_user_id, identity_id }: LinkMark): Promise<boolean> {
   const user = await readLoginUser(login_user_id);
   const left = (user?.linked ?? []).filter((identity) => identity.identity_id === identity_id);
-  if (left.length > 0 && !(await confirmedIds(left)).has(identity_id)) {
+  const isLeftOver = left.length > 0 && !(await confirmedIds(left)).has(identity_id);
+  if (isLeftOver) {
     const { linked, lastLogin } = identityAttributes;
     await updateItem<LoginUserItem>(loginUserKey(login_user_id), {
       remove: [linked(identity_id), lastLogin(identity_id)],
@@ -22,4 +24,5 @@ export async function finishLink({ login_user_id, identity_id }: LinkMark): Prom
   }
   await retryRevocations(login_user_id);
   await unmarkLink(login_user_id, identity_id);
+  return isLeftOver;
 }

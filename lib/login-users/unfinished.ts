@@ -9,7 +9,7 @@ const underWayFor = 600_000;
 
 const deletionItem = v.object({
   login_user_id: v.string(),
-  /** Who asked for it. */
+  /** The party that asked for it. */
   by: v.picklist(['operator', 'person', 'provider']),
   list_position: v.string(),
 });

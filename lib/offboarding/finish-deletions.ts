@@ -29,7 +29,8 @@ export async function finishDeletions(): Promise<FinishedDeletions> {
     for (const mark of marks) {
       if (!hasTime()) return { ...outcome, isAll: false };
       try {
-        outcome[await finish(mark)] += 1;
+        const finished = await finish(mark);
+        if (finished) outcome[finished] += 1;
       } catch (error) {
         outcome.failed += 1;
         logFailure('deletion_not_finished', error, { login_user_id: mark.login_user_id });
@@ -39,12 +40,11 @@ export async function finishDeletions(): Promise<FinishedDeletions> {
   return { ...outcome, isAll: true };
 }
 
-async function finish(mark: DeletionMark | LinkMark): Promise<'loginUsers' | 'links'> {
-  if ('identity_id' in mark) {
-    await finishLink(mark);
-    return 'links';
-  }
-  if (await hasBegun(mark.login_user_id)) await deleteLoginUser(mark.login_user_id, mark.by);
-  else await dropDeletionMark(mark);
-  return 'loginUsers';
+/** Finishes what a mark leads to. Undefined when there was nothing to remove but the mark. */
+async function finish(mark: DeletionMark | LinkMark): Promise<'loginUsers' | 'links' | undefined> {
+  if ('identity_id' in mark) return (await finishLink(mark)) ? 'links' : undefined;
+  if (await hasBegun(mark.login_user_id))
+    return (await deleteLoginUser(mark.login_user_id, mark.by)) && 'loginUsers';
+  await dropDeletionMark(mark);
+  return undefined;
 }

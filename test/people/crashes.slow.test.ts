@@ -30,7 +30,8 @@ async function dying(place: number, fault: Fault, request: () => Promise<unknown
 /** Lets ten minutes pass and does what the service does every ten minutes: by its schedule, or as an operator asks for it. */
 async function finishLater(by: 'schedule' | 'operator'): Promise<void> {
   running.advance(601);
-  if (by === 'operator') await service.operate('login-users', 'finish-deletions', {});
+  if (by === 'operator')
+    expect(await service.operate('login-users', 'finish-deletions', {})).toMatchObject({ deleted: true });
   else await invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
 }
 
