@@ -34,6 +34,9 @@ export const challenges: Partial<Record<ErrorCode, string>> = {
   invalid_token: 'Bearer realm="login service", error="invalid_token"',
 };
 
+/** The challenge to a request without a token, which has no error code. @see RFC 6750 section 3.1 */
+export const challengeWithoutError = 'Bearer realm="login service"';
+
 /** Seconds after which a client may send a request again that the service could not answer. @see RFC 9110 section 10.2.3 */
 export const retryAfterSeconds: Partial<Record<ErrorCode, number>> = { temporarily_unavailable: 10 };
 
@@ -61,8 +64,9 @@ export const renderErrors = ({
   },
 });
 
-function responseTo({ code, message, errors }: ServiceError) {
-  const challenge = challenges[code];
+function responseTo({ code, message, errors, reason }: ServiceError) {
+  const lacksToken = code === 'invalid_token' && reason === 'credentials_missing';
+  const challenge = lacksToken ? challengeWithoutError : challenges[code];
   const retryAfter = retryAfterSeconds[code];
   return {
     status: statuses[code],

@@ -86,6 +86,17 @@ test('[OWASP API2 2023] a Login App Token, a refresh token, a made-up token or n
   }
 });
 
+test('[RFC 6750 3.1] a request without a token learns the scheme and no error code; a malformed or a made-up token is an error', async () => {
+  const challengeTo = async (headers: Record<string, string>) =>
+    (await service.call('/v2/marketing/login/user', { headers })).headers.get('www-authenticate');
+  const scheme = 'Bearer realm="login service"';
+  expect(await challengeTo({})).toBe(scheme);
+  expect(await challengeTo({ authorization: 'Basic QTpC' })).toBe(scheme);
+  for (const token of ['made-up', 'a b', '']) {
+    expect(await challengeTo({ authorization: `Bearer ${token}` })).toBe(`${scheme}, error="invalid_token"`);
+  }
+});
+
 test('[OWASP API1 2023] the same provider account is another Login User in another Login App, and stays so when one links it', async () => {
   const subject = unique('alice');
   const here = await newAccount();

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { SchemeName } from '../../../lib/auth/credentials.ts';
 import type { AnyEndpoint, ExampleRequest, Link } from '../../../lib/http/endpoint.ts';
-import { challenges } from '../../../lib/http/errors.ts';
+import { challenges, challengeWithoutError } from '../../../lib/http/errors.ts';
 import { withNamedAlternatives } from './alternatives.ts';
 import { commonHeaders, errorsOf } from './errors.ts';
 import { type Components, jsonSchemaOf } from './json-schema.ts';
@@ -120,7 +120,7 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
         Challenge: {
           description: 'The authentication scheme that would work (RFC 9110, section 11.6.1).',
           required: true,
-          schema: { type: 'string', enum: Object.values(challenges) },
+          schema: { type: 'string', enum: [...Object.values(challenges), challengeWithoutError] },
         },
         RetryAfter: {
           description: 'Seconds to wait before the request is sent again (RFC 9110, section 10.2.3).',
