@@ -191,6 +191,26 @@ describe('a made-up notification costs at most one small read', () => {
   });
 });
 
+test('[OWASP API4 2023] made-up credentials stop after ten in ten minutes: 429, without a call to the provider', async () => {
+  const { account } = await newAccount();
+  const other = await newAccount();
+  const guess = () => account.link({ provider: 'provider_a', access_token: unique('made-up') });
+  const calls = () => running.output().split('"provider_called"').length;
+  for (let tried = 0; tried < 10; tried += 1)
+    expectError(await guess(), { status: 400, error: 'invalid_grant' });
+  const before = calls();
+  const stopped = await guess();
+  expectError(stopped, { status: 429, error: 'too_many_requests' });
+  const seconds = Number(stopped.headers.get('retry-after'));
+  expect(seconds).toBeGreaterThan(0);
+  expect(seconds).toBeLessThan(601);
+  expect(calls()).toBe(before);
+  expect((await other.account.linkAt('provider_a', unique('other'))).status).toBe(201);
+  running.advance(seconds);
+  expect((await account.linkAt('provider_a', unique('other'))).status).toBe(201);
+  expectError(await guess(), { status: 400, error: 'invalid_grant' });
+});
+
 test('[CVE-2013-4593] a credential that was issued to another app links nothing', async () => {
   const { account } = await newAccount();
   for (const provider of ['provider_a', 'provider_d', 'provider_f']) {
