@@ -133,8 +133,7 @@ export class LoginService extends Stack {
     const live = new LiveVersions(this, 'LiveVersions', canary || undefined);
     for (const { endpoint, served } of inOrder) {
       if (isAudited(endpoint)) audit.of(served);
-      const route = api.addRoute(served.key, endpoint, live.of(served));
-      if (issuesTokens(endpoint)) api.throttleTokens(endpoint, route);
+      api.addRoute(served.key, endpoint, live.of(served));
     }
 
     new CfnOutput(this, 'ApiUrl', { value: api.url });

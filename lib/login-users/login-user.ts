@@ -29,6 +29,9 @@ const loginUserItem = v.object({
   /** The session that the latest login started. */
   last_session_id: v.optional(v.string()),
   blocked_at: v.optional(v.string()),
+  /** Credentials that were rejected when the person linked, since a time in epoch seconds. */
+  rejected_credentials: v.optional(v.number()),
+  rejected_since: v.optional(v.number()),
 });
 
 /** A person as one Login App knows them, with the identities that they have linked. */
