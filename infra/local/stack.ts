@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { wantedAlgorithm } from '../../lib/signing-keys/token-algorithm.ts';
+import { wantedAlgorithm } from '../../lib/signing-keys/wanted-algorithm.ts';
 import { type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 import { type InvocableFunction, startLocalAws } from './aws.ts';
 import {

@@ -41,7 +41,7 @@ export interface AuthenticatedClient {
 export const readsRecipients = ({ grant_types, recipients }: LoginAppClient): boolean =>
   grant_types === undefined || recipients === true;
 
-/** One small read; none for an id of another form. */
+/** Reads a client by one small read, and by none for an id of another form. */
 async function readClient(id: string): Promise<LoginAppClient | undefined> {
   const loginAppId = loginAppIdOf(id);
   const item = loginAppId && (await readItem(clientKey(loginAppId, id)));

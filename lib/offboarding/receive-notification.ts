@@ -8,7 +8,7 @@ import { notSetUp } from '../provider-settings/not-set-up.ts';
 import type { StoredSettings } from '../provider-settings/settings-encryption.ts';
 import { findProviderSettingsForAnybody } from '../provider-settings/stored-settings.ts';
 import { type Notification, verifyNotification } from '../providers/oidc/notification.ts';
-import { providers } from '../providers/providers.ts';
+import { familyOf } from '../providers/providers.ts';
 import { endSessions } from '../sessions/end-sessions.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
@@ -56,7 +56,7 @@ function latestLogin({ linked, first_used_at }: LoginUser, { identityId }: Owner
 
 /** The issuers whose id tokens log in at a provider; none where id tokens play no part. */
 async function issuersOf(provider: ProviderId, stored: StoredSettings): Promise<TrustedIssuer[]> {
-  const settings = await providers[provider].read(stored);
+  const settings = await familyOf(provider).read(stored);
   if ('issuers' in settings) return settings.issuers;
   const exchange = 'authorization_code' in settings ? settings.authorization_code : undefined;
   return exchange?.id_token ? [{ ...exchange.id_token, audiences: [exchange.client_id] }] : [];

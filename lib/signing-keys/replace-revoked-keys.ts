@@ -2,7 +2,7 @@ import { putCurrentSecret } from '../secrets/secret-store.ts';
 import { type KeySet, keySetWithout } from './key-set.ts';
 import { keysToPublish } from './keys-to-publish.ts';
 import { type Published, publish } from './public-keys.ts';
-import { wantedAlgorithm } from './token-algorithm.ts';
+import { wantedAlgorithm } from './wanted-algorithm.ts';
 
 /**
  * Publishes the keys of the current key set, once those that are revoked have been replaced. A replacement is published

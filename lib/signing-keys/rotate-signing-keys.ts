@@ -6,7 +6,7 @@ import { type KeySet, keySetAfter, newKeySet, parseKeySet } from './key-set.ts';
 import { keysToPublish } from './keys-to-publish.ts';
 import { publish, readPublished } from './public-keys.ts';
 import { replaceRevokedKeys } from './replace-revoked-keys.ts';
-import { wantedAlgorithm } from './token-algorithm.ts';
+import { wantedAlgorithm } from './wanted-algorithm.ts';
 
 /** Carries out one step of a rotation of the signing keys. */
 export const rotateSigningKeys = rotation<KeySet>({
