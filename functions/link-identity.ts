@@ -59,8 +59,9 @@ export const endpoint = defineEndpoint({
   table: {
     GetItem: ['login_apps', 'signing_keys', 'issuer_keys', 'login_users'],
     BatchGetItem: ['login_users'],
-    PutItem: ['issuer_keys'],
+    PutItem: ['issuer_keys', 'login_users'],
     UpdateItem: ['login_users'],
+    DeleteItem: ['login_users'],
   },
   secrets: ['provider-settings'],
   example: {

@@ -36,6 +36,7 @@ export const slotItem = v.object({
   next_slot: v.optional(v.string()),
   linked_to: v.optional(v.string()),
   identity_id: v.optional(v.string()),
+  deleted_at: v.optional(v.string()),
 });
 
 /** Every attribute of a Login User that is about a linked identity. */
