@@ -57,7 +57,6 @@ export async function verifyIdToken(
       types: /^(jwt)?$/i,
       claims: ['exp', 'iat', 'sub'],
     });
-    rejectForeign(payload, trusted.audiences);
     rejectOtherKinds(payload);
     rejectOutdated(payload, trusted);
     rejectOtherNonce(payload.nonce, nonce);
@@ -99,6 +98,7 @@ export async function verifiedJwt(
   });
   const { alg, typ = 'JWT' } = protectedHeader;
   if (typeof typ !== 'string' || !types.test(typ)) throw rejected('not_an_id_token');
+  rejectForeign(payload, audiences);
   return { payload, alg };
 }
 
