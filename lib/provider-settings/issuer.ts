@@ -18,6 +18,10 @@ export const defaultMaxAge = 86_400;
 /** Action on a person of whom their issuer tells something. */
 const actionsSchema = v.picklist(['end_sessions', 'delete'], 'must be end_sessions or delete');
 
+const nonceFormSchema = v.picklist(['plain', 'sha256', 'either'], 'must be plain, sha256 or either');
+/** The form in which an issuer's id tokens carry the nonce of a login. */
+export type NonceForm = v.InferOutput<typeof nonceFormSchema>;
+
 const maxAgeRule = 'must be an integer from 60 to 2592000';
 
 /** The settings that any trusted issuer has, besides its audiences. */
@@ -33,6 +37,10 @@ export const issuerEntries = {
   nonce: described(
     v.optional(v.picklist(['optional', 'required'], 'must be optional or required'), 'optional'),
     'whether a login must send the `nonce` of its id token',
+  ),
+  nonce_form: described(
+    v.optional(nonceFormSchema),
+    'the form in which its id tokens carry the nonce: `plain`, `sha256` (in hex or base64url), or `either`, also when left out. With `sha256`, the hash itself does not count as the nonce',
   ),
   max_age_seconds: described(
     v.optional(
@@ -60,6 +68,7 @@ export interface TrustedIssuer {
   issuer: string;
   audiences: string[];
   nonce: 'optional' | 'required';
+  nonce_form?: NonceForm | undefined;
   max_age_seconds?: number | undefined;
   on_consent_revoked?: 'end_sessions' | 'delete' | undefined;
   on_account_deleted?: 'end_sessions' | 'delete' | undefined;

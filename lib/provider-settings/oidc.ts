@@ -27,7 +27,7 @@ export function combineIssuers(
   const issuers = new Map(issuersOf(current).map((known) => [known.issuer, known]));
   for (const added of checked.issuers) {
     const known = issuers.get(added.issuer);
-    issuers.set(added.issuer, { ...added, ...known, audiences: added.audiences });
+    issuers.set(added.issuer, { ...(known ?? added), audiences: added.audiences });
   }
   return { settings: { issuers: [...issuers.values()] } };
 }

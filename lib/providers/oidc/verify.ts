@@ -59,7 +59,7 @@ export async function verifyIdToken(
     });
     rejectOtherKinds(payload);
     rejectOutdated(payload, trusted);
-    rejectOtherNonce(payload.nonce, nonce);
+    rejectOtherNonce(payload.nonce, nonce, trusted.nonce_form);
     if (access_token !== undefined) rejectOtherAccessToken(payload, plausible(access_token), alg);
     const subject = subjectAt(payload, 'sub');
     if (!subject) throw rejected('no_usable_subject');
