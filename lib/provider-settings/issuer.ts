@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { KeySource } from './known-issuers.ts';
 import { described, providerUrlSchema, textSchema } from './settings-fields.ts';
 
 /** Google's id tokens name their issuer in one of two ways. @see https://developers.google.com/identity/sign-in/web/backend-auth */
@@ -29,10 +30,14 @@ export const issuerEntries = {
   issuer: v.pipe(
     described(
       textSchema,
-      'the `iss` of its id tokens; `/.well-known/openid-configuration` below it leads to the keys',
+      'the `iss` of its id tokens. Without `jwks_uri`, `/.well-known/openid-configuration` below it leads to the keys, which must be on the same host',
     ),
     v.transform(canonicalIssuer),
     providerUrlSchema,
+  ),
+  jwks_uri: described(
+    v.optional(providerUrlSchema),
+    'where its keys are, which saves the discovery; needed when they are on another host',
   ),
   nonce: described(
     v.optional(v.picklist(['optional', 'required'], 'must be optional or required'), 'optional'),
@@ -64,8 +69,7 @@ export const issuerEntries = {
 };
 
 /** An issuer, and the apps whose id tokens count. */
-export interface TrustedIssuer {
-  issuer: string;
+export interface TrustedIssuer extends KeySource {
   audiences: string[];
   nonce: 'optional' | 'required';
   nonce_form?: NonceForm | undefined;

@@ -62,6 +62,7 @@ export const openId = (issuer: KnownIssuer, tokenUrl: string) => ({
 /** What a preset says about an issuer. */
 interface KnownIssuer {
   issuer: string;
+  jwks_uri: string;
   nonce_form?: NonceForm;
 }
 

@@ -1,3 +1,4 @@
+import { knownIssuers } from './known-issuers.ts';
 import {
   codeExchange,
   exchangeAt,
@@ -8,12 +9,15 @@ import {
   trusting,
 } from './preset.ts';
 
-const appleIssuer = 'https://appleid.apple.com';
-const googleIssuer = 'https://accounts.google.com';
-const google = { issuer: googleIssuer, nonce_form: 'plain' } as const;
+const appleIssuer = knownIssuers.apple.issuer;
+const google = { ...knownIssuers.google, nonce_form: 'plain' } as const;
 const microsoftAt = ({ tenant }: PresetOptions): string => `https://login.microsoftonline.com/${tenant}`;
 const microsoft = (options: PresetOptions) =>
-  ({ issuer: `${microsoftAt(options)}/v2.0`, nonce_form: 'plain' }) as const;
+  ({
+    issuer: `${microsoftAt(options)}/v2.0`,
+    jwks_uri: `${microsoftAt(options)}/discovery/v2.0/keys`,
+    nonce_form: 'plain',
+  }) as const;
 
 /** Only providers that say which app a token was issued to are here. */
 export const presets = {
@@ -57,7 +61,7 @@ export const presets = {
       oidc: ({ appIds }) => trusting(google, appIds),
       oauth2: (options) => ({
         // The `sub` is that of the id tokens: a person is one Login User, whatever the app sends.
-        namespace: googleIssuer,
+        namespace: google.issuer,
         user_info: { url: 'https://openidconnect.googleapis.com/v1/userinfo', subject_field: 'sub' },
         audience_validation: {
           method: 'token_info',
@@ -145,7 +149,7 @@ export const presets = {
     ],
     needs: [],
     // Apps on iOS send Apple the hash of the nonce. A web page that gets a code may send either.
-    settings: { oidc: ({ appIds }) => trusting({ issuer: appleIssuer, nonce_form: 'sha256' }, appIds) },
+    settings: { oidc: ({ appIds }) => trusting({ ...knownIssuers.apple, nonce_form: 'sha256' }, appIds) },
     codes: {
       needs: ['app-secret', 'team-id', 'key-id'],
       settings: (options) =>
@@ -156,7 +160,7 @@ export const presets = {
             private_key_secret: options.appSecret,
           },
           revocation_url: `${appleIssuer}/auth/revoke`,
-          id_token: { issuer: appleIssuer },
+          id_token: knownIssuers.apple,
         }),
     },
   },
@@ -183,7 +187,7 @@ export const presets = {
     ],
     needs: [],
     // Facebook repeats any nonce: some apps send it the nonce, others the hash.
-    settings: { oidc: ({ appIds }) => trusting({ issuer: 'https://www.facebook.com' }, appIds) },
+    settings: { oidc: ({ appIds }) => trusting(knownIssuers.facebook, appIds) },
   },
   discord: {
     documentation: ['https://discord.com/developers/docs/topics/oauth2'],
@@ -206,10 +210,7 @@ export const presets = {
   },
   twitch: {
     documentation: ['https://dev.twitch.tv/docs/authentication/getting-tokens-oidc/'],
-    ...openId(
-      { issuer: 'https://id.twitch.tv/oauth2', nonce_form: 'plain' },
-      'https://id.twitch.tv/oauth2/token',
-    ),
+    ...openId({ ...knownIssuers.twitch, nonce_form: 'plain' }, 'https://id.twitch.tv/oauth2/token'),
   },
   linkedin: {
     documentation: [
@@ -217,7 +218,7 @@ export const presets = {
       'https://learn.microsoft.com/en-us/linkedin/shared/authentication/authorization-code-flow',
     ],
     ...openId(
-      { issuer: 'https://www.linkedin.com/oauth', nonce_form: 'plain' },
+      { ...knownIssuers.linkedin, nonce_form: 'plain' },
       'https://www.linkedin.com/oauth/v2/accessToken',
     ),
   },

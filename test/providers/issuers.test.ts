@@ -87,12 +87,14 @@ describe('the issuers of provider_f, as an operator sets them', () => {
   const nonce = 'optional';
   const google = {
     issuer: 'https://accounts.google.com',
+    jwks_uri: 'https://www.googleapis.com/oauth2/v3/certs',
     audiences: ['google-app'],
     nonce,
     nonce_form: 'plain',
   };
   const apple = {
     issuer: 'https://appleid.apple.com',
+    jwks_uri: 'https://appleid.apple.com/auth/keys',
     audiences: ['apple-app'],
     nonce,
     nonce_form: 'sha256',
@@ -116,7 +118,7 @@ describe('the issuers of provider_f, as an operator sets them', () => {
   });
 
   test('a preset that is there already gets the new audiences; its other settings stay', async () => {
-    const { nonce_form: _, ...set } = google;
+    const { jwks_uri: _, nonce_form: __, ...set } = google;
     const required = { ...set, nonce: 'required' };
     await operate('providers', 'set', { ...flags, settings: { issuers: [required, apple] } });
     await preset('google', 'ios,web');
