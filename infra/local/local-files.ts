@@ -44,7 +44,7 @@ export function writeAuditLinesTo({ directory, audit }: LocalFiles): void {
   let flag = 'w';
   auditTrail.write = (line) => {
     mkdirSync(directory, { recursive: true });
-    writeFileSync(audit, line, { flag });
+    writeFileSync(audit, line, { flag, mode: 0o600 });
     flag = 'a';
   };
 }
@@ -52,8 +52,8 @@ export function writeAuditLinesTo({ directory, audit }: LocalFiles): void {
 /** Writes the demo last: once it exists, everything does. */
 export function writeLocalFiles(files: LocalFiles, stack: Omit<StackFile, 'pid'>, demo: object): void {
   mkdirSync(files.directory, { recursive: true });
-  writeFileSync(files.stack, `${JSON.stringify({ pid: process.pid, ...stack })}\n`);
-  writeFileSync(files.demo, `${JSON.stringify(demo, null, 2)}\n`);
+  writeWhole(files.stack, { pid: process.pid, ...stack });
+  writeWhole(files.demo, demo);
 }
 
 /** Removes the files, unless another process has replaced them. */

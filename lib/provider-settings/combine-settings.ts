@@ -4,7 +4,7 @@ import type { ProviderId } from './identifiers.ts';
 import { protocols } from './protocols.ts';
 
 /**
- * What becomes of a provider's settings when an operator gives new ones.
+ * Combines a provider's settings with new ones that an operator gives.
  * @param current what is stored, with its secrets encrypted; undefined when the provider is not set up
  */
 export function combineSettings(

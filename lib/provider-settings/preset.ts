@@ -13,7 +13,7 @@ export interface PresetOptions {
   /** For Apple, whose client secret is signed with a private key: the `appSecret`. */
   teamId?: string | undefined;
   keyId?: string | undefined;
-  /** Instead of the default of an OAuth provider. */
+  /** The namespace in place of the default of an OAuth provider. */
   namespace?: string | undefined;
 }
 

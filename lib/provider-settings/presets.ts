@@ -19,7 +19,7 @@ const microsoft = (options: PresetOptions) =>
     nonce_form: 'plain',
   }) as const;
 
-/** Only providers that say which app a token was issued to are here. */
+/** Presets of well-known providers, all of which say which app a token was issued to. */
 export const presets = {
   facebook: {
     documentation: [

@@ -6,15 +6,15 @@ import { oauth1SettingsSchema } from './oauth1.ts';
 import { oauth2SettingsSchema } from './oauth2.ts';
 import { combineIssuers, oidcSettingsSchema } from './oidc.ts';
 
-/** How operators set up a provider that speaks a protocol. */
+/** A protocol, as operators set up a provider that speaks it. */
 interface ProtocolDefinition<Name extends string, Settings extends v.GenericSchema<unknown, object>> {
   name: Name;
-  /** As people know it: `OAuth 2.0`. */
+  /** The name that people know: `OAuth 2.0`. */
   title: string;
-  /** What an operator sets. Fields named `…_secret` are stored encrypted. */
+  /** The schema of the settings. Fields named `…_secret` are stored encrypted. */
   settings: Settings;
   /**
-   * What becomes of the stored settings when an operator gives new ones, which have been checked.
+   * Combines stored settings with new ones that an operator gives, which have been checked.
    * @param current what is stored, with its secrets encrypted
    */
   combine: (checked: v.InferOutput<Settings>, given: GivenSettings, current: object | undefined) => Combined;

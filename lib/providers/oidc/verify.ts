@@ -11,7 +11,7 @@ import {
 } from '../../provider-settings/issuer.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { rejectForeign } from '../audience.ts';
-import { plausible, rejected } from '../rejected.ts';
+import { rejected, wellFormedCredential } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
 import { issuerKey } from './issuer-keys.ts';
 import { rejectOtherNonce, requireNonce } from './nonce.ts';
@@ -51,7 +51,7 @@ export async function verifyIdToken(
   { id_token, access_token, nonce }: IdTokenCredential,
 ): Promise<Identity> {
   try {
-    const trusted = trustedIssuerOf(plausible(id_token), issuers);
+    const trusted = trustedIssuerOf(wellFormedCredential(id_token), issuers);
     requireNonce(trusted, nonce);
     const { payload, alg } = await verifiedJwt(trusted, id_token, {
       types: /^(jwt)?$/i,
@@ -60,7 +60,7 @@ export async function verifyIdToken(
     rejectOtherKinds(payload);
     rejectOutdated(payload, trusted);
     rejectOtherNonce(payload.nonce, nonce, trusted.nonce_form);
-    if (access_token !== undefined) rejectOtherAccessToken(payload, plausible(access_token), alg);
+    if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
     if (!subject) throw rejected('no_usable_subject');
     return { namespace: trusted.issuer, subject };
