@@ -16,6 +16,8 @@ export interface Change<Attributes> {
   /** Set to what another attribute was before the change, by its name; to null where the item had none. */
   copy?: Record<string, string>;
   remove?: string[];
+  /** Numbers to increase by one; one that the item does not have becomes 1. */
+  increment?: (keyof Attributes & string)[];
   /** All must hold, or nothing is written. */
   when?: Conditions;
 }
@@ -43,6 +45,7 @@ const longest = 4096;
 interface Assignments extends Pick<Change<unknown>, 'copy' | 'remove'> {
   set?: object;
   setIfAbsent?: object;
+  increment?: string[];
 }
 
 /** Builds DynamoDB expressions. Every name and every value is a placeholder, so nothing needs to be quoted. */
@@ -50,7 +53,7 @@ export class Expressions {
   readonly names: Record<string, string> = {};
   readonly values: Record<string, unknown> = {};
 
-  update({ set = {}, setIfAbsent = {}, copy = {}, remove = [] }: Assignments): string {
+  update({ set = {}, setIfAbsent = {}, copy = {}, remove = [], increment = [] }: Assignments): string {
     const assignments = [
       ...Object.entries(set).map(([name, value]) => `${this.name(name)} = ${this.value(value)}`),
       ...Object.entries(setIfAbsent).map(
@@ -67,6 +70,10 @@ export class Expressions {
       clause(
         'REMOVE',
         remove.map((name) => this.name(name)),
+      ),
+      clause(
+        'ADD',
+        increment.map((name) => `${this.name(name)} ${this.value(1)}`),
       ),
     ];
     const expression = clauses.filter(Boolean).join(' ');

@@ -159,7 +159,10 @@ export async function updateItem<Attributes = unknown>(
  */
 export async function updateOwnItem<Attributes = unknown>(
   key: Key,
-  { when, ...change }: Omit<Change<NoInfer<Attributes>>, 'copy' | 'when'> & { when: Conditions },
+  {
+    when,
+    ...change
+  }: Omit<Change<NoInfer<Attributes>>, 'copy' | 'increment' | 'when'> & { when: Conditions },
 ): Promise<boolean> {
   const write_id = newWriteId();
   const expressions = new Expressions();

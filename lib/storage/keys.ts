@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { placeIn } from '../ids.ts';
 
 /**
  * Every key of the table is built here. Nothing that comes from outside stands in a key as it came: a subject or an
@@ -85,10 +86,13 @@ export const loginUserKey = (loginUserId: string): Key => ({
   pk: loginUserPartition(loginUserId),
   sk: 'LOGIN_USER',
 });
-/** `LOGIN_USER#lu_5nQ… / SESSION#s_b2F…` */
+/**
+ * `LOGIN_USER#lu_5nQ… / SESSION#007`: the place of a session, which a later one may have taken by now; or, for one from
+ * before there were places, `LOGIN_USER#lu_5nQ… / SESSION#s_b2F…`.
+ */
 export const sessionKey = (loginUserId: string, sessionId: string): Key => ({
   pk: loginUserPartition(loginUserId),
-  sk: `${sessionPrefix}${encoded(sessionId)}`,
+  sk: `${sessionPrefix}${placeIn(sessionId) ?? encoded(sessionId)}`,
 });
 /** What the sort keys of sessions begin with. */
 export const sessionPrefix = 'SESSION#';

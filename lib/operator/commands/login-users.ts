@@ -8,7 +8,7 @@ import { peopleLists } from '../../login-users/people-of-login-app.ts';
 import { deleteLoginUser } from '../../offboarding/delete-login-user.ts';
 import { exportLoginUser, identitiesOf } from '../../offboarding/export-login-user.ts';
 import { endSessions } from '../../sessions/end-sessions.ts';
-import { isActive, readSessions } from '../../sessions/session.ts';
+import { isActive, isOpen, readSessions } from '../../sessions/session.ts';
 import { defineCommand } from '../command.ts';
 import { optional, text } from '../flags.ts';
 import { readPage } from '../pages.ts';
@@ -66,7 +66,9 @@ export const loginUserCommands = [
     flags: { 'login-user': loginUser },
     run: async ({ 'login-user': id }) => {
       await requireLoginUser(id);
-      return { login_user_id: id, sessions_ended: await endSessions(id, 'operator') };
+      const open = (await readSessions(id)).filter(isOpen);
+      await endSessions(id, 'operator');
+      return { login_user_id: id, sessions_ended: open.length };
     },
   }),
   // Run again, it deletes what an interrupted deletion has left, also one that the person began.

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { readSwitches } from '../../login-apps/switches.ts';
-import { isActive, readSession, readSessions, type Session } from '../../sessions/session.ts';
+import { isActive, readSessions, type Session } from '../../sessions/session.ts';
 import { sessionNamedBy } from '../../tokens/session-named-by.ts';
 import { defineCommand } from '../command.ts';
 import { id, optional, secret } from '../flags.ts';
@@ -44,9 +44,10 @@ export const sessionCommands = [
 ];
 
 async function show(login_user_id: string, sessionId: string): Promise<Record<string, unknown>> {
-  const session = await readSession(login_user_id, sessionId);
+  const sessions = await readSessions(login_user_id);
+  const session = sessions.find(({ session_id }) => session_id === sessionId);
   if (!session) {
-    const stored = (await readSessions(login_user_id)).map(({ session_id }) => session_id);
+    const stored = sessions.map(({ session_id }) => session_id);
     const message = `The Login User ${login_user_id} has no session ${sessionId}; stored are ${stored.join(', ') || 'none'}.`;
     throw new ServiceError('not_found', message);
   }
