@@ -57,9 +57,10 @@ export const endpoint = defineEndpoint({
   },
   table: {
     GetItem: ['accounts', 'access_requests'],
+    BatchGetItem: ['access_requests'],
     Query: ['access_requests'],
     PutItem: ['access_requests'],
-    UpdateItem: ['accounts'],
+    UpdateItem: ['accounts', 'access_requests'],
   },
   secrets: [],
   idIs: 'access_request_id',

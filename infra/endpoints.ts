@@ -6,9 +6,9 @@ const folder = join(import.meta.dirname, '../functions');
 
 /** The functions of the service by their keys: the names of their files in `functions/`. */
 export interface Functions {
-  /** Those that serve an endpoint, with its record. */
+  /** Functions that serve an endpoint, with its record. */
   endpoints: ReadonlyMap<string, AnyEndpoint>;
-  /** Those without a route. */
+  /** Functions without a route. */
   others: ReadonlyMap<string, Access>;
 }
 
@@ -26,6 +26,6 @@ export async function readFunctions(): Promise<Functions> {
   return { endpoints, others };
 }
 
-/** As API Gateway writes a route: `POST /v1/rbac/access_requests`. */
+/** The key of a route, as API Gateway writes it: `POST /v1/rbac/access_requests`. */
 export const routeKeyOf = ({ method, path }: Pick<AnyEndpoint, 'method' | 'path'>): string =>
   `${method} ${path}`;

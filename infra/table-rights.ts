@@ -1,7 +1,7 @@
 import type { Access, TableAction } from '../lib/http/endpoint.ts';
 import { leadingKeys } from '../lib/storage/keys.ts';
 
-/** One action of a function on the table, and the forms of the partition keys that it may be about. */
+/** An action of a function on the table, and the forms of the partition keys that it may be about. */
 export interface TableRight {
   action: TableAction;
   keys: string[];

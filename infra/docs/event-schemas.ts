@@ -16,6 +16,6 @@ export const eventSchemas = () => ({
   $defs: Object.fromEntries(schemas.map(({ type, schema }) => [type, schema])),
 });
 
-/** The same for people. */
+/** The published events as rows of a table, for people. */
 export const publishedEventsRows = (): string[][] =>
   schemas.map(({ type, when, own }) => [`\`${type}\``, when, own.map((name) => `\`${name}\``).join(', ')]);

@@ -5,7 +5,7 @@ import type { ProviderId } from '../../lib/provider-settings/identifiers.ts';
 import type { Demo } from './demo.ts';
 import { demoRequests, readDevice, readTokens } from './demo-requests.ts';
 
-/** What the sandbox's providers issue. */
+/** Credentials that the sandbox's providers issue. */
 const issuedSchema = v.object({
   access_token: v.optional(v.string(), ''),
   access_secret: v.optional(v.string(), ''),

@@ -1,6 +1,6 @@
 import { providerIds } from '../../lib/provider-settings/identifiers.ts';
+import { callOperator } from '../call-operator.ts';
 import type { FunctionTarget } from '../invoke-function.ts';
-import { callOperator } from '../operator/call-operator.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 
 interface LoginAppCredentials {

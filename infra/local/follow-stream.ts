@@ -4,7 +4,7 @@ import * as v from 'valibot';
 type Call = (event: { Records: unknown[] }) => Promise<unknown>;
 
 interface FollowOptions {
-  /** Of DynamoDB Local. */
+  /** The address of DynamoDB Local. */
   endpoint: string;
   streamArn: string;
   /** Calls the function with a batch of records. */
@@ -31,7 +31,7 @@ const batchAnswerSchema = v.object({ batchItemFailures: v.array(v.object({ itemI
  */
 export function followStream({ endpoint, streamArn: StreamArn, call }: FollowOptions) {
   const stopping = new AbortController();
-  /** Where to go on in each shard; undefined in one that was read to its end. */
+  /** The place at which to go on in each shard; undefined in one that was read to its end. */
   const places = new Map<string, string | undefined>();
 
   const startOf = async (ShardId: string): Promise<string> => {

@@ -14,18 +14,18 @@ export interface Route {
   handler: (event: APIGatewayProxyEventV2, context: unknown) => Promise<unknown>;
 }
 
-/** What is reported of a finished request. Nothing of its query, headers or body. */
+/** The report of a finished request, with nothing of its query, headers or body. */
 export interface RequestLine {
   method: string;
   path: string;
   status: number;
   milliseconds: number;
-  /** Of an error: its code, and the reason that only the log holds. */
+  /** The code of an error, and the reason that only the log holds. */
   error?: string;
   reason?: string;
 }
 
-/** What the handlers return; API Gateway would accept more. */
+/** The result of a handler; API Gateway would accept more. */
 const handlerResultSchema = v.object({
   statusCode: v.number(),
   headers: v.record(v.string(), v.string()),

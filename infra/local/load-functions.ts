@@ -4,13 +4,13 @@ import { readSettings, tokenVariables } from '../settings/settings.ts';
 import type { InvocableFunction } from './aws.ts';
 import type { Route } from './gateway.ts';
 
-/** Where the functions of a stack find everything. */
+/** Addresses of everything that the functions of a stack call. */
 interface FunctionSurroundings {
-  /** Where the API is reached, which is the `iss` of its tokens. */
+  /** The address of the API, which is the `iss` of its tokens. */
   issuer: string;
   tableName: string;
   dynamoDbEndpoint: string;
-  /** Where Lambda's Invoke, Secrets Manager, EventBridge and STS answer. */
+  /** The address at which Lambda's Invoke, Secrets Manager, EventBridge and STS answer. */
   awsEndpoint: string;
 }
 

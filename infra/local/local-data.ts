@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import type { Demo } from './demo.ts';
 import { writeWhole } from './write-whole.ts';
 
-/** What has to be the same after a restart, besides the table and the secrets. */
+/** Values that have to be the same after a restart, besides the table and the secrets. */
 const savedStackSchema = v.object({
   /** The issuer of the tokens; its port is listened on again. */
   url: v.string(),

@@ -6,7 +6,7 @@ import { auditTrail } from '../../lib/log/log.ts';
 /** The folder and files in which a running stack describes itself. */
 export type LocalFiles = ReturnType<typeof filesIn>;
 
-/** Those of the stack that `npm start` runs. `LOCAL_DIR` keeps several stacks apart. */
+/** Files of the stack that `npm start` runs. `LOCAL_DIR` keeps several stacks apart. */
 export const localFiles = (): LocalFiles =>
   filesIn(process.env.LOCAL_DIR ?? join(import.meta.dirname, '..', '..', '.local'));
 
@@ -21,7 +21,7 @@ export const filesIn = (directory: string) => ({
 const stackFileSchema = v.object({
   /** The process that serves it. */
   pid: v.number(),
-  /** Where its API answers. */
+  /** The address of the stack's API. */
   url: v.string(),
   aws_endpoint: v.string(),
 });

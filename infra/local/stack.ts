@@ -35,12 +35,12 @@ export interface StackOptions {
 /** The whole service on this machine. */
 export interface Stack {
   url: string;
-  /** What the API serves; more may be added. */
+  /** Routes that the API serves; more may be added. */
   routes: Route[];
   sandbox: Sandbox;
   dynamoDbEndpoint: string;
   tableName: string;
-  /** Where Lambda's Invoke, Secrets Manager and EventBridge answer. */
+  /** The address at which Lambda's Invoke, Secrets Manager and EventBridge answer. */
   awsEndpoint: string;
   operator: FunctionTarget;
   /** Whether the store has streams: without, nothing is published. */

@@ -5,7 +5,7 @@ import * as v from 'valibot';
 const idPairSchema = v.object({ id: v.string(), access_request_id: v.number() });
 const withIdsSchema = v.object({ ids: v.array(idPairSchema) });
 
-/** Which id became which, by the id before. */
+/** New ids by the ids before. */
 export type IdMap = Map<string, number>;
 
 /** The map in a file; an empty one when there is no file yet. @throws Error when the file is something else */

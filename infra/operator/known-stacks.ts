@@ -16,7 +16,7 @@ const states: StackStatus[] = [
   'IMPORT_COMPLETE',
 ];
 
-/** What to tell those who named no stack: which ones they could mean. */
+/** Advice to those who named no stack: the ones that they could mean. */
 export async function whichStack(): Promise<string> {
   const [here, deployed] = await Promise.all([runningStack(localFiles()), explainDeployed()]);
   const local = here

@@ -12,7 +12,7 @@ export interface CommandLine {
   flags: Record<string, unknown>;
   /** The file whose lines the command sends, and the flag that carries a batch of them. */
   lines: { flag: string; file: string } | undefined;
-  /** How its result is printed as lines, if it is. */
+  /** Printing of the command's result as lines, if it is. */
   pages: Pages | undefined;
   /** Files on this machine, by the flags that name them. */
   files: Record<string, string>;

@@ -9,7 +9,7 @@ export interface ReadLine {
   line: number;
   text: string;
   repetition: number;
-  /** Why it is not sent. */
+  /** The reason why the line is not sent. */
   reason?: string;
 }
 

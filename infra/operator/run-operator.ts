@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { callOperator } from './call-operator.ts';
+import { callOperator } from '../call-operator.ts';
 import { readableCheck, runCheck } from './check/run-check.ts';
 import { confirm, type Input } from './confirm.ts';
 import { whichStack } from './known-stacks.ts';
@@ -12,7 +12,7 @@ import { secretToFile } from './secret-file.ts';
 import { explainFailure, functionOf } from './target.ts';
 import { untilDone } from './until-done.ts';
 
-/** Where a command writes, and where it reads an answer to what it asks. */
+/** Streams that a command writes to, and reads an answer to a question from. */
 type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'write'>> & Input;
 
 /**

@@ -8,7 +8,7 @@ import { type ReadLine, type Rewrite, readLines } from './read-lines.ts';
 const mostLines = 100;
 const mostCharacters = 500_000;
 const longestLine = 250_000;
-/** How many of the rejected lines are named for each reason. */
+/** The most rejected lines that are named for each reason. */
 const mostNamed = 20;
 
 /** The result for a file. */
@@ -17,7 +17,7 @@ export interface Summary {
   added: number;
   already_there: number;
   refused: number;
-  /** Why lines were rejected, how many, and the numbers of the first 20. */
+  /** Reasons why lines were rejected, with how many there were and the numbers of the first 20. */
   reasons: { reason: string; count: number; lines: number[] }[];
 }
 

@@ -21,7 +21,7 @@ export function functionOf(target: Target): FunctionTarget {
 /** An error of an AWS client. */
 type Failure = { name?: string; code?: string; message?: string };
 
-/** What went wrong and what to do next, when an operator function could not be called; else the error's own message. */
+/** Advice after an operator function could not be called; the error's own message where there is none. */
 export function explainFailure(error: unknown, { name, endpoint }: FunctionTarget): string {
   const failure: Failure = Object(error);
   if (endpoint) return failure.code === 'ECONNREFUSED' ? noStackHere : String(failure.message);
@@ -31,7 +31,7 @@ export function explainFailure(error: unknown, { name, endpoint }: FunctionTarge
   return explainAwsFailure(failure);
 }
 
-/** What to do when AWS could not be asked; else the error's own message. */
+/** Advice when AWS could not be asked; the error's own message where there is none. */
 export function explainAwsFailure(failure: Failure): string {
   if (failure.message === 'Region is missing') {
     return 'No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region.';

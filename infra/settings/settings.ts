@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { mostPlaces } from '../../lib/ids.ts';
 import { tokenAlgorithms } from '../../lib/signing-keys/token-algorithm.ts';
-import { nearest } from '../nearest.ts';
 import { type Pin, pins } from './pins.ts';
 
 /** A whole number; the CDK passes what `-c` sets as text. */
@@ -23,7 +22,7 @@ const truthSchema = v.pipe(
   v.boolean('must be true or false'),
 );
 
-/** How many days CloudWatch Logs can keep a log group, other than for ever. */
+/** Numbers of days for which CloudWatch Logs can keep a log group, other than for ever. */
 export const retentionDays = [
   ...[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731],
   ...[1096, 1827, 2192, 2557, 2922, 3288, 3653],
@@ -129,7 +128,7 @@ export type Settings = Given & {
 
 /** The source of settings that are not from the command line. */
 export interface SettingsFile {
-  /** Its name for people. */
+  /** The name of the setting for people. */
   file: string;
   values: Record<string, unknown>;
 }
@@ -144,8 +143,7 @@ export function readSettings(context: Record<string, unknown>, from?: SettingsFi
     Object.keys(from?.values ?? {}).find((name) => !isKnown(name)) ??
     Object.keys(context).find((name) => !isKnown(name) && !isOfCdk(name));
   if (unknown) {
-    const near = nearest(unknown, settingNames);
-    const instead = near ? `did you mean ${near}?` : `there are ${settingNames.join(', ')}.`;
+    const instead = `there are ${settingNames.join(', ')}`;
     throw new SettingsError(unknown, `is unknown; ${instead}`, fileOf(unknown));
   }
   const result = v.safeParse(settingsSchema, { ...from?.values, ...context });
@@ -174,7 +172,7 @@ export const tokenVariables = (settings: Settings): Record<string, string> => ({
 /** Says what is wrong with a setting, in one line that never holds its value. */
 export class SettingsError extends Error {
   constructor(name: string, message: string, file?: string) {
-    super(`The setting ${name}${file ? ` in ${file}` : ''} ${message}${/[.?]$/.test(message) ? '' : '.'}`);
+    super(`The setting ${name}${file ? ` in ${file}` : ''} ${message}.`);
   }
 }
 

@@ -21,7 +21,7 @@ import type { LoginService } from './login-service.ts';
 export type EdgeSettings = Pick<Settings, 'originSecretVersion' | 'edgeRateLimit' | 'stack'> &
   Record<'account' | 'region' | 'domainName' | 'edgeCertificateArn', string>;
 
-/** These settings, if the deployment has an edge. */
+/** Settings of the edge, if the deployment has one. */
 export function edgeSettings(settings: Settings): EdgeSettings | undefined {
   const { account, region, domainName, edgeCertificateArn } = settings;
   if (!settings.edge || !account || !region || !domainName || !edgeCertificateArn) return undefined;

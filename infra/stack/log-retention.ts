@@ -1,4 +1,4 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 
-/** How long every log is kept. */
+/** The retention of every log. */
 export const logRetention = RetentionDays.THREE_MONTHS;

@@ -116,7 +116,7 @@ export class Measurements {
       period: Duration.minutes(1),
     });
 
-  /** One of the service's own metrics, over all values of its fields. */
+  /** A metric of the service's own, over all values of its fields. */
   total = (metricName: OwnMetric, statistic: string = Stats.SUM): Metric =>
     new Metric({ namespace: this.#namespace, metricName, statistic, period: Duration.minutes(1) });
 
@@ -146,6 +146,9 @@ export class Measurements {
       label: 'Wrong secrets',
       period: Duration.minutes(1),
     });
+
+  /** Events that were rejected because their access request is full. */
+  fullAccessRequests = (): IMetric => this.#because('RequestsRefused', 'access_request_full');
 
   /** A metric from the log with a line for each value of a field. */
   by = (metricName: OwnMetric, field: string, statistic: string = Stats.SUM): IMetric =>

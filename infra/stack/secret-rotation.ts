@@ -8,9 +8,9 @@ import type { TokenAlgorithm } from '../../lib/signing-keys/token-algorithm.ts';
 interface SecretRotationProps {
   secret: Secret;
   rotation: IFunction;
-  /** How often, as Secrets Manager writes it, such as `rate(30 days)`. */
+  /** The schedule, as Secrets Manager writes it, such as `rate(30 days)`. */
   every: string;
-  /** How long after midnight (UTC) a rotation may begin. */
+  /** The time after midnight (UTC) at which a rotation may begin. */
   window: string;
 }
 

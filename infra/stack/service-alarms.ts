@@ -104,6 +104,12 @@ export class ServiceAlarms extends Construct {
         of: 5,
       }),
       this.#alarm('WrongSecrets', { metric: measurements.wrongSecrets(), from: 100, periods: 3, of: 5 }),
+      this.#alarm('AccessRequestFull', {
+        metric: measurements.fullAccessRequests(),
+        from: 1,
+        periods: 1,
+        of: 1,
+      }),
       this.#alarm('RotationFailure', {
         metric: measurements.errorsOf(rotations),
         from: 1,

@@ -21,7 +21,7 @@ import { logRetention } from './log-retention.ts';
 import { routeServerErrors } from './measurements.ts';
 import { resourceOf } from './resource-of.ts';
 
-/** One line per request, about load and failures. Nothing of the query, the headers or the body. */
+/** The access log: a line per request, about load and failures. Nothing of the query, the headers or the body. */
 const accessLog = JSON.stringify({
   time: '$context.requestTime',
   request_id: '$context.requestId',

@@ -12,7 +12,7 @@ import type { Measurements } from './measurements.ts';
 const graph = (title: string, ...left: IMetric[]): GraphWidget =>
   new GraphWidget({ title, left, width: 8, height: 6 });
 
-/** One page that shows whether the service is healthy, and if not, where to look. */
+/** A page that shows whether the service is healthy, and if not, where to look. */
 export class ServiceDashboard extends Dashboard {
   constructor(scope: Construct, id: string, of: Measurements, alarms: Alarm[]) {
     super(scope, id);

@@ -27,12 +27,12 @@ export class ServiceSecrets extends Construct {
     };
     const random = { generateSecretString: { passwordLength: 64, excludePunctuation: true } };
     this.named = {
-      /** At first a random text; the first rotation, at deployment, creates the keys. */
+      /** The secret of the signing keys. It holds a random text until the first rotation, at deployment, creates the keys. */
       'signing-keys': new Secret(this, 'SigningKeys', {
         description: 'The keys that sign access tokens; written by their rotation alone',
         ...kept,
       }),
-      /** These two at first as well. Rotations then write key sets that begin with that text. */
+      /** Secrets that hold a random text at first, too. Rotations then write key sets that begin with that text. */
       'refresh-tokens': new Secret(this, 'RefreshTokens', {
         description: 'What the key of refresh tokens is derived from',
         ...random,

@@ -1,11 +1,10 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { putNewItem, readItem } from '../storage/items.ts';
-import { accessRequestKey, accessRequestsList, ordinalIn, ordinalOf } from '../storage/keys.ts';
-import { readLastOfGlobalList } from '../storage/lists.ts';
-import { grantAccess } from './access.ts';
+import { putNewItem, readItem, updateItem } from '../storage/items.ts';
+import { accessRequestKey, accessRequestsList, ordinalIn } from '../storage/keys.ts';
+import { grantAccess, revokeAccess } from './access.ts';
+import { skipUsedIds, takeIds } from './access-request-ids.ts';
 
 const accessRequestItem = v.object({
   access_request_id: v.number(),
@@ -16,62 +15,66 @@ const accessRequestItem = v.object({
   created_at: v.string(),
 });
 
+/** An access request as its creation reads it again. */
+export const storedAccessRequestItem = v.object({
+  ...accessRequestItem.entries,
+  /** The time at which the operator took the creator's access away, so that a repeated creation doesn't give it back. */
+  creator_revoked_at: v.optional(v.string()),
+});
+
 /** Something that asks for approval; its events are comments and reviews. */
 export type AccessRequest = v.InferOutput<typeof accessRequestItem>;
 
-/** Milliseconds after which a writer gives up when others are always faster. A function has 10 s. */
-const patience = 8_000;
-/** Milliseconds, at most, before another id is tried. */
-const longestPause = 20;
-/** How many ids are tried before the index is asked for the last one again. */
-const mostProbes = 8;
-
 /**
- * Creates an access request, then gives the account access: two writes. Ids are 1, 2, 3 … A crash between the two
- * leaves an access request that nobody has access to, and whose id was never returned.
+ * Creates an access request, then gives the account access: two writes, after the one that takes the id. A crash in
+ * between leaves an access request that nobody has access to, and whose id was never returned.
  * @param operator the ARN of the operator who creates it for the account
- * @throws ServiceError `temporarily_unavailable` after 8 s of others being faster
+ * @throws ServiceError `temporarily_unavailable` when others took all ids that were tried
  */
 export async function createAccessRequest(accountId: string, operator?: string): Promise<AccessRequest> {
-  const made = await putAccessRequest(accountId, { operator });
+  const made = await createWithoutAccess({
+    account_id: accountId,
+    operator,
+    created_at: timestamp(),
+  });
   await grantAccess(made.access_request_id, accountId);
   return made;
 }
 
 /**
- * The same without giving the account access.
- * @param after an id below which no free one is left, from whoever has just created that one
+ * Creates an access request that no account has access to yet.
+ * @param takenId the id to begin with, which the caller has taken
+ * @throws ServiceError `temporarily_unavailable` when others took all ids that were tried
  */
-export async function putAccessRequest(
-  accountId: string,
-  {
-    operator,
-    created_at = timestamp(),
-    after,
-  }: { operator?: string | undefined; created_at?: string | undefined; after?: number | undefined },
+export function createWithoutAccess(
+  content: Omit<AccessRequest, 'access_request_id'>,
+  takenId?: number,
 ): Promise<AccessRequest> {
-  const giveUpAt = performance.now() + patience;
-  let id = 0;
-  for (let attempt = 0; performance.now() < giveUpAt; attempt += 1) {
-    // The index may lag behind: it says where to look for a free id, and the write decides whether one is free.
-    if (attempt % mostProbes === 0) {
-      id = attempt === 0 && after !== undefined ? after + 1 : Math.max(id, (await lastKnownId()) + 1);
-    }
-    const item = {
-      access_request_id: id,
-      account_id: accountId,
-      ...(operator !== undefined && { operator }),
-      created_at,
-    };
-    const outcome = await putNewItem<AccessRequest>({
-      ...accessRequestKey(id),
-      ...item,
-      list: accessRequestsList,
-      list_position: ordinalIn('ACCESS_REQUEST', id),
-    });
-    if (outcome === 'put') return item;
-    id += 1;
-    await wait(Math.random() * longestPause);
+  return untilFree(takenId, async (access_request_id) => {
+    const made = { access_request_id, ...content };
+    return (await putAccessRequest(made)) === 'put' ? made : undefined;
+  });
+}
+
+/** The most ids that are tried. */
+const mostAttempts = 8;
+
+/**
+ * Uses an id. When another access request has it, the next one is tried: only a version of the service that has no counter,
+ * while it runs beside this one, takes an id away.
+ * @param use returns undefined when the id belongs to another access request
+ * @throws ServiceError `temporarily_unavailable`
+ */
+export async function untilFree<Made>(
+  takenId: number | undefined,
+  use: (id: number) => Promise<Made | undefined>,
+): Promise<Made> {
+  let id = takenId ?? (await takeIds(1));
+  for (let attempt = 1; attempt <= mostAttempts; attempt += 1) {
+    const made = await use(id);
+    if (made !== undefined) return made;
+    await skipUsedIds();
+    id = await takeIds(1);
   }
   throw new ServiceError(
     'temporarily_unavailable',
@@ -79,12 +82,30 @@ export async function putAccessRequest(
   );
 }
 
-async function lastKnownId(): Promise<number> {
-  const position = (await readLastOfGlobalList('by_list', accessRequestsList))?.list_position;
-  return typeof position === 'string' ? ordinalOf(position) : 0;
-}
+/** Writes an access request under its id; `exists` when there is one already. */
+export const putAccessRequest = ({ operator, ...item }: AccessRequest): Promise<'put' | 'exists'> =>
+  putNewItem<AccessRequest>({
+    ...accessRequestKey(item.access_request_id),
+    ...item,
+    ...(operator !== undefined && { operator }),
+    list: accessRequestsList,
+    list_position: ordinalIn('ACCESS_REQUEST', item.access_request_id),
+  });
 
 export async function readAccessRequest(id: number): Promise<AccessRequest | undefined> {
   const item = await readItem(accessRequestKey(id));
   return item && v.parse(accessRequestItem, item);
+}
+
+/** Takes the access away from an account. The access request remembers when that is its creator. */
+export async function revokeAccessTo(
+  { access_request_id: id, account_id }: AccessRequest,
+  accountId: string,
+): Promise<void> {
+  if (account_id === accountId) {
+    await updateItem<v.InferOutput<typeof storedAccessRequestItem>>(accessRequestKey(id), {
+      set: { creator_revoked_at: timestamp() },
+    });
+  }
+  await revokeAccess(id, accountId);
 }

@@ -38,7 +38,7 @@ export const grantAccess = (
   accountId: string,
   more: { login_app_id?: string; expires_at?: number } = {},
 ): Promise<void> =>
-  putItem<v.InferOutput<typeof accessItem>>({
+  putItem<v.InferOutput<typeof accessItem> & { login_app_id?: string }>({
     ...more,
     ...accessKey(accessRequestId, accountId),
     account_id: accountId,
@@ -51,7 +51,7 @@ export const grantAccess = (
 export const revokeAccess = (accessRequestId: number, accountId: string): Promise<void> =>
   deleteItem(accessKey(accessRequestId, accountId));
 
-/** Who has access to an access request, and since when. */
+/** Accounts that have access to an access request, each with the time since when. */
 export async function readAccesses(
   accessRequestId: number,
 ): Promise<{ account_id: string; granted_at: string }[]> {

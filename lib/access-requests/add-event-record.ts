@@ -2,7 +2,7 @@ import { eventSchema } from './event.ts';
 import { idempotencyKeySchema } from './idempotency.ts';
 import { accessRequestIdSchema } from './search-request.ts';
 
-/** What the records of the endpoints that add an event have in common: a comment, and a review. */
+/** Parts that the records of the endpoints that add an event have in common: a comment, and a review. */
 export const addEventRecord = {
   parameters: {
     path: { access_request_id: accessRequestIdSchema },
@@ -20,12 +20,16 @@ export const addEventRecord = {
       when: 'The account has no access to the access request, or there is none. Or the account may only read.',
       example: 'The account has no access to this access request.',
     },
+    conflict: {
+      when: 'The access request is full: its events take all the room that there is for one. Nothing was written, and no further event will be. Create another access request.',
+      example: 'The access request is full: it takes no more events. Create another one to go on.',
+    },
     temporarily_unavailable: {
       when: 'Too many are writing to this access request at once. Nothing was written: send the request again, with the same Idempotency-Key.',
       example: 'Too many are writing to this access request at once; send the request again.',
     },
   },
-  /** When fields are invalid; each endpoint has an example of its own. */
+  /** The error for invalid fields; each endpoint has an example of its own. */
   unprocessable: 'Fields of the body are invalid, or the Idempotency-Key was used for another request.',
   table: {
     GetItem: ['accounts', 'access_requests'],

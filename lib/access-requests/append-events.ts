@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { putNewItem } from '../storage/items.ts';
+import { isPartitionFull, putNewItem } from '../storage/items.ts';
 import { eventKey, ordinalIn } from '../storage/keys.ts';
 import { sortKeyOf } from '../storage/lists.ts';
 import { type AccessRequestEvent, eventSchema } from './event.ts';
@@ -12,9 +12,9 @@ import type { NewEvent } from './new-event.ts';
 import type { Writer } from './writer.ts';
 
 /** Milliseconds, at most, before a repetition. */
-const longestPause = 1_000;
+const longestPause = 2_000;
 /** Milliseconds within which a writer's last attempt must end. The function's timeout is 10 s. */
-const patience = 7_000;
+const patience = 8_000;
 
 /** An event to be written. */
 export interface Draft {
@@ -38,7 +38,8 @@ interface Appended {
 /**
  * Adds events to an access request, in the given order. Each is one conditional put under the next id. When another
  * writer has taken that id, the events written meanwhile are read, and the put is tried again.
- * @throws ServiceError `temporarily_unavailable` when others are faster for 7 s; the events added so far stay
+ * @throws ServiceError `conflict` when the access request is full, `temporarily_unavailable` when others are faster for
+ *   8 s; the events added so far stay
  */
 export async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<Appended[]> {
   const appended: Appended[] = [];
@@ -89,6 +90,8 @@ async function append(accessRequestId: number, end: ListsEnd, draft: Draft): Pro
       places.map(({ list, ordinal }) => [sortKeyOf(list.index), ordinalIn(list.name, ordinal)]),
     ),
     ...(key !== undefined && { [sortKeyOf('by_idempotency_key')]: ordinalIn(key, id) }),
+  }).catch((error: unknown) => {
+    throw isPartitionFull(error) ? full() : error;
   });
   if (outcome === 'exists') return undefined;
 
@@ -97,6 +100,13 @@ async function append(accessRequestId: number, end: ListsEnd, draft: Draft): Pro
   if (key !== undefined) end.written.set(key, event);
   return { event, outcome: 'added' };
 }
+
+const full = (): ServiceError =>
+  new ServiceError(
+    'conflict',
+    'The access request is full: it takes no more events. Create another one to go on.',
+    { reason: 'access_request_full' },
+  );
 
 const tooBusy = (): ServiceError =>
   new ServiceError(

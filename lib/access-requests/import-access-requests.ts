@@ -1,16 +1,18 @@
 import * as v from 'valibot';
+import { timestamp } from '../clock.ts';
 import { type ImportLine, type ImportResult, type Read, readLine } from '../schema/import-lines.ts';
 import { timeField } from '../schema/rfc3339.ts';
 import { keyRequired, unprocessableEntity, validated } from '../schema/validation.ts';
 import { readItem, readItems, updateItem } from '../storage/items.ts';
 import { accessKey, hashOf, importedAccessRequestKey } from '../storage/keys.ts';
 import { grantAccess } from './access.ts';
-import { putAccessRequest } from './access-request.ts';
+import { createWithoutAccess } from './access-request.ts';
+import { takeIds } from './access-request-ids.ts';
 
 const idMessage = 'id must be an integer or a string of 1 to 200 characters.';
 const importedLineSchema = v.object(
   {
-    /** Its id in the system that it comes from. */
+    /** The id of the access request in the system that it comes from. */
     id: v.pipe(
       v.union([v.pipe(v.number(), v.safeInteger()), v.string()], idMessage),
       v.transform(String),
@@ -22,10 +24,10 @@ const importedLineSchema = v.object(
 );
 type ImportedLine = v.InferOutput<typeof importedLineSchema>;
 
-/** What an import remembers of an access request, for good. */
+/** The item by which an import remembers an access request, for good. */
 const importedItem = v.object({ imported_id: v.string(), access_request_id: v.number() });
 
-/** The same with the ids that the access requests had and have. */
+/** The result of an import, with the ids that the access requests had and have. */
 export interface AccessRequestsImport extends ImportResult {
   ids: { id: string; access_request_id: number }[];
 }
@@ -51,14 +53,14 @@ export async function importAccessRequests(
   }
   const ids = await readImported(accountId, wanted);
   await grantMissing(accountId, [...ids.values()]);
-  let last: number | undefined;
+  const missing = new Set(wanted.map(({ id }) => id).filter((id) => !ids.has(id)));
+  let takenId = missing.size > 0 ? await takeIds(missing.size) : 0;
   for (const imported of wanted) {
     const known = ids.get(imported.id);
     const made =
-      known === undefined ? await create(accountId, imported, { operator, after: last }) : undefined;
+      known === undefined ? await create(accountId, imported, { operator, takenId: takenId++ }) : undefined;
     result[made?.isNew ? 'added' : 'repeated'] += 1;
     const access_request_id = made?.access_request_id ?? known ?? 0;
-    if (made) last = access_request_id;
     ids.set(imported.id, access_request_id);
   }
   result.ids = [...ids].map(([id, access_request_id]) => ({ id, access_request_id }));
@@ -93,10 +95,13 @@ async function grantMissing(accountId: string, ids: number[]): Promise<void> {
 
 async function create(
   accountId: string,
-  { id, created_at }: ImportedLine,
-  { operator, after }: { operator: string; after: number | undefined },
+  { id, created_at = timestamp() }: ImportedLine,
+  { operator, takenId }: { operator: string; takenId: number },
 ): Promise<{ access_request_id: number; isNew: boolean }> {
-  const { access_request_id } = await putAccessRequest(accountId, { operator, created_at, after });
+  const { access_request_id } = await createWithoutAccess(
+    { account_id: accountId, operator, created_at },
+    takenId,
+  );
   const claim = await updateItem<v.InferOutput<typeof importedItem>>(keyOf(accountId, id), {
     set: { imported_id: id, access_request_id },
     when: { pk: { exists: false } },

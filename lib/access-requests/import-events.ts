@@ -8,7 +8,7 @@ import { appendEvents, type Draft } from './append-events.ts';
 import { newEventSchema } from './new-event.ts';
 import type { Writer } from './writer.ts';
 
-/** What a line has besides the event itself. An id is ignored: ids follow the order of the lines. */
+/** Fields of a line besides the event itself. An id is ignored: ids follow the order of the lines. */
 const circumstancesSchema = v.object(
   {
     access_request_id: v.pipe(

@@ -23,7 +23,7 @@ export const listEvents = (accessRequestId: number, after: number): Promise<Even
     written_by: v.parse(writerSchema, item),
   }));
 
-/** The same events with just the fields that an import reads. */
+/** Events of an access request with just the fields that an import reads. */
 export const exportEvents = (
   accessRequestId: number,
   after: number,

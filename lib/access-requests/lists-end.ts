@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { readItems } from '../storage/items.ts';
 import { accessRequestPartition, eventKey, listNameOf, ordinalOf } from '../storage/keys.ts';
-import { type DenseList, readLastOrdinal, readRange, sortKeyOf } from '../storage/lists.ts';
+import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
+import { table } from '../storage/table.ts';
 import { type AccessRequestEvent, eventSchema } from './event.ts';
 import { allEvents, listsOf } from './event-lists.ts';
 import type { NewEvent } from './new-event.ts';
@@ -11,12 +12,16 @@ export interface ListsEnd {
   lastId: number;
   /** The last ordinal of each list, by `nameOf`. */
   lastOrdinals: Map<string, number>;
-  /** The last event that was written under each idempotency key. */
-  written: Map<string, AccessRequestEvent>;
+  /** The last event that was written under each idempotency key of the next events; undefined where there is none. */
+  written: Map<string, AccessRequestEvent | undefined>;
 }
 
 /** Identifies a list among those of one access request. */
-export const nameOf = ({ index, name }: DenseList): string => `${index} ${name}`;
+export const nameOf = ({ index, name }: { index?: string; name: string }): string => `${index} ${name}`;
+
+const indexes = Object.entries(table.localIndexes);
+/** Attributes that are read of the events that others have written meanwhile: their ids and their places in the lists. */
+const places = ['id', ...indexes.map(([, { sortKey }]) => sortKey)];
 
 /**
  * Reads the ends of the lists that these events join. The last id is read first: any later writer takes the next
@@ -37,21 +42,25 @@ export async function readListsEnd(
 }
 
 /**
- * Takes in the events that others have written since; each carries its ordinals and its key. Stops at a gap: the
- * missing event was written during the read, and the next put will meet it.
+ * Takes in the events that others have written since; each carries its ordinals and its key. Their texts are not read,
+ * since they may be long and a busy access request is read again and again. Stops at a gap: the missing event was
+ * written during the read, and the next put will meet it.
  */
 export async function catchUp(accessRequestId: number, end: ListsEnd): Promise<void> {
-  const items = await readRange(allEvents(accessRequestId), end.lastId + 1, Number.MAX_SAFE_INTEGER);
+  const items = await readRange(allEvents(accessRequestId), end.lastId + 1, Number.MAX_SAFE_INTEGER, places);
+  const repeated = new Map<string, number>();
   for (const item of items) {
-    const found = v.parse(eventSchema, item);
-    if (found.id !== end.lastId + 1) return;
-    end.lastId = found.id;
-    for (const list of listsOf(accessRequestId, found)) {
-      end.lastOrdinals.set(nameOf(list), ordinalOf(String(item[sortKeyOf(list.index)])));
+    if (item.id !== end.lastId + 1) break;
+    end.lastId += 1;
+    for (const [index, { sortKey }] of indexes) {
+      const place = item[sortKey];
+      if (typeof place !== 'string') continue;
+      const name = listNameOf(place);
+      if (index !== 'by_idempotency_key') end.lastOrdinals.set(nameOf({ index, name }), ordinalOf(place));
+      else if (end.written.has(name)) repeated.set(name, end.lastId);
     }
-    const key = item[sortKeyOf('by_idempotency_key')];
-    if (key !== undefined) end.written.set(listNameOf(String(key)), found);
   }
+  for (const [key, found] of await readEvents(accessRequestId, repeated)) end.written.set(key, found);
 }
 
 async function readLastOrdinals(lists: Map<string, DenseList>): Promise<Map<string, number>> {
@@ -59,18 +68,23 @@ async function readLastOrdinals(lists: Map<string, DenseList>): Promise<Map<stri
   return new Map(await Promise.all(ends));
 }
 
-async function readWritten(
-  accessRequestId: number,
-  keys: string[],
-): Promise<Map<string, AccessRequestEvent>> {
+async function readWritten(accessRequestId: number, keys: string[]): Promise<ListsEnd['written']> {
   const pk = accessRequestPartition(accessRequestId);
-  const eventIds = await Promise.all(
-    keys.map((name) => readLastOrdinal({ pk, index: 'by_idempotency_key', name })),
+  const ids = await Promise.all(
+    keys.map(
+      async (name) => [name, await readLastOrdinal({ pk, index: 'by_idempotency_key', name })] as const,
+    ),
   );
-  const known = keys
-    .map((key, place) => ({ key, eventId: eventIds[place] ?? 0 }))
-    .filter(({ eventId }) => eventId > 0);
-  if (known.length === 0) return new Map();
-  const items = await readItems(known.map(({ eventId }) => eventKey(accessRequestId, eventId)));
-  return new Map(known.map(({ key }, place) => [key, v.parse(eventSchema, items[place])]));
+  const none = keys.map((key) => [key, undefined] as const);
+  return new Map([...none, ...(await readEvents(accessRequestId, new Map(ids.filter(([, id]) => id > 0))))]);
+}
+
+/** The events that were written under some keys, by their ids. */
+async function readEvents(
+  accessRequestId: number,
+  ids: Map<string, number>,
+): Promise<Map<string, AccessRequestEvent>> {
+  const keys = [...ids.keys()];
+  const items = await readItems([...ids.values()].map((id) => eventKey(accessRequestId, id)));
+  return new Map(keys.map((key, place) => [key, v.parse(eventSchema, items[place])]));
 }

@@ -3,9 +3,9 @@ import { keyRequired } from '../schema/validation.ts';
 import { wire } from '../schema/wire.ts';
 import { actorTypes, type content, reviewStatuses } from './event.ts';
 
-/** In code points. A page of 100 such comments stays below the 6,291,556 bytes that a function may return. */
+/** The longest comment, in code points. A page of 100 of them stays below the 6,291,556 bytes that a function may return. */
 export const longestComment = 10_000;
-/** In code points. */
+/** The longest id of an actor, in code points. */
 export const longestActorId = 200;
 
 /**

@@ -21,18 +21,18 @@ export const searchResultSchema = v.pipe(
 );
 type SearchResult = v.InferOutput<typeof searchResultSchema>;
 
-/** What a search is about: its parameters, and whether it is for reviews alone. */
+/** A search: its parameters, and whether it is for reviews alone. */
 export type Search = SearchRequest & { type?: 'review' };
 
 /**
  * Searches the events of an access request, in the order of their ids, ascending or descending. Nothing of them is read
  * before the account's access is known, so neither time nor cost tells anybody else what there is.
  *
- * What a page costs depends on the page alone, not on how many events there are, nor on the order: three requests, and
+ * The cost of a page depends on the page alone, not on how many events there are, nor on the order: three requests, and
  * besides the page's own items one read unit for the access and one for the last event of the list, whose ordinal is the
  * total (its comment is read along: up to ten units, if it is one of the longest). With `ids`: two requests, 100 items at
- * most. Only reviews with an actor filter have no list of their own: they cost what the reviews of that access request
- * cost.
+ * most. Only reviews with an actor filter have no list of their own. With both filters, they cost what the actor's events
+ * cost, or the reviews of that access request when these are fewer; with one, they cost what the reviews cost.
  * @throws ServiceError `forbidden` when the account has no access, or there is no such access request
  */
 export async function searchEvents(accountId: string, search: Search): Promise<SearchResult> {
@@ -97,15 +97,34 @@ function listOf({ access_request_id, type, actor_type, actor_id }: Search): Dens
 }
 
 /** For the other searches: the events that they begin with, and of those the ones that match. */
-async function readMatching({ access_request_id, type, ids, actor_type, actor_id }: Search): Promise<Item[]> {
+async function readMatching(search: Search): Promise<Item[]> {
+  const { access_request_id, type, ids, actor_type, actor_id } = search;
   const items = ids
     ? await readItems(inOrder(ids).map((id) => eventKey(access_request_id, id)))
-    : await readRange(allReviews(access_request_id), 1, Number.MAX_SAFE_INTEGER);
+    : await readShorter(search);
   return items
     .filter((item) => item !== undefined)
     .filter((item) => type === undefined || item.type === type)
     .filter((item) => actor_type === undefined || item.actor_type === actor_type)
     .filter((item) => actor_id === undefined || item.actor_id === actor_id);
 }
+
+/** The events of an actor that are read before it is asked whether there are fewer reviews. */
+const fewEvents = 25;
+
+/** All events of the actor or all reviews, whichever are fewer; all reviews when the actor is not named in full. */
+async function readShorter({ access_request_id, actor_type, actor_id }: Search): Promise<Item[]> {
+  const reviews = allReviews(access_request_id);
+  if (actor_type === undefined || actor_id === undefined) return readFrom(reviews, 1);
+  const ofActor = eventsOfActor(access_request_id, actor_type, actor_id);
+  const first = await readRange(ofActor, 1, fewEvents);
+  if (first.length < fewEvents) return first;
+  const [eventCount, reviewCount] = await Promise.all([readLastOrdinal(ofActor), readLastOrdinal(reviews)]);
+  if (reviewCount < eventCount) return readFrom(reviews, 1);
+  return [...first, ...(await readFrom(ofActor, fewEvents + 1))];
+}
+
+const readFrom = (list: DenseList, first: number): Promise<Item[]> =>
+  readRange(list, first, Number.MAX_SAFE_INTEGER);
 
 const inOrder = (ids: number[]): number[] => [...new Set(ids)].sort((a, b) => a - b);

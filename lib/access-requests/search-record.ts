@@ -1,7 +1,7 @@
 import { searchResultSchema } from './search-events.ts';
 import { accessRequestIdSchema, searchQuery } from './search-request.ts';
 
-/** What the records of the searches have in common: the search of events, and that of reviews. */
+/** Parts that the records of the searches have in common: the search of events, and that of reviews. */
 export const searchRecord = {
   parameters: { path: { access_request_id: accessRequestIdSchema }, query: searchQuery },
   /** Their one response, apart from its description. */

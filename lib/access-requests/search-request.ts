@@ -30,7 +30,7 @@ const actorTypeSchema = v.picklist(
   actorTypes,
   `The parameter actor_type must be ${actorTypes.join(' or ')}.`,
 );
-/** By id: the oldest event first, or the newest. */
+/** The order by id: the oldest event first, or the newest. */
 const orders = ['asc', 'desc'] as const;
 const orderSchema = v.picklist(orders, `The parameter order must be ${orders.join(' or ')}.`);
 

@@ -1,13 +1,12 @@
 import { CodeDeployClient, PutLifecycleEventHookExecutionStatusCommand } from '@aws-sdk/client-codedeploy';
-import { createLocalJWKSet, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { environment } from '../environment.ts';
 import { logEvent, logFailure } from '../log/log.ts';
-import { jwkSetSchema } from '../signing-keys/key-set.ts';
 import { issuer } from '../tokens/issuer.ts';
 import { keysPath, tokenPath } from '../tokens/paths.ts';
 import { askVersion } from './invoke-version.ts';
 import { type Probe, withProbe } from './probe.ts';
+import { tryOut } from './try-out.ts';
 
 const issueToken = environment('ISSUE_TOKEN_VERSION');
 const listSigningKeys = environment('LIST_SIGNING_KEYS_VERSION');
@@ -36,7 +35,7 @@ export async function checkNewVersions(event: unknown): Promise<void> {
 /** Tries the new versions. Whatever goes wrong becomes an answer to CodeDeploy, which would otherwise wait for an hour. */
 async function work(): Promise<boolean> {
   try {
-    await withProbe(tryOut);
+    await withProbe(tryVersions);
     logEvent('new_versions_checked', {});
     return true;
   } catch (error) {
@@ -45,29 +44,30 @@ async function work(): Promise<boolean> {
   }
 }
 
-/** Issues a token, verifies it as a stranger would, and searches. @throws Error */
-async function tryOut({ client, account, accessRequestId }: Probe): Promise<void> {
-  const token = await askVersion({
-    version: issueToken(),
-    routeKey: `POST ${tokenPath}`,
-    headers: { ...basic(client), 'content-type': 'application/x-www-form-urlencoded' },
-    body: 'grant_type=client_credentials',
-  });
-  const { access_token } = v.parse(v.object({ access_token: v.string() }), token);
-  const keys = await askVersion({ version: listSigningKeys(), routeKey: `GET ${keysPath}` });
-  await jwtVerify(access_token, createLocalJWKSet(v.parse(jwkSetSchema, keys)), {
-    issuer: issuer(),
-    typ: 'at+jwt',
-  });
-  const found = await askVersion({
-    version: searchEvents(),
-    routeKey: 'GET /v1/rbac/access_requests/{access_request_id}/events',
-    headers: basic(account),
-    pathParameters: { access_request_id: String(accessRequestId) },
-  });
-  v.parse(v.object({ total: v.literal(0), results: v.tuple([]) }), found);
-}
-
-const basic = ({ id, secret }: Probe['client']) => ({
-  authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
-});
+/** The first thing that is wrong ends it. @throws Error */
+const tryVersions = (probe: Probe): Promise<void> => {
+  const versions = {
+    'signing keys': { version: listSigningKeys(), routeKey: `GET ${keysPath}` },
+    token: { version: issueToken(), routeKey: `POST ${tokenPath}` },
+    search: {
+      version: searchEvents(),
+      routeKey: 'GET /v1/rbac/access_requests/{access_request_id}/events',
+      pathParameters: { access_request_id: String(probe.accessRequestId) },
+    },
+  };
+  return tryOut(
+    { ...probe, issuer: issuer() },
+    async ({ step, headers, form, body }) =>
+      v.parse(
+        body,
+        await askVersion({
+          ...versions[step],
+          headers: { ...headers, ...(form && { 'content-type': 'application/x-www-form-urlencoded' }) },
+          ...(form && { body: String(new URLSearchParams(form)) }),
+        }),
+      ),
+    (problem) => {
+      throw new Error(problem);
+    },
+  );
+};

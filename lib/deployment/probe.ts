@@ -88,11 +88,15 @@ export async function removeProbe({ loginAppId, accountId }: ProbeIds): Promise<
   await revokeAccess(accessRequestId, accountId);
 }
 
-const accessOfProbe = v.object({ account_id: v.string(), login_app_id: v.string(), expires_at: v.number() });
+const accessOfProbeItem = v.object({
+  account_id: v.string(),
+  login_app_id: v.string(),
+  expires_at: v.number(),
+});
 
 async function removeExpiredProbes(): Promise<void> {
   const accesses = await readPartition(accessRequestPartition(accessRequestId), accessPrefix);
-  const probes = accesses.filter((item) => v.is(accessOfProbe, item));
+  const probes = accesses.filter((item) => v.is(accessOfProbeItem, item));
   for (const { account_id, login_app_id, expires_at } of probes)
-    if (expires_at <= epochSeconds()) await removeProbe({ loginAppId, accountId });
+    if (expires_at <= epochSeconds()) await removeProbe({ loginAppId: login_app_id, accountId: account_id });
 }

@@ -15,7 +15,7 @@ import { attributesOf, noMobileApplication } from './register-device.ts';
 const lineMessage = 'The line must be a JSON object.';
 const deviceOnLine = newDevice('', lineMessage);
 
-/** What a line has besides the device itself. */
+/** Fields of a line besides the device itself. */
 const historySchema = v.object(
   {
     created_at: timeField('created_at'),
@@ -33,7 +33,7 @@ interface Draft {
   history: v.InferOutput<typeof historySchema>;
 }
 
-/** What the lines refer to, each read once: why a line cannot be imported, and since when its person exists. */
+/** References of the lines, each read once: why a line cannot be imported, and since when its person exists. */
 interface Surroundings {
   problems: Map<string, string>;
   people: Map<string, string>;

@@ -21,7 +21,7 @@ const personSchema = v.pick(deviceItem, [
   'related_session_id',
 ]);
 
-/** In which attributes a replaced device keeps whose it was, for a registration that was interrupted. */
+/** Attributes in which a replaced device keeps whose it was, for a registration that was interrupted. */
 const former = Object.fromEntries(Object.keys(personSchema.entries).map((name) => [`former_${name}`, name]));
 export const formerAttributes = Object.keys(former);
 
@@ -61,7 +61,7 @@ export async function takeInstallation(
 }
 
 /**
- * What a device takes over from its predecessor: attributes to set, and to remove. The predecessor leaves all lists and
+ * The change by which a device takes over from its predecessor: attributes to set, and to remove. The predecessor leaves all lists and
  * keeps whose it was, so that the new device can take it over at any time. One write; a second one changes nothing.
  */
 export async function takeOver(predecessor: string, installationId: string, deviceId: string) {
@@ -80,7 +80,7 @@ export async function takeOver(predecessor: string, installationId: string, devi
   return { set, remove: relation.filter((name) => !Object.hasOwn(set, name)) };
 }
 
-/** Whose a device was before another one replaced it; nobody's when the other one is not `by`. */
+/** The person whose a device was before another one replaced it; nobody when the other one is not `by`. */
 function formerOwner(item: Item = {}, by: unknown = item.replaced_by): Item {
   if (item.replaced_by !== by) return {};
   const kept = Object.entries(former).map(([kept, name]) => [name, item[kept] ?? undefined]);

@@ -44,7 +44,7 @@ export const recipientsQuery = {
 };
 type Query = v.InferOutput<v.ObjectSchema<typeof recipientsQuery, undefined>>;
 
-/** Whose devices a sender asks for. */
+/** The people whose devices a sender asks for. */
 export type RecipientsRequest = Pick<Query, 'platform'> &
   ({ login_user_id: string } | { shard: number; limit: number; cursor: string | undefined });
 

@@ -11,7 +11,7 @@ import { notReplaced } from './installation.ts';
 import { mostDevices, readCurrentDevices } from './related-devices.ts';
 import { endLeftoverRelations } from './relation.ts';
 
-/** What a worker that sends messages needs to know of a device, and whose it is. What is not known is left out. */
+/** A device as a worker that sends messages needs to know it, and whose it is. What is not known is left out. */
 export const recipientSchema = v.object({
   device_id: v.string(),
   platform: deviceItem.entries.platform,

@@ -9,6 +9,8 @@ export const logReasons = {
   login_app_disabled: 'An operator has disabled the Login App',
   account_disabled: 'An operator has disabled the account',
   account_read_only: 'The account may only read',
+  access_request_full:
+    'The events of the access request take all the room that the table has for them (10 GB)',
   credential_malformed: 'The credential has characters that none may have; the provider was not asked',
   credential_too_long: 'The credential is too long, by our limit or that of the provider',
   issued_to_another_app: 'The credential was issued to an app that the settings do not name',

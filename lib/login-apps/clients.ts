@@ -61,6 +61,7 @@ export const isCurrentClient = async (clientId: string): Promise<boolean> =>
 /**
  * Creates a client of a Login App. The secret is in the answer and nowhere else.
  * @param grantTypes those that it may use; undefined for all of them
+ * @param more epoch seconds of its end
  */
 export async function createClient(
   loginAppId: string,

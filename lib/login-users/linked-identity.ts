@@ -12,7 +12,7 @@ const linkedIdentityItem = v.object({
   linked_at: v.string(),
 });
 
-/** A linked identity with the time of its latest login, which is an attribute of its own; absent before the first one. */
+/** A linked identity with the time of its latest login, an attribute of its own that is absent before the first one. */
 export type LinkedIdentity = v.InferOutput<typeof linkedIdentityItem> & { last_login_at?: string };
 
 /** The attributes of a Login User that are about one identity. Each login and each linking writes only its own. */

@@ -1,9 +1,9 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { type Flags, type FlagValues, readFlags } from './flags.ts';
 
-/** What a command does, and how it is typed. */
+/** Texts of a command: what it does, and how it is typed. */
 interface Definition {
-  /** Its noun and its verb, which may be many words: `login-apps tokens create`. */
+  /** The noun and the verb, which may be many words: `login-apps tokens create`. */
   words: string;
   summary: string;
   /** A command that prints lines instead of one JSON object. */
@@ -12,7 +12,7 @@ interface Definition {
   files?: Record<string, string>;
 }
 
-/** How the lines of a command come: each call's result has some of them, and a `next` if there are more. */
+/** The way in which the lines of a command come: each call's result has some of them, and a `next` if there are more. */
 export interface Pages {
   /** The field of the result that holds them. */
   members: string;
@@ -23,7 +23,7 @@ export interface Pages {
 /** Carries a command out. @param operator the ARN of who calls @throws ServiceError when nothing was changed */
 type Run<Values> = (flags: Values, operator: string) => Promise<Record<string, unknown>>;
 
-/** One operator command. The command line and the operator function both read this record. */
+/** An operator command. The command line and the operator function both read this record. */
 export interface Command extends Definition {
   noun: string;
   verb: string;

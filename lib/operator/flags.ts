@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type IdForm, idForms } from '../ids.ts';
 
-/** One flag of a command. */
+/** A flag of a command. */
 export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
   /**
    * Values of `id`, `number`, `choice`, `subset` and `switch` are logged, others never are; a `number` is an id too.
@@ -10,9 +10,9 @@ export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
    */
   kind: 'id' | 'number' | 'choice' | 'subset' | 'switch' | 'text' | 'secret' | 'json' | 'lines';
   help: string;
-  /** What stands for its value in the help. */
+  /** The placeholder of the value in the help. */
   placeholder: string;
-  /** Its messages go on after the flag's name: `must be an integer`. */
+  /** The schema of the value. Its messages go on after the flag's name: `must be an integer`. */
   schema: Schema;
   /** The command that shows such ids. */
   from?: string;
@@ -117,7 +117,7 @@ function problem(name: string, flag: Flag, value: unknown): string | undefined {
   return issue && `${typed} ${issue.message}`;
 }
 
-/** Where the operator finds the id that a flag takes. */
+/** Advice on where the operator finds the id that a flag takes. */
 export const sourceOf = ({ from }: Flag): string => (from === undefined ? '' : ` (see ${from})`);
 
 /** The members that a flag of the kind `subset` names, in the order of the whole; undefined for all of them. */

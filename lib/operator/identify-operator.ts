@@ -14,7 +14,7 @@ const parameters = [
 ];
 
 /**
- * Who calls, by AWS itself: STS is sent the request that the caller has signed, and answers whose signature it is. The
+ * The caller, as AWS itself says: STS is sent the request that the caller has signed, and answers whose signature it is. The
  * signature covers the hash of the command, so whoever sees a proof can at most repeat that command, for 15 minutes.
  * Only identities of the function's own AWS account count: somebody who may invoke it could sign with credentials of a
  * private account, where the names of users and roles are theirs to choose, and so stay unknown.
@@ -41,7 +41,7 @@ export async function identifyOperator(call: OperatorCall, functionArn: string):
 /** The AWS account of an ARN: `arn:aws:iam::ACCOUNT:user/alice`. */
 const accountOf = (arn: string): string | undefined => arn.split(':')[4];
 
-/** Where the SDK, too, would look for STS. */
+/** The address at which the SDK, too, would look for STS. */
 const stsAddress = (): string =>
   optionalEnvironment('AWS_ENDPOINT_URL_STS') ??
   optionalEnvironment('AWS_ENDPOINT_URL') ??

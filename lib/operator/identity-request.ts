@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { OperatorCommand } from './operator-call.ts';
 
-/** What the request asks of STS. @see AWS STS API reference, "GetCallerIdentity" */
+/** The query of the request to STS. @see AWS STS API reference, "GetCallerIdentity" */
 export const identityQuestion = { Action: 'GetCallerIdentity', Version: '2011-06-15' } as const;
 
 /** The signed header with the hash of the command, so that a proof is worth nothing for another one. */

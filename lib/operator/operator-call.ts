@@ -5,15 +5,15 @@ export const operatorCallSchema = v.object({
   noun: v.string(),
   verb: v.string(),
   flags: v.custom<Record<string, unknown>>((flags) => flags instanceof Object && !Array.isArray(flags)),
-  /** Who calls: the query of a presigned GetCallerIdentity request, signed for this command alone. */
+  /** The proof of who calls: the query of a presigned GetCallerIdentity request, signed for this command alone. */
   proof: v.optional(v.unknown()),
 });
 export type OperatorCall = v.InferOutput<typeof operatorCallSchema>;
 
-/** What an operator wants done. */
+/** The command that an operator wants carried out. */
 export type OperatorCommand = Omit<OperatorCall, 'proof'>;
 
-/** Its answer: one JSON object, or why nothing was changed. */
+/** The answer to a command: one JSON object, or why nothing was changed. */
 export const operatorAnswerSchema = v.union([
   v.object({ result: v.record(v.string(), v.unknown()) }),
   v.object({ error: v.string() }),

@@ -4,14 +4,14 @@ import type { Item } from '../storage/items.ts';
 import type { Key } from '../storage/keys.ts';
 import { readListInOrder, readMembers } from '../storage/lists.ts';
 
-/** How many members a page has at most: as many as the store reads in one request. */
+/** The most members of a page: as many as the store reads in one request. */
 const pageSize = 100;
 
-/** Where a list goes on, in the words of whoever reads it. */
+/** The place at which a list goes on, in the words of whoever reads it. */
 const startSchema = v.record(v.string(), v.string());
 type Start = v.InferOutput<typeof startSchema>;
 
-/** Where the next page begins: which of the lists, and where in it; absent for its first member. */
+/** The beginning of the next page: one of the lists, and the place in it, absent for its first member. */
 const placeSchema = v.object({
   list: v.pipe(v.number(), v.integer(), v.minValue(0)),
   start: v.optional(startSchema),

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** What Secrets Manager calls a rotation function with, four times per rotation. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
+/** The event with which Secrets Manager calls a rotation function, four times per rotation. @see AWS Secrets Manager user guide, "Lambda rotation functions" */
 export const rotationStepSchema = v.object({
   SecretId: v.string(),
   /** The id of the version that this rotation makes. */

@@ -8,7 +8,7 @@ import {
   versionsOf,
 } from './secret-store.ts';
 
-/** What differs from one kind of secret to another when it is rotated. Whatever is done for a step may be repeated. */
+/** The parts of a rotation that differ from one kind of secret to another. Whatever is done for a step may be repeated. */
 interface Rotation<Value> {
   /** Reads a prepared value. @throws Error when the text is none */
   parse: (text: string, secretId: string) => Value;

@@ -25,7 +25,7 @@ export async function readSecret(secretId: string, versionId?: string): Promise<
   return SecretString;
 }
 
-/** When a secret was last rotated; undefined when it never was. */
+/** The time of a secret's latest rotation; undefined when it never was rotated. */
 export async function lastRotation(secretId: string): Promise<Date | undefined> {
   const { LastRotatedDate } = await client.send(new DescribeSecretCommand({ SecretId: secretId }));
   return LastRotatedDate;

@@ -19,7 +19,7 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 /** A version id for a set of secrets; random, so never used twice. */
 export const newSecretsVersion = (): string => newId('v');
 
-/** What a new item stores of its first secret. */
+/** Attributes by which a new item stores its first secret. */
 export const firstSecret = (secret: string): WithSecrets => ({
   secrets: [storeSecret(secret)],
   secrets_version: newSecretsVersion(),

@@ -13,7 +13,7 @@ export interface ServiceKey {
 
 /** The keys for one purpose. */
 export interface ServiceKeys {
-  /** What new tokens and ciphertexts are made with. */
+  /** The key that new tokens and ciphertexts are made with. */
   current: ServiceKey;
   /** The current key, or another one that is accepted; undefined for a key that is unknown or gone. */
   withId(id: string): ServiceKey | undefined;
@@ -35,7 +35,7 @@ export function serviceKeysFrom(secret: ServiceSecret, purpose: string): Service
   return { current, withId: (id) => keys.get(id) };
 }
 
-/** The same from the secret that an environment variable names. A warm function reads it again every five minutes. */
+/** Reads the keys of one purpose from the secret that an environment variable names. A warm function reads it again every five minutes. */
 export function serviceKeysFor(purpose: string, variable: string): () => Promise<ServiceKeys> {
   const secretId = environment(variable);
   return rereadAfter({

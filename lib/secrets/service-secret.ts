@@ -21,7 +21,7 @@ const days = 86_400;
 export const longestRestoreSeconds = 35 * days;
 
 /**
- * What the keys of one purpose are derived from. Functions use `current` for what is new, and accept all. `next` is known
+ * A service secret, from which the keys of one purpose are derived. Functions use `current` for what is new, and accept all. `next` is known
  * everywhere before it becomes the current one, so that no function meets a key that it does not know.
  */
 const serviceSecretSchema = v.object({
@@ -50,7 +50,7 @@ export const readServiceSecret = async (secretId: string): Promise<ServiceSecret
   parseServiceSecret(await readSecret(secretId), secretId);
 
 /**
- * What a rotation replaces a secret with. The first one only adds the next secret.
+ * The secret that a rotation puts in the place of another. The first one only adds the next secret.
  * @param keepSeconds for how long a secret that is replaced is still accepted
  * @throws Error when the next secret may not be known everywhere yet
  */

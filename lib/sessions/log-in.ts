@@ -79,7 +79,7 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, proven }
             created_at: now,
             ...placeAmongPeople({ login_user_id: loginUserId, login_app_id: loginAppId }, now),
           },
-          increment: ['sessions_begun'],
+          count: { sessions_begun: { by: 1 } },
           when: {
             blocked_at: { exists: false },
             next_slot: { exists: false },
@@ -88,7 +88,7 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, proven }
         }
       : {
           set: { ...times, ...kept },
-          increment: ['sessions_begun'],
+          count: { sessions_begun: { by: 1 } },
           when: { ...whileActive, [identityAttributes.linked(identityId)]: { exists: true } },
         },
   );

@@ -17,7 +17,7 @@ export const mostKeys = 10;
 
 type ImportedKey = { alg: TokenAlgorithm; key: Awaited<ReturnType<typeof importJWK>> };
 
-/** What the table knows of the signing keys. */
+/** The item of the table about the signing keys. */
 const publishedKeysItem = v.object({
   keys: v.optional(v.array(publishedKeySchema), []),
   /** The ids of revoked keys. None of them is ever published again. */
@@ -28,7 +28,7 @@ const publishedKeysItem = v.object({
 export type Published = v.InferOutput<typeof publishedKeysItem>;
 
 let remembered: { keys: PublishedKey[]; readAt: number } | undefined;
-/** By key id; cleared whenever the keys are read again. */
+/** Imported keys by key id; cleared whenever the keys are read again. */
 let imported = new Map<string, Promise<ImportedKey>>();
 
 /** Every key that a valid access token can be signed with. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** What the operator function calls the rotation function with: the id of the key to revoke. */
+/** The event with which the operator function calls the rotation function: the id of the key to revoke. */
 export const signingKeyRevocationSchema = v.object({ revoke: v.string() });
 export type SigningKeyRevocation = v.InferOutput<typeof signingKeyRevocationSchema>;
 

@@ -15,9 +15,9 @@ export interface Change<Attributes> {
   setIfAbsent?: Partial<Stored<Attributes>>;
   /** Set to what another attribute was before the change, by its name; to null where the item had none. */
   copy?: Record<string, string>;
+  /** Numbers to raise; where the item has no such attribute yet, from this one on. */
+  count?: Record<string, { by: number; from?: number }>;
   remove?: string[];
-  /** Numbers to increase by one; one that the item does not have becomes 1. */
-  increment?: (keyof Attributes & string)[];
   /** All must hold, or nothing is written. */
   when?: Conditions;
 }
@@ -25,14 +25,14 @@ export interface Change<Attributes> {
 export type Conditions = Record<string, Condition>;
 
 /**
- * What must hold of an attribute. `exists: false` on `pk` means: there is no such item yet. An attribute that is
+ * A condition on an attribute. `exists: false` on `pk` means: there is no such item yet. An attribute that is
  * absent meets `isNot` and `isNotFrom`, so both hold where there is no item.
  */
 export type Condition =
   | { is: string | number }
   | { isNot: string }
   /** Not equal to the value, and not after it in order. */
-  | { isNotFrom: string }
+  | { isNotFrom: string | number }
   | { exists: boolean };
 
 /**
@@ -42,10 +42,9 @@ export type Condition =
 const longest = 4096;
 
 /** Change of one item whose types have been checked. */
-interface Assignments extends Pick<Change<unknown>, 'copy' | 'remove'> {
+interface Assignments extends Pick<Change<unknown>, 'copy' | 'count' | 'remove'> {
   set?: object;
   setIfAbsent?: object;
-  increment?: string[];
 }
 
 /** Builds DynamoDB expressions. Every name and every value is a placeholder, so nothing needs to be quoted. */
@@ -53,7 +52,7 @@ export class Expressions {
   readonly names: Record<string, string> = {};
   readonly values: Record<string, unknown> = {};
 
-  update({ set = {}, setIfAbsent = {}, copy = {}, remove = [], increment = [] }: Assignments): string {
+  update({ set = {}, setIfAbsent = {}, copy = {}, count = {}, remove = [] }: Assignments): string {
     const assignments = [
       ...Object.entries(set).map(([name, value]) => `${this.name(name)} = ${this.value(value)}`),
       ...Object.entries(setIfAbsent).map(
@@ -61,6 +60,10 @@ export class Expressions {
       ),
       ...Object.entries(copy).map(
         ([name, from]) => `${this.name(name)} = if_not_exists(${this.name(from)}, ${this.value(null)})`,
+      ),
+      ...Object.entries(count).map(
+        ([name, { by, from = 0 }]) =>
+          `${this.name(name)} = if_not_exists(${this.name(name)}, ${this.value(from)}) + ${this.value(by)}`,
       ),
     ];
     const clause = (keyword: string, parts: string[]) =>
@@ -70,10 +73,6 @@ export class Expressions {
       clause(
         'REMOVE',
         remove.map((name) => this.name(name)),
-      ),
-      clause(
-        'ADD',
-        increment.map((name) => `${this.name(name)} ${this.value(1)}`),
       ),
     ];
     const expression = clauses.filter(Boolean).join(' ');

@@ -1,4 +1,4 @@
-/** How many are under way side by side. */
+/** The most members that are under way side by side. */
 const atOnce = 25;
 
 /** Does the same with each member, some at a time. */

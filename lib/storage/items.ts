@@ -1,5 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import {
+  ConditionalCheckFailedException,
+  ItemCollectionSizeLimitExceededException,
+} from '@aws-sdk/client-dynamodb';
 import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { newId } from '../ids.ts';
@@ -10,7 +13,7 @@ import type { Key } from './keys.ts';
 /** An item as the store returns it, to be parsed by a schema. */
 export type Item = Record<string, unknown>;
 
-/** One item, strongly consistent; undefined when there is none. */
+/** Reads an item, strongly consistent; undefined when there is none. */
 export async function readItem(key: Key): Promise<Item | undefined> {
   const { Item } = await documentClient.send(
     new GetCommand({ TableName: tableName(), Key: key, ConsistentRead: true }),
@@ -18,12 +21,12 @@ export async function readItem(key: Key): Promise<Item | undefined> {
   return Item;
 }
 
-/** How often a batch is read before a busy table counts as an error. */
+/** The most reads of a batch before a busy table counts as an error. */
 const mostAttempts = 6;
 /** Milliseconds, at most, before the second attempt; twice as many before each further one. */
 const firstPause = 50;
 
-/** How many items the store reads in one request. */
+/** The most items that the store reads in one request. */
 const batchSize = 100;
 
 /**
@@ -55,7 +58,8 @@ async function readBatch(keys: Key[]): Promise<(Item | undefined)[]> {
  * Writes a new item. `exists` when there is one under its key already; that one stays as it is.
  *
  * When the answer to a put is lost, the SDK sends the put again, and the retry finds the item that the first attempt
- * created. `created_by`, the id of the write that created the item, tells it from another writer's.
+ * created. `created_by`, the id of the write that created the item, tells it from another writer's. Only then is the item
+ * read: a put that was sent once and failed has met another writer's.
  */
 export async function putNewItem<Attributes = unknown>(
   item: Key & Stored<NoInfer<Attributes>>,
@@ -67,16 +71,20 @@ export async function putNewItem<Attributes = unknown>(
         TableName: tableName(),
         Item: { ...item, created_by },
         ConditionExpression: 'attribute_not_exists(pk)',
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),
     );
     return 'put';
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    const found = await itemThatStands(error, item);
+    if (error.$metadata.attempts === 1) return 'exists';
+    const found = await readItem({ pk: item.pk, sk: item.sk });
     return found?.created_by === created_by ? 'put' : 'exists';
   }
 }
+
+/** Whether a write failed because the items of its partition, with their entries in the local indexes, take 10 GB. */
+export const isPartitionFull = (error: unknown): boolean =>
+  error instanceof ItemCollectionSizeLimitExceededException;
 
 /** Writes an item whole, whatever was there. Done twice, it is the same. */
 export async function putItem<Attributes = unknown>(item: Key & Stored<NoInfer<Attributes>>): Promise<void> {
@@ -93,7 +101,7 @@ export async function deleteItem(key: Key): Promise<void> {
   await documentClient.send(new DeleteCommand({ TableName: tableName(), Key: key }));
 }
 
-/** What an update did, or the item whose state did not meet its condition; undefined when there is none. */
+/** Outcome of an update, or the item whose state did not meet its condition; undefined when there is none. */
 type UpdateOutcome =
   | {
       done: true;
@@ -159,10 +167,7 @@ export async function updateItem<Attributes = unknown>(
  */
 export async function updateOwnItem<Attributes = unknown>(
   key: Key,
-  {
-    when,
-    ...change
-  }: Omit<Change<NoInfer<Attributes>>, 'copy' | 'increment' | 'when'> & { when: Conditions },
+  { when, ...change }: Omit<Change<NoInfer<Attributes>>, 'copy' | 'when'> & { when: Conditions },
 ): Promise<boolean> {
   const write_id = newWriteId();
   const expressions = new Expressions();

@@ -24,11 +24,11 @@ export const leadingKeys = {
   /** The devices themselves, the lists of those of a person or a Login App, and the installations they belong to. */
   devices: ['DEVICE#*', 'DEVICES_OF#*', 'INSTALLATION#*'],
   accounts: ['ACCOUNT#*', 'ACCOUNTS'],
-  /** Access requests with their events, the list of all of them, and the lists of those of an account. */
+  /** Access requests with their events, their counter, the list of all of them, and the lists of those of an account. */
   access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS', 'ACCESS_REQUESTS_OF#*'],
   signing_keys: ['SIGNING_KEYS'],
   issuer_keys: ['ISSUER#*'],
-  /** What the check of new versions makes and removes again; all of it also belongs to a kind above. */
+  /** Items that the check of new versions makes and removes again; all of it also belongs to a kind above. */
   probes: ['LOGIN_APP#la_probe-*', 'ACCOUNT#ac_probe-*', 'ACCESS_REQUEST#9999999999999'],
 } as const satisfies Record<string, readonly string[]>;
 export type ItemKind = keyof typeof leadingKeys;
@@ -45,7 +45,7 @@ const encoded = (id: string): string => (/^[\w.-]{1,100}$/.test(id) ? id : `=${h
 
 /** `LOGIN_APP#la_9hX…`: a Login App with its clients, provider settings and mobile applications. */
 export const loginAppPartition = (loginAppId: string): string => `LOGIN_APP#${encoded(loginAppId)}`;
-/** What the sort keys in it are, or begin with. */
+/** The sort keys in a Login App's partition, or their beginnings. */
 export const loginAppSortKeys = {
   root: 'LOGIN_APP',
   client: 'CLIENT#',
@@ -94,7 +94,7 @@ export const sessionKey = (loginUserId: string, sessionId: string): Key => ({
   pk: loginUserPartition(loginUserId),
   sk: `${sessionPrefix}${placeIn(sessionId) ?? encoded(sessionId)}`,
 });
-/** What the sort keys of sessions begin with. */
+/** The beginning of the sort keys of sessions. */
 export const sessionPrefix = 'SESSION#';
 
 /** `DEVICE#d_kP0… / DEVICE` */
@@ -126,6 +126,9 @@ export const importedAccessRequestKey = (accountId: string, idHash: string): Key
   sk: `IMPORTED_ACCESS_REQUEST#${encoded(idHash)}`,
 });
 
+/** `ACCESS_REQUESTS / COUNTER`: the last id that an access request was given. */
+export const accessRequestCounterKey = (): Key => ({ pk: accessRequestsList, sk: 'COUNTER' });
+
 /** `ACCESS_REQUEST#42` */
 export const accessRequestPartition = (accessRequestId: number): string =>
   `ACCESS_REQUEST#${accessRequestId}`;
@@ -139,7 +142,7 @@ export const accessKey = (accessRequestId: number, accountId: string): Key => ({
   pk: accessRequestPartition(accessRequestId),
   sk: `${accessPrefix}${encoded(accountId)}`,
 });
-/** What the sort keys of accesses begin with. */
+/** The beginning of the sort keys of accesses. */
 export const accessPrefix = 'ACCOUNT#';
 /** `ACCESS_REQUEST#42 / EVENT#0000000000000007` */
 export const eventKey = (accessRequestId: number, eventId: number): Key => ({

@@ -41,10 +41,24 @@ export async function hasItemWith(key: Key, attribute: 'login_app_id', value: st
   return Count === 1;
 }
 
-/** The members with ordinals from `first` to `last`, strongly consistent, in their order. */
-export function readRange(list: DenseList, first: number, last: number): Promise<Item[]> {
+/**
+ * The members with ordinals from `first` to `last`, strongly consistent, in their order.
+ * @param attributes what is read of each; everything when left out
+ */
+export function readRange(
+  list: DenseList,
+  first: number,
+  last: number,
+  attributes?: readonly string[],
+): Promise<Item[]> {
+  const query = denseListQuery(list);
+  const names = attributes?.map((attribute, place) => [`#a${place}`, attribute] as const);
   return queryAll({
-    ...denseListQuery(list),
+    ...query,
+    ...(names && {
+      ProjectionExpression: names.map(([name]) => name).join(', '),
+      ExpressionAttributeNames: { ...query.ExpressionAttributeNames, ...Object.fromEntries(names) },
+    }),
     ExpressionAttributeValues: {
       ':pk': list.pk,
       ':first': ordinalIn(list.name, first),

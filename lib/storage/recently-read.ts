@@ -2,7 +2,7 @@ import { clock } from '../clock.ts';
 
 /** Milliseconds for which a warm function may use a record again without reading it. */
 export const freshForMilliseconds = 30_000;
-/** How many records are kept. Made-up ids crowd out others, at a read each: less than they cost themselves. */
+/** The most records that are kept. Made-up ids crowd out others, at a read each: less than they cost themselves. */
 const mostRecords = 1_000;
 
 interface Cached<Record> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** How many shards a large list is read and written in, so that no partition takes all the traffic. */
+/** The number of shards that a large list is read and written in, so that no partition takes all the traffic. */
 const shardCount = 16;
 
 /** The numbers of the shards, for workers to share out. */

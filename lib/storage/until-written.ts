@@ -1,4 +1,4 @@
-/** How often a change is tried while others change the same items. */
+/** The most attempts of a change while others change the same items. */
 const mostAttempts = 10;
 
 /**

@@ -49,6 +49,17 @@ test('fifty writers at once: ids 1 to 50, ordinals without holes, read back item
   expect(texts.toSorted((a, b) => a - b)).toEqual([...Array(50).keys()]);
 });
 
+test('forty writers of 10,000 characters at once read less than 4 MB', async () => {
+  const id = await newAccessRequest();
+  const long = { ...comment, comment: 'x'.repeat(10_000) };
+  own.proxy.forget();
+  const answers = await Promise.all(Array.from({ length: 40 }, () => addedEvent('comments', long, id)));
+  const bytes = own.proxy.calls().reduce((sum, call) => sum + call.bytes, 0);
+  expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(201));
+  expect(bytes).toBeLessThan(4_000_000);
+  expect(await problems(id)).toEqual([]);
+});
+
 describe('a writer that dies at any point leaves nothing half-written', () => {
   test.each(['fails before', 'fails after'] as const)('each store call in turn %s', async (fault) => {
     const id = await newAccessRequest();

@@ -126,7 +126,48 @@ test('ids are direct reads, and the other filters apply to them alone', async ()
   expect(body.results.every(({ actor_id }: { actor_id: string }) => actor_id === 'actor-1')).toBe(true);
 });
 
-test("reviews with an actor filter cost what the access request's reviews cost", async () => {
+describe('reviews of one actor', () => {
+  const event = { actor_type: 'custom', actor_id: 'busy', comment: 'x'.repeat(1_000) };
+  const review = { ...event, status: 'approved' };
+  const ofActor = (id: string) => `?actor_type=custom&actor_id=${id}&page_size=1`;
+
+  test('cost what the actor has written, where that is little', async () => {
+    const { body: written } = await own.service.addEvent(
+      'reviews',
+      { ...review, actor_id: 'rare' },
+      { id: large },
+    );
+    const { body, calls, units } = await measure(large, 'reviews', ofActor('rare'));
+    expect(body).toMatchObject({ total: 1, results: [written] });
+    expect(calls).toEqual(['GetItem', 'Query']);
+    expect(units).toBeLessThanOrEqual(2);
+  });
+
+  test('cost what the actor has written, where there are more reviews', async () => {
+    const all = await measure(large, 'reviews', '?actor_id=actor-3&page_size=100');
+    const found = await measure(large, 'reviews', '?actor_id=actor-3&actor_type=custom&page_size=100');
+    const expected = all.body.results.filter(({ actor_type }: typeof event) => actor_type === 'custom');
+    expect(found.body.results).toEqual(expected);
+    expect(found.units).toBeLessThan(all.units / 2);
+  });
+
+  test('cost what the reviews cost, where the actor has written more', async () => {
+    const { id } = (await own.service.createAccessRequest()).body;
+    const line = JSON.stringify({ ...event, type: 'comment', access_request_id: id });
+    const events = Array.from({ length: 100 }, (_, place) => ({
+      line: place + 1,
+      text: line,
+      repetition: place,
+    }));
+    await own.service.operate('events', 'import', { events });
+    const { body: written } = await own.service.addEvent('reviews', review, { id });
+    const { body, units } = await measure(id, 'reviews', ofActor('busy'));
+    expect(body).toMatchObject({ total: 1, results: [written] });
+    expect(units).toBeLessThanOrEqual(15);
+  });
+});
+
+test("reviews with one actor filter cost what the access request's reviews cost", async () => {
   const { body, calls } = await measure(large, 'reviews', '?actor_id=actor-3');
   expect(calls).toEqual(['GetItem', 'Query']);
   expect(body.total).toBeGreaterThan(0);

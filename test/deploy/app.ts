@@ -27,8 +27,11 @@ for (const resource of stack.node.findAll().filter((construct) => CfnResource.is
     resource.node.scope?.node.tryRemoveChild(resource.node.id);
     adapted.leftOut.push(id);
   }
-  if (resource instanceof CfnFunction)
+  if (resource instanceof CfnFunction) {
     resource.addPropertyOverride('Environment.Variables.ISSUER', process.env.FRONT_URL);
+    // MiniStack shares this machine's cores with everything else, so its answers take longer than those of AWS.
+    resource.addPropertyOverride('Environment.Variables.AWS_CALL_MILLISECONDS', '10000');
+  }
   if (resource instanceof CfnAlarm && resource.metrics) {
     const metrics: CfnAlarm.MetricDataQueryProperty[] = stack.resolve(resource.metrics);
     const stat = metrics.find(({ metricStat }) => metricStat)?.metricStat;

@@ -7,7 +7,7 @@ import type { StoreAnswer } from '../support/store-proxy.ts';
 import { hexToken } from '../support/tokens.ts';
 
 /** Answers that DynamoDB gives and the store of these tests does not. */
-const { service, proxy } = await startServiceWithStore();
+const { running, service, proxy } = await startServiceWithStore();
 
 /** The first call of an operation is answered so; every other one reaches the store. */
 function answerOnce(operation: string, answer: (body: Record<string, unknown>) => StoreAnswer): void {
@@ -137,6 +137,13 @@ describe('relate: a failed condition that carries the item needs no further read
     expectError(await service.relate(id, access_token), error);
     expect(operations()).toEqual(['BatchGetItem', 'UpdateItem']);
   });
+});
+
+test('a partition that is full: 409 that says what to do, and a reason in the log for the alarm', async () => {
+  answerOnce('PutItem', () => exception('ItemCollectionSizeLimitExceededException'));
+  const answer = await service.addEvent('comments', { actor_type: 'custom', actor_id: '7', comment: 'x' });
+  expectError(answer, { status: 409, error: 'conflict', naming: /full.*Create another one/ });
+  expect(running.output()).toContain('"reason":"access_request_full"');
 });
 
 test.each([

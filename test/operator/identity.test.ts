@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { filesIn } from '../../infra/local/local-files.ts';
-import { proveIdentity } from '../../infra/operator/prove-identity.ts';
+import { proveIdentity } from '../../infra/prove-identity.ts';
 import { auditLines } from '../support/log-lines.ts';
 import { ownService } from '../support/own-service.ts';
 

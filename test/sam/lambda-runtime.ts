@@ -70,6 +70,7 @@ export async function startLambdaRuntime(
       AWS_REGION: 'us-east-1',
       AWS_ACCESS_KEY_ID: 'local',
       AWS_SECRET_ACCESS_KEY: 'local',
+      AWS_CALL_MILLISECONDS: '10000',
       ...environment,
     },
   });

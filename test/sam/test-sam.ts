@@ -6,7 +6,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { readFunctions } from '../../infra/endpoints.ts';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { secretIds } from '../../infra/local/load-functions.ts';
-import { proveIdentity } from '../../infra/operator/prove-identity.ts';
+import { proveIdentity } from '../../infra/prove-identity.ts';
 import { countedChecks } from '../support/counted-checks.ts';
 import { localDirectory } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';

@@ -188,10 +188,7 @@ describe('functions', () => {
 
   test.each([
     ['SecretsSigningKeys', ['IssueToken', 'RotateSigningKeys']],
-    [
-      'SecretsRefreshTokens',
-      ['IntrospectToken', 'IssueToken', 'ListRecipients', 'RevokeToken', 'RotateServiceSecrets'],
-    ],
+    ['SecretsRefreshTokens', ['IntrospectToken', 'IssueToken', 'RevokeToken', 'RotateServiceSecrets']],
     [
       'SecretsProviderSettings',
       [

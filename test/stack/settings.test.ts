@@ -83,7 +83,6 @@ describe('settings', () => {
         'tableName must not come with warmReadUnits or warmWriteUnits',
       ],
     ),
-    [{ rateLimits: 5 }, 'rateLimits is unknown; did you mean rateLimit?'],
     [{ somethingElse: 5 }, 'somethingElse is unknown; there are deployment, stack, '],
     [{ edge: true }, 'domainName must come with edge'],
     [{ edge: true, ...domain }, 'account must come with edge'],

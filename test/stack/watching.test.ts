@@ -103,6 +103,11 @@ describe('alarms', () => {
       ],
     ],
     [
+      'AccessRequestFull',
+      '1 of 1 from 1',
+      ['Sum of a-stack RequestsRefused, reason=access_request_full, in 60 s'],
+    ],
+    [
       'RotationFailure',
       '1 of 1 from 1',
       [
@@ -152,7 +157,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(13 + endpoints.size);
+    expect(alarms).toHaveLength(14 + endpoints.size);
     const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
     for (const { properties } of alarms) {
       expect(properties).toMatchObject({

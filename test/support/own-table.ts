@@ -27,7 +27,7 @@ export async function startOwnTable(): Promise<OwnTable> {
     AWS_SECRET_ACCESS_KEY: 'local',
     AWS_ENDPOINT_URL_DYNAMODB: store.url,
     LOG_LEVEL: 'ERROR',
-    AWS_CALL_MILLISECONDS: process.env.AWS_CALL_MILLISECONDS ?? '10000',
+    AWS_CALL_MILLISECONDS: process.env.AWS_CALL_MILLISECONDS ?? '60000',
   });
   return {
     url: store.url,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { callOperator } from '../../infra/call-operator.ts';
 import type { Demo } from '../../infra/local/demo.ts';
-import { callOperator } from '../../infra/operator/call-operator.ts';
 import { documentedFetch } from './api-document.ts';
 import { noteSecrets } from './secrets-seen.ts';
 

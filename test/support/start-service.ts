@@ -48,6 +48,7 @@ export async function startService(
       PORT: '0',
       LOCAL_DIR: directory,
       LOG_LEVEL: 'INFO',
+      AWS_CALL_MILLISECONDS: '60000',
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -44,7 +44,7 @@ export function withNamedAlternatives(
   return named;
 }
 
-/** By property, the text that is its only value in each alternative that has it, by the alternative's name. */
+/** Constants by property: the text that is its only value in each alternative that has it, by the alternative's name. */
 function constantsOf(alternatives: [name: string, JsonSchema][]): Map<string, Map<string, string>> {
   const found = new Map<string, Map<string, string>>();
   for (const [name, { properties = {} }] of alternatives) {

@@ -8,7 +8,7 @@ import { type Components, jsonSchemaOf } from './json-schema.ts';
 
 type Json = Record<string, unknown>;
 
-/** Which security schemes an operation takes; a Login User Token may come in either of two headers. */
+/** Security schemes that an operation takes; a Login User Token may come in either of two headers. */
 const security: Record<SchemeName, Json[]> = {
   login_app_client: [{ login_app_client: [] }],
   login_app_token: [{ login_app_token: [] }],
@@ -210,7 +210,7 @@ function parametersOf({ parameters = {}, example }: AnyEndpoint, schemas: Compon
   ];
 }
 
-/** As the standards write them; records name headers in lower case, as events do. */
+/** Names of headers as the standards write them; records have them in lower case, as events do. */
 const headerNames: Record<string, string> = { 'idempotency-key': 'Idempotency-Key' };
 
 /** The values of a body stand in an extension: OpenAPI Generator rejects a link whose `requestBody` is an object. */

@@ -5,7 +5,7 @@ import type { WireFormat } from '../../../lib/schema/wire.ts';
 /** The schemas that have a title: each stands once in the document, and is referred to. */
 export type Components = Map<string, JsonSchema>;
 
-/** Where a schema carries the JSON Schema that stands for it. */
+/** The key under which a schema carries the JSON Schema that stands for it. */
 const converted = Symbol('converted');
 
 /**
@@ -31,7 +31,7 @@ function convert(schema: unknown): JsonSchema {
 }
 
 /**
- * The same in the form that generators of clients read best: a type beside each constant, no choice within a choice, and
+ * Rewrites a JSON Schema in the form that generators of clients read best: a type beside each constant, no choice within a choice, and
  * no property that must not be there.
  */
 function plainer(schema: JsonSchema): JsonSchema {
@@ -64,7 +64,7 @@ const isSchema = (value: unknown): value is v.GenericSchema =>
   value instanceof Object && 'kind' in value && value.kind === 'schema';
 const anySchema = v.custom<v.GenericSchema>(isSchema);
 
-/** What `v.title`, `v.description` and `wire` have said of a schema; the last one counts. */
+/** Metadata that `v.title`, `v.description` and `wire` have given a schema; the last one counts. */
 function annotationsOf(schema: object) {
   const items: object[] = 'pipe' in schema && Array.isArray(schema.pipe) ? schema.pipe : [];
   const last = <Output>(part: v.GenericSchema<unknown, Output>): Output | undefined =>
@@ -81,7 +81,7 @@ function annotationsOf(schema: object) {
 }
 
 /**
- * The same schema, with those that have a title or a wire format replaced by ones that carry their JSON Schema:
+ * Rewrites a schema with those inside it that have a title or a wire format replaced by ones that carry their JSON Schema:
  * the converter itself passes over what it finds in a pipe.
  */
 function substituted(value: unknown, components: Components, isComponent = false): unknown {

@@ -3,15 +3,15 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { transformSync } from 'esbuild';
 
-/** Where the page reads from, relative to its own address. */
+/** Sources of the page, relative to its own address. */
 export interface PageSources {
   /** The API document. */
   document: string;
-  /** Where fresh credentials of the demo come from. Without it the page only shows the document, and sends nothing. */
+  /** The source of fresh credentials of the demo. Without it the page only shows the document, and sends nothing. */
   demo?: string;
 }
 
-/** One file of the page. */
+/** A file of the page. */
 export interface PageFile {
   contentType: string;
   text: string;

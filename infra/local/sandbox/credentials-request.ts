@@ -13,11 +13,11 @@ const credentialsQuerySchema = v.object(
   {
     subject: v.pipe(v.string(), v.minLength(1, 'must not be empty')),
     audience: v.optional(v.literal('another-app', 'must be another-app, or left out')),
-    /** Of provider_f: which of its two issuers. */
+    /** The issuer of provider_f, which has two. */
     issuer: v.optional(v.literal('second', 'must be second, or left out')),
     /** Goes into the id token. */
     nonce: v.optional(v.string()),
-    /** Of provider_b: the code needs the `code_verifier` with this SHA-256. @see RFC 7636 section 4.2 */
+    /** The challenge of a code of provider_b, which then needs the `code_verifier` with this SHA-256. @see RFC 7636 section 4.2 */
     code_challenge: v.optional(
       v.pipe(v.string(), v.regex(/^[\w-]{43}$/, 'must be 43 characters of base64url')),
     ),

@@ -11,7 +11,7 @@ interface IdentityServerOptions {
   /** The URL it is mounted at. */
   issuer: string;
   apps: App[];
-  /** Where authorization codes are sent; without one the apps can't use the code grant. */
+  /** Addresses that authorization codes are sent to; without one the apps can't use the code grant. */
   redirectUri?: string | undefined;
   /** A folder that keeps the key that signs its tokens; without one it has a new key. */
   keysFolder?: string | undefined;
@@ -19,7 +19,7 @@ interface IdentityServerOptions {
   idOf?: (subject: string) => string;
 }
 
-/** Who gets a token for which app, and until when (epoch seconds). */
+/** Content of a token: its person, its app and its end in epoch seconds. */
 interface Issue {
   subject: string;
   app: App;

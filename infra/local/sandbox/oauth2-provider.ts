@@ -10,7 +10,7 @@ import {
   validity,
 } from './sandbox-provider.ts';
 
-/** How a provider says whom a token was issued to, and what else is its own. */
+/** The parts in which OAuth 2.0 providers differ: how one says whom a token was issued to, and the like. */
 interface Kind {
   settings: (url: string, app: App) => object;
   /** The endpoint of its own at `/token_info`, from the query and the token that was found for it. */

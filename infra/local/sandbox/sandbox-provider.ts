@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CredentialsRequest } from './credentials-request.ts';
 
-/** One identity provider of the sandbox, mounted at its own path. */
+/** An identity provider of the sandbox, mounted at its own path. */
 export interface SandboxProvider {
-  /** What an operator would set for our app at this provider. */
+  /** Settings that an operator would give for our app at the provider. */
   settings: object;
   /** Issues what an app would get after a login of the subject: the parameters of a token request. */
   issue(request: CredentialsRequest): Promise<Record<string, string>>;

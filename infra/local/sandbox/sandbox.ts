@@ -9,7 +9,7 @@ import { type SandboxProvider, sendJson } from './sandbox-provider.ts';
 
 /** Each provider is mounted below the address, under its identifier. */
 export interface Sandbox extends LoopbackServer {
-  /** By provider, what an operator would set for our app there. */
+  /** Settings by provider, as an operator would give them for our app there. */
   settings: Record<string, object>;
 }
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** One call of the service, as the check reports it. */
+/** A call of the service, as the check reports it. */
 export interface Step {
   step: string;
   /** `GET https://…` */
@@ -9,12 +9,12 @@ export interface Step {
   status?: number;
   milliseconds: number;
   headers?: Record<string, string>;
-  /** What is wrong, in plain words. */
+  /** The fault in plain words. */
   problem?: string;
 }
 
 /** A request, and what must come of it. */
-interface Question<Schema extends v.GenericSchema> {
+export interface Question<Schema extends v.GenericSchema> {
   step: string;
   url: string;
   init?: RequestInit;
@@ -83,7 +83,7 @@ function explainStatus(status: number, expected: number, text: string): string {
   return general;
 }
 
-/** What `fetch` throws, by the code of its cause. */
+/** Explanations of what `fetch` throws, by the code of its cause. */
 function explainNetwork(error: unknown, { hostname }: URL): string {
   const { name, cause }: { name?: string; cause?: { code?: string } } = Object(error);
   const code = cause?.code ?? name ?? 'unknown';

@@ -5,7 +5,7 @@ import { deploymentFolder, readDeployment } from '../../settings/deployment-file
 import { pinName, pinnedValue, pins } from '../../settings/pins.ts';
 
 /**
- * What is wrong with a deployed stack, as far as CloudFormation knows: an update that failed, or a stack that was
+ * Faults of a deployed stack, as far as CloudFormation knows: an update that failed, or a stack that was
  * production and has lost its protection, or one that keeps other settings than its file has.
  */
 export async function stackProblems(StackName: string, folder = deploymentFolder): Promise<string[]> {

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import { callOperator } from '../call-operator.ts';
+import { callOperator } from '../../call-operator.ts';
 import { explainFailure, functionOf, type Target } from '../target.ts';
 import type { Step } from './ask.ts';
 import { checkService, probeSchema } from './check-service.ts';
 import { stackProblems } from './check-stack.ts';
 
-/** What a check found. */
+/** Findings of a check. */
 export interface CheckResult {
   ok: boolean;
   issuer: string;

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
-import { accessItem, grantAccess, readAccesses, revokeAccess } from '../../access-requests/access.ts';
+import { accessItem, grantAccess, readAccesses } from '../../access-requests/access.ts';
 import {
   type AccessRequest,
   createAccessRequest,
   readAccessRequest,
+  revokeAccessTo,
 } from '../../access-requests/access-request.ts';
 import { allEvents } from '../../access-requests/event-lists.ts';
 import { findImported, importAccessRequests } from '../../access-requests/import-access-requests.ts';
@@ -102,8 +103,7 @@ export const accessRequestCommands = [
     summary: "Remove an account's access to an access request",
     flags: { 'access-request': accessRequest, account },
     run: async ({ 'access-request': id, account: account_id }) => {
-      await requireAccessRequest(id);
-      await revokeAccess(id, account_id);
+      await revokeAccessTo(await requireAccessRequest(id), account_id);
       return { access_request_id: id, account_id, access: false };
     },
   }),

@@ -19,7 +19,7 @@ async function disable(login_app_id: string, disabled: boolean): Promise<Record<
   return { login_app_id, disabled };
 }
 
-/** From when sessions are valid after a logout or its undoing. @throws ServiceError when nothing was changed */
+/** The time from which sessions are valid after a logout or its undoing. @throws ServiceError when nothing was changed */
 function validFromOrThrow(outcome: Awaited<ReturnType<typeof undoLogout>>): number {
   if (typeof outcome === 'number') return outcome;
   if (outcome === 'unknown') throw noSuchLoginApp();

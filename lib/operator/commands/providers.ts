@@ -54,7 +54,7 @@ function accepted(provider: ProviderId, result: { settings: object } | { problem
   );
 }
 
-/** What `providers set` takes. */
+/** Flags of `providers set`. */
 const settingsFlags = {
   settings: optional(json('A JSON file with the provider settings; - for standard input')),
   preset: optional(choice(presetNames, 'Or: a well-known provider')),

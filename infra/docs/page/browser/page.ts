@@ -1,4 +1,4 @@
-/** What the page uses of Swagger UI. */
+/** The parts of Swagger UI that the page uses. */
 interface SwaggerUi {
   preauthorizeBasic(scheme: string, username: string, password: string): void;
   preauthorizeApiKey(scheme: string, value: string): void;
@@ -27,7 +27,7 @@ declare const SwaggerUIBundle: (options: {
 interface DemoCredentials {
   basic: Record<string, { username: string; password: string }>;
   tokens: Record<string, string>;
-  /** What stands in for the placeholders of the examples. */
+  /** Values for the placeholders of the examples. */
   examples: Record<string, string>;
 }
 

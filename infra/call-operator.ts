@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { type OperatorCall, operatorAnswerSchema } from '../../lib/operator/operator-call.ts';
-import { type FunctionTarget, invokeFunction } from '../invoke-function.ts';
+import { type OperatorCall, operatorAnswerSchema } from '../lib/operator/operator-call.ts';
+import { type FunctionTarget, invokeFunction } from './invoke-function.ts';
 import { proveIdentity } from './prove-identity.ts';
 
 /** Whether a command may be carried out twice: it only reads, or skips the lines that are there already. */

@@ -1,13 +1,8 @@
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SignatureV4 } from '@smithy/signature-v4';
-import {
-  commandHeader,
-  hashOfCommand,
-  identityQuestion,
-  stsHost,
-} from '../../lib/operator/identity-request.ts';
-import type { OperatorCommand } from '../../lib/operator/operator-call.ts';
-import type { FunctionTarget } from '../invoke-function.ts';
+import { commandHeader, hashOfCommand, identityQuestion, stsHost } from '../lib/operator/identity-request.ts';
+import type { OperatorCommand } from '../lib/operator/operator-call.ts';
+import type { FunctionTarget } from './invoke-function.ts';
 
 /** Seconds for which a proof is meant; STS itself takes it for up to 15 minutes. */
 const lifetime = 60;
