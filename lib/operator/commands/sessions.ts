@@ -17,7 +17,8 @@ export const sessionCommands = [
       const { login_app_id } = await requireLoginUser(login_user_id);
       const switches = await readSwitches(login_app_id);
       const active = (await readSessions(login_user_id)).filter((session) => isActive(session, switches));
-      const { page, ...next } = pageOf(active, ({ session_id }) => session_id, after);
+      const sorted = active.toSorted((a, b) => (a.session_id < b.session_id ? -1 : 1));
+      const { page, ...next } = pageOf(sorted, ({ session_id }) => session_id, after);
       return { login_user_id, sessions: page.map(sessionShown), ...next };
     },
   }),
