@@ -53,7 +53,7 @@ export default {
   options: {
     doNotFollow: { path: 'node_modules' },
     parser: 'swc',
-    tsPreCompilationDeps: true,
+
     exclude: { path: 'node_modules' },
   },
 };

@@ -21,6 +21,7 @@ export const endpoint = defineEndpoint({
     GetItem: ['login_apps', 'signing_keys', 'login_users', 'devices'],
     BatchGetItem: ['login_users', 'devices'],
     Query: ['login_users', 'devices'],
+    PutItem: ['login_users'],
     UpdateItem: ['login_users', 'devices'],
     DeleteItem: ['login_users'],
   },

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { anybody } from '../lib/auth/anybody.ts';
+import { anybody } from '../lib/auth/credentials.ts';
 import { ok } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';

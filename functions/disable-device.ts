@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { loginAppClient } from '../lib/auth/login-app-client.ts';
-import { loginAppOfSender, noSender } from '../lib/devices/sender.ts';
+import { loginAppOfSender, senderErrors } from '../lib/devices/sender.ts';
 import { disableDevice } from '../lib/devices/sending.ts';
 import { ServiceError } from '../lib/errors/service-error.ts';
 import { noContent } from '../lib/http/answers.ts';
@@ -23,7 +23,7 @@ export const endpoint = defineEndpoint({
     204: { description: 'The device gets no more messages. Sending the request again changes nothing.' },
   },
   errors: {
-    unauthorized_client: noSender,
+    ...senderErrors,
     not_found: {
       when: 'The Login App has no such device.',
       example: 'The Login App has no such device.',

@@ -6,6 +6,7 @@ import { serve } from '../lib/http/serve.ts';
 import { identityFormSchema, personOf } from '../lib/identities/identity-form.ts';
 import { linkIdentity } from '../lib/identities/link-identity.ts';
 import { shownIdentitySchema } from '../lib/identities/own-identities.ts';
+import { countingRejections, tooManyRejected } from '../lib/identities/rejected-credentials.ts';
 import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
 
@@ -53,12 +54,14 @@ export const endpoint = defineEndpoint({
       when: 'The identity belongs to another Login User, who would have to unlink it or delete their account. Or the Login User has linked 20 identities, which is the most.',
       example: 'The identity belongs to another Login User of this Login App.',
     },
+    too_many_requests: tooManyRejected,
   },
   table: {
     GetItem: ['login_apps', 'signing_keys', 'issuer_keys', 'login_users'],
     BatchGetItem: ['login_users'],
-    PutItem: ['issuer_keys'],
+    PutItem: ['issuer_keys', 'login_users'],
     UpdateItem: ['login_users'],
+    DeleteItem: ['login_users'],
   },
   secrets: ['provider-settings'],
   example: {
@@ -71,7 +74,7 @@ export const endpoint = defineEndpoint({
   idIs: 'identity_id',
   handle: async ({ caller, body }) => {
     const user = activeUser(caller, 'forbidden');
-    const person = await personOf(caller.loginAppId, body);
+    const person = await countingRejections(user, () => personOf(caller.loginAppId, body));
     const { isNew, identity } = await linkIdentity(user, body.provider, person);
     return isNew ? created(identity) : ok(identity);
   },

@@ -1,7 +1,7 @@
 import { loginAppClient } from '../lib/auth/login-app-client.ts';
 import { listRecipients, recipientListSchema } from '../lib/devices/list-recipients.ts';
 import { recipientsQuery, recipientsRequest } from '../lib/devices/recipients-request.ts';
-import { loginAppOfSender, noSender } from '../lib/devices/sender.ts';
+import { loginAppOfSender, senderErrors } from '../lib/devices/sender.ts';
 import { ok } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
@@ -48,7 +48,7 @@ export const endpoint = defineEndpoint({
       when: 'A parameter is malformed, repeated or unknown, the cursor belongs to another query, or the query has both or neither of `login_user_id` and `shard`.',
       example: 'Send either the parameter login_user_id or the parameter shard.',
     },
-    unauthorized_client: noSender,
+    ...senderErrors,
   },
   table: {
     GetItem: ['login_apps', 'devices'],

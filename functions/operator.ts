@@ -14,7 +14,7 @@ export const access: Access = {
     GetItem: everything,
     BatchGetItem: everything,
     Query: everything,
-    PutItem: ['login_apps', 'devices', 'accounts', 'access_requests'],
+    PutItem: everything,
     UpdateItem: everything,
     DeleteItem: everything,
   },

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { anybody } from '../lib/auth/anybody.ts';
+import { anybody } from '../lib/auth/credentials.ts';
 import { noContent } from '../lib/http/answers.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
@@ -63,7 +63,7 @@ export const endpoint = defineEndpoint({
     GetItem: ['login_apps', 'issuer_keys', 'login_users', 'devices'],
     BatchGetItem: ['devices'],
     Query: ['login_users', 'devices'],
-    PutItem: ['issuer_keys'],
+    PutItem: ['issuer_keys', 'login_users'],
     UpdateItem: ['login_users', 'devices'],
     DeleteItem: ['login_users'],
   },

@@ -5,19 +5,19 @@ import {
   type ProviderId,
   providerIds,
 } from '../../lib/provider-settings/identifiers.ts';
-import { providers } from '../../lib/providers/providers.ts';
+import { protocols } from '../../lib/provider-settings/protocols.ts';
+import { familyOf } from '../../lib/providers/providers.ts';
 
 /** The tables of the page about providers, by the names of their blocks: the head and the rows of each. */
 export function providerTables(): Record<string, [head: string[], rows: string[][]]> {
-  const families = [...new Set(Object.values(providers))];
-  const settings = families.map((family) => [
-    `${family.name}-settings`,
-    [['Field', 'Means', 'Default'], settingRows(jsonSchemaOf(family.settings))],
+  const settings = [...new Set(Object.values(protocols))].map((protocol) => [
+    `${protocol.name}-settings`,
+    [['Field', 'Means', 'Default'], settingRows(jsonSchemaOf(protocol.settings))],
   ]);
   return {
     providers: [
       ['Provider', 'Protocol', 'The app sends'],
-      providerIds.map((id) => [`\`${id}\``, providers[id].title, sentTo(id)]),
+      providerIds.map((id) => [`\`${id}\``, protocols[id].title, sentTo(id)]),
     ],
     ...Object.fromEntries(settings),
   };
@@ -28,7 +28,7 @@ const jsonSchemaOf = (schema: v.GenericSchema): JsonSchema =>
 
 /** The parameters of the grant `provider_credentials` for a provider, apart from `grant_type` and `provider`. */
 export function parametersOf(id: ProviderId): Record<'required' | 'optional' | 'forbidden', string[]> {
-  const { properties = {}, required = [] } = jsonSchemaOf(v.object(providers[id].parameters));
+  const { properties = {}, required = [] } = jsonSchemaOf(v.object(familyOf(id).parameters));
   const names = Object.keys(properties);
   // A forbidden parameter has the schema `{ not: {} }`.
   const forbidden = names.filter((name) => Object.keys(properties[name] ?? {}).includes('not'));

@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import type { Demo } from './demo.ts';
-import { writeWhole } from './write-whole.ts';
+import { writeWhole } from './local-files.ts';
 
 /** Values that have to be the same after a restart, besides the table and the secrets. */
 const savedStackSchema = v.object({
@@ -43,6 +43,9 @@ export function openLocalData(folder: string) {
     JSON.parse(readFileSync(stackFile, 'utf8')),
   );
   if (!success) for (const left of [secretsFile, tableFolder]) rmSync(left, { recursive: true, force: true });
+  // The store gives its files the usual mode, so it is the folder that keeps others out.
+  mkdirSync(tableFolder, { recursive: true });
+  chmodSync(tableFolder, 0o700);
   return {
     folder,
     tableFolder,

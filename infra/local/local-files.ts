@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { auditTrail } from '../../lib/log/log.ts';
@@ -44,7 +44,7 @@ export function writeAuditLinesTo({ directory, audit }: LocalFiles): void {
   let flag = 'w';
   auditTrail.write = (line) => {
     mkdirSync(directory, { recursive: true });
-    writeFileSync(audit, line, { flag });
+    writeFileSync(audit, line, { flag, mode: 0o600 });
     flag = 'a';
   };
 }
@@ -52,8 +52,8 @@ export function writeAuditLinesTo({ directory, audit }: LocalFiles): void {
 /** Writes the demo last: once it exists, everything does. */
 export function writeLocalFiles(files: LocalFiles, stack: Omit<StackFile, 'pid'>, demo: object): void {
   mkdirSync(files.directory, { recursive: true });
-  writeFileSync(files.stack, `${JSON.stringify({ pid: process.pid, ...stack })}\n`);
-  writeFileSync(files.demo, `${JSON.stringify(demo, null, 2)}\n`);
+  writeWhole(files.stack, { pid: process.pid, ...stack });
+  writeWhole(files.demo, demo);
 }
 
 /** Removes the files, unless another process has replaced them. */
@@ -68,3 +68,10 @@ export function removeLocalFiles(files: LocalFiles): void {
 
 const readStackFile = ({ stack }: LocalFiles): StackFile =>
   v.parse(stackFileSchema, JSON.parse(readFileSync(stack, 'utf8')));
+
+/** Writes a file that only its owner may read. Whoever reads it, at any time, finds all of the old or all of the new content. */
+export function writeWhole(file: string, content: object): void {
+  const draft = `${file}.new`;
+  writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, file);
+}

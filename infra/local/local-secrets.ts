@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import * as v from 'valibot';
-import { writeWhole } from './write-whole.ts';
+import { writeWhole } from './local-files.ts';
 
 const callSchema = v.object({
   SecretId: v.string(),

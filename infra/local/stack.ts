@@ -89,6 +89,10 @@ export async function startStack({
     functions.get('publish-events')?.(event, { awsRequestId: randomUUID() });
   const stream = streamArn === undefined ? undefined : followStream({ endpoint, streamArn, call });
 
+  const finish = () =>
+    Promise.resolve(functions.get('finish-deletions')?.({}, { awsRequestId: randomUUID() })).catch(() => {});
+  const schedule = setInterval(finish, 600_000);
+
   return {
     url: api.url,
     routes,
@@ -99,6 +103,7 @@ export async function startStack({
     operator: { name: 'operator', endpoint: aws.url },
     publishes: stream !== undefined,
     close: async () => {
+      clearInterval(schedule);
       await stream?.close();
       await closeAll(servers, async () => dynamoDbEndpoint && deleteTable(dynamoDb, tableName));
     },

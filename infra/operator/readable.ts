@@ -53,7 +53,21 @@ function cell(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value)) return value.map(cell).join(', ') || '-';
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escaped);
+  return text.replaceAll(steering, escaped);
 }
+
+/** Control and format characters, such as those that turn the direction of text, and ends of lines. */
+const steering = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** JSON of the same value, in which no character can steer a terminal. */
+export const harmlessJson = (json: string): string =>
+  json.replaceAll(steering, (character) => (character === '\n' ? character : jsonEscaped(character)));
+
+/** `\u202e`; two of these for a character outside the basic plane. @see RFC 8259 section 7 */
+const jsonEscaped = (character: string): string =>
+  character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
 
 const escaped = (character: string): string => `\\u{${character.codePointAt(0)?.toString(16)}}`;

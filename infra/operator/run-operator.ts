@@ -6,7 +6,7 @@ import { whichStack } from './known-stacks.ts';
 import { parseCommandLine } from './parse-command-line.ts';
 import { printLines } from './print-lines.ts';
 import { progressBar } from './progress-bar.ts';
-import { isShown, readable } from './readable.ts';
+import { harmlessJson, isShown, readable } from './readable.ts';
 import { runImport } from './run-import.ts';
 import { secretToFile } from './secret-file.ts';
 import { explainFailure, functionOf } from './target.ts';
@@ -23,6 +23,7 @@ type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'w
  */
 export async function runOperator(words: string[], { stdin, stdout, stderr }: Streams): Promise<number> {
   const print = (text: string): void => void stdout.write(`${text}\n`);
+  const printJson = (json: string): void => print(stdout.isTTY ? harmlessJson(json) : json);
   try {
     const line = parseCommandLine(words);
     if ('help' in line) {
@@ -32,7 +33,8 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
     if (!line.target) throw new Error(await whichStack());
     if ('isCheck' in line) {
       const result = await runCheck(line.target);
-      print(stdout.isTTY && !line.isJson ? readableCheck(result) : JSON.stringify(result, null, 2));
+      if (stdout.isTTY && !line.isJson) print(readableCheck(result));
+      else printJson(JSON.stringify(result, null, 2));
       return result.ok ? 0 : 2;
     }
     const { noun, verb, flags, lines, pages, files, target } = line;
@@ -43,7 +45,7 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
         throw new Error(explainFailure(error, operator));
       });
     if (pages) {
-      await printLines(pages, call, print);
+      await printLines(pages, call, printJson);
       return 0;
     }
     if (!lines) {
@@ -51,12 +53,13 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
       const run = () => untilDone(() => call({}), pauseOf(stderr));
       const result = await (secretFile === undefined ? run() : secretToFile(secretFile, run));
       const isTable = stdout.isTTY && isShown(verb) && !line.isJson;
-      print(isTable ? readable(result) : JSON.stringify(result, null, 2));
+      if (isTable) print(readable(result));
+      else printJson(JSON.stringify(result, null, 2));
       return result.ok === false ? 2 : 0;
     }
     const send = (batch: unknown) => call({ [lines.flag]: batch });
     const summary = await runImport({ file: lines.file, files }, send, progressBar(stderr));
-    print(JSON.stringify(summary, null, 2));
+    printJson(JSON.stringify(summary, null, 2));
     return summary.refused > 0 ? 2 : 0;
   } catch (error) {
     const [line] = String(error instanceof Error ? error.message : error).split('\n');

@@ -7,6 +7,7 @@ import {
   HttpVersion,
   OriginProtocolPolicy,
   OriginRequestPolicy,
+  ResponseHeadersPolicy,
   SecurityPolicyProtocol,
   ViewerProtocolPolicy,
 } from 'aws-cdk-lib/aws-cloudfront';
@@ -63,6 +64,8 @@ export class Edge extends Stack {
         cachePolicy: CachePolicy.CACHING_DISABLED,
         // With the Host header, by which API Gateway knows the API.
         originRequestPolicy: OriginRequestPolicy.ALL_VIEWER,
+        // For what API Gateway and AWS WAF answer themselves.
+        responseHeadersPolicy: ResponseHeadersPolicy.SECURITY_HEADERS,
         // Not redirected: a client that sends credentials without TLS has to notice.
         viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
       },

@@ -1,4 +1,6 @@
-import { type App, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { type App, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { type AnyEndpoint, isAudited } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/paths.ts';
@@ -85,6 +87,13 @@ export class LoginService extends Stack {
       });
     }
 
+    const finishing = withoutRoute('finish-deletions').lambda;
+    new Rule(this, 'FinishDeletions', {
+      description: 'Finishes the deletions that were interrupted',
+      schedule: Schedule.rate(Duration.minutes(10)),
+      targets: [new LambdaFunction(finishing)],
+    });
+
     const publishing = settings.publishEvents
       ? new EventPublishing(this, 'EventPublishing', {
           busName: settings.stack,
@@ -97,6 +106,7 @@ export class LoginService extends Stack {
     const { serverErrors, all, topic } = new ServiceAlarms(this, 'Alarms', {
       measurements,
       rotations: [keyRotation, secretRotation],
+      finishing,
       secrets: Object.values(secrets),
       endpoints,
       forwarder: forwarder.lambda,
@@ -123,8 +133,7 @@ export class LoginService extends Stack {
     const live = new LiveVersions(this, 'LiveVersions', canary || undefined);
     for (const { endpoint, served } of inOrder) {
       if (isAudited(endpoint)) audit.of(served);
-      const route = api.addRoute(served.key, endpoint, live.of(served));
-      if (issuesTokens(endpoint)) api.throttleTokens(endpoint, route);
+      api.addRoute(served.key, endpoint, live.of(served));
     }
 
     new CfnOutput(this, 'ApiUrl', { value: api.url });

@@ -27,6 +27,8 @@ interface Limit {
 interface ServiceAlarmsProps {
   measurements: Measurements;
   rotations: IFunction[];
+  /** The function that finishes deletions. */
+  finishing: IFunction;
   secrets: Secret[];
   endpoints: ReadonlyMap<string, AnyEndpoint>;
   forwarder: IFunction;
@@ -51,6 +53,7 @@ export class ServiceAlarms extends Construct {
     {
       measurements,
       rotations,
+      finishing,
       secrets,
       endpoints,
       forwarder,
@@ -112,6 +115,12 @@ export class ServiceAlarms extends Construct {
       }),
       this.#alarm('RotationFailure', {
         metric: measurements.errorsOf(rotations),
+        from: 1,
+        periods: 1,
+        of: 1,
+      }),
+      this.#alarm('DeletionsUnfinished', {
+        metric: measurements.errorsOf([finishing]),
         from: 1,
         periods: 1,
         of: 1,

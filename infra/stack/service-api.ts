@@ -5,7 +5,6 @@ import {
   DomainName,
   HttpApi,
   HttpMethod,
-  type HttpRoute,
   HttpStage,
   LogGroupLogDestination,
 } from 'aws-cdk-lib/aws-apigatewayv2';
@@ -35,6 +34,29 @@ const accessLog = JSON.stringify({
   gateway_error: '$context.error.responseType',
 });
 
+/** A throttle as API Gateway writes it. */
+interface Limits {
+  ThrottlingRateLimit: number;
+  ThrottlingBurstLimit: number;
+}
+
+const limits = (ThrottlingRateLimit: number, ThrottlingBurstLimit: number): Limits => ({
+  ThrottlingRateLimit,
+  ThrottlingBurstLimit,
+});
+
+/** Throttles below that of the other routes, by endpoint: of those that call providers or sign, and of the API document. */
+function throttlesOf(settings: Settings): ReadonlyMap<string, Limits> {
+  const identities = limits(settings.identityRateLimit, settings.identityBurstLimit);
+  return new Map([
+    ['issue-token', limits(settings.tokenRateLimit, settings.tokenBurstLimit)],
+    ['link-identity', identities],
+    ['unlink-identity', identities],
+    ['receive-notification', limits(settings.notificationRateLimit, settings.notificationBurstLimit)],
+    ['describe-api', limits(settings.documentRateLimit, settings.documentBurstLimit)],
+  ]);
+}
+
 /** The HTTP API: its address, its access log, and the throttle of each route. */
 export class ServiceApi extends Construct {
   /** The address at which clients reach the API. */
@@ -42,10 +64,13 @@ export class ServiceApi extends Construct {
   readonly api: HttpApi;
   readonly #settings: Settings;
   readonly #stage: HttpStage;
+  readonly #throttles: ReadonlyMap<string, Limits>;
+  readonly #routeSettings: Record<string, Limits> = {};
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
     this.#settings = settings;
+    this.#throttles = throttlesOf(settings);
     const { domainName, certificateArn } = settings;
     this.api = new HttpApi(this, 'Http', {
       apiName: settings.stack,
@@ -73,26 +98,20 @@ export class ServiceApi extends Construct {
     });
   }
 
-  /** Routes an endpoint to its function. */
-  addRoute(key: string, { method, path }: AnyEndpoint, target: IFunction): HttpRoute[] {
-    return this.api.addRoutes({
-      path,
-      methods: [HttpMethod[method]],
+  /** Routes an endpoint to its function, with the throttle of its own that the route may have. */
+  addRoute(key: string, endpoint: AnyEndpoint, target: IFunction): void {
+    const routes = this.api.addRoutes({
+      path: endpoint.path,
+      methods: [HttpMethod[endpoint.method]],
       integration: new HttpLambdaIntegration(key, target),
     });
-  }
-
-  /** The token route calls providers and signs, so its throttle is lower than that of the others. */
-  throttleTokens(endpoint: AnyEndpoint, route: HttpRoute[]): void {
+    const limits = this.#throttles.get(key);
+    if (!limits) return;
+    this.#routeSettings[routeKeyOf(endpoint)] = limits;
     const stage = resourceOf(this.#stage, CfnStage);
-    stage.routeSettings = {
-      [routeKeyOf(endpoint)]: {
-        ThrottlingRateLimit: this.#settings.tokenRateLimit,
-        ThrottlingBurstLimit: this.#settings.tokenBurstLimit,
-      },
-    };
+    stage.routeSettings = this.#routeSettings;
     // A route must exist before it can be throttled.
-    stage.node.addDependency(...route);
+    stage.node.addDependency(...routes);
   }
 
   #accessLogGroup(): LogGroup {

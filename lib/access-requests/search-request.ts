@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { once } from '../schema/once.ts';
+import { once } from '../schema/form-parameters.ts';
 import { wire } from '../schema/wire.ts';
 import { actorTypes } from './event.ts';
 

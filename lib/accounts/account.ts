@@ -22,7 +22,7 @@ export const accountItem = v.object({
   ...secretAttributes,
   /** While it is set, its secrets are not accepted. */
   disabled_at: v.optional(v.string()),
-  /** It may search, but add nothing. */
+  /** Whether the account may search, but add nothing. */
   read_only: v.optional(v.boolean()),
   created_at: v.string(),
 });

@@ -1,8 +1,7 @@
-import { inTurns } from '../storage/in-turns.ts';
+import { inTurns, timeLimit } from '../storage/in-turns.ts';
 import { deleteItem, type Item } from '../storage/items.ts';
 import { accessRequestsOfAccountList, accountKey, accountPartition } from '../storage/keys.ts';
 import { readListInOrder, readMembers, readPartition } from '../storage/lists.ts';
-import { timeLimit } from '../storage/time-limit.ts';
 import { setAccountDisabled } from './account.ts';
 
 /** Outcome of one step of a deletion; `again_after_seconds` is there when more is left to remove. */

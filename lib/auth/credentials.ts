@@ -96,6 +96,15 @@ export function bearerToken(header: string | undefined): string | undefined {
   return header?.match(/^Bearer +([\w.~+/-]+=*) *$/i)?.[1];
 }
 
+/**
+ * The error of a request without a usable bearer token. Its reason tells the one that has no credentials for this scheme
+ * from the one whose token is malformed.
+ */
+export function noBearerToken(message: string, headers: (string | undefined)[]): ServiceError {
+  const isMissing = !headers.some((header) => /^Bearer\b/i.test(header ?? ''));
+  return new ServiceError('invalid_token', message, isMissing ? { reason: 'credentials_missing' } : {});
+}
+
 function formDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
@@ -103,3 +112,6 @@ function formDecoded(text: string): string | undefined {
     return undefined;
   }
 }
+
+/** For what is public. */
+export const anybody: Authentication<undefined> = { scheme: 'none', identify: async () => undefined };

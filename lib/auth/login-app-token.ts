@@ -5,7 +5,7 @@ import { isCurrentClient } from '../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import { findSwitches } from '../login-apps/switches.ts';
 import { verifyLoginAppToken } from '../tokens/verify-access-token.ts';
-import { type Authentication, bearerToken } from './credentials.ts';
+import { type Authentication, bearerToken, noBearerToken } from './credentials.ts';
 
 /**
  * Login App Token: a bearer token that stands for the app itself, in the `Authorization` header. One that was
@@ -21,7 +21,9 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
   },
   identify: async (headers) => {
     const token = bearerToken(headers.authorization);
-    if (!token) throw missing();
+    if (!token) {
+      throw noBearerToken('Send a Login App Token as Authorization: Bearer.', [headers.authorization]);
+    }
     const loginAppId = await (isLongLived(token)
       ? authenticateLoginAppToken(token)
       : loginAppOfClientsToken(token));
@@ -38,11 +40,6 @@ async function loginAppOfClientsToken(token: string): Promise<string | undefined
   note({ client_id });
   return (await isCurrentClient(client_id)) ? aud : undefined;
 }
-
-const missing = (): ServiceError =>
-  new ServiceError('invalid_token', 'Send a Login App Token as Authorization: Bearer.', {
-    reason: 'credentials_missing',
-  });
 
 const noLongerValid = (reason: LogReason): ServiceError =>
   new ServiceError('invalid_token', 'The Login App Token is no longer valid.', { reason });

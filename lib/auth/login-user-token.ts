@@ -6,7 +6,7 @@ import type { AuthenticatedUser } from '../login-users/login-user.ts';
 import { readLoginUserWithSession } from '../sessions/login-user-with-session.ts';
 import { hasIssued, isActive } from '../sessions/session.ts';
 import { verifyLoginUserToken } from '../tokens/verify-access-token.ts';
-import { type Authentication, bearerToken } from './credentials.ts';
+import { type Authentication, bearerToken, noBearerToken } from './credentials.ts';
 
 /**
  * Login User Token: a bearer token of a person's session, in the `Authorization` header or in `Authentication`, as the
@@ -58,6 +58,6 @@ function oneBearerToken(headers: (string | undefined)[]): string {
     throw new ServiceError('invalid_token', 'The Authentication and the Authorization header do not agree.');
   }
   const [token] = tokens;
-  if (!token) throw new ServiceError('invalid_token', 'Send a Login User Token as Authorization: Bearer.');
+  if (!token) throw noBearerToken('Send a Login User Token as Authorization: Bearer.', sent);
   return token;
 }

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { tokenAlgorithms } from '../signing-keys/token-algorithm.ts';
 import type { Probe } from './probe.ts';
 
-/** One thing that is asked of a deployment: a form is posted, everything else is read. */
+/** A request to a deployment that is tried out: a form is posted, everything else is read. */
 interface Question<Schema extends v.GenericSchema> {
   step: 'signing keys' | 'token' | 'search';
   headers?: Record<string, string>;

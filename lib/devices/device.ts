@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import { clock } from '../clock.ts';
 import { platforms } from '../login-apps/platforms.ts';
 import { readItem } from '../storage/items.ts';
-import { deviceKey } from '../storage/keys.ts';
+import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
+import { shardNumberOf } from '../storage/shards.ts';
 
 /** The gateways of Apple's push service: a token that one has issued means nothing to the other. */
 export const environments = ['production', 'sandbox'] as const;
@@ -69,3 +70,7 @@ export async function readDevice(id: string): Promise<Device | undefined> {
   const item = await readItem(deviceKey(id));
   return item && v.parse(deviceItem, item);
 }
+
+/** The shard of a device. */
+export const shardOf = (loginAppId: string, deviceId: string): string =>
+  devicesOfLoginAppShard(loginAppId, shardNumberOf(deviceId));

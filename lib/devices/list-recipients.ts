@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isOfLoginApp } from '../login-users/of-login-app.ts';
+import { isOfLoginApp } from '../login-users/people-of-login-app.ts';
 import { readCursor, writeCursor } from './recipients-cursor.ts';
 import type { RecipientsRequest } from './recipients-request.ts';
 import { recipientSchema, recipientsOfLoginApp, recipientsOfLoginUser, toRecipient } from './sending.ts';

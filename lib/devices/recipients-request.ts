@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ServiceError } from '../errors/service-error.ts';
 import { platforms } from '../login-apps/platforms.ts';
-import { integerBetween, once } from '../schema/once.ts';
+import { integerBetween, once } from '../schema/form-parameters.ts';
 import { wire } from '../schema/wire.ts';
 import { shards } from '../storage/shards.ts';
 

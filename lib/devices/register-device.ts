@@ -6,10 +6,9 @@ import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import type { Platform } from '../login-apps/platforms.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
-import { type Device, detailNames, details, deviceLifetimeSeconds } from './device.ts';
+import { type Device, detailNames, details, deviceLifetimeSeconds, shardOf } from './device.ts';
 import { formerAttributes, takeInstallation, takeOver } from './installation.ts';
 import type { NewDevice } from './new-device.ts';
-import { shardOf } from './shards.ts';
 
 /** The device as registration and relation return it. */
 export const registeredDeviceSchema = v.object({

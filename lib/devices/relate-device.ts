@@ -2,6 +2,8 @@ import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { isId } from '../ids.ts';
+import { idsAmong } from '../log/audit.ts';
+import { noteIds } from '../log/request-fields.ts';
 import { type AuthenticatedUser, activeUser } from '../login-users/login-user.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
@@ -39,7 +41,11 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
     },
   });
   if (update.done) {
-    if (update.before?.login_user_id !== loginUserId) await endSurplusRelations(loginUserId, id);
+    const former_login_user_id = update.before?.login_user_id;
+    if (former_login_user_id === loginUserId) return;
+    // In the audit line: whoever knows a device's id can take its messages.
+    noteIds(idsAmong({ former_login_user_id }));
+    await endSurplusRelations(loginUserId, id);
     return;
   }
   if (!update.found) throw noSuchDevice();

@@ -1,19 +1,29 @@
-import type { ErrorRecord } from '../errors/service-error.ts';
-import { requireEnabled, requireMoreThanIntrospection } from '../login-apps/client-rights.ts';
+import { type ErrorRecord, ServiceError } from '../errors/service-error.ts';
+import { requireEnabled } from '../login-apps/client-rights.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 
-/** The error of a client that may not send. */
-export const noSender: ErrorRecord = {
-  when: 'The client may only introspect tokens, or the Login App is disabled.',
-  example: 'The client may only introspect tokens.',
-};
+/** The errors of a client that may not send. */
+export const senderErrors = {
+  unauthorized_client: {
+    when: 'The Login App is disabled.',
+    example: 'The Login App is disabled.',
+  },
+  forbidden: {
+    when: 'The grants of the client are limited, and an operator has not allowed it to read recipients.',
+    example: 'The client may not read recipients.',
+  },
+} satisfies Record<string, ErrorRecord>;
 
 /**
  * The Login App to whose devices a client may send.
- * @throws ServiceError `unauthorized_client` for a client that may only introspect, and while the Login App is disabled
+ * @throws ServiceError `forbidden` for a client that may not read recipients, `unauthorized_client` while the Login App is
+ *   disabled
  */
-export async function loginAppOfSender(client: AuthenticatedClient): Promise<string> {
-  requireMoreThanIntrospection(client);
-  await requireEnabled(client.loginAppId);
-  return client.loginAppId;
+export async function loginAppOfSender({
+  loginAppId,
+  mayReadRecipients,
+}: AuthenticatedClient): Promise<string> {
+  if (!mayReadRecipients) throw new ServiceError('forbidden', senderErrors.forbidden.example);
+  await requireEnabled(loginAppId);
+  return loginAppId;
 }

@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'not_found'
   | 'conflict'
   | 'unprocessable_entity'
+  | 'too_many_requests'
   | 'temporarily_unavailable';
 
 /** An error code as the API document describes it. */
@@ -43,15 +44,18 @@ export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly errors: FieldError[] | undefined;
   readonly reason: LogReason | undefined;
+  /** Seconds to wait before the request is sent again, where they are known better than by the code. */
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(
     code: ErrorCode,
     description: string,
-    detail: { errors?: FieldError[]; reason?: LogReason } = {},
+    detail: { errors?: FieldError[]; reason?: LogReason; retryAfterSeconds?: number } = {},
   ) {
     super(description);
     this.code = code;
     this.errors = detail.errors;
     this.reason = detail.reason;
+    this.retryAfterSeconds = detail.retryAfterSeconds;
   }
 }

@@ -17,6 +17,12 @@ interface Response {
   cacheSeconds?: number | undefined;
 }
 
+/** Headers that keep browsers from guessing a type, and from leaving TLS for two years. @see RFC 6797 section 6.1 */
+const securityHeaders = {
+  'x-content-type-options': 'nosniff',
+  'strict-transport-security': 'max-age=63072000',
+};
+
 /** A response with the headers that all have. */
 export const jsonResponse = (
   { status, body, headers, cacheSeconds }: Response,
@@ -29,6 +35,7 @@ export const jsonResponse = (
       ? { 'cache-control': 'no-store', pragma: 'no-cache' }
       : { 'cache-control': `public, max-age=${cacheSeconds}` }),
     'x-request-id': requestId,
+    ...securityHeaders,
     ...headers,
   },
   ...(body !== undefined && { body: JSON.stringify(body) }),

@@ -21,6 +21,7 @@ export const statuses: Record<ErrorCode, number> = {
   not_found: 404,
   conflict: 409,
   unprocessable_entity: 422,
+  too_many_requests: 429,
   temporarily_unavailable: 503,
 };
 
@@ -34,8 +35,14 @@ export const challenges: Partial<Record<ErrorCode, string>> = {
   invalid_token: 'Bearer realm="login service", error="invalid_token"',
 };
 
-/** Seconds after which a client may send a request again that the service could not answer. @see RFC 9110 section 10.2.3 */
-export const retryAfterSeconds: Partial<Record<ErrorCode, number>> = { temporarily_unavailable: 10 };
+/** The challenge to a request without a token, which has no error code. @see RFC 6750 section 3.1 */
+export const challengeWithoutError = 'Bearer realm="login service"';
+
+/** Seconds after which a client may send a request again, unless the error knows better. @see RFC 9110 section 10.2.3 */
+export const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
+  temporarily_unavailable: 10,
+  too_many_requests: 600,
+};
 
 /** The one place that turns errors into responses. Unexpected errors are logged; the caller gets a plain 500. */
 export const renderErrors = ({
@@ -61,9 +68,11 @@ export const renderErrors = ({
   },
 });
 
-function responseTo({ code, message, errors }: ServiceError) {
-  const challenge = challenges[code];
-  const retryAfter = retryAfterSeconds[code];
+function responseTo(error: ServiceError) {
+  const { code, message, errors, reason } = error;
+  const lacksToken = code === 'invalid_token' && reason === 'credentials_missing';
+  const challenge = lacksToken ? challengeWithoutError : challenges[code];
+  const retryAfter = error.retryAfterSeconds ?? retryAfterSeconds[code];
   return {
     status: statuses[code],
     body: { error: code, error_description: message, ...(errors && { errors }) },

@@ -3,8 +3,8 @@ import type { ProvenIdentity } from '../login-users/identity.ts';
 import { authorizationCodeProvider } from '../provider-settings/identifiers.ts';
 import { notSetUp } from '../provider-settings/not-set-up.ts';
 import { findProviderSettings } from '../provider-settings/stored-settings.ts';
+import { oauth2 } from '../providers/oauth2/family.ts';
 import { verifyAuthorizationCode } from '../providers/oauth2/verify-authorization-code.ts';
-import { providers } from '../providers/providers.ts';
 import { optional, type Parameters, required } from '../schema/form-parameters.ts';
 import { wire } from '../schema/wire.ts';
 
@@ -46,7 +46,7 @@ export async function personOfCode(
   { provider, ...code }: AuthorizationCode,
 ): Promise<ProvenIdentity> {
   const stored = await findProviderSettings(loginAppId, provider);
-  const settings = stored && (await providers[provider].read(stored));
+  const settings = stored && (await oauth2.read(stored));
   const person = settings && (await verifyAuthorizationCode(settings, code));
   if (!person) throw notSetUp(provider);
   return person;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { note } from '../log/request-fields.ts';
 import type { ProvenIdentity } from '../login-users/identity.ts';
 import { providerIds } from '../provider-settings/identifiers.ts';
-import { providers } from '../providers/providers.ts';
+import { familyOf } from '../providers/providers.ts';
 import { choiceProblem, forbidden, parameters } from '../schema/form-parameters.ts';
 import { wire } from '../schema/wire.ts';
 import { codeParameters, personOfCode } from './authorization-code.ts';
@@ -12,7 +12,7 @@ import { personOfCredential } from './provider-credential.ts';
 const credentialParameters = ['access_token', 'access_secret', 'id_token'];
 const besideCode = `None of ${credentialParameters.join(', ')} may be supplied with an authorization_code.`;
 
-const credentialForms = providerIds.map((provider) => providers[provider].identityOf(provider));
+const credentialForms = providerIds.map((provider) => familyOf(provider).identityOf(provider));
 const credentialFormSchema = v.variant('provider', credentialForms, choiceProblem({ provider: providerIds }));
 const codeFormSchema = v.pipe(
   parameters({

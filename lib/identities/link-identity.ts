@@ -1,4 +1,4 @@
-import { timestamp } from '../clock.ts';
+import { clock, timestamp } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { newId } from '../ids.ts';
 import { logEvent } from '../log/log.ts';
@@ -18,16 +18,20 @@ import {
   readLoginUser,
   whileActive,
 } from '../login-users/login-user.ts';
+import { markLink, unmarkLink } from '../login-users/unfinished.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import { updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
 import { untilWritten } from '../storage/until-written.ts';
 import { keptTokenOf } from './kept-token.ts';
-import { ownIdentities, type ShownIdentity } from './own-identities.ts';
+import { confirmedIds, ownIdentities, type ShownIdentity } from './own-identities.ts';
 import { claimSlot, confirmedOwner, findSlot } from './slot.ts';
 
 /** The most identities that a person may have linked. Each login reads them all. */
 const mostLinked = 20;
+
+/** Milliseconds that a link takes at most: its function is stopped after 10 s. */
+const longestLink = 15_000;
 
 /** An identity of a person, and whether it has just been linked. */
 interface Linked {
@@ -37,7 +41,8 @@ interface Linked {
 
 /**
  * Links an identity, which its provider has just vouched for, to a Login User. Two conditional writes: the attribute of
- * the Login User, then the slot of the identity, which only one of several people gets.
+ * the Login User, then the slot of the identity, which only one of several people gets. A mark, written before them and
+ * removed after them, leads to what an interruption leaves.
  * @throws ServiceError `conflict` when the identity belongs to another Login User or they have too many, `forbidden`
  *   when the Login User has been blocked meanwhile, `invalid_token` when they have been deleted
  */
@@ -59,12 +64,14 @@ export async function linkIdentity(
     const linked_at = timestamp();
     const kept = await keptTokenOf(login_app_id, provider, proven, identity_id);
     const identity = { identity_id, slot: slot.id, provider, namespace, subject, linked_at };
+    await markLink(login_user_id, identity_id);
     const others = await addIdentity(login_user_id, identity, kept);
-    if (others >= mostLinked) {
+    if (others.length >= mostLinked && (await countLinked(others, slot.id)) >= mostLinked) {
       await removeIdentity(login_user_id, identity_id);
       throw tooMany();
     }
     if (await claimSlot(slot, login_user_id, identity_id)) {
+      await unmarkLink(login_user_id, identity_id);
       logEvent('identity_linked', { login_user_id, identity_id, provider });
       return { isNew: true, identity: { id: identity_id, provider, linked_at } };
     }
@@ -79,30 +86,45 @@ async function identityOf(loginUserId: string, identityId: string): Promise<Show
   return user && (await ownIdentities(user)).find(({ id }) => id === identityId);
 }
 
-/** Adds an identity to a person. Returns how many others they had linked then, which two requests at once see one after the other. */
+/** Adds an identity to a person. Returns the others that they had linked then, which two requests at once see one after the other. */
 async function addIdentity(
   loginUserId: string,
   identity: LinkedIdentity,
   kept: IdentityAttributes,
-): Promise<number> {
+): Promise<LinkedIdentity[]> {
   const outcome = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
     set: { [identityAttributes.linked(identity.identity_id)]: identity, ...kept },
     when: whileActive,
   });
   if (!outcome.done) {
+    await unmarkLink(loginUserId, identity.identity_id);
     const { blocked_at, deleted_at } = outcome.found ?? {};
     if (blocked_at !== undefined && deleted_at === undefined) throw blockedError('forbidden');
     throw new ServiceError('invalid_token', 'The Login User has been deleted.');
   }
   const linked = linkedIdentitiesIn(outcome.before ?? outcome.after ?? {});
-  return linked.filter(({ identity_id }) => identity_id !== identity.identity_id).length;
+  return linked.filter(({ identity_id }) => identity_id !== identity.identity_id);
 }
 
-const removeIdentity = (loginUserId: string, identityId: string) =>
-  updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+/**
+ * Counts the linked identities that leave no room for another: those whose slots agree, and those whose links may be under
+ * way. An interrupted link of the slot itself never counts, so that it can be repeated at once.
+ */
+async function countLinked(others: LinkedIdentity[], slotId: string): Promise<number> {
+  const isConfirmed = await confirmedIds(others);
+  const since = new Date(clock.now().getTime() - longestLink).toISOString();
+  const isUnderWay = ({ slot, linked_at }: LinkedIdentity) => slot !== slotId && linked_at > since;
+  return others.filter((identity) => isConfirmed.has(identity.identity_id) || isUnderWay(identity)).length;
+}
+
+/** Takes an identity back that was added but gets no slot. */
+async function removeIdentity(loginUserId: string, identityId: string): Promise<void> {
+  await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
     remove: attributesOf(identityId),
     when: { [identityAttributes.linked(identityId)]: { exists: true } },
   });
+  await unmarkLink(loginUserId, identityId);
+}
 
 const tooMany = (): ServiceError =>
   new ServiceError(

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { LinkedIdentity } from '../login-users/linked-identity.ts';
 import { firstIdentityId, type LoginUser } from '../login-users/login-user.ts';
 import { timestampField } from '../schema/wire.ts';
 import { readItems } from '../storage/items.ts';
@@ -20,10 +21,7 @@ export type ShownIdentity = v.InferOutput<typeof shownIdentitySchema>;
 
 /** Every identity that a person can log in with, the one that they have had longest first. */
 export async function ownIdentities(user: LoginUser): Promise<ShownIdentity[]> {
-  // An interrupted linking leaves an attribute behind, so two may have the same slot; a batch read takes each key once.
-  const slots = [...new Set(user.linked.map(({ slot }) => slot))];
-  const items = slots.length > 0 ? await readItems(slots.map(loginUserKey)) : [];
-  const isConfirmed = new Set(items.map((item) => item?.identity_id));
+  const isConfirmed = await confirmedIds(user.linked);
   const linked = user.linked
     .filter(({ identity_id }) => isConfirmed.has(identity_id))
     .map(({ identity_id: id, provider, linked_at, last_login_at }) => ({
@@ -34,6 +32,14 @@ export async function ownIdentities(user: LoginUser): Promise<ShownIdentity[]> {
     }))
     .toSorted((a, b) => (a.linked_at < b.linked_at ? -1 : 1));
   return [...firstIdentity(user), ...linked];
+}
+
+/** The ids of those among linked identities whose slots agree; an interrupted link leaves an identity without one. */
+export async function confirmedIds(linked: LinkedIdentity[]): Promise<Set<unknown>> {
+  // Two may have the same slot, and a batch read takes each key once.
+  const slots = [...new Set(linked.map(({ slot }) => slot))];
+  const items = slots.length > 0 ? await readItems(slots.map(loginUserKey)) : [];
+  return new Set(items.map((item) => item?.identity_id));
 }
 
 /** The first identity of a person, in a list; none once it is unlinked. */

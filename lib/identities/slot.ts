@@ -17,6 +17,8 @@ export interface Slot {
   id: string;
   /** The person to whom the slot assigns the identity; undefined when it is free. */
   leadsTo?: Owner;
+  /** The Login Users before it whose deletion has begun and is not finished. */
+  unfinished: string[];
 }
 
 /**
@@ -29,12 +31,15 @@ export async function findSlot(loginAppId: string, identity: Identity, known?: I
   let id = first;
   let item = v.parse(slotItem, known ?? (await readItem(loginUserKey(id))) ?? {});
   let steps = 0;
+  const unfinished: string[] = [];
   while (item.next_slot !== undefined) {
+    if (item.deleted_at !== undefined && item.created_at !== undefined) unfinished.push(id);
     id = item.next_slot;
     item = v.parse(slotItem, (await readItem(loginUserKey(id))) ?? {});
     steps += 1;
   }
-  if (steps > 1) {
+  // Whoever is skipped is no longer found this way.
+  if (steps > 1 && unfinished.length === 0) {
     await updateItem<LoginUserItem>(loginUserKey(first), {
       set: { next_slot: id },
       when: { next_slot: { exists: true } },
@@ -42,9 +47,9 @@ export async function findSlot(loginAppId: string, identity: Identity, known?: I
   }
   const { created_at, linked_to, identity_id } = item;
   if (linked_to !== undefined && identity_id !== undefined) {
-    return { id, leadsTo: { loginUserId: linked_to, identityId: identity_id } };
+    return { id, unfinished, leadsTo: { loginUserId: linked_to, identityId: identity_id } };
   }
-  return created_at === undefined ? { id } : { id, leadsTo: { loginUserId: id } };
+  return { id, unfinished, ...(created_at !== undefined && { leadsTo: { loginUserId: id } }) };
 }
 
 /** The owner of an identity; undefined for nobody's. A linked one counts only if its Login User says so too. */

@@ -18,6 +18,7 @@ const audited = {
   account_id: idOf(idForms['ac_…']),
   client_id: idOf(idForms['la_….c_…']),
   device_id: idOf(idForms['d_…']),
+  former_login_user_id: idOf(idForms['lu_…']),
   identity_id: idOf(idForms['i_…']),
   login_app_id: idOf(idForms['la_…']),
   login_user_id: idOf(idForms['lu_…']),

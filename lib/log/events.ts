@@ -41,6 +41,7 @@ export interface LogEvents {
   };
   sessions_ended: { login_user_id: string; by: 'operator' | 'person' | 'provider' };
   login_user_deleted: { login_user_id: string; by: 'operator' | 'person' | 'provider' };
+  deletion_not_finished: { login_user_id: string; failure: Failure };
   identity_linked: { login_user_id: string; identity_id: string; provider: string };
   identity_unlinked: { login_user_id: string; identity_id: string };
   provider_token_revoked: { login_user_id: string };
@@ -155,6 +156,10 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   login_user_deleted: {
     when: 'A Login User was deleted',
     fields: { login_user_id: 'the person', by: '`operator`, `person` or `provider`' },
+  },
+  deletion_not_finished: {
+    when: 'A deletion or a link that had been interrupted could not be finished; it is tried again every ten minutes',
+    fields: { login_user_id: 'the person', failure },
   },
   identity_linked: {
     when: 'A person linked an identity',

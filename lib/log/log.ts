@@ -40,8 +40,15 @@ type Level = 'INFO' | 'ERROR';
 function lineOf(level: Level, event: LogEvent, fields: object): string {
   const line = { event, ...requestFields(), ...fields };
   const start = { level, message: event, timestamp: timestamp(), service: 'login-service' };
-  return `${JSON.stringify({ ...start, ...line, ...asMetric(event, line) })}\n`;
+  return `${JSON.stringify({ ...start, ...line, ...asMetric(event, line) }, cut)}\n`;
 }
+
+/** The most characters of a text in a line: providers and callers choose some of them. */
+const longestText = 1_000;
+
+/** Cuts a text that is too long for a line. */
+const cut = (_name: string, value: unknown): unknown =>
+  typeof value === 'string' && value.length > longestText ? `${value.slice(0, longestText)}…` : value;
 
 /**
  * The parts of an unexpected error that may be logged: its name, its code and where it was thrown. The messages of

@@ -21,6 +21,8 @@ export const clientItem = v.object({
   ...secretAttributes,
   /** The grants that it may use; without this, all of them. With none, it may only introspect. */
   grant_types: v.optional(v.array(v.picklist(grantTypes))),
+  /** Whether it may read recipients although its grants are limited; one whose grants aren't always may. */
+  recipients: v.optional(v.boolean()),
   created_at: v.string(),
 });
 export type LoginAppClient = v.InferOutput<typeof clientItem>;
@@ -31,9 +33,15 @@ export interface AuthenticatedClient {
   loginAppId: string;
   /** The grants that it may use; undefined for all of them. */
   grantTypes: readonly GrantType[] | undefined;
+  /** Whether it may read the devices that messages go to, with their push tokens. */
+  mayReadRecipients: boolean;
 }
 
-/** One small read; none for an id of another form. */
+/** Whether a client may read the devices that messages go to. */
+export const readsRecipients = ({ grant_types, recipients }: LoginAppClient): boolean =>
+  grant_types === undefined || recipients === true;
+
+/** Reads a client by one small read, and by none for an id of another form. */
 async function readClient(id: string): Promise<LoginAppClient | undefined> {
   const loginAppId = loginAppIdOf(id);
   const item = loginAppId && (await readItem(clientKey(loginAppId, id)));
@@ -51,7 +59,8 @@ export async function authenticateClient(
   const client = await findClient(clientId, isClient);
   const loginAppId = loginAppIdOf(clientId);
   if (!client || !loginAppId) return 'id_unknown';
-  return isClient(client) ? { clientId, loginAppId, grantTypes: client.grant_types } : 'secret_wrong';
+  if (!isClient(client)) return 'secret_wrong';
+  return { clientId, loginAppId, grantTypes: client.grant_types, mayReadRecipients: readsRecipients(client) };
 }
 
 /** Whether a client has not been revoked. What was issued to it ends with it, within 30 seconds. */
@@ -61,12 +70,12 @@ export const isCurrentClient = async (clientId: string): Promise<boolean> =>
 /**
  * Creates a client of a Login App. The secret is in the answer and nowhere else.
  * @param grantTypes those that it may use; undefined for all of them
- * @param more epoch seconds of its end
+ * @param more its right to read recipients, and epoch seconds of its end
  */
 export async function createClient(
   loginAppId: string,
   grantTypes?: GrantType[],
-  more: { expires_at?: number } = {},
+  more: { recipients?: boolean; expires_at?: number } = {},
 ): Promise<{ client_id: string; client_secret: string }> {
   const client_id = `${loginAppId}.${newId('c')}`;
   const client_secret = newSecret(secretPrefix);
@@ -81,14 +90,19 @@ export async function createClient(
   return { client_id, client_secret };
 }
 
-/** Sets the grants that a client may use, undefined for all of them. False when there is no such client. */
+/**
+ * Sets the grants that a client may use, undefined for all of them, and whether it may then read recipients. False when
+ * there is no such client.
+ */
 export async function setGrantTypes(
   loginAppId: string,
   clientId: string,
   grantTypes: GrantType[] | undefined,
+  recipients: boolean,
 ): Promise<boolean> {
   const { done } = await updateItem<LoginAppClient>(clientKey(loginAppId, clientId), {
-    ...(grantTypes ? { set: { grant_types: grantTypes } } : { remove: ['grant_types'] }),
+    set: { ...(grantTypes && { grant_types: grantTypes }), ...(recipients && { recipients }) },
+    remove: [...(grantTypes ? [] : ['grant_types']), ...(recipients ? [] : ['recipients'])],
     when: { pk: { exists: true } },
   });
   return done;

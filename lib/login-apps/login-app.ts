@@ -23,7 +23,7 @@ export type LoginAppItem = v.InferOutput<typeof loginAppItem>;
 /** An application whose people log in, with everything that belongs to it: its whole partition, for the operator. */
 export interface LoginApp extends LoginAppItem {
   clients: Map<string, LoginAppClient>;
-  /** By provider identifier; secrets in it are encrypted. */
+  /** Settings by provider identifier; secrets in them are encrypted. */
   providers: Map<string, ProviderSettingsItem['settings']>;
   mobileApplications: Set<Platform>;
   /** Long-lived Login App Tokens by their ids. */

@@ -23,19 +23,20 @@ export const identityAttributes = {
   keptToken: (identityId: string) => `kept_token_of_${identityId}` as const,
 };
 
-/** Those attributes with their types, as they are written. */
+/** Attributes of linked identities with their types, as they are written. */
 export interface IdentityAttributes {
   [linked: ReturnType<typeof identityAttributes.linked>]: LinkedIdentity | string;
   [lastLogin: ReturnType<typeof identityAttributes.lastLogin>]: string;
   [keptToken: ReturnType<typeof identityAttributes.keptToken>]: object;
 }
 
-/** What the item of a slot says of where its identity logs in. A Login User who is not deleted is a slot without any. */
+/** Fields of a slot's item about where its identity logs in. A Login User who is not deleted is a slot without any. */
 export const slotItem = v.object({
   created_at: v.optional(v.string()),
   next_slot: v.optional(v.string()),
   linked_to: v.optional(v.string()),
   identity_id: v.optional(v.string()),
+  deleted_at: v.optional(v.string()),
 });
 
 /** Every attribute of a Login User that is about a linked identity. */

@@ -28,6 +28,9 @@ const loginUserItem = v.object({
   /** The latest login with any identity; each identity has its own time, too. */
   last_login_at: v.string(),
   blocked_at: v.optional(v.string()),
+  /** Credentials that were rejected when the person linked, since a time in epoch seconds. */
+  rejected_credentials: v.optional(v.number()),
+  rejected_since: v.optional(v.number()),
   ...sessionsOfPerson,
 });
 
@@ -42,7 +45,7 @@ export type LoginUser = v.InferOutput<typeof loginUserItem> & {
 /** The attributes of a Login User's item as they are written: of the person, their identities, and the slot that it is. */
 export type LoginUserItem = v.InferOutput<typeof loginUserItem> &
   v.InferOutput<typeof slotItem> &
-  IdentityAttributes & { last_provider?: string; deleted_at?: string };
+  IdentityAttributes & { last_provider?: string };
 
 /** The person of a Login User Token. The user is undefined when a session outlived its Login User, or they are deleted. */
 export interface AuthenticatedUser {

@@ -1,4 +1,5 @@
-import { loginUsersOfLoginAppShard } from '../storage/keys.ts';
+import { loginUserKey, loginUsersOfLoginAppShard } from '../storage/keys.ts';
+import { hasItemWith } from '../storage/lists.ts';
 import { shardNumberOf, shards } from '../storage/shards.ts';
 
 /**
@@ -16,3 +17,7 @@ export const listAttributes = ['list', 'list_position'] as const;
 /** The lists that the people of a Login App are spread over. */
 export const peopleLists = (loginAppId: string): string[] =>
   shards.map((shard) => loginUsersOfLoginAppShard(loginAppId, shard));
+
+/** Whether a person is one of a Login App. For a person of another one it costs what it costs for nobody. */
+export const isOfLoginApp = (loginUserId: string, loginAppId: string): Promise<boolean> =>
+  hasItemWith(loginUserKey(loginUserId), 'login_app_id', loginAppId);

@@ -5,7 +5,7 @@ import { setLoginAppDisabled } from '../login-apps/switches.ts';
 import { loginUserIn } from '../login-users/login-user.ts';
 import { peopleLists } from '../login-users/people-of-login-app.ts';
 import { authorizationCodeProvider } from '../provider-settings/identifiers.ts';
-import { inTurns } from '../storage/in-turns.ts';
+import { inTurns, timeLimit } from '../storage/in-turns.ts';
 import { deleteItem, type Item } from '../storage/items.ts';
 import {
   deviceKey,
@@ -17,7 +17,6 @@ import {
 } from '../storage/keys.ts';
 import { readGlobalList, readListInOrder, readMembers, readPartition } from '../storage/lists.ts';
 import { shards } from '../storage/shards.ts';
-import { timeLimit } from '../storage/time-limit.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
 /** Seconds after which no instance lets anybody log in at a disabled Login App: its switches are cached for 30. */

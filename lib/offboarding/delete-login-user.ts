@@ -7,6 +7,7 @@ import { blockedError } from '../login-users/blocked.ts';
 import { linkedIdentitiesIn } from '../login-users/linked-identity.ts';
 import { type LoginUserItem, newSlot } from '../login-users/login-user.ts';
 import { listAttributes } from '../login-users/people-of-login-app.ts';
+import { type DeletionMark, markDeletion, unmarkDeletion } from '../login-users/unfinished.ts';
 import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
 import { inTurns } from '../storage/in-turns.ts';
 import { type Item, readItem, updateItem } from '../storage/items.ts';
@@ -24,7 +25,8 @@ export interface Deletion {
 
 /**
  * Deletes a Login User: from the first write on nobody gets in, and the other writes remove what was theirs. After an
- * interruption it can be repeated and finishes the work. A device that the index does not show yet is not theirs either:
+ * interruption it can be repeated and finishes the work; a mark, written before everything else and removed after it,
+ * leads to what nobody repeats. A device that the index does not show yet is not theirs either:
  * a relation ends with its Login User. Only an operator deletes a blocked person, who could log in again as somebody new.
  * @param last a session that is removed after everything else, so that its token can repeat what was interrupted
  * @returns undefined when there was nothing to delete
@@ -32,10 +34,11 @@ export interface Deletion {
  */
 export async function deleteLoginUser(
   loginUserId: string,
-  by: 'operator' | 'person' | 'provider',
+  by: DeletionMark['by'],
   last?: string,
 ): Promise<Deletion | undefined> {
   const key = loginUserKey(loginUserId);
+  await markDeletion(loginUserId, by);
   const begun = await updateItem<LoginUserItem>(key, {
     setIfAbsent: { deleted_at: timestamp(), next_slot: newSlot() },
     when: {
@@ -43,14 +46,20 @@ export async function deleteLoginUser(
       ...(by !== 'operator' && { blocked_at: { exists: false } }),
     },
   });
-  if (!begun.done && begun.found?.blocked_at !== undefined) throw blockedError('forbidden');
-  const isStored = begun.done;
+  const found = begun.done ? undefined : begun.found;
+  if (found?.blocked_at !== undefined && found.deleted_at === undefined) {
+    await unmarkDeletion(loginUserId);
+    throw blockedError('forbidden');
+  }
+  // A blocked person whom an operator began to delete is stored, too.
+  const isStored = begun.done || found?.created_at !== undefined;
   const sessions = await readSessions(loginUserId);
   const others = sessions.filter(({ session_id }) => session_id !== last);
   await inTurns(others, ({ session_id }) => removeSession(loginUserId, session_id));
   const relations = await endAllRelations(loginUserId);
   const stored = isStored ? await removeWhatIsStored(loginUserId) : nothingStored;
   if (last !== undefined) await removeSession(loginUserId, last);
+  await unmarkDeletion(loginUserId);
   if (!isStored && sessions.length === 0 && relations === 0) return undefined;
   logEvent('login_user_deleted', { login_user_id: loginUserId, by });
   return {
@@ -60,6 +69,10 @@ export async function deleteLoginUser(
     ...stored,
   };
 }
+
+/** Whether the deletion of a Login User has begun: then it can only be finished. */
+export const hasBegun = async (loginUserId: string): Promise<boolean> =>
+  (await readItem(loginUserKey(loginUserId)))?.deleted_at !== undefined;
 
 const nothingStored = { identities: 0, revocations: { revoked: 0, not_revoked: 0 } };
 

@@ -1,4 +1,4 @@
-import { confirmedOwner, findSlot, type Owner } from '../identities/slot.ts';
+import { confirmedOwner, findSlot, type Owner, type Slot } from '../identities/slot.ts';
 import { logEvent } from '../log/log.ts';
 import { note } from '../log/request-fields.ts';
 import { type LoginUser, readLoginUser } from '../login-users/login-user.ts';
@@ -8,9 +8,9 @@ import { notSetUp } from '../provider-settings/not-set-up.ts';
 import type { StoredSettings } from '../provider-settings/settings-encryption.ts';
 import { findProviderSettingsForAnybody } from '../provider-settings/stored-settings.ts';
 import { type Notification, verifyNotification } from '../providers/oidc/notification.ts';
-import { providers } from '../providers/providers.ts';
+import { familyOf } from '../providers/providers.ts';
 import { endSessionsBegunBy } from '../sessions/end-sessions.ts';
-import { deleteLoginUser } from './delete-login-user.ts';
+import { deleteLoginUser, hasBegun } from './delete-login-user.ts';
 
 /**
  * Does what the provider settings say when an issuer tells that a person has revoked their consent, or deleted their
@@ -32,9 +32,15 @@ export async function receiveNotification(
 }
 
 async function act(loginAppId: string, { kind, person, issuedAt, action }: Notification) {
-  const owner = await confirmedOwner(await findSlot(loginAppId, person));
+  const slot = await findSlot(loginAppId, person);
+  const owner = await confirmedOwner(slot);
   const user = owner && (await readLoginUser(owner.loginUserId));
-  if (!owner || !user) return { kind, outcome: 'person_unknown' } as const;
+  const finished = await finishDeletionsAt(slot, owner);
+  if (!owner || !user) {
+    return finished === undefined
+      ? ({ kind, outcome: 'person_unknown' } as const)
+      : ({ kind, outcome: 'deleted', login_user_id: finished } as const);
+  }
   const { login_user_id } = user;
   note({ login_user_id });
   if (issuedAt < latestLogin(user, owner)) return { kind, outcome: 'outdated', login_user_id } as const;
@@ -47,6 +53,19 @@ async function act(loginAppId: string, { kind, person, issuedAt, action }: Notif
   return { kind, outcome: 'sessions_ended', login_user_id } as const;
 }
 
+/**
+ * Finishes the deletions that were interrupted of people who had the identity: an issuer that got no answer sends its
+ * notification again. Returns the id of the last of these people.
+ */
+async function finishDeletionsAt(slot: Slot, owner: Owner | undefined): Promise<string | undefined> {
+  const former = owner ? undefined : slot.leadsTo?.loginUserId;
+  const isUnfinished = former !== undefined && (await hasBegun(former));
+  const ids = [...slot.unfinished, ...(isUnfinished ? [former] : [])];
+  let finished: string | undefined;
+  for (const id of ids) if (await deleteLoginUser(id, 'provider')) finished = id;
+  return finished;
+}
+
 /** Epoch seconds of the latest login with the identity, or of when it was linked. */
 function latestLogin({ linked, first_used_at }: LoginUser, { identityId }: Owner): number {
   const identity = linked.find(({ identity_id }) => identity_id === identityId);
@@ -56,7 +75,7 @@ function latestLogin({ linked, first_used_at }: LoginUser, { identityId }: Owner
 
 /** The issuers whose id tokens log in at a provider; none where id tokens play no part. */
 async function issuersOf(provider: ProviderId, stored: StoredSettings): Promise<TrustedIssuer[]> {
-  const settings = await providers[provider].read(stored);
+  const settings = await familyOf(provider).read(stored);
   if ('issuers' in settings) return settings.issuers;
   const exchange = 'authorization_code' in settings ? settings.authorization_code : undefined;
   return exchange?.id_token ? [{ ...exchange.id_token, audiences: [exchange.client_id] }] : [];

@@ -1,7 +1,7 @@
-import { providers } from '../providers/providers.ts';
 import { authorizationCodeProvider, type ProviderId } from './identifiers.ts';
 import type { Need, Preset, PresetOptions } from './preset.ts';
 import { type PresetName, presets } from './presets.ts';
+import { protocols } from './protocols.ts';
 
 /** The settings of a preset for a provider, or every problem with the options. */
 export function applyPreset(
@@ -10,7 +10,7 @@ export function applyPreset(
   options: PresetOptions,
 ): { settings: object } | { problems: string[] } {
   const preset: Preset = presets[name];
-  const family = providers[provider].name;
+  const family = protocols[provider].name;
   const fitting = fittingPart(preset, provider);
   if (!fitting) {
     const families = Object.keys(preset.settings).join(' or ');
@@ -38,7 +38,7 @@ export function applyPreset(
 
 /** Settings that a preset has for a provider. */
 function fittingPart({ settings, needs, codes }: Preset, provider: ProviderId): Preset['codes'] {
-  const ofFamily = settings[providers[provider].name];
+  const ofFamily = settings[protocols[provider].name];
   if (ofFamily) return { needs, settings: ofFamily };
   return provider === authorizationCodeProvider ? codes : undefined;
 }

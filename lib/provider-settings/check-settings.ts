@@ -1,13 +1,13 @@
 import * as v from 'valibot';
-import { providers } from '../providers/providers.ts';
 import { authorizationCodeProvider, type ProviderId } from './identifiers.ts';
+import { protocols } from './protocols.ts';
 
 /** Settings of a provider with their defaults, or every problem they have. */
 export function checkSettings(
   provider: ProviderId,
   input: unknown,
 ): { settings: object } | { problems: string[] } {
-  const result = v.safeParse(providers[provider].settings, input, { abortPipeEarly: true });
+  const result = v.safeParse(protocols[provider].settings, input, { abortPipeEarly: true });
   if (!result.success) {
     return {
       problems: result.issues.map((issue) => `${v.getDotPath(issue) ?? 'settings'}: ${problem(issue)}`),

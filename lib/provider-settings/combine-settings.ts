@@ -1,10 +1,10 @@
-import { providers } from '../providers/providers.ts';
 import { checkSettings } from './check-settings.ts';
 import type { Combined, GivenSettings } from './given-settings.ts';
 import type { ProviderId } from './identifiers.ts';
+import { protocols } from './protocols.ts';
 
 /**
- * What becomes of a provider's settings when an operator gives new ones.
+ * Combines a provider's settings with new ones that an operator gives.
  * @param current what is stored, with its secrets encrypted; undefined when the provider is not set up
  */
 export function combineSettings(
@@ -14,6 +14,6 @@ export function combineSettings(
 ): Combined {
   const checked = checkSettings(provider, given.settings);
   if ('problems' in checked) return checked;
-  const combined = providers[provider].combine(given, current);
+  const combined = protocols[provider].combine(given, current);
   return 'problems' in combined ? combined : checkSettings(provider, combined.settings);
 }

@@ -1,4 +1,4 @@
-/** The providers, as the interface names them. Which protocol each of them speaks is in `providers.ts`. */
+/** The providers, as the interface names them. Which protocol each of them speaks is in `protocols.ts`. */
 export const providerIds = [
   'provider_a',
   'provider_b',

@@ -43,7 +43,7 @@ export const issuerEntries = {
         v.maxValue(2_592_000, maxAgeRule),
       ),
     ),
-    `the seconds since its \`iat\` for which an id token is accepted, unless it expires earlier; ${defaultMaxAge} when left out`,
+    `the seconds since its \`iat\` for which an id token is accepted, unless it expires earlier; ${defaultMaxAge} when left out. One that is valid for more than this, and for more than a day, is rejected`,
   ),
   on_consent_revoked: described(
     v.optional(actionsSchema),

@@ -106,7 +106,7 @@ const authorizationCodeSchema = v.pipe(
 );
 
 /**
- * What an operator sets for an OAuth 2.0 provider. The audience of every credential is validated: of an access token by
+ * Settings of an OAuth 2.0 provider. The audience of every credential is validated: of an access token by
  * asking the provider, of a code by the id token that comes for it, or else as for an access token.
  */
 export const oauth2SettingsSchema = v.pipe(

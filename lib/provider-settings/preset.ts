@@ -1,4 +1,4 @@
-import type { FamilyName } from '../providers/providers.ts';
+import type { FamilyName } from './protocols.ts';
 
 /** Options that an operator gives for a preset. */
 export interface PresetOptions {
@@ -12,7 +12,7 @@ export interface PresetOptions {
   /** For Apple, whose client secret is signed with a private key: the `appSecret`. */
   teamId?: string | undefined;
   keyId?: string | undefined;
-  /** Instead of the default of an OAuth provider. */
+  /** The namespace in place of the default of an OAuth provider. */
   namespace?: string | undefined;
 }
 

@@ -12,7 +12,7 @@ const appleIssuer = 'https://appleid.apple.com';
 const googleIssuer = 'https://accounts.google.com';
 const microsoftAt = ({ tenant }: PresetOptions): string => `https://login.microsoftonline.com/${tenant}`;
 
-/** Only providers that say which app a token was issued to are here. */
+/** Presets of well-known providers, all of which say which app a token was issued to. */
 export const presets = {
   facebook: {
     documentation: [

@@ -10,7 +10,7 @@ import { type ProviderSettingsItem, providerSettingsItem } from './stored-settin
 
 const keySchema = v.object({ pk: v.string(), sk: v.string() });
 
-/** How many are encrypted again at the same time, which is also how many the list is asked for at once. */
+/** The number of settings that are encrypted again at the same time, and that the list is asked for at once. */
 const batchSize = 25;
 
 /**

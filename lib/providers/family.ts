@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import type { Identity } from '../login-users/identity.ts';
-import type { Combined, GivenSettings } from '../provider-settings/given-settings.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import { oncePerRecord } from '../provider-settings/once-per-record.ts';
 import { decryptSecrets, type StoredSettings } from '../provider-settings/settings-encryption.ts';
@@ -18,22 +17,11 @@ const commonEntries = (provider: ProviderId) => ({
 });
 type CommonEntries = ReturnType<typeof commonEntries>;
 
-/** A protocol family: how a provider is set up, what a login sends, and how the provider vouches for it. */
+/** A protocol family: what a login sends, and how a provider that speaks the protocol vouches for it. */
 interface FamilyDefinition<
-  Name extends string,
   Settings extends v.GenericSchema<unknown, object>,
   Entries extends v.ObjectEntries,
 > {
-  name: Name;
-  /** As people know it: `OAuth 2.0`. */
-  title: string;
-  /** What an operator sets. Fields named `…_secret` are stored encrypted. */
-  settings: Settings;
-  /**
-   * What becomes of the stored settings when an operator gives new ones, which have been checked.
-   * @param current what is stored, with its secrets encrypted
-   */
-  combine: (checked: v.InferOutput<Settings>, given: GivenSettings, current: object | undefined) => Combined;
   /** The parameters of the grant `provider_credentials` besides `provider`: required, optional and forbidden ones. */
   parameters: Entries;
   /**
@@ -49,13 +37,15 @@ interface FamilyDefinition<
   check: (settings: v.InferOutput<Settings>) => Promise<CheckResult>[];
 }
 
-/** Makes a family of its definition, so that callers need not know the types of its settings and parameters. */
+/** Makes a family of its protocol and its definition, so that callers need not know the types of its settings and parameters. */
 export function family<
   const Name extends string,
   Settings extends v.GenericSchema<unknown, object>,
   Entries extends v.ObjectEntries,
->(definition: FamilyDefinition<Name, Settings, Entries>) {
-  const { name, title, settings, combine, parameters: entries, verify, check } = definition;
+>(
+  { name, settings }: { name: Name; settings: Settings },
+  { parameters: entries, verify, check }: FamilyDefinition<Settings, Entries>,
+) {
   const titleOf = (provider: ProviderId) => `Provider${provider.slice(-1).toUpperCase()}`;
   /** Names the family in a form that was read, so that its credential is verified by no other. */
   const named = <Form extends object>(form: Form) => ({ ...form, family: name });
@@ -64,12 +54,7 @@ export function family<
     v.parse(settings, await decryptSecrets(stored.settings, stored.place)),
   );
   return {
-    name,
-    title,
-    settings,
     parameters: entries,
-    combine: (given: GivenSettings, current: object | undefined): Combined =>
-      combine(v.parse(settings, given.settings), given, current),
     read,
     /** The schema of a token request with a credential of this family. */
     credentialOf: (provider: ProviderId) =>

@@ -11,7 +11,7 @@ export const rejected = (reason: LogReason): ServiceError =>
 const longestCredential = 16_384;
 
 /** Returns a credential that is visible ASCII and of a possible length. @throws ServiceError for another @see RFC 6749 appendix A */
-export function plausible(credential: string): string {
+export function wellFormedCredential(credential: string): string {
   if (credential.length > longestCredential) throw rejected('credential_too_long');
   if (!/^[\x21-\x7e]+$/.test(credential)) throw rejected('credential_malformed');
   return credential;

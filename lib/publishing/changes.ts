@@ -95,6 +95,14 @@ const device: Meaning = (change) => {
     ),
     ...when(isOthers && before?.login_user_id, 'device.relation_ended', before),
     ...when(isOthers && after?.login_user_id, 'device.related', after),
+    ...when(
+      before?.login_user_id && after?.login_user_id && differs('login_user_id', change),
+      'device.moved',
+      {
+        ...after,
+        former_login_user_id: before?.login_user_id,
+      },
+    ),
     ...when(gained('disabled_at', change), 'device.disabled', after),
   ];
 };

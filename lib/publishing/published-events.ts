@@ -99,6 +99,15 @@ export const publishedEvents = {
       related_at: timestampField,
     }),
   },
+  'device.moved': {
+    when: 'A device was related to a Login User while it was related to another one. Comes after `device.related`.',
+    detail: detail({
+      ...device,
+      login_user_id: loginUser.login_user_id,
+      former_login_user_id: idField('The Login User whose device it was.'),
+      related_at: timestampField,
+    }),
+  },
   'device.relation_ended': {
     when: 'A device is no longer related to a Login User. When it moves to another one, `device.related` follows.',
     detail: detail({ ...device, login_user_id: loginUser.login_user_id }),

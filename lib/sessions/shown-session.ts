@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { isoTime } from '../clock.ts';
 import { idPatterns } from '../ids.ts';
 import { findSwitches } from '../login-apps/switches.ts';
-import { integerBetween, once } from '../schema/once.ts';
+import { integerBetween, once } from '../schema/form-parameters.ts';
 import { timestampField, wire } from '../schema/wire.ts';
 import { isActive, readSessions, type Session } from './session.ts';
 

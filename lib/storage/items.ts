@@ -96,9 +96,21 @@ export async function putItem<Attributes = unknown>(item: Key & Stored<NoInfer<A
  * Deletes an item if there is one. It does not report whether there was one: if the answer is lost, the SDK sends the
  * delete again, and the second one cannot know what the first one deleted. A caller that needs to know reads the item
  * first.
+ * @param when what must hold of the item; otherwise it stays
  */
-export async function deleteItem(key: Key): Promise<void> {
-  await documentClient.send(new DeleteCommand({ TableName: tableName(), Key: key }));
+export async function deleteItem(key: Key, when: Conditions = {}): Promise<void> {
+  const expressions = new Expressions();
+  const ConditionExpression = expressions.condition(when);
+  const condition = ConditionExpression && {
+    ConditionExpression,
+    ExpressionAttributeNames: expressions.names,
+    ExpressionAttributeValues: expressions.values,
+  };
+  try {
+    await documentClient.send(new DeleteCommand({ TableName: tableName(), Key: key, ...(condition || {}) }));
+  } catch (error) {
+    if (!(error instanceof ConditionalCheckFailedException)) throw error;
+  }
 }
 
 /** Outcome of an update, or the item whose state did not meet its condition; undefined when there is none. */

@@ -19,8 +19,8 @@ export interface Key {
 export const leadingKeys = {
   /** The Login Apps with what belongs to them, the list of all of them, and the list of all provider settings. */
   login_apps: ['LOGIN_APP#*', 'LOGIN_APPS', 'PROVIDER_SETTINGS'],
-  /** The Login Users with their sessions, and the lists of those of a Login App. */
-  login_users: ['LOGIN_USER#*', 'LOGIN_USERS_OF#*'],
+  /** The Login Users with their sessions, the lists of those of a Login App, and what is unfinished about any of them. */
+  login_users: ['LOGIN_USER#*', 'LOGIN_USERS_OF#*', 'UNFINISHED'],
   /** The devices themselves, the lists of those of a person or a Login App, and the installations they belong to. */
   devices: ['DEVICE#*', 'DEVICES_OF#*', 'INSTALLATION#*'],
   accounts: ['ACCOUNT#*', 'ACCOUNTS'],
@@ -86,6 +86,18 @@ export const loginUserKey = (loginUserId: string): Key => ({
   pk: loginUserPartition(loginUserId),
   sk: 'LOGIN_USER',
 });
+/** `LOGIN_USER#lu_5nQ… / DELETION`: the mark of a deletion that is under way, or was interrupted. */
+export const deletionKey = (loginUserId: string): Key => ({
+  pk: loginUserPartition(loginUserId),
+  sk: 'DELETION',
+});
+/** `LOGIN_USER#lu_5nQ… / LINK#i_b2F…`: the mark of a link that is under way, or was interrupted. */
+export const linkKey = (loginUserId: string, identityId: string): Key => ({
+  pk: loginUserPartition(loginUserId),
+  sk: `LINK#${encoded(identityId)}`,
+});
+/** The list of those marks in the index `by_list`, by when the work began. */
+export const unfinishedList = 'UNFINISHED';
 /**
  * `LOGIN_USER#lu_5nQ… / SESSION#007`: the place of a session, which a later one may have taken by now; or, for one from
  * before there were places, `LOGIN_USER#lu_5nQ… / SESSION#s_b2F…`.

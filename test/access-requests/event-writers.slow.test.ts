@@ -180,7 +180,7 @@ test('a new access request finds a free id, however far the list of all of them 
   expect({ status, id: body.id }).toEqual({ status: 201, id: known + 9 });
 });
 
-test('a writer that never gets its turn gives up with 503 within 7 s, and nothing of it is written', async () => {
+test('a writer that never gets its turn gives up with 503 within 8 s, and nothing of it is written', async () => {
   const id = await newAccessRequest();
   let rivals = 0;
   own.proxy.hook = async ({ operation, body }) => {
@@ -188,7 +188,7 @@ test('a writer that never gets its turn gives up with 503 within 7 s, and nothin
     if (operation !== 'PutItem' || Item?.comment?.S !== comment.comment) return undefined;
     rivals += 1;
     // A third attempt would end too late.
-    own.running.advance(2.4);
+    own.running.advance(2.8);
     await own.service.addEvent('comments', { ...comment, comment: `rival ${rivals}` }, { id });
     return undefined;
   };

@@ -86,6 +86,17 @@ test('[OWASP API2 2023] a Login App Token, a refresh token, a made-up token or n
   }
 });
 
+test('[RFC 6750 3.1] a request without a token learns the scheme and no error code; a malformed or a made-up token is an error', async () => {
+  const challengeTo = async (headers: Record<string, string>) =>
+    (await service.call('/v2/marketing/login/user', { headers })).headers.get('www-authenticate');
+  const scheme = 'Bearer realm="login service"';
+  expect(await challengeTo({})).toBe(scheme);
+  expect(await challengeTo({ authorization: 'Basic QTpC' })).toBe(scheme);
+  for (const token of ['made-up', 'a b', '']) {
+    expect(await challengeTo({ authorization: `Bearer ${token}` })).toBe(`${scheme}, error="invalid_token"`);
+  }
+});
+
 test('[OWASP API1 2023] the same provider account is another Login User in another Login App, and stays so when one links it', async () => {
   const subject = unique('alice');
   const here = await newAccount();
@@ -178,6 +189,26 @@ describe('a made-up notification costs at most one small read', () => {
     await readsOf(1, () => notify('provider_f', login_app_id));
     expect(await readsOf(5, () => notify('provider_f', login_app_id))).toEqual([]);
   });
+});
+
+test('[OWASP API4 2023] made-up credentials stop after ten in ten minutes: 429, without a call to the provider', async () => {
+  const { account } = await newAccount();
+  const other = await newAccount();
+  const guess = () => account.link({ provider: 'provider_a', access_token: unique('made-up') });
+  const calls = () => running.output().split('"provider_called"').length;
+  for (let tried = 0; tried < 10; tried += 1)
+    expectError(await guess(), { status: 400, error: 'invalid_grant' });
+  const before = calls();
+  const stopped = await guess();
+  expectError(stopped, { status: 429, error: 'too_many_requests' });
+  const seconds = Number(stopped.headers.get('retry-after'));
+  expect(seconds).toBeGreaterThan(0);
+  expect(seconds).toBeLessThan(601);
+  expect(calls()).toBe(before);
+  expect((await other.account.linkAt('provider_a', unique('other'))).status).toBe(201);
+  running.advance(seconds);
+  expect((await account.linkAt('provider_a', unique('other'))).status).toBe(201);
+  expectError(await guess(), { status: 400, error: 'invalid_grant' });
 });
 
 test('[CVE-2013-4593] a credential that was issued to another app links nothing', async () => {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { shardOf } from '../../lib/devices/device.ts';
 import { deviceIdOf } from '../../lib/devices/register-device.ts';
-import { shardOf } from '../../lib/devices/shards.ts';
 import { devicesOfLoginAppShard } from '../../lib/storage/keys.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
@@ -345,18 +345,32 @@ describe('who may ask', () => {
     expectError(await call(`${devices}/d_${'A'.repeat(43)}`, { method: 'DELETE', headers }), invalid);
   });
 
-  test('not a client that may only introspect tokens', async () => {
-    const { login_app_id } = await newApp();
-    const client = await operate('clients', 'create', { 'login-app': login_app_id, 'grant-types': 'none' });
-    const app = {
-      login_app_id,
-      client_id: String(client.client_id),
-      client_secret: String(client.client_secret),
-    };
-    const onlyIntrospects = { status: 400, error: 'unauthorized_client', naming: /may only introspect/ };
-    expectError(await list('?shard=0', app), onlyIntrospects);
-    expectError(await disable(`d_${'A'.repeat(43)}`, app), onlyIntrospects);
-  });
+  test.each(['none', 'refresh_token'])(
+    '[OWASP API3 2023] not a client that is limited to the grants %s: 403, unless the operator allows it',
+    async (grants) => {
+      const { login_app_id } = await newApp();
+      const flags = { 'login-app': login_app_id, 'grant-types': grants };
+      const newClient = async (more = {}) => {
+        const { client_id, client_secret } = await operate('clients', 'create', { ...flags, ...more });
+        return { login_app_id, client_id: String(client_id), client_secret: String(client_secret) };
+      };
+      const app = await newClient();
+      const mayNot = { status: 403, error: 'forbidden', naming: /may not read recipients/ };
+      expectError(await list('?shard=0', app), mayNot);
+      expectError(await disable(`d_${'A'.repeat(43)}`, app), mayNot);
+      const sender = await newClient({ recipients: true });
+      expect((await list('?shard=0', sender)).status).toBe(200);
+      expect((await disable(`d_${'A'.repeat(43)}`, sender)).status).toBe(404);
+      const shown = await operate('clients', 'show', { client: sender.client_id });
+      expect(shown).toMatchObject({ recipients: true });
+      await operate('clients', 'update', { ...flags, client: sender.client_id });
+      expect(await operate('clients', 'show', { client: sender.client_id })).toMatchObject({
+        recipients: false,
+      });
+      await operate('clients', 'update', { ...flags, client: app.client_id, recipients: true });
+      expect(await operate('clients', 'show', { client: app.client_id })).toMatchObject({ recipients: true });
+    },
+  );
 
   test('nobody while the Login App is disabled', async () => {
     const app = await newApp();

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, describe, expect, test } from '@jest/globals';
-import { ownService } from '../support/own-service.ts';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type RunningService, startService } from '../support/start-service.ts';
 
 /** A block of shell lines and, where the page shows one, what they print. */
 interface Example {
@@ -11,14 +11,22 @@ interface Example {
   promised: string | undefined;
 }
 
-const { running } = await ownService();
 // A copy of the project's folder, so that a page's `.local` and files are this test's alone.
 const folder = mkdtempSync(join(tmpdir(), 'docs-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 for (const name of readdirSync('.')) {
   if (!name.startsWith('.')) symlinkSync(resolve(name), join(folder, name));
 }
-symlinkSync(running.directory, join(folder, '.local'));
+// Each page has a stack of its own: operators' lines revoke what others log in with.
+let running: RunningService;
+beforeEach(async () => {
+  running = await startService();
+  symlinkSync(running.directory, join(folder, '.local'));
+});
+afterEach(async () => {
+  unlinkSync(join(folder, '.local'));
+  await running.stop();
+});
 
 test('the lines under "Try it" in the README print what it says', () => {
   const [, section = ''] = readFileSync('README.md', 'utf8').match(/^## Try it$(.*?)^## /ms) ?? [];
@@ -47,6 +55,7 @@ test('the lines for operators work', () => {
   const lines = [tryIt, readFileSync('docs/operating.md', 'utf8')].flatMap(examplesOf);
   expectPromised(lines.map((example) => ({ ...example, promised: undefined })));
 }, 600_000);
+
 describe('the page about production', () => {
   const blocks = examplesOf(readFileSync('docs/production.md', 'utf8'));
   const here = blocks.filter(({ lines }) => !lines.startsWith('# needs AWS\n'));

@@ -1,7 +1,7 @@
 import { describe, test } from '@jest/globals';
 import { readFunctions } from '../../infra/endpoints.ts';
 import type { Demo } from '../../infra/local/demo.ts';
-import { shardOf } from '../../lib/devices/shards.ts';
+import { shardOf } from '../../lib/devices/device.ts';
 import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
 import { accountOf, identityIdsOf } from '../support/account.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';

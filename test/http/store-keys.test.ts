@@ -34,7 +34,10 @@ const textsOf = (key: unknown): string[] => (typeof key === 'string' ? [key] : O
 
 test('every key builder that takes an id is tried', () => {
   const ofNumbers = ['accessRequestPartition', 'accessRequestKey', 'eventKey', 'ordinalIn', 'ordinalOf'];
-  const others = ['hashOf', 'listNameOf', 'publicSigningKeysKey', 'namePosition', 'namePrefix'];
+  const others = [
+    ...['hashOf', 'listNameOf', 'publicSigningKeysKey', 'namePosition', 'namePrefix'],
+    'accessRequestCounterKey',
+  ];
   const all = Object.entries(keys).filter(([, value]) => typeof value === 'function');
   const tried = builders.map(([name]) => name);
   expect(all.map(([name]) => name).toSorted()).toEqual([...tried, ...ofNumbers, ...others].toSorted());

@@ -206,6 +206,18 @@ describe('what is rejected after authentication has a line as well', () => {
     });
   });
 
+  test('200: a device that moves to another person, with the person whose it was', async () => {
+    const other = await newPerson(service);
+    await service.relate(phone, person.token);
+    expect(await lineOf(() => service.relate(phone, other.token))).toMatchObject({
+      login_user_id: other.loginUserId,
+      former_login_user_id: person.loginUserId,
+      device_id: phone,
+      result: 'done',
+    });
+    expect(await lineOf(() => service.relate(phone, other.token))).not.toHaveProperty('former_login_user_id');
+  });
+
   test('404: what is sent in the place of an id is not written down', async () => {
     const line = await lineOf(() => service.relate('a-secret-by-mistake', person.token));
     expect(line).not.toHaveProperty('device_id');

@@ -1,6 +1,8 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import { providerIds } from '../../lib/provider-settings/identifiers.ts';
+import { newIssuerLogin } from '../support/issuer-login.ts';
 import { type LogLine, logLine } from '../support/log-lines.ts';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
@@ -292,6 +294,37 @@ describe('provider_failed: what the provider did, and where', () => {
         at: expect.any(Array),
       },
     });
+  });
+});
+
+describe('provider_failed: keys of an issuer', () => {
+  const shortKey = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' });
+  const logInAt = async (endpoint: string, told: (url: string) => object, header = {}) => {
+    const { scene, app } = await newIssuerLogin(service, standIn);
+    scene.answer(endpoint, { status: 200, body: told(scene.url) });
+    const [, ...rest] = (await scene.idToken()).split('.');
+    const start = Buffer.from(JSON.stringify({ alg: 'ES256', kid: 'key-7', ...header })).toString(
+      'base64url',
+    );
+    const id_token = [start, ...rest].join('.');
+    const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
+    return { url: scene.url, line: await lineOf(await service.token(form, app), 'provider_failed') };
+  };
+
+  test.each<[string, string, object]>([
+    ['too short', 'RS256', shortKey],
+    ['malformed', 'ES256', { kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' }],
+  ])('one that is %s is named', async (_, alg, key) => {
+    const { url, line } = await logInAt('jwks', () => ({ keys: [{ ...key, kid: 'key-7' }] }), { alg });
+    const message = `unexpected_answer: ${url} (unusable key key-7)`;
+    expect(line.failure).toMatchObject({ name: 'ProviderFailure', message });
+  });
+
+  test('a long address of them is cut', async () => {
+    const told = (url: string) => ({ issuer: url, jwks_uri: `${url}/${'k'.repeat(60_000)}` });
+    const { url, line } = await logInAt('.well-known/openid-configuration', told);
+    expect(line.failure).toMatchObject({ message: expect.stringContaining(`${url}/kkk`) });
+    expect(JSON.stringify(line).length).toBeLessThan(4_000);
   });
 });
 

@@ -1,25 +1,16 @@
-import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { untilDone } from '../../infra/operator/until-done.ts';
 import { accountOf } from '../support/account.ts';
+import { itemsAbout } from '../support/items-about.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { newPerson, newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
-const { running, service, proxy, dynamoDb, tableName } = await startServiceWithStore(
-  {},
-  { movableClock: true },
-);
+const started = await startServiceWithStore({}, { movableClock: true });
+const { running, service, proxy } = started;
+const itemsNaming = (id: string) => itemsAbout(started, id);
 const { operate } = service;
-
-/** Every item that names an id, anywhere. */
-async function itemsAbout(id: string): Promise<Record<string, unknown>[]> {
-  const { Items = [] } = await DynamoDBDocumentClient.from(dynamoDb).send(
-    new ScanCommand({ TableName: tableName }),
-  );
-  return Items.filter((item) => JSON.stringify(item).includes(id));
-}
 
 /** A Login App that people can log in with, with one person and two phones, of which one is theirs. */
 async function usedApp() {
@@ -73,9 +64,9 @@ describe('login-apps delete', () => {
       deleted: true,
       removed: { login_users: 1, devices: 0 },
     });
-    expect(await itemsAbout(app.login_app_id)).toEqual([]);
-    expect(await itemsAbout(person.loginUserId)).toEqual([]);
-    expect(await itemsAbout(tablet)).toEqual([]);
+    expect(await itemsNaming(app.login_app_id)).toEqual([]);
+    expect(await itemsNaming(person.loginUserId)).toEqual([]);
+    expect(await itemsNaming(tablet)).toEqual([]);
     await expect(operate('login-apps', 'delete', everything)).rejects.toThrow('There is no such Login App.');
   });
 
@@ -95,7 +86,7 @@ describe('login-apps delete', () => {
     });
     proxy.hook = () => undefined;
     expect(await operate('login-apps', 'delete', everything)).toMatchObject({ deleted: true });
-    expect(await itemsAbout(app.login_app_id)).toEqual([]);
+    expect(await itemsNaming(app.login_app_id)).toEqual([]);
   });
 
   test('a step that was interrupted is done again', async () => {
@@ -113,11 +104,11 @@ describe('login-apps delete', () => {
       };
       const done = await operate('login-apps', 'delete', everything).catch(() => undefined);
       if (done?.deleted) break;
-      expect(await itemsAbout(app.login_app_id)).not.toEqual([]);
+      expect(await itemsNaming(app.login_app_id)).not.toEqual([]);
     }
     proxy.hook = () => undefined;
     // At most what remains of any deleted person, which is no personal data.
-    const left = await itemsAbout(app.login_app_id);
+    const left = await itemsNaming(app.login_app_id);
     expect(left.filter(({ deleted_at }) => deleted_at === undefined)).toEqual([]);
   });
 });

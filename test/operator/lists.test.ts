@@ -88,7 +88,15 @@ describe('npm run operator: Login Apps and clients', () => {
       ...{ disabled: true, disabled_at: time },
       providers: ['provider_f'],
       mobile_applications: ['android'],
-      clients: [{ client_id: app.client_id, grant_types: expect.any(Array), secrets: 1, created_at: time }],
+      clients: [
+        {
+          client_id: app.client_id,
+          grant_types: expect.any(Array),
+          recipients: true,
+          secrets: 1,
+          created_at: time,
+        },
+      ],
       tokens: [{ token_id, name: 'Phones', created_at: time }],
     });
   });
@@ -98,7 +106,12 @@ describe('npm run operator: Login Apps and clients', () => {
     const flags = { 'login-app': app.login_app_id };
     await operate('clients', 'update', { ...flags, client: app.client_id, 'grant-types': 'refresh_token' });
     await operate('login-apps', 'disable', flags);
-    const client = { client_id: app.client_id, grant_types: ['refresh_token'], created_at: time };
+    const client = {
+      client_id: app.client_id,
+      grant_types: ['refresh_token'],
+      recipients: false,
+      created_at: time,
+    };
     expect(await succeeded('clients', 'list', '--login-app', app.login_app_id)).toEqual({
       login_app_id: app.login_app_id,
       clients: [{ ...client, secrets: 1 }],

@@ -1,7 +1,8 @@
-import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
+import { newSlot } from '../../lib/login-users/login-user.ts';
 import { commands } from '../../lib/operator/commands.ts';
-import { loginAppKey } from '../../lib/storage/keys.ts';
+import { deletionKey, loginAppKey, loginUserKey, unfinishedList } from '../../lib/storage/keys.ts';
 import { createClient, demoSettings } from '../support/login-app.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
 import { unique } from '../support/service.ts';
@@ -39,6 +40,21 @@ const disabledLongAgo = async ({ 'login-app': id }: { 'login-app': string }): Pr
     ExpressionAttributeValues: { ':past': '2020-01-01T00:00:00.000Z' },
   });
   await DynamoDBDocumentClient.from(dynamoDb).send(past);
+};
+/** Begins the deletion of a person as one that died long ago. */
+const deletionOfLongAgo = async (): Promise<void> => {
+  const { 'login-user': id } = await ofPerson();
+  const client = DynamoDBDocumentClient.from(dynamoDb);
+  const past = '2020-01-01T00:00:00.000Z';
+  const mark = { login_user_id: id, by: 'person', list: unfinishedList, list_position: past };
+  await client.send(new PutCommand({ TableName: tableName, Item: { ...deletionKey(id), ...mark } }));
+  const begun = new UpdateCommand({
+    TableName: tableName,
+    Key: loginUserKey(id),
+    UpdateExpression: 'SET deleted_at = :past, next_slot = :next',
+    ExpressionAttributeValues: { ':past': past, ':next': newSlot() },
+  });
+  await client.send(begun);
 };
 const lineOf = (line: number, content: object) => ({ line, text: JSON.stringify(content), repetition: 0 });
 const ofAccount = async () => ({ account: (await newAccount()).account_id });
@@ -178,6 +194,10 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     },
     'login-users logout': ofPerson,
     'login-users delete': ofPerson,
+    'login-users finish-deletions': async () => {
+      await deletionOfLongAgo();
+      return {};
+    },
     'login-users retry-revocations': async () => {
       const flags = await ofPerson();
       await operate('login-users', 'delete', flags);

@@ -29,6 +29,17 @@ describe('npm run operator: a table on a terminal', () => {
     );
   });
 
+  test('[CWE-150] a name in JSON cannot steer the terminal; a program gets it as it is', async () => {
+    const name = 'a\u009b2Jb\u007f\u202ec\u{e0041}';
+    const { account_id } = await service.operate('accounts', 'create', { name });
+    const show = ['accounts', 'show', '--account', String(account_id), '--local', '--json'];
+    const { stdout } = await operator.atTerminal('')(...show);
+    expect(stdout).toMatch(/^[\n\x20-\x7e]+$/);
+    expect(stdout).toContain('a\\u009b2Jb\\u007f\\u202ec\\udb40\\udc41');
+    expect(JSON.parse(stdout)).toMatchObject({ name });
+    expect((await operator(...show)).stdout).toContain(name);
+  });
+
   test('a name cannot steer the terminal', () => {
     expect(readable({ name: 'a\u001b[2Jb\n\u202ec' })).toBe('name  a\\u{1b}[2Jb\\u{a}\\u{202e}c');
   });

@@ -1,11 +1,19 @@
-import { describe, expect, test } from '@jest/globals';
+import { DeleteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { invokeFunction } from '../../infra/invoke-function.ts';
 import { accountOf, identityIdsOf, newAccount, ownersOf, subOf } from '../support/account.ts';
+import { newIssuerLogin } from '../support/issuer-login.ts';
+import { itemsAbout } from '../support/items-about.ts';
 import { newPerson, newPhone, type Person } from '../support/people.ts';
-import { unique } from '../support/service.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
+import { operatorOf, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { type Fault, isWrite } from '../support/store-proxy.ts';
 
-const { service, proxy } = await startServiceWithStore();
+const started = await startServiceWithStore({}, { movableClock: true });
+const { running, service, proxy } = started;
+const standIn = await startProviderStandIn();
+afterEach(() => running.resetClock());
 
 /** Lets one write of a request fail, before or after it is done, as when the function dies there. False when it makes fewer. */
 async function dying(place: number, fault: Fault, request: () => Promise<unknown>): Promise<boolean> {
@@ -19,12 +27,26 @@ async function dying(place: number, fault: Fault, request: () => Promise<unknown
   }
 }
 
+/** Lets ten minutes pass and does what the service does every ten minutes: by its schedule, or as an operator asks for it. */
+async function finishLater(by: 'schedule' | 'operator'): Promise<void> {
+  running.advance(601);
+  if (by === 'operator')
+    expect(await service.operate('login-users', 'finish-deletions', {})).toMatchObject({ deleted: true });
+  else await invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {});
+}
+
+/** What the table has about a person: of one who is deleted, nothing but the item that keeps their id. */
+async function leftOf({ loginUserId }: { loginUserId: string }): Promise<unknown[]> {
+  const items = await itemsAbout(started, loginUserId);
+  return items.map(({ sk, created_at }) => (created_at === undefined ? sk : `${sk}, existing`));
+}
+
 describe('a function that dies at any write', () => {
   const faults: Fault[] = ['fails before', 'fails after'];
   const everyCrash = (most: number): [Fault, number][] =>
     faults.flatMap((fault) => Array.from({ length: most }, (_, place): [Fault, number] => [fault, place]));
 
-  test.each(everyCrash(2))(
+  test.each(everyCrash(4))(
     'a link that %s at write %i: nobody or one has the identity, and it can be linked',
     async (fault, place) => {
       const [alice, bob] = [await newAccount(service), await newAccount(service)];
@@ -41,7 +63,7 @@ describe('a function that dies at any write', () => {
     },
   );
 
-  test.each(everyCrash(2))(
+  test.each(everyCrash(4))(
     'a link that %s at write %i: a login with the identity agrees with what is shown',
     async (fault, place) => {
       const { account, loginUserId } = await newAccount(service);
@@ -52,7 +74,35 @@ describe('a function that dies at any write', () => {
     },
   );
 
-  test.each(everyCrash(2))(
+  test.each(everyCrash(4))(
+    'a link that %s at write %i is removed later, unless it is theirs',
+    async (fault, place) => {
+      const person = await newAccount(service);
+      const subject = unique('other');
+      expect(await dying(place, fault, () => person.account.linkAt('provider_a', subject))).toBe(true);
+      const isTheirs = (await ownersOf([person.account], 'provider_a')).length === 1;
+      await finishLater(fault === 'fails before' ? 'schedule' : 'operator');
+      expect(await itemsAbout(started, subject)).toHaveLength(isTheirs ? 1 : 0);
+      expect(await ownersOf([person.account], 'provider_a')).toHaveLength(isTheirs ? 1 : 0);
+      expect((await leftOf(person)).filter((sk) => String(sk).startsWith('LINK'))).toEqual([]);
+    },
+  );
+
+  test('links that died take no place among the 20 that a person may have', async () => {
+    const { account } = await newAccount(service);
+    const [again, another] = [unique('other'), unique('other')];
+    const link = (subject = unique('other')) => account.linkAt('provider_a', subject);
+    for (const subject of [again, another]) await dying(2, 'fails before', () => link(subject));
+    running.advance(16);
+    for (let count = 0; count < 18; count += 1) expect((await link()).status).toBe(201);
+    await dying(2, 'fails before', () => link(again));
+    expect((await link(again)).status).toBe(201);
+    running.advance(16);
+    expect((await link(another)).status).toBe(201);
+    expect((await link()).status).toBe(409);
+  });
+
+  test.each(everyCrash(4))(
     'a link that %s at write %i can be repeated: then it is theirs, once',
     async (fault, place) => {
       const { account, loginUserId } = await newAccount(service);
@@ -101,16 +151,17 @@ describe('a function that dies at any write', () => {
   };
   const flagsOf = ({ loginUserId }: Person) => ({ 'login-user': loginUserId });
 
-  test.each(everyCrash(6))(
+  test.each(everyCrash(8))(
     'a deletion that %s at write %i: nobody else stays in, and the next attempt finishes it',
     async (fault, place) => {
       const person = await newOwner();
       const { account, tablet, linked } = person;
       expect(await dying(place, fault, () => account.remove())).toBe(true);
-      const hasBegun = place > 0 || fault === 'fails after';
+      const hasBegun = place > 1 || (place === 1 && fault === 'fails after');
       expect((await accountOf(service, tablet.token).show()).status).toBe(hasBegun ? 401 : 200);
       const again = await account.remove();
-      expect(again.status).toBe(place === 5 && fault === 'fails after' ? 401 : 204);
+      const isOut = place === 7 || (place === 6 && fault === 'fails after');
+      expect(again.status).toBe(isOut ? 401 : 204);
       expect((await account.remove()).status).toBe(401);
       await expect(service.operate('login-users', 'delete', flagsOf(person))).rejects.toThrow(
         'There is no such',
@@ -120,7 +171,81 @@ describe('a function that dies at any write', () => {
     },
   );
 
+  test.each(everyCrash(8))(
+    'a deletion that %s at write %i: ten minutes later the service finishes it',
+    async (fault, place) => {
+      const person = await newOwner();
+      expect(await dying(place, fault, () => person.account.remove())).toBe(true);
+      const hasBegun = place > 1 || (place === 1 && fault === 'fails after');
+      await finishLater(fault === 'fails before' ? 'schedule' : 'operator');
+      expect((await person.account.show()).status).toBe(hasBegun ? 401 : 200);
+      const left = await leftOf(person);
+      if (hasBegun) expect(left).toEqual(['LOGIN_USER']);
+      expect(left).not.toContain('DELETION');
+      for (const subject of [person.subject, person.linked])
+        expect(await itemsAbout(started, subject)).toHaveLength(hasBegun ? 0 : 1);
+    },
+  );
+
   test.each(everyCrash(5))(
+    'a notification that %s at write %i: the issuer sends it again, and the person is deleted',
+    async (fault, place) => {
+      const { logIn, notify, subject } = await newIssuerLogin(service, standIn, {
+        on_account_deleted: 'delete',
+      });
+      const person = await logIn();
+      expect(await dying(place, fault, () => notify('account-delete'))).toBe(true);
+      expect((await notify('account-delete')).status).toBe(204);
+      expect(await itemsAbout(started, subject)).toEqual([]);
+      // Once nothing but the mark is left, no notification leads to it: it goes later.
+      const isMarked = (place === 3 && fault === 'fails after') || (place === 4 && fault === 'fails before');
+      expect(await leftOf(person)).toEqual(isMarked ? ['DELETION', 'LOGIN_USER'] : ['LOGIN_USER']);
+    },
+  );
+
+  test('a notification about a linked identity finishes the deletion that its owner began', async () => {
+    const { logIn, notify, scene, subject } = await newIssuerLogin(service, standIn);
+    const bob = await logIn(unique('bob'));
+    await bob.account.link({ provider: 'provider_f', id_token: await scene.idToken({ sub: subject }) });
+    await dying(2, 'fails before', () => bob.account.remove());
+    expect((await notify('consent-revoked')).status).toBe(204);
+    expect(await itemsAbout(started, subject)).toEqual([]);
+    expect(await leftOf(bob)).toEqual(['LOGIN_USER']);
+  });
+
+  test('a deletion without a mark, as earlier versions began it, is finished by a notification', async () => {
+    const { logIn, notify, subject } = await newIssuerLogin(service, standIn);
+    const person = await logIn();
+    await dying(2, 'fails before', () => person.account.remove());
+    const Key = { pk: `LOGIN_USER#${person.loginUserId}`, sk: 'DELETION' };
+    const client = DynamoDBDocumentClient.from(started.dynamoDb);
+    await client.send(new DeleteCommand({ TableName: started.tableName, Key }));
+    await logIn();
+    expect((await notify('consent-revoked')).status).toBe(204);
+    expect(await leftOf(person)).toEqual(['LOGIN_USER']);
+    expect(await itemsAbout(started, subject)).toHaveLength(1);
+  });
+
+  test("an operator's deletion of a blocked person that died is finished by the person", async () => {
+    const person = await newOwner();
+    await service.operate('login-users', 'block', flagsOf(person));
+    const remove = () => service.operate('login-users', 'delete', flagsOf(person));
+    await dying(1, 'fails after', () => remove().catch(() => undefined));
+    expect((await person.account.remove()).status).toBe(204);
+    expect(await leftOf(person)).toEqual(['LOGIN_USER']);
+  });
+
+  test('what cannot be finished does not stop the rest, and the function fails', async () => {
+    const [first, second] = [await newOwner(), await newOwner()];
+    for (const { account } of [first, second]) await dying(2, 'fails before', () => account.remove());
+    proxy.hook = (call) =>
+      isWrite(call) && JSON.stringify(call.body).includes(first.loginUserId) ? 'fails before' : undefined;
+    await expect(finishLater('schedule')).rejects.toThrow('1 could not be finished.');
+    expect(await leftOf(second)).toEqual(['LOGIN_USER']);
+    expect(running.output()).toContain('deletion_not_finished');
+  });
+
+  test.each(everyCrash(6))(
     'a deletion that %s at write %i: the operator finishes it',
     async (fault, place) => {
       const person = await newOwner();

@@ -2,13 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
 import { parametersOf } from '../../infra/docs/provider-tables.ts';
 import { providerIds } from '../../lib/provider-settings/identifiers.ts';
+import { protocols } from '../../lib/provider-settings/protocols.ts';
 import { family } from '../../lib/providers/family.ts';
-import { providers } from '../../lib/providers/providers.ts';
+import { familyOf } from '../../lib/providers/providers.ts';
 import { forbidden, required } from '../../lib/schema/form-parameters.ts';
 
 test('each provider has the family and the parameters that the interface gives it', () => {
   const oauth2 = ['OAuth 2.0', ['access_token'], [], ['access_secret', 'id_token', 'nonce']];
-  const table = providerIds.map((id) => [id, [providers[id].title, ...Object.values(parametersOf(id))]]);
+  const table = providerIds.map((id) => [id, [protocols[id].title, ...Object.values(parametersOf(id))]]);
   expect(Object.fromEntries(table)).toEqual({
     provider_a: oauth2,
     provider_b: oauth2,
@@ -19,25 +20,24 @@ test('each provider has the family and the parameters that the interface gives i
   });
 });
 
-describe('a new family, which says what it is in one place', () => {
-  const assertions = family({
-    name: 'assertions',
-    title: 'Assertions',
-    settings: v.strictObject({ trusted: v.array(v.string()) }),
-    parameters: {
-      assertion: required('assertion'),
-      id_token: forbidden('id_token', 'for assertions'),
+describe('a new family, of a protocol of its own', () => {
+  const assertions = family(
+    { name: 'assertions', settings: v.strictObject({ trusted: v.array(v.string()) }) },
+    {
+      parameters: {
+        assertion: required('assertion'),
+        id_token: forbidden('id_token', 'for assertions'),
+      },
+      verify: async ({ trusted }, { assertion }) => ({
+        namespace: 'assertions',
+        subject: trusted.find((subject) => subject === assertion) ?? '',
+      }),
+      check: () => [],
     },
-    combine: (settings) => ({ settings }),
-    verify: async ({ trusted }, { assertion }) => ({
-      namespace: 'assertions',
-      subject: trusted.find((subject) => subject === assertion) ?? '',
-    }),
-    check: () => [],
-  });
+  );
   const request = v.variant('provider', [
     assertions.credentialOf('provider_a'),
-    ...providerIds.slice(1).map((id) => providers[id].credentialOf(id)),
+    ...providerIds.slice(1).map((id) => familyOf(id).credentialOf(id)),
   ]);
   const form = { grant_type: 'provider_credentials', provider: 'provider_a', assertion: 'alice' };
 

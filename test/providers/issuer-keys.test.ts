@@ -167,7 +167,22 @@ describe('an outage', () => {
     pass(minute);
     expect(await both()).toEqual([500, 500]);
     issuer.behave();
+    pass(minute);
     expect(await both()).toEqual([200, 200]);
+  });
+
+  test('of an issuer of which no keys are known: it is asked once a minute, and another function may have more luck', async () => {
+    breakDown(discovery);
+    expect(await logInAtOnce(5, idToken)).toEqual(Array(5).fill(500));
+    pass(minute - 15);
+    expect(await logIn(first)).toBe(500);
+    expect(asked()).toEqual([1, 0]);
+    pass(15);
+    expect(await logIn(first)).toBe(500);
+    expect(asked()).toEqual([2, 0]);
+    issuer.behave();
+    expect([await logIn(first), await logIn(second), await logIn(first)]).toEqual([500, 200, 200]);
+    expect(asked()).toEqual([3, 1]);
   });
 
   test('is not asked about by every login', async () => {

@@ -58,18 +58,28 @@ describe('provider_f with two issuers', () => {
     expectError(await send(await scene.idToken(), app), { status: 400, error: 'invalid_grant' });
   });
 
-  test('an id token counts for as long as the settings of its issuer say', async () => {
-    const scene = standIn.openScene();
-    const app = await createLoginApp(service, unique('app'));
-    await operate('providers', 'set', {
-      'login-app': app.login_app_id,
-      provider: 'provider_f',
-      settings: { issuers: [{ issuer: scene.url, audiences: [ourApp], max_age_seconds: 600 }] },
-    });
-    const issued = (secondsAgo: number) => scene.idToken({ iat: Math.floor(Date.now() / 1000) - secondsAgo });
-    expect((await send(await issued(600), app)).status).toBe(200);
-    expectError(await send(await issued(690), app), { status: 400, error: 'invalid_grant' });
-  });
+  test.each([600, 7 * 86_400])(
+    'an id token counts for as long as the settings of its issuer say: %d s',
+    async (longest) => {
+      const scene = standIn.openScene();
+      const app = await createLoginApp(service, unique('app'));
+      await operate('providers', 'set', {
+        'login-app': app.login_app_id,
+        provider: 'provider_f',
+        settings: { issuers: [{ issuer: scene.url, audiences: [ourApp], max_age_seconds: longest }] },
+      });
+      const now = Math.floor(Date.now() / 1000);
+      const issued = (secondsAgo: number, expiresIn = 0) =>
+        scene.idToken({
+          iat: now - secondsAgo,
+          exp: now - secondsAgo + Math.max(86_400, longest + expiresIn),
+        });
+      expect((await send(await issued(longest), app)).status).toBe(200);
+      for (const tooLong of [await issued(longest + 90, 600), await issued(0, 86_401)]) {
+        expectError(await send(tooLong, app), { status: 400, error: 'invalid_grant' });
+      }
+    },
+  );
 });
 
 describe('the issuers of provider_f, as an operator sets them', () => {

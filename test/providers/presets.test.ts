@@ -6,7 +6,7 @@ import { checkSettings } from '../../lib/provider-settings/check-settings.ts';
 import { type ProviderId, providerIds } from '../../lib/provider-settings/identifiers.ts';
 import type { Preset, PresetOptions } from '../../lib/provider-settings/preset.ts';
 import { presetNames, presets } from '../../lib/provider-settings/presets.ts';
-import { type FamilyName, providers } from '../../lib/providers/providers.ts';
+import { type FamilyName, protocols } from '../../lib/provider-settings/protocols.ts';
 
 /** Apple signs with a private key where others have a secret. */
 const { privateKey } = generateKeyPairSync('ec', {
@@ -30,7 +30,7 @@ const fitting = presetNames.flatMap((name) => {
   const preset: Preset = presets[name];
   return providerIds
     .filter(
-      (provider) => preset.settings[providers[provider].name] || (provider === 'provider_b' && preset.codes),
+      (provider) => preset.settings[protocols[provider].name] || (provider === 'provider_b' && preset.codes),
     )
     .map((provider) => [name, provider] as const);
 });
@@ -62,7 +62,7 @@ describe('a preset', () => {
     (name, provider) => {
       const given = { ...options, appSecret: 'our-secret', redirectUris: ['https://app.example/callback'] };
       const { settings } = Object(applyPreset(name, provider, given));
-      const family = presetSettings[name][providers[provider].name];
+      const family = presetSettings[name][protocols[provider].name];
       expect(settings).toEqual(family ?? presetSettings[name].codes);
     },
   );

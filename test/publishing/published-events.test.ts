@@ -207,13 +207,23 @@ describe('devices', () => {
     expect(await relate(anna.token)).toEqual([{ ...related, login_user_id: anna.loginUserId }]);
     expect(await relate(anna.token)).toEqual([]);
     expect(await relate(bert.token)).toEqual([
+      {
+        ...related,
+        event: 'device.moved',
+        login_user_id: bert.loginUserId,
+        former_login_user_id: anna.loginUserId,
+      },
       { ...related, login_user_id: bert.loginUserId },
       { event: 'device.relation_ended', ...device, login_user_id: anna.loginUserId },
     ]);
     const inOrder = bus.taken.toSorted((a, b) =>
       String(a.Detail.sequence) < String(b.Detail.sequence) ? -1 : 1,
     );
-    expect(inOrder.map(({ DetailType }) => DetailType)).toEqual(['device.relation_ended', 'device.related']);
+    expect(inOrder.map(({ DetailType }) => DetailType)).toEqual([
+      'device.relation_ended',
+      'device.related',
+      'device.moved',
+    ]);
     const end = () => service.endRelation(device_id, bert.token);
     expect(await publishedDuring(end)).toEqual([
       { event: 'device.relation_ended', ...device, login_user_id: bert.loginUserId },

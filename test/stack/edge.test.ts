@@ -29,9 +29,10 @@ test('CloudFront leads to the API by its own address, forwards the host, and cac
       WebACLId: Match.anyValue(),
       DefaultCacheBehavior: {
         AllowedMethods: Match.arrayWith(['POST', 'DELETE']),
-        // AWS's CachingDisabled and AllViewer.
+        // AWS's CachingDisabled, AllViewer and SecurityHeadersPolicy.
         CachePolicyId: '4135ea2d-6df8-44a3-9df3-4b5a84be39ad',
         OriginRequestPolicyId: '216adef6-5c7f-47e4-b989-5492eafa07d3',
+        ResponseHeadersPolicyId: '67f7725c-6f97-4210-82d7-5512b31e9d03',
         ViewerProtocolPolicy: 'https-only',
       },
       Origins: [

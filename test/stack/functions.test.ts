@@ -192,8 +192,8 @@ describe('functions', () => {
     [
       'SecretsProviderSettings',
       [
-        ...['DeleteLoginUser', 'IssueToken', 'LinkIdentity', 'Operator', 'ReceiveNotification'],
-        ...['RotateServiceSecrets', 'UnlinkIdentity'],
+        ...['DeleteLoginUser', 'FinishDeletions', 'IssueToken', 'LinkIdentity', 'Operator'],
+        ...['ReceiveNotification', 'RotateServiceSecrets', 'UnlinkIdentity'],
       ],
     ],
   ])('%s is read by %j alone', (secret, readers) => {

@@ -128,6 +128,12 @@ test('another TOKEN_ALGORITHM signs from the start, and the tokens of before sta
 
 test('only its owner may read the folder', async () => {
   const data = join(folder, 'private');
+  // Somebody else may look into the folder that somebody has made.
+  const open = join(folder, 'open');
+  mkdirSync(open, { mode: 0o755 });
+  const other = await startIn(open);
+  expect(statSync(join(open, 'table')).mode & 0o777).toBe(0o700);
+  await other.running.stop();
   const { running } = await startIn(data);
   expect(statSync(data).mode & 0o777).toBe(0o700);
   for (const file of ['login-service.json', 'secrets.json'])

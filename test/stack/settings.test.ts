@@ -132,18 +132,31 @@ describe('the API', () => {
     return stage?.properties;
   };
 
-  test('takes less on the token route than on the others', () => {
+  test('takes less on the routes that call providers than on the others, and little on the API document', () => {
     expect(stageOf(template)).toMatchObject({
       StageName: '$default',
       DefaultRouteSettings: { ThrottlingRateLimit: 1000, ThrottlingBurstLimit: 2000 },
       RouteSettings: {
         'POST /v2/marketing/oauth/token': { ThrottlingRateLimit: 200, ThrottlingBurstLimit: 400 },
+        'POST /v2/marketing/login/user/identities': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40 },
+        'DELETE /v2/marketing/login/user/identities/{identity_id}': {
+          ThrottlingRateLimit: 20,
+          ThrottlingBurstLimit: 40,
+        },
+        'POST /v2/marketing/providers/{provider}/notifications': {
+          ThrottlingRateLimit: 20,
+          ThrottlingBurstLimit: 40,
+        },
+        // A new account has ten executions at once.
+        'GET /openapi.json': { ThrottlingRateLimit: 2, ThrottlingBurstLimit: 5 },
       },
     });
     // Only a route that is there can have a throttle of its own.
-    const route = { Properties: { RouteKey: 'POST /v2/marketing/oauth/token' } };
-    const [routeId] = Object.keys(template.findResources('AWS::ApiGatewayV2::Route', route));
-    template.hasResource('AWS::ApiGatewayV2::Stage', { DependsOn: Match.arrayWith([routeId]) });
+    for (const RouteKey of ['POST /v2/marketing/oauth/token', 'GET /openapi.json']) {
+      const route = { Properties: { RouteKey } };
+      const [routeId] = Object.keys(template.findResources('AWS::ApiGatewayV2::Route', route));
+      template.hasResource('AWS::ApiGatewayV2::Stage', { DependsOn: Match.arrayWith([routeId]) });
+    }
   });
 
   test('writes one line of JSON per request, without its query, headers and body', () => {
@@ -195,6 +208,8 @@ describe('a deployment for development', () => {
     accessTokenSeconds: 60,
     refreshGraceSeconds: 0,
     ...{ rateLimit: 1, burstLimit: 2, tokenRateLimit: 3, tokenBurstLimit: 4 },
+    ...{ identityRateLimit: 5, identityBurstLimit: 6, notificationRateLimit: 7, notificationBurstLimit: 8 },
+    ...{ documentRateLimit: 9, documentBurstLimit: 10 },
     originSecretHashes,
   });
 
@@ -210,6 +225,12 @@ describe('a deployment for development', () => {
       DefaultRouteSettings: { ThrottlingRateLimit: 1, ThrottlingBurstLimit: 2 },
       RouteSettings: {
         'POST /v2/marketing/oauth/token': { ThrottlingRateLimit: 3, ThrottlingBurstLimit: 4 },
+        'POST /v2/marketing/login/user/identities': { ThrottlingRateLimit: 5, ThrottlingBurstLimit: 6 },
+        'POST /v2/marketing/providers/{provider}/notifications': {
+          ThrottlingRateLimit: 7,
+          ThrottlingBurstLimit: 8,
+        },
+        'GET /openapi.json': { ThrottlingRateLimit: 9, ThrottlingBurstLimit: 10 },
       },
     });
   });

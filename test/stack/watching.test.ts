@@ -116,6 +116,11 @@ describe('alarms', () => {
         'errors1: Sum of AWS/Lambda Errors, FunctionName=RotateServiceSecrets, in 60 s',
       ],
     ],
+    [
+      'DeletionsUnfinished',
+      '1 of 1 from 1',
+      ['FILL(errors0, 0)', 'errors0: Sum of AWS/Lambda Errors, FunctionName=FinishDeletions, in 60 s'],
+    ],
     ...[...endpoints].map(([key, endpoint]): [string, string, string[]] => [
       `ServerErrorsOf${logicalIdOf(key)}`,
       '1 of 1 from 5',
@@ -157,7 +162,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(14 + endpoints.size);
+    expect(alarms).toHaveLength(15 + endpoints.size);
     const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
     for (const { properties } of alarms) {
       expect(properties).toMatchObject({
@@ -202,6 +207,14 @@ describe('alarms', () => {
       },
       State: 'ENABLED',
       Targets: [Match.objectLike({ Arn: { Ref: topic } })],
+    });
+  });
+
+  test('interrupted deletions are finished every ten minutes', () => {
+    template.hasResourceProperties('AWS::Events::Rule', {
+      ScheduleExpression: 'rate(10 minutes)',
+      State: 'ENABLED',
+      Targets: [Match.objectLike({ Arn: { 'Fn::GetAtt': ['FinishDeletions', 'Arn'] } })],
     });
   });
 

@@ -7,6 +7,10 @@ function expectHeaders({ headers }: Answer): void {
   expect(headers.get('cache-control')).toBe('no-store');
   expect(headers.get('pragma')).toBe('no-cache');
   expect(headers.get('x-request-id')).toMatch(/^\S+$/);
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(Number(headers.get('strict-transport-security')?.match(/^max-age=(\d+)/)?.[1])).toBeGreaterThan(
+    31_535_999,
+  );
 }
 
 /** An answer that does what was asked: its status, exactly this body, and no challenge. */
@@ -30,7 +34,7 @@ interface ExpectedError {
 const challenges = new Map([
   ['invalid_client', /^Basic realm=/],
   ['unauthorized', /^Basic realm=/],
-  ['invalid_token', /^Bearer .*error="invalid_token"/],
+  ['invalid_token', /^Bearer realm="[^"]+"(, error="invalid_token")?$/],
 ]);
 
 /** An error response: exactly this body, and for 401 the scheme that would work. */

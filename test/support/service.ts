@@ -161,7 +161,7 @@ export const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
 /** The operator function of the stack that a folder tells of. */
-function operatorOf(directory: string): { name: string; endpoint?: string } {
+export function operatorOf(directory: string): { name: string; endpoint?: string } {
   const { aws_endpoint, operator_function = 'operator' } = JSON.parse(
     readFileSync(join(directory, 'stack.json'), 'utf8'),
   );

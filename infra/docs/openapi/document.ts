@@ -1,9 +1,8 @@
 import * as v from 'valibot';
 import type { SchemeName } from '../../../lib/auth/credentials.ts';
 import type { AnyEndpoint, ExampleRequest, Link } from '../../../lib/http/endpoint.ts';
-import { challenges } from '../../../lib/http/errors.ts';
 import { withNamedAlternatives } from './alternatives.ts';
-import { commonHeaders, errorsOf } from './errors.ts';
+import { commonHeaders, errorsOf, headerComponents } from './errors.ts';
 import { type Components, jsonSchemaOf } from './json-schema.ts';
 
 type Json = Record<string, unknown>;
@@ -106,28 +105,7 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
     components: {
       schemas: Object.fromEntries(components.sort(([a], [b]) => (a < b ? -1 : 1))),
       securitySchemes,
-      headers: {
-        RequestId: {
-          description: 'Identifies the request in the log of the service. Quote it when you ask for help.',
-          required: true,
-          schema: { type: 'string', minLength: 1 },
-        },
-        CacheControl: {
-          description: '`no-store`, or for public metadata how long it may be cached.',
-          required: true,
-          schema: { type: 'string' },
-        },
-        Challenge: {
-          description: 'The authentication scheme that would work (RFC 9110, section 11.6.1).',
-          required: true,
-          schema: { type: 'string', enum: Object.values(challenges) },
-        },
-        RetryAfter: {
-          description: 'Seconds to wait before the request is sent again (RFC 9110, section 10.2.3).',
-          required: true,
-          schema: { type: 'string', pattern: '^[1-9][0-9]*$' },
-        },
-      },
+      headers: headerComponents,
       responses: {
         ContentTooLarge: byGateway('The body is larger than 10 MB.', 'Request Entity Too Large'),
         HeadersTooLarge: byGateway(
@@ -174,9 +152,9 @@ function operation(key: string, endpoint: AnyEndpoint, { sent, received }: Schem
     }),
     responses: {
       ...successes(endpoint, received),
-      ...errorsOf(endpoint, received),
       ...(body && { 413: { $ref: '#/components/responses/ContentTooLarge' } }),
       429: { $ref: '#/components/responses/TooManyRequests' },
+      ...errorsOf(endpoint, received),
       431: { $ref: '#/components/responses/HeadersTooLarge' },
     },
   };

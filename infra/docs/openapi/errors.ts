@@ -1,12 +1,36 @@
 import type { JsonSchema } from '@valibot/to-json-schema';
 import type { ErrorRecord } from '../../../lib/errors/service-error.ts';
 import type { AnyEndpoint } from '../../../lib/http/endpoint.ts';
-import { challenges, retryAfterSeconds, statuses } from '../../../lib/http/errors.ts';
+import { challenges, challengeWithoutError, retryAfterSeconds, statuses } from '../../../lib/http/errors.ts';
 import { originError } from '../../../lib/http/origin-secret.ts';
 import { pascal } from './alternatives.ts';
 import type { Components } from './json-schema.ts';
 
 type Json = Record<string, unknown>;
+
+/** Headers of responses, for references. */
+export const headerComponents = {
+  RequestId: {
+    description: 'Identifies the request in the log of the service. Quote it when you ask for help.',
+    required: true,
+    schema: { type: 'string', minLength: 1 },
+  },
+  CacheControl: {
+    description: '`no-store`, or for public metadata how long it may be cached.',
+    required: true,
+    schema: { type: 'string' },
+  },
+  Challenge: {
+    description: 'The authentication scheme that would work (RFC 9110, section 11.6.1).',
+    required: true,
+    schema: { type: 'string', enum: [...Object.values(challenges), challengeWithoutError] },
+  },
+  RetryAfter: {
+    description: 'Seconds to wait before the request is sent again (RFC 9110, section 10.2.3).',
+    required: true,
+    schema: { type: 'string', pattern: '^[1-9][0-9]*$' },
+  },
+};
 
 /** Headers that every response of the service has. */
 export const commonHeaders = {
@@ -45,6 +69,12 @@ function errorResponse(status: number, codes: [string, ErrorRecord][], received:
   const isValidation = status === 422;
   const challenge = codes.some(([code]) => code in challenges);
   const retryAfter = codes.some(([code]) => code in retryAfterSeconds);
+  const own = errorSchema(
+    codes.map(([code]) => code),
+    isValidation,
+    received,
+  );
+  if (status === statuses.too_many_requests) return throttled(codes, own);
   return {
     description: codes.map(([code, { when }]) => `\`${code}\`: ${when}`).join('\n\n'),
     headers: {
@@ -54,17 +84,39 @@ function errorResponse(status: number, codes: [string, ErrorRecord][], received:
     },
     content: {
       'application/json': {
-        schema: errorSchema(
-          codes.map(([code]) => code),
-          isValidation,
-          received,
-        ),
-        examples: Object.fromEntries(
-          codes.map(([error, { example: error_description, errors }]) => [
-            error,
-            { value: { error, error_description, ...(errors && { errors }) } },
-          ]),
-        ),
+        schema: own,
+        examples: examplesOf(codes),
+      },
+    },
+  };
+}
+
+const examplesOf = (codes: [string, ErrorRecord][]): Json =>
+  Object.fromEntries(
+    codes.map(([error, { example: error_description, errors }]) => [
+      error,
+      { value: { error, error_description, ...(errors && { errors }) } },
+    ]),
+  );
+
+/** A 429 of the service, in whose place API Gateway may send its own, which has none of these headers. */
+function throttled(codes: [string, ErrorRecord][], own: JsonSchema): Json {
+  const { RequestId, CacheControl, RetryAfter } = headerComponents;
+  const atTimes = ({ required: _, ...header }: { required: boolean }): Json => header;
+  return {
+    description: [
+      ...codes.map(([code, { when }]) => `\`${code}\`: ${when} \`Retry-After\` says how long.`),
+      'Or too many requests for the gateway, which answers before the service is asked.',
+    ].join('\n\n'),
+    headers: {
+      'x-request-id': atTimes(RequestId),
+      'Cache-Control': atTimes(CacheControl),
+      'Retry-After': atTimes(RetryAfter),
+    },
+    content: {
+      'application/json': {
+        schema: { oneOf: [own, { $ref: '#/components/schemas/GatewayError' }] },
+        examples: examplesOf(codes),
       },
     },
   };

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, importJWK, type JWK, type JWTPayload, SignJWT } from 'jose';
 import Provider, { type AccessToken } from 'oidc-provider';
-import { writeWhole } from '../write-whole.ts';
+import { writeWhole } from '../local-files.ts';
 import { type App, epochSeconds } from './sandbox-provider.ts';
 
 interface IdentityServerOptions {

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CredentialsRequest } from './credentials-request.ts';
+import type { CredentialsQuery } from './credentials-query.ts';
 
 /** An identity provider of the sandbox, mounted at its own path. */
 export interface SandboxProvider {
   /** Settings that an operator would give for our app at the provider. */
   settings: object;
   /** Issues what an app would get after a login of the subject: the parameters of a token request. */
-  issue(request: CredentialsRequest): Promise<Record<string, string>>;
+  issue(request: CredentialsQuery): Promise<Record<string, string>>;
   /** Answers a request to the provider's own protocol. `path` is below the provider's own path, without the query. */
   answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
@@ -29,7 +29,7 @@ export class Apps {
   }
 
   /** The app that a credential is to be issued to, by the `audience` of a request for it. */
-  of(audience: CredentialsRequest['audience']): App {
+  of(audience: CredentialsQuery['audience']): App {
     return audience === 'another-app' ? this.another : this.ours;
   }
 }

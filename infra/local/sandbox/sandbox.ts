@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { ProviderId } from '../../../lib/provider-settings/identifiers.ts';
 import { type LoopbackServer, listen } from '../loopback-server.ts';
-import { parseCredentialsRequest } from './credentials-request.ts';
+import { parseCredentialsQuery } from './credentials-query.ts';
 import { createOAuth1Provider } from './oauth1-provider.ts';
 import { createOAuth2Provider } from './oauth2-provider.ts';
 import { createOpenIdProvider } from './openid-provider.ts';
@@ -60,7 +60,7 @@ async function answer(
     return sendJson(response, 404, { error: 'not_found', error_description });
   }
   if (`${request.method} ${path}` !== 'GET /credentials') return provider.answer(path, request, response);
-  const wanted = parseCredentialsRequest(searchParams);
+  const wanted = parseCredentialsQuery(searchParams);
   if (typeof wanted === 'string')
     return sendJson(response, 400, { error: 'invalid_request', error_description: wanted });
   sendJson(response, 200, await provider.issue(wanted));

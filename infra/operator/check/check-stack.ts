@@ -33,7 +33,7 @@ export async function stackProblems(StackName: string, folder = deploymentFolder
 }
 
 /**
- * Where a stack keeps other settings than its file has. A stack without a file has nothing to be compared with.
+ * Differences between the settings that a stack keeps and those of its file. A stack without a file has nothing to be compared with.
  * @throws SettingsError when the file is wrong
  */
 function pinProblems(stack: string, outputs: Output[], folder: string): string[] {

@@ -3,6 +3,7 @@ import { loginAppIdOf } from '../../ids.ts';
 import {
   createClient,
   type LoginAppClient,
+  readsRecipients,
   revokeClient,
   revokeClientSecret,
   rotateClientSecret,
@@ -12,7 +13,7 @@ import { grantTypes } from '../../login-apps/grant-types.ts';
 import { matchesAny } from '../../secrets/secrets.ts';
 import { shownSecret } from '../../storage/item-secrets.ts';
 import { defineCommand } from '../command.ts';
-import { id, membersOf, optional, secret, subset } from '../flags.ts';
+import { id, membersOf, onOff, optional, secret, subset } from '../flags.ts';
 import { pageOf } from '../pages.ts';
 import { inWords, requireLoginApp } from './required-login-app.ts';
 import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
@@ -28,16 +29,21 @@ async function requireClient(loginAppId: string, clientId: string) {
 }
 
 /** A client as an operator sees it. */
-export const clientShown = ({
-  client_id,
-  grant_types = [...grantTypes],
-  secrets,
-  created_at,
-}: LoginAppClient) => ({ client_id, grant_types, secrets: secrets.length, created_at });
+export const clientShown = (client: LoginAppClient) => ({
+  client_id: client.client_id,
+  grant_types: client.grant_types ?? [...grantTypes],
+  recipients: readsRecipients(client),
+  secrets: client.secrets.length,
+  created_at: client.created_at,
+});
 
 const allowedGrants = subset(
   grantTypes,
   `The grants that the client may use: all, none (it may only introspect tokens), or some of ${grantTypes.join(', ')}, separated by commas`,
+);
+
+const mayReadRecipients = onOff(
+  'Let the client read recipients with their push tokens although --grant-types limits it, and report dead tokens',
 );
 
 export const clientCommands = [
@@ -84,24 +90,31 @@ export const clientCommands = [
   defineCommand({
     words: 'clients create',
     summary: 'Create a client of a Login App; its secret is shown only once',
-    flags: { 'login-app': loginApp, 'grant-types': optional(allowedGrants) },
+    flags: { 'login-app': loginApp, 'grant-types': optional(allowedGrants), recipients: mayReadRecipients },
     files: secretTo,
-    run: async ({ 'login-app': id, 'grant-types': given = 'all' }) => {
+    run: async ({ 'login-app': id, 'grant-types': given = 'all', recipients }) => {
       const { login_app_id } = await requireLoginApp(id);
-      return { login_app_id, ...(await createClient(login_app_id, membersOf(given, grantTypes))) };
+      const allowed = membersOf(given, grantTypes);
+      return { login_app_id, ...(await createClient(login_app_id, allowed, recipients && { recipients })) };
     },
   }),
   defineCommand({
     words: 'clients update',
-    summary: 'Change which grants a client may use; takes up to 30 seconds',
-    flags: { 'login-app': loginApp, client, 'grant-types': allowedGrants },
-    run: async ({ 'login-app': id, client, 'grant-types': given }) => {
+    summary:
+      'Change which grants a client may use, and whether it may read recipients; takes up to 30 seconds',
+    flags: { 'login-app': loginApp, client, 'grant-types': allowedGrants, recipients: mayReadRecipients },
+    run: async ({ 'login-app': id, client, 'grant-types': given, recipients = false }) => {
       const { login_app_id, client_id } = await requireClient(id, client);
       const allowed = membersOf(given, grantTypes);
-      if (!(await setGrantTypes(login_app_id, client_id, allowed))) {
+      if (!(await setGrantTypes(login_app_id, client_id, allowed, recipients))) {
         throw new ServiceError('not_found', 'The client was revoked meanwhile.');
       }
-      return { login_app_id, client_id, grant_types: allowed ?? grantTypes };
+      return {
+        login_app_id,
+        client_id,
+        grant_types: allowed ?? grantTypes,
+        recipients: !allowed || recipients,
+      };
     },
   }),
   defineCommand({

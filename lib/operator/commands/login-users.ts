@@ -7,6 +7,7 @@ import { type LoginUser, loginUserIn, readLoginUser, setBlocked } from '../../lo
 import { peopleLists } from '../../login-users/people-of-login-app.ts';
 import { deleteLoginUser } from '../../offboarding/delete-login-user.ts';
 import { exportLoginUser, identitiesOf } from '../../offboarding/export-login-user.ts';
+import { finishDeletions } from '../../offboarding/finish-deletions.ts';
 import { endSessions } from '../../sessions/end-sessions.ts';
 import { isActive, isOpen, readSessions } from '../../sessions/session.ts';
 import { defineCommand } from '../command.ts';
@@ -88,6 +89,20 @@ export const loginUserCommands = [
         ...(tokens_revoked > 0 && { tokens_revoked }),
         ...(tokens_not_revoked > 0 && { tokens_not_revoked }),
         deleted: true,
+      };
+    },
+  }),
+  defineCommand({
+    words: 'login-users finish-deletions',
+    summary: 'Finish the deletions that were interrupted, as the service does every ten minutes',
+    flags: {},
+    run: async () => {
+      const { loginUsers: login_users, links, failed, isAll } = await finishDeletions();
+      return {
+        deleted: isAll && failed === 0,
+        removed: { login_users, links },
+        ...(failed > 0 && { not_finished: failed }),
+        ...(!isAll && { again_after_seconds: 0 }),
       };
     },
   }),

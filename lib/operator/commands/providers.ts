@@ -8,7 +8,7 @@ import { withoutIssuer } from '../../provider-settings/oidc.ts';
 import { presetNames } from '../../provider-settings/presets.ts';
 import { maskSecrets } from '../../provider-settings/settings-encryption.ts';
 import { changeProviderSettings, removeProviderSettings } from '../../provider-settings/stored-settings.ts';
-import { providers } from '../../providers/providers.ts';
+import { familyOf } from '../../providers/providers.ts';
 import { defineCommand } from '../command.ts';
 import { choice, type FlagValues, json, optional, secret, text } from '../flags.ts';
 import { requireLoginApp } from './required-login-app.ts';
@@ -105,7 +105,7 @@ export const providerCommands = [
     flags: { 'login-app': loginApp, provider },
     run: async ({ 'login-app': id, provider }) => {
       const { login_app_id, stored } = await requireProvider(id, provider);
-      const checks = await providers[provider].check(stored);
+      const checks = await familyOf(provider).check(stored);
       return { login_app_id, provider, ok: checks.every(({ ok }) => ok), checks };
     },
   }),

@@ -1,16 +1,11 @@
-import { keepNamespace } from '../../provider-settings/namespace.ts';
-import { oauth1SettingsSchema } from '../../provider-settings/oauth1.ts';
+import { oauth1Protocol } from '../../provider-settings/protocols.ts';
 import { forbidden, required } from '../../schema/form-parameters.ts';
 import { madeUp, rejectsMadeUp } from '../checks.ts';
 import { family } from '../family.ts';
 import { verifyOAuth1 } from './verify.ts';
 
 /** Token and secret, verified by a call that is signed with our consumer key. @see RFC 5849 */
-export const oauth1 = family({
-  name: 'oauth1',
-  title: 'OAuth 1.0',
-  settings: oauth1SettingsSchema,
-  combine: keepNamespace('verify_url'),
+export const oauth1 = family(oauth1Protocol, {
   parameters: {
     access_token: required('access_token'),
     access_secret: required('access_secret'),

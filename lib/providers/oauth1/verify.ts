@@ -6,7 +6,7 @@ import type { Identity } from '../../login-users/identity.ts';
 import type { OAuth1Settings } from '../../provider-settings/oauth1.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
-import { plausible, rejected } from '../rejected.ts';
+import { rejected, wellFormedCredential } from '../rejected.ts';
 import { requiredSubject } from '../subject.ts';
 
 /** An OAuth 1.0 access token with its secret. */
@@ -26,7 +26,7 @@ export async function verifyOAuth1(
   { token, secret }: OAuth1Token,
 ): Promise<Identity> {
   const { verify_url: url, subject_field, namespace } = settings;
-  const credential = { key: plausible(token), secret: plausible(secret) };
+  const credential = { key: wellFormedCredential(token), secret: wellFormedCredential(secret) };
   const { status, body } = await presentCredential({
     url,
     headers: { authorization: authorizationHeader(settings, 'GET', url, credential) },

@@ -4,7 +4,7 @@ import type { CodeExchange } from '../../provider-settings/oauth2.ts';
 import { valueAtPath } from '../../schema/value-at-path.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
-import { plausible, rejected } from '../rejected.ts';
+import { rejected, wellFormedCredential } from '../rejected.ts';
 
 /** An authorization code, with what the app used to get it. */
 export interface AuthorizationCode {
@@ -33,7 +33,7 @@ export async function exchangeCode(
   signal: AbortSignal,
 ): Promise<ProviderTokens> {
   const { token_url: url, client_id, client_authentication } = exchange;
-  const code = plausible(authorization_code);
+  const code = wellFormedCredential(authorization_code);
   const redirectUri = redirectUriOf(exchange, redirect_uri);
   const client_secret = await clientSecretOf(exchange);
   const parameters = {

@@ -1,10 +1,6 @@
-import { keepNamespace } from '../../provider-settings/namespace.ts';
 import { notSetUp } from '../../provider-settings/not-set-up.ts';
-import {
-  accessTokenSettings,
-  type CodeExchange,
-  oauth2SettingsSchema,
-} from '../../provider-settings/oauth2.ts';
+import { accessTokenSettings, type CodeExchange } from '../../provider-settings/oauth2.ts';
+import { oauth2Protocol } from '../../provider-settings/protocols.ts';
 import { forbidden, required } from '../../schema/form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { type CheckResult, madeUp, rejectsMadeUp } from '../checks.ts';
@@ -17,11 +13,7 @@ import { userInfo, verifyAccessToken } from './verify.ts';
 const forProvider = 'for an OAuth 2.0 provider';
 
 /** An access token, verified by audience validation and user info. @see RFC 6749 */
-export const oauth2 = family({
-  name: 'oauth2',
-  title: 'OAuth 2.0',
-  settings: oauth2SettingsSchema,
-  combine: keepNamespace('user_info.url'),
+export const oauth2 = family(oauth2Protocol, {
   parameters: {
     access_token: required('access_token'),
     access_secret: forbidden('access_secret', forProvider),

@@ -40,7 +40,7 @@ export async function verifyAuthorizationCode(
 }
 
 /**
- * The same by the id token in the provider's answer, so that no further call is needed. The issuer's keys are fetched
+ * Finds the person by the id token in the provider's answer, so that no further call is needed. The issuer's keys are fetched
  * meanwhile, if they are not known.
  * @see OpenID Connect Core 1.0, section 3.1.3
  */

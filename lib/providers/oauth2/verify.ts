@@ -2,7 +2,7 @@ import type { Identity } from '../../login-users/identity.ts';
 import type { AccessTokenSettings, UserInfo } from '../../provider-settings/oauth2.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
-import { plausible, rejected } from '../rejected.ts';
+import { rejected, wellFormedCredential } from '../rejected.ts';
 import { requiredSubject } from '../subject.ts';
 import { validateAudience } from './validate-audience.ts';
 
@@ -18,7 +18,7 @@ export async function verifyAccessToken(
   accessToken: string,
   signal: AbortSignal = verificationDeadline(),
 ): Promise<Identity> {
-  const token = plausible(accessToken);
+  const token = wellFormedCredential(accessToken);
   const [audience, user] = await Promise.allSettled([
     validateAudience(settings, token, signal),
     userInfo(settings, token, signal),

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { combineIssuers, oidcSettingsSchema } from '../../provider-settings/oidc.ts';
+import { oidcProtocol } from '../../provider-settings/protocols.ts';
 import { forbidden, optional, required } from '../../schema/form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { check } from '../checks.ts';
@@ -8,11 +8,7 @@ import { fetchIssuerKeys } from './fetch-issuer-keys.ts';
 import { verifyIdToken } from './verify.ts';
 
 /** An id token, verified with the keys that its issuer publishes. @see OpenID Connect Core 1.0 */
-export const oidc = family({
-  name: 'oidc',
-  title: 'OpenID Connect',
-  settings: oidcSettingsSchema,
-  combine: combineIssuers,
+export const oidc = family(oidcProtocol, {
   parameters: {
     id_token: required('id_token'),
     access_token: optional('access_token'),

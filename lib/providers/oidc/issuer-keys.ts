@@ -1,4 +1,4 @@
-import { createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
+import { type CryptoKey, createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
 import * as v from 'valibot';
 import { clock } from '../../clock.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
@@ -27,18 +27,17 @@ interface Knowledge {
   keys: KnownKeys;
   /** Finds the key that a token's header names; each key is imported once. */
   find: ReturnType<typeof createLocalJWKSet>;
-  /** Milliseconds since 1970: when the issuer was last asked, with or without success. */
-  askedAt: number;
-  /** The failure of the latest attempt to get the keys. */
-  failure?: ProviderFailure;
 }
 
 const remembered = new Map<string, Knowledge>();
+/** The failure of the latest attempt to get an issuer's keys; `at` is in milliseconds since 1970. */
+const failures = new Map<string, { failure: ProviderFailure; at: number }>();
 /** The lookups in progress, shared by all who wait for them. */
 const renewals = new Map<string, Promise<Knowledge>>();
 
 /**
- * The issuer's key that a token names. The issuer is asked for an unknown key at most once a minute.
+ * The issuer's key that a token names. The issuer is asked for an unknown key at most once a minute, and
+ * so is one that is down.
  *
  * `createRemoteJWKSet` of jose cannot do this: it drops the last keys in an outage, asks a broken issuer
  * again at each login, and shares its cache with no other function.
@@ -46,12 +45,11 @@ const renewals = new Map<string, Promise<Knowledge>>();
  * @throws JOSEError when the issuer has no such key
  */
 export async function issuerKey(issuer: string, header: JWSHeaderParameters) {
-  const key = await findKey(await knowledgeOf(issuer, freshFor), header);
+  const key = await findKey(issuer, await knowledgeOf(issuer, freshFor), header);
   if (key) return key;
-  const newest = await knowledgeOf(issuer, coolDown);
-  const newKey = await findKey(newest, header);
+  const newKey = await findKey(issuer, await knowledgeOf(issuer, coolDown), header);
   if (newKey) return newKey;
-  throw newest.failure ?? new errors.JWKSNoMatchingKey();
+  throw recentFailure(issuer) ?? new errors.JWKSNoMatchingKey();
 }
 
 /** Has an issuer's keys at hand before a token needs them. @throws ProviderFailure when there are no usable keys */
@@ -59,21 +57,27 @@ export async function prepareIssuerKeys(issuer: string): Promise<void> {
   await knowledgeOf(issuer, freshFor);
 }
 
-async function findKey({ find }: Knowledge, header: JWSHeaderParameters) {
+/** The key that a token's header names; undefined if the issuer has none. @throws ProviderFailure for one that is unusable */
+async function findKey(issuer: string, { find }: Knowledge, header: JWSHeaderParameters) {
   try {
-    return await find(header);
+    const key = await find(header);
+    if (isLongEnough(key)) return key;
   } catch (error) {
     if (error instanceof errors.JWKSNoMatchingKey) return undefined;
-    throw error;
+    if (error instanceof errors.JWKSMultipleMatchingKeys) throw error;
   }
+  throw new ProviderFailure('unexpected_answer', issuer, `unusable key ${header.kid ?? 'without id'}`);
 }
+
+/** Whether an RSA key has the 2,048 bits that a signature must have. @see RFC 7518 sections 3.3 and 3.5 */
+const isLongEnough = ({ algorithm }: CryptoKey): boolean =>
+  !('modulusLength' in algorithm) || Number(algorithm.modulusLength) >= 2048;
 
 /** Keys younger than this age (milliseconds); older ones while the issuer, asked less than a minute ago, gave none. */
 async function knowledgeOf(issuer: string, age: number): Promise<Knowledge> {
   const memory = remembered.get(issuer);
   if (memory && isYounger(memory.keys, age)) return memory;
-  const isAskedAgain = memory && clock.now().getTime() - memory.askedAt < coolDown;
-  if (isAskedAgain && isYounger(memory.keys, usableFor)) return memory;
+  if (memory && recentFailure(issuer) && isYounger(memory.keys, usableFor)) return memory;
 
   const renewal = renewals.get(issuer) ?? renew(issuer, age).finally(() => renewals.delete(issuer));
   renewals.set(issuer, renewal);
@@ -83,30 +87,38 @@ async function knowledgeOf(issuer: string, age: number): Promise<Knowledge> {
 /** Takes the keys that another function may have put into the table, or asks the issuer. */
 async function renew(issuer: string, age: number): Promise<Knowledge> {
   const stored = await readStoredKeys(issuer);
-  const known =
-    stored && isYounger(stored, age)
-      ? { keys: stored, askedAt: stored.fetched_at }
-      : await askIssuer(issuer, stored ?? remembered.get(issuer)?.keys);
-  const knowledge = { ...known, find: createLocalJWKSet(known.keys.key_set) };
+  const isEnough = stored && isYounger(stored, age);
+  const keys = isEnough ? stored : await askIssuer(issuer, stored ?? remembered.get(issuer)?.keys);
+  const knowledge = { keys, find: createLocalJWKSet(keys.key_set) };
   remembered.set(issuer, knowledge);
   return knowledge;
 }
 
 /** Asks the issuer and stores its keys. When it gives none, the last ones stay in use. */
-async function askIssuer(issuer: string, last: KnownKeys | undefined): Promise<Omit<Knowledge, 'find'>> {
+async function askIssuer(issuer: string, last: KnownKeys | undefined): Promise<KnownKeys> {
+  const known = recentFailure(issuer);
+  if (known) throw known;
   const now = clock.now().getTime();
   try {
     const key_set = await fetchIssuerKeys(issuer, verificationDeadline());
     const keys = { key_set, fetched_at: now };
     await putItem<KnownKeys>({ ...issuerKeysKey(issuer), ...keys });
     logEvent('provider_keys_fetched', { issuer });
-    return { keys, askedAt: now };
+    return keys;
   } catch (error) {
-    if (!last || !isYounger(last, usableFor) || !(error instanceof ProviderFailure)) throw error;
+    if (!(error instanceof ProviderFailure)) throw error;
+    failures.set(issuer, { failure: error, at: now });
+    if (!last || !isYounger(last, usableFor)) throw error;
     const age_seconds = Math.round((now - last.fetched_at) / 1000);
     logFailure('provider_keys_stale', error, { issuer, age_seconds });
-    return { keys: last, askedAt: now, failure: error };
+    return last;
   }
+}
+
+/** The failure of an issuer that was asked for keys less than a minute ago, and gave none. */
+function recentFailure(issuer: string): ProviderFailure | undefined {
+  const latest = failures.get(issuer);
+  return latest && clock.now().getTime() - latest.at < coolDown ? latest.failure : undefined;
 }
 
 const isYounger = ({ fetched_at }: KnownKeys, milliseconds: number): boolean =>

@@ -4,7 +4,7 @@ import { epochSeconds } from '../../clock.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Identity } from '../../login-users/identity.ts';
 import type { TrustedIssuer } from '../../provider-settings/issuer.ts';
-import { plausible, rejected } from '../rejected.ts';
+import { rejected, wellFormedCredential } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
 import { leeway, reasonOf, trustedIssuerOf, verifiedJwt } from './verify.ts';
 
@@ -44,7 +44,7 @@ export async function verifyNotification(
   jwt: string,
 ): Promise<Notification | undefined> {
   try {
-    const trusted = trustedIssuerOf(plausible(jwt), issuers);
+    const trusted = trustedIssuerOf(wellFormedCredential(jwt), issuers);
     const { payload } = await verifiedJwt(trusted, jwt, {
       types: /^(jwt|secevent\+jwt)?$/i,
       claims: ['iat', 'jti'],

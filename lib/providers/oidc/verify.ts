@@ -11,7 +11,7 @@ import {
 } from '../../provider-settings/issuer.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { rejectForeign } from '../audience.ts';
-import { plausible, rejected } from '../rejected.ts';
+import { rejected, wellFormedCredential } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
 import { issuerKey } from './issuer-keys.ts';
 import { rejectOtherNonce, requireNonce } from './nonce.ts';
@@ -51,7 +51,7 @@ export async function verifyIdToken(
   { id_token, access_token, nonce }: IdTokenCredential,
 ): Promise<Identity> {
   try {
-    const trusted = trustedIssuerOf(plausible(id_token), issuers);
+    const trusted = trustedIssuerOf(wellFormedCredential(id_token), issuers);
     requireNonce(trusted, nonce);
     const { payload, alg } = await verifiedJwt(trusted, id_token, {
       types: /^(jwt)?$/i,
@@ -61,7 +61,7 @@ export async function verifyIdToken(
     rejectOtherKinds(payload);
     rejectOutdated(payload, trusted);
     rejectOtherNonce(payload.nonce, nonce);
-    if (access_token !== undefined) rejectOtherAccessToken(payload, plausible(access_token), alg);
+    if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
     if (!subject) throw rejected('no_usable_subject');
     return { namespace: trusted.issuer, subject };
@@ -129,14 +129,15 @@ function rejectOtherKinds({ events, typ = 'ID', token_use = 'id' }: JWTPayload):
   if (!isIdToken) throw rejected('not_an_id_token');
 }
 
-/** Seconds for which an id token may be valid. Nobody needs one for longer than to log in with it. */
+/** Seconds for which an id token may be valid, unless its issuer's settings allow a higher age. Nobody needs one for longer than to log in with it. */
 const longestValidity = 86_400;
 
 function rejectOutdated({ iat = 0, exp = 0 }: JWTPayload, trusted: TrustedIssuer): void {
   const age = epochSeconds() - iat;
   if (age < -leeway) throw rejected('issued_in_the_future');
-  if (age > (trusted.max_age_seconds ?? defaultMaxAge) + leeway) throw rejected('issued_too_long_ago');
-  if (exp - iat > longestValidity) throw rejected('valid_for_too_long');
+  const { max_age_seconds: maxAge = defaultMaxAge } = trusted;
+  if (age > maxAge + leeway) throw rejected('issued_too_long_ago');
+  if (exp - iat > Math.max(longestValidity, maxAge)) throw rejected('valid_for_too_long');
 }
 
 /** An id token with `at_hash` must have the hash of the access token that was sent with it. @see OpenID Connect Core 1.0, section 3.1.3.8 */

@@ -30,10 +30,10 @@ const credentialsQuerySchema = v.object(
   'is required',
 );
 
-export type CredentialsRequest = v.InferOutput<typeof credentialsQuerySchema>;
+export type CredentialsQuery = v.InferOutput<typeof credentialsQuerySchema>;
 
 /** Reads the query; for a bad one returns the reason as text. */
-export function parseCredentialsRequest(query: URLSearchParams): CredentialsRequest | string {
+export function parseCredentialsQuery(query: URLSearchParams): CredentialsQuery | string {
   const parsed = v.safeParse(credentialsQuerySchema, Object.fromEntries(query));
   if (parsed.success) return parsed.output;
   const [issue] = parsed.issues;

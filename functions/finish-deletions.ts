@@ -1,0 +1,30 @@
+import type { Context } from 'aws-lambda';
+import { requireEnvironmentInLambda } from '../lib/environment.ts';
+import type { Access } from '../lib/http/endpoint.ts';
+import { withRequest } from '../lib/log/request-fields.ts';
+import { finishDeletions } from '../lib/offboarding/finish-deletions.ts';
+
+/** Rights of the function: what the deletion of a person and the link of an identity touch. */
+export const access: Access = {
+  summary: 'Finishes deletions and links that were interrupted',
+  table: {
+    GetItem: ['login_apps', 'login_users'],
+    BatchGetItem: ['login_users', 'devices'],
+    Query: ['login_users', 'devices'],
+    PutItem: ['login_users'],
+    UpdateItem: ['login_users', 'devices'],
+    DeleteItem: ['login_users'],
+  },
+  secrets: ['provider-settings'],
+  // Some seconds of work, of which the last piece may wait for a provider.
+  seconds: 30,
+};
+
+requireEnvironmentInLambda();
+
+/** @throws Error when something could not be finished, so that the alarm goes off */
+export const handler = (_: unknown, { awsRequestId }: Pick<Context, 'awsRequestId'>): Promise<void> =>
+  withRequest({ request_id: awsRequestId }, async () => {
+    const { failed } = await finishDeletions();
+    if (failed > 0) throw new Error(`${failed} could not be finished.`);
+  });

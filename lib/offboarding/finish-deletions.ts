@@ -1,0 +1,50 @@
+import { finishLink } from '../identities/finish-link.ts';
+import { logFailure } from '../log/log.ts';
+import {
+  type DeletionMark,
+  dropDeletionMark,
+  type LinkMark,
+  readInterrupted,
+} from '../login-users/unfinished.ts';
+import { timeLimit } from '../storage/in-turns.ts';
+import { deleteLoginUser, hasBegun } from './delete-login-user.ts';
+
+/** Outcome of one step: what it finished, what failed and was logged, and whether it got to the end. */
+interface FinishedDeletions {
+  loginUsers: number;
+  links: number;
+  failed: number;
+  isAll: boolean;
+}
+
+/**
+ * Finishes the deletions of people that were interrupted more than ten minutes ago, and removes what interrupted links
+ * have left. Takes a few seconds; the next call goes on. One that fails does not stop the others, and a deletion that
+ * fails comes last from then on, since whoever tries it marks it anew.
+ */
+export async function finishDeletions(): Promise<FinishedDeletions> {
+  const outcome = { loginUsers: 0, links: 0, failed: 0 };
+  const hasTime = timeLimit();
+  for await (const marks of readInterrupted()) {
+    for (const mark of marks) {
+      if (!hasTime()) return { ...outcome, isAll: false };
+      try {
+        const finished = await finish(mark);
+        if (finished) outcome[finished] += 1;
+      } catch (error) {
+        outcome.failed += 1;
+        logFailure('deletion_not_finished', error, { login_user_id: mark.login_user_id });
+      }
+    }
+  }
+  return { ...outcome, isAll: true };
+}
+
+/** Finishes what a mark leads to. Undefined when there was nothing to remove but the mark. */
+async function finish(mark: DeletionMark | LinkMark): Promise<'loginUsers' | 'links' | undefined> {
+  if ('identity_id' in mark) return (await finishLink(mark)) ? 'links' : undefined;
+  if (await hasBegun(mark.login_user_id))
+    return (await deleteLoginUser(mark.login_user_id, mark.by)) && 'loginUsers';
+  await dropDeletionMark(mark);
+  return undefined;
+}
