@@ -65,6 +65,7 @@ const settingsSchema = v.object({
   sessionAbsoluteSeconds: v.optional(whole(3600, 10 * year), year),
   maxSessions: v.optional(whole(1, mostPlaces), 100),
   refreshGraceSeconds: v.optional(whole(0, 30 * 86_400)),
+  refreshReplaySeconds: v.optional(whole(1, 30 * 86_400), 60),
   tokenRateLimit: v.optional(whole(1, 100_000), 200),
   tokenBurstLimit: v.optional(whole(1, 100_000), 400),
   identityRateLimit: v.optional(whole(1, 100_000), 20),
@@ -173,6 +174,7 @@ export const tokenVariables = (settings: Settings): Record<string, string> => ({
   ...(settings.refreshGraceSeconds !== undefined && {
     REFRESH_GRACE_SECONDS: String(settings.refreshGraceSeconds),
   }),
+  REFRESH_REPLAY_SECONDS: String(settings.refreshReplaySeconds),
 });
 
 /** Says what is wrong with a setting, in one line that never holds its value. */

@@ -26,8 +26,9 @@ export class ServiceDashboard extends Dashboard {
       graph('Tokens issued, by grant', of.by('TokensIssued', 'grant_type')),
       graph('Tokens issued, by provider', of.by('TokensIssued', 'provider')),
       graph(
-        'Refresh tokens repeated and reused',
+        'Refresh tokens repeated, replayed and reused',
         of.total('RefreshTokensRepeated'),
+        of.total('RefreshTokensReplayed'),
         of.total('RefreshTokensReused'),
       ),
     );

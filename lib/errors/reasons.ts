@@ -41,6 +41,8 @@ export const logReasons = {
   session_ended: 'The session of the refresh token has ended',
   issued_to_another_client: 'The refresh token was issued to another client',
   signing_key_missing: 'The first rotation of the signing keys has not finished yet',
+  refresh_token_replayed:
+    'The refresh token had been replaced, and one came back late in three generations in a row; its session has ended now',
   refresh_token_reused: 'The refresh token had been replaced; its session has ended now',
 } as const;
 

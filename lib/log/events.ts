@@ -28,6 +28,7 @@ export interface LogEvents {
   provider_failed: { failure: Failure };
   provider_called: { host: string; milliseconds: number };
   refresh_token_repeated: { login_user_id: string; session_id: string; generation: number };
+  refresh_token_replayed: { login_user_id: string; session_id: string; generation: number };
   refresh_token_reused: {
     login_user_id: string;
     session_id: string;
@@ -126,6 +127,14 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   },
   refresh_token_repeated: {
     when: 'The predecessor of the current refresh token was presented, and got the current one: a response was lost, or somebody else has a copy',
+    fields: {
+      login_user_id: 'the person',
+      session_id: 'the session',
+      generation: 'how often the session has been refreshed',
+    },
+  },
+  refresh_token_replayed: {
+    when: 'The predecessor of the current refresh token came back late in the third generation in a row: two parties take turns; the session ends',
     fields: {
       login_user_id: 'the person',
       session_id: 'the session',

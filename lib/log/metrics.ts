@@ -16,6 +16,7 @@ export const metrics = {
   token_refused: { name: 'TokensRefused', by: ['error', 'reason', 'provider'] },
   request_refused: { name: 'RequestsRefused', by: ['error', 'reason'] },
   refresh_token_repeated: { name: 'RefreshTokensRepeated', by: [] },
+  refresh_token_replayed: { name: 'RefreshTokensReplayed', by: [] },
   refresh_token_reused: { name: 'RefreshTokensReused', by: [] },
   provider_called: { name: 'ProviderLatency', value: 'milliseconds', by: ['provider'] },
   secret_stale: { name: 'StaleSecrets', by: [] },

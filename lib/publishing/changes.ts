@@ -71,7 +71,10 @@ const session: Meaning = (change) => {
   const expiredAt = gone && isoTime(gone.expires_at);
   const isExpired = isExpiry || String(expiredAt) <= String(after?.created_at);
   return [
-    ...when(gained('ended_at', change), 'session.ended', { ...after, reason: 'ended' }),
+    ...when(gained('ended_at', change), 'session.ended', {
+      ...after,
+      reason: after?.end_reason ?? 'ended',
+    }),
     ...when(gone, 'session.ended', {
       ...gone,
       reason: isExpired ? 'expired' : 'ended',

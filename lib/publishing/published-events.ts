@@ -79,9 +79,9 @@ export const publishedEvents = {
       ...loginUser,
       client_id: idField('The client that logged in.'),
       reason: v.pipe(
-        v.picklist(['ended', 'expired']),
+        v.picklist(['ended', 'expired', 'reuse']),
         v.description(
-          '`ended`: by a logout, the operator, or a refresh token that was used again. `expired`: by time; published when the table removes the session, which may be days later.',
+          '`ended`: by a logout, the operator, or an outdated refresh token. `expired`: by time; published when the table removes the session, which may be days later. `reuse`: by a refresh token that came back late in three generations in a row, so somebody else has a copy.',
         ),
       ),
       ended_at: timestampField,

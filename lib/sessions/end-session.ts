@@ -17,10 +17,20 @@ export type SessionEnder = 'reuse' | 'client' | 'operator' | 'person' | 'provide
 /**
  * Ends a session: its tokens are no longer valid, and the devices that it related have no owner, so the next user of
  * the phone gets no message for this person. After a failure it can be repeated and finishes the work.
+ * @param reason what subscribers are told, if it is not `ended`
  */
-export async function endSession(loginUserId: string, sessionId: string, by: SessionEnder): Promise<void> {
+export async function endSession(
+  loginUserId: string,
+  sessionId: string,
+  by: SessionEnder,
+  reason?: Session['end_reason'],
+): Promise<void> {
   const { done } = await updateItem<Session>(sessionKey(loginUserId, sessionId), {
-    set: { ended_at: timestamp(), expires_at: epochSeconds() + markSeconds },
+    set: {
+      ended_at: timestamp(),
+      expires_at: epochSeconds() + markSeconds,
+      ...(reason && { end_reason: reason }),
+    },
     when: { session_id: { is: sessionId }, ended_at: { exists: false } },
   });
   if (done) logEvent('session_ended', { login_user_id: loginUserId, session_id: sessionId, by });

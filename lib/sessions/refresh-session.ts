@@ -6,13 +6,14 @@ import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { findSwitches, type LoginAppSwitches } from '../login-apps/switches.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import { endSession } from './end-session.ts';
+import { isLateReplayTooMany } from './late-replay.ts';
 import { readLoginUserWithSession } from './login-user-with-session.ts';
 import { isActive, type Session, type SessionGeneration, standing } from './session.ts';
 import { moveOn } from './session-lifetime.ts';
 
 /**
- * Moves the session of a refresh token to its next generation. An outdated token ends its session: somebody else has
- * a copy.
+ * Moves the session of a refresh token to its next generation. An outdated token ends its session, and so does a
+ * predecessor that comes back late in several generations in a row: somebody else has a copy.
  * @param content what the refresh token says; undefined for a text that is no refresh token of ours
  * @throws ServiceError `invalid_grant`, whatever is wrong with the token; `unauthorized_client` for a blocked person
  * @see RFC 9700 section 4.14.2
@@ -51,6 +52,15 @@ async function successorOf(
       return successorOf(next, content, switches);
     }
     case 'predecessor':
+      if (await isLateReplayTooMany(session)) {
+        logEvent('refresh_token_replayed', {
+          login_user_id: session.login_user_id,
+          session_id: session.session_id,
+          generation: session.generation,
+        });
+        await endSession(session.login_user_id, session.session_id, 'reuse', 'reuse');
+        throw invalidToken('refresh_token_replayed');
+      }
       logEvent('refresh_token_repeated', {
         login_user_id: session.login_user_id,
         session_id: session.session_id,

@@ -21,11 +21,17 @@ export const sessionItem = v.object({
   generation: v.number(),
   /** Epoch seconds of the last refresh. */
   refreshed_at: v.exactOptional(v.number()),
+  /** The latest generation in which the predecessor of the current refresh token came back late. */
+  replayed_generation: v.exactOptional(v.number()),
+  /** The number of such generations in a row, up to that one. */
+  late_replays: v.exactOptional(v.number()),
   /** Epoch seconds: the idle or the absolute end, whichever comes first. */
   expires_at: v.number(),
   created_at: v.string(),
   /** Set when it was ended on purpose. The item stays for as long as a device may refer to it. */
   ended_at: v.exactOptional(v.string()),
+  /** Set when subscribers are told another reason for the end than `ended`. */
+  end_reason: v.exactOptional(v.literal('reuse')),
 });
 export type Session = v.InferOutput<typeof sessionItem>;
 
@@ -89,8 +95,8 @@ export const hasIssued = (
 
 /**
  * How a refresh token of a generation relates to its session now. The predecessor of the current token is accepted as
- * long as the current one has not been used, so that a lost response, or two requests at once, ends no login. A copied
- * refresh token alone is worth nothing, since refreshing needs the client's secret (RFC 9700 section 4.14).
+ * long as the current one has not been used, so that a lost response, or two requests at once, ends no login, unless it
+ * comes back late in one generation after the other. A copied refresh token alone is worth nothing, since refreshing needs the client's secret (RFC 9700 section 4.14).
  */
 export function standing(session: Session, generation: number): 'current' | 'predecessor' | 'outdated' {
   if (generation === session.generation) return 'current';

@@ -59,6 +59,26 @@ describe('a stolen refresh token', () => {
     expect(await isAlive(current.access_token)).toBe(false);
   });
 
+  test('[RFC 9700 4.14.2] used by both in turns: the third generation ends the session for both', async () => {
+    const person = await newPerson(own.service);
+    const use = async (refresh_token: string) => {
+      own.running.advance(300);
+      return own.service.token({ grant_type: 'refresh_token', refresh_token });
+    };
+    const statuses: number[] = [];
+    let [victims, stolen, accessToken] = [person.refreshToken, person.refreshToken, person.token];
+    for (let turn = 0; turn < 3; turn++) {
+      const { body } = await use(victims);
+      const { status, body: thiefs } = await use(stolen);
+      statuses.push(status);
+      [victims, stolen, accessToken] = [body.refresh_token, thiefs.refresh_token, body.access_token];
+    }
+    expect(statuses).toEqual([200, 200, 400]);
+    expect(await use(victims)).toMatchObject(rejected);
+    expect((await own.service.listDevices(accessToken)).status).toBe(401);
+    own.running.resetClock();
+  });
+
   test('[RFC 9700 4.14.2] used by both at once: there is never a second line of tokens', async () => {
     const { refresh_token } = (await logIn(unique('alice'))).body;
     const next: string = (await refresh(refresh_token)).body.refresh_token;

@@ -8,7 +8,7 @@ import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { recordsDuring } from '../support/stream-records.ts';
 
-const { service, dynamoDb, tableName } = await startServiceWithStore();
+const { running, service, dynamoDb, tableName } = await startServiceWithStore({}, { movableClock: true });
 const { demo, operate } = service;
 const bus = await startBusStandIn();
 afterAll(() => bus.close());
@@ -18,7 +18,10 @@ let appToken: string;
 beforeAll(async () => {
   appToken = await service.loginAppToken();
 });
-beforeEach(() => bus.forget());
+beforeEach(() => {
+  bus.forget();
+  running.resetClock();
+});
 
 /** What is published about an action, apart from what differs each time; each event is held against its schema. */
 async function publishedDuring(action: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
@@ -109,12 +112,12 @@ describe('people and sessions', () => {
   });
 
   /** What is published when the only session of a person ends, who has a phone. */
-  const endOf = ({ loginUserId: login_user_id, token, phone }: Owner) => {
+  const endOf = ({ loginUserId: login_user_id, token, phone }: Owner, reason: string) => {
     const user = { login_user_id, login_app_id };
     const session = { session_id: sessionOf(token), client_id: demo.login_app.client_id };
     return [
       { event: 'device.relation_ended', device_id: phone, platform: 'android', ...user },
-      { event: 'session.ended', ...session, ...user, reason: 'ended', ended_at: 'TIME' },
+      { event: 'session.ended', ...session, ...user, reason, ended_at: 'TIME' },
     ];
   };
 
@@ -144,25 +147,41 @@ describe('people and sessions', () => {
 
   const refresh = (refresh_token: string) => service.token({ grant_type: 'refresh_token', refresh_token });
 
-  test.each<[string, number, (owner: Owner) => Promise<Answer>]>([
+  test.each<[string, number, string, (owner: Owner) => Promise<Answer>]>([
     [
       'DELETE user/sessions/{session_id}',
       204,
+      'ended',
       ({ token }) => accountOf(service, token).endSession(sessionOf(token)),
     ],
     [
       'a refresh token that is used again after its successor',
       400,
+      'ended',
       async ({ refreshToken }) => {
         const { body } = await refresh(refreshToken);
         await refresh(body.refresh_token);
         return refresh(refreshToken);
       },
     ],
-  ])('%s: session.ended, and the end of the relations it made', async (_, status, end) => {
+    [
+      'a refresh token that comes back late, in three generations in a row',
+      400,
+      'reuse',
+      async ({ refreshToken }) => {
+        const late = async (token: string) => {
+          await refresh(token);
+          running.advance(61);
+          return refresh(token);
+        };
+        const { body } = await late(refreshToken);
+        return late((await late(body.refresh_token)).body.refresh_token);
+      },
+    ],
+  ])('%s: session.ended, and the end of the relations it made', async (_, status, reason, end) => {
     const owner = await newOwner();
     const ending = async () => expect((await end(owner)).status).toBe(status);
-    expect(await publishedDuring(ending)).toEqual(endOf(owner));
+    expect(await publishedDuring(ending)).toEqual(endOf(owner, reason));
   });
 
   test('login-users delete: login_user.deleted stands for the sessions too', async () => {
