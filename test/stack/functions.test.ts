@@ -206,6 +206,7 @@ describe('functions', () => {
   const always = [
     'ACCESS_TOKEN_SECONDS',
     'ISSUER',
+    'MAX_SESSIONS',
     'METRICS_NAMESPACE',
     'SESSION_ABSOLUTE_SECONDS',
     'SESSION_IDLE_SECONDS',
