@@ -67,6 +67,7 @@ describe('a batch', () => {
       ['device.registered', 'event.added'],
       ['device.relation_ended'],
       ['device.related'],
+      ['device.moved'],
     ]);
     const sequences = bus.taken.filter(({ Detail }) => Detail.device_id).map(({ Detail }) => Detail.sequence);
     expect(sequences).toEqual(sequences.toSorted());
@@ -77,8 +78,8 @@ describe('a batch', () => {
     await handler({ Records });
     await handler({ Records: structuredClone(Records) });
     const ids = bus.taken.map(({ Detail }) => Detail.id);
-    expect(ids.slice(5)).toEqual(ids.slice(0, 5));
-    expect(new Set(ids).size).toBe(5);
+    expect(ids.slice(6)).toEqual(ids.slice(0, 6));
+    expect(new Set(ids).size).toBe(6);
   });
 });
 
