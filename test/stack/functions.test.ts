@@ -207,6 +207,7 @@ describe('functions', () => {
     'ACCESS_TOKEN_SECONDS',
     'ISSUER',
     'METRICS_NAMESPACE',
+    'RECENT_LOGIN_SECONDS',
     'SESSION_ABSOLUTE_SECONDS',
     'SESSION_IDLE_SECONDS',
     'TABLE_NAME',
