@@ -48,7 +48,7 @@ export const endpoint = defineEndpoint({
   handle: async ({ caller, query }) => {
     const id = requireActiveUser(caller);
     const { sessionId } = caller;
-    await endSessions(id, 'person', query.except ? { except: sessionId } : { last: sessionId });
+    await endSessions(id, 'person', query.except && sessionId);
     return noContent();
   },
 });

@@ -3,16 +3,17 @@ import { ok } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
-import { listSessions, sessionListSchema } from '../lib/sessions/shown-session.ts';
+import { listSessions, sessionListSchema, sessionsQuery } from '../lib/sessions/shown-session.ts';
 
 export const endpoint = defineEndpoint({
   method: 'GET',
   path: '/v2/marketing/login/user/sessions',
   summary: 'Lists the active sessions of the Login User',
   description:
-    'The session used last comes first. A session is used when it is refreshed: calls with its access token are not recorded.',
+    'The session used last comes first. With `limit`, they come in pages. A session is used when it is refreshed: calls with its access token are not recorded.',
   tag: 'People',
   authenticate: loginUserToken,
+  parameters: { query: sessionsQuery },
   responses: {
     200: {
       description: 'The active sessions, the one used last first.',
@@ -37,7 +38,13 @@ export const endpoint = defineEndpoint({
       },
     },
   },
-  errors: activeUserErrors,
+  errors: {
+    invalid_request: {
+      when: 'A query parameter is malformed, repeated or unknown.',
+      example: 'The parameter limit must be an integer from 1 to 100.',
+    },
+    ...activeUserErrors,
+  },
   table: {
     GetItem: ['login_apps', 'signing_keys'],
     BatchGetItem: ['login_users'],
@@ -45,8 +52,10 @@ export const endpoint = defineEndpoint({
   },
   secrets: [],
   example: {},
-  handle: async ({ caller }) =>
-    ok(await listSessions(requireActiveUser(caller), caller.loginAppId, caller.sessionId)),
+  handle: async ({ caller, query }) => {
+    const page = { current: caller.sessionId, ...query };
+    return ok(await listSessions(requireActiveUser(caller), caller.loginAppId, page));
+  },
 });
 
 export const handler = serve(endpoint);

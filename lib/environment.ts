@@ -19,12 +19,20 @@ export function environment(name: string): () => string {
  * Declares a variable that holds seconds.
  * @returns reads the value. @throws Error naming the variable, when it is missing or not a positive whole number
  */
-export function environmentSeconds(name: string): () => number {
+export const environmentSeconds = (name: string): (() => number) =>
+  environmentNumber(name, 'a whole number of seconds');
+
+/**
+ * Declares a variable that holds a positive whole number.
+ * @param form what it must be, for the error
+ * @returns reads the value. @throws Error naming the variable, when it is missing or no such number
+ */
+export function environmentNumber(name: string, form = 'a whole number'): () => number {
   const readText = environment(name);
   const read = (): number => {
     const value = readText();
     if (!/^[1-9]\d{0,9}$/.test(value)) {
-      throw new Error(`The environment variable ${name} must be a whole number of seconds.`);
+      throw new Error(`The environment variable ${name} must be ${form}.`);
     }
     return Number(value);
   };

@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { isId } from '../ids.ts';
+import type { Device } from './device.ts';
 import { confirmRelated, findRelated, mostDevices, readRelatedDevices } from './related-devices.ts';
 import { unrelate } from './relation.ts';
 
@@ -14,13 +15,17 @@ export async function endRelation(loginUserId: string, id: string): Promise<void
 }
 
 /**
- * Ends the relations that a session made, when it is logged out, so that the next user of the phone gets no message
- * for this Login User. A device that another session has related since stays as it is.
+ * Ends the relations of some devices, when the sessions that made them are logged out, so that the next user of the phone
+ * gets no message for this Login User. A device that another session has related since stays as it is.
  */
-export async function endRelationsOfSession(loginUserId: string, sessionId: string): Promise<void> {
-  const related = await readRelatedDevices(loginUserId);
-  const ofSession = related.filter(({ related_session_id }) => related_session_id === sessionId);
-  await Promise.all(ofSession.map(({ device_id }) => unrelate(loginUserId, device_id, sessionId)));
+export async function endRelationsWhere(
+  loginUserId: string,
+  isEnding: (device: Device) => boolean,
+): Promise<void> {
+  const ending = (await readRelatedDevices(loginUserId)).filter(isEnding);
+  await Promise.all(
+    ending.map(({ device_id, related_session_id }) => unrelate(loginUserId, device_id, related_session_id)),
+  );
 }
 
 /** Ends every relation of a Login User that the index shows. Returns how many there were. */

@@ -1,26 +1,11 @@
 import * as v from 'valibot';
 import { ServiceError } from '../errors/service-error.ts';
 import { platforms } from '../login-apps/platforms.ts';
-import { once } from '../schema/form-parameters.ts';
+import { integerBetween, once } from '../schema/form-parameters.ts';
 import { wire } from '../schema/wire.ts';
 import { shards } from '../storage/shards.ts';
 
 const mostRecipients = 1_000;
-
-/** A whole number in decimal digits. */
-const integerBetween = (name: string, least: number, most: number) => {
-  const message = `The parameter ${name} must be an integer from ${least} to ${most}.`;
-  return once(
-    name,
-    v.pipe(
-      v.string(),
-      v.regex(/^\d{1,4}$/, message),
-      v.transform(Number),
-      v.minValue(least, message),
-      v.maxValue(most, message),
-    ),
-  );
-};
 
 /** Text that is not empty. */
 const text = (name: string) => once(name, v.pipe(v.string(), v.nonEmpty(`The parameter ${name} is empty.`)));

@@ -1,4 +1,5 @@
 import { findSwitches } from '../login-apps/switches.ts';
+import { sessionAllows } from '../login-users/sessions-of-person.ts';
 import { type Item, readItems, updateOwnItem } from '../storage/items.ts';
 import { deviceKey, type Key, loginUserKey, sessionKey } from '../storage/keys.ts';
 import type { Device } from './device.ts';
@@ -42,13 +43,14 @@ function ownerKeys({ login_user_id, related_session_id = '' }: Device): Key[] {
   return [loginUserKey(login_user_id), sessionKey(login_user_id, related_session_id)];
 }
 
-/** A session that is no longer stored has expired, and its relation goes on. */
+/** Whether a relation is to the Login User who is there now, and the session that made it, if one did, allows it. */
 function stands(device: Device, found: Map<string, Item | undefined>): boolean {
   const [userKey, endedKey] = ownerKeys(device);
   if (!userKey || !endedKey) return true;
   const [user, session] = [found.get(nameOf(userKey)), found.get(nameOf(endedKey))];
   const isTheirs = user?.created_at === device.login_user_since && user?.deleted_at === undefined;
-  return isTheirs && session?.ended_at === undefined;
+  const { related_session_id: sessionId, related_at: relatedAt = '' } = device;
+  return isTheirs && (sessionId === undefined || sessionAllows(user, session, { sessionId, relatedAt }));
 }
 
 /** Whether the session of a relation ended with all sessions of its Login App; one not stored is as old as the relation. */

@@ -39,6 +39,7 @@ export interface LogEvents {
     session_id: string;
     by: 'reuse' | 'client' | 'operator' | 'person' | 'provider';
   };
+  sessions_ended: { login_user_id: string; by: 'operator' | 'person' | 'provider' };
   login_user_deleted: { login_user_id: string; by: 'operator' | 'person' | 'provider' };
   deletion_not_finished: { login_user_id: string; failure: Failure };
   identity_linked: { login_user_id: string; identity_id: string; provider: string };
@@ -147,6 +148,10 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
       session_id: 'the session',
       by: '`reuse`, `client`, `operator`, `person` or `provider`',
     },
+  },
+  sessions_ended: {
+    when: 'All sessions of a person that had begun were ended together, or all but one',
+    fields: { login_user_id: 'the person', by: '`operator`, `person` or `provider`' },
   },
   login_user_deleted: {
     when: 'A Login User was deleted',

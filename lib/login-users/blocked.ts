@@ -1,7 +1,10 @@
 import { ServiceError } from '../errors/service-error.ts';
 
-/** The codes for a blocked person: no token is issued (RFC 6749 section 5.2), no device shown, no device related. */
-export type BlockedCode = 'invalid_grant' | 'forbidden' | 'unprocessable_entity';
+/**
+ * The codes for a blocked person: no login (RFC 6749 section 5.2), no refresh, no device shown, no device related. The
+ * one for a refresh says nothing against the token, so apps keep it, and it works again once the person is unblocked.
+ */
+export type BlockedCode = 'invalid_grant' | 'unauthorized_client' | 'forbidden' | 'unprocessable_entity';
 
 const message = 'The Login User is blocked.';
 

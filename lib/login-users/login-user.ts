@@ -14,6 +14,7 @@ import {
   linkedIdentitiesIn,
   type slotItem,
 } from './linked-identity.ts';
+import { lastSessionIdOf, sessionsOfPerson } from './sessions-of-person.ts';
 
 const loginUserItem = v.object({
   login_user_id: v.string(),
@@ -26,12 +27,11 @@ const loginUserItem = v.object({
   created_at: v.string(),
   /** The latest login with any identity; each identity has its own time, too. */
   last_login_at: v.string(),
-  /** The session that the latest login started. */
-  last_session_id: v.optional(v.string()),
   blocked_at: v.optional(v.string()),
   /** Credentials that were rejected when the person linked, since a time in epoch seconds. */
   rejected_credentials: v.optional(v.number()),
   rejected_since: v.optional(v.number()),
+  ...sessionsOfPerson,
 });
 
 /** A person as one Login App knows them, with the identities that they have linked. */
@@ -74,10 +74,11 @@ export const whileActive = { ...whileExisting, blocked_at: { exists: false } } s
 export function loginUserIn(item: Item | undefined): LoginUser | undefined {
   if (!item?.created_at || item.deleted_at) return undefined;
   const user = v.parse(loginUserItem, item);
+  const last_session_id = lastSessionIdOf(item);
   // Absent of one who has not logged in since there can be several identities: then every login was with the first.
   const firstUsed = item[identityAttributes.lastLogin(firstIdentityId(user.login_user_id))];
   const first_used_at = typeof firstUsed === 'string' ? firstUsed : user.last_login_at;
-  return { ...user, linked: linkedIdentitiesIn(item), first_used_at };
+  return { ...user, last_session_id, linked: linkedIdentitiesIn(item), first_used_at };
 }
 
 /**

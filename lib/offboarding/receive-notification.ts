@@ -9,7 +9,7 @@ import type { StoredSettings } from '../provider-settings/settings-encryption.ts
 import { findProviderSettingsForAnybody } from '../provider-settings/stored-settings.ts';
 import { type Notification, verifyNotification } from '../providers/oidc/notification.ts';
 import { familyOf } from '../providers/providers.ts';
-import { endSessions } from '../sessions/end-sessions.ts';
+import { endSessionsBegunBy } from '../sessions/end-sessions.ts';
 import { deleteLoginUser, hasBegun } from './delete-login-user.ts';
 
 /**
@@ -49,7 +49,7 @@ async function act(loginAppId: string, { kind, person, issuedAt, action }: Notif
     await deleteLoginUser(login_user_id, 'provider');
     return { kind, outcome: 'deleted', login_user_id } as const;
   }
-  await endSessions(login_user_id, 'provider', { begunBy: issuedAt });
+  await endSessionsBegunBy(login_user_id, 'provider', issuedAt);
   return { kind, outcome: 'sessions_ended', login_user_id } as const;
 }
 

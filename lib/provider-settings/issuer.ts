@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { KeySource } from './known-issuers.ts';
 import { described, providerUrlSchema, textSchema } from './settings-fields.ts';
 
 /** Google's id tokens name their issuer in one of two ways. @see https://developers.google.com/identity/sign-in/web/backend-auth */
@@ -18,6 +19,10 @@ export const defaultMaxAge = 86_400;
 /** Action on a person of whom their issuer tells something. */
 const actionsSchema = v.picklist(['end_sessions', 'delete'], 'must be end_sessions or delete');
 
+const nonceFormSchema = v.picklist(['plain', 'sha256', 'either'], 'must be plain, sha256 or either');
+/** The form in which an issuer's id tokens carry the nonce of a login. */
+export type NonceForm = v.InferOutput<typeof nonceFormSchema>;
+
 const maxAgeRule = 'must be an integer from 60 to 2592000';
 
 /** The settings that any trusted issuer has, besides its audiences. */
@@ -25,14 +30,22 @@ export const issuerEntries = {
   issuer: v.pipe(
     described(
       textSchema,
-      'the `iss` of its id tokens; `/.well-known/openid-configuration` below it leads to the keys',
+      'the `iss` of its id tokens. Without `jwks_uri`, `/.well-known/openid-configuration` below it leads to the keys, which must be on the same host',
     ),
     v.transform(canonicalIssuer),
     providerUrlSchema,
   ),
+  jwks_uri: described(
+    v.optional(providerUrlSchema),
+    'where its keys are, which saves the discovery; needed when they are on another host',
+  ),
   nonce: described(
     v.optional(v.picklist(['optional', 'required'], 'must be optional or required'), 'optional'),
     'whether a login must send the `nonce` of its id token',
+  ),
+  nonce_form: described(
+    v.optional(nonceFormSchema),
+    'the form in which its id tokens carry the nonce: `plain`, `sha256` (in hex or base64url), or `either`, also when left out. With `sha256`, the hash itself does not count as the nonce',
   ),
   max_age_seconds: described(
     v.optional(
@@ -56,10 +69,10 @@ export const issuerEntries = {
 };
 
 /** An issuer, and the apps whose id tokens count. */
-export interface TrustedIssuer {
-  issuer: string;
+export interface TrustedIssuer extends KeySource {
   audiences: string[];
   nonce: 'optional' | 'required';
+  nonce_form?: NonceForm | undefined;
   max_age_seconds?: number | undefined;
   on_consent_revoked?: 'end_sessions' | 'delete' | undefined;
   on_account_deleted?: 'end_sessions' | 'delete' | undefined;

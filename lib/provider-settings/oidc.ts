@@ -24,10 +24,13 @@ export function combineIssuers(
   current: object | undefined,
 ): Combined {
   if (!isPreset) return { settings: checked };
+  // Otherwise the preset would take the place of all of them.
+  if (current && 'issuers' in current && issuersOf(current).length === 0)
+    return { problems: ['the stored issuers are no longer valid; give all with --settings'] };
   const issuers = new Map(issuersOf(current).map((known) => [known.issuer, known]));
   for (const added of checked.issuers) {
     const known = issuers.get(added.issuer);
-    issuers.set(added.issuer, { ...added, ...known, audiences: added.audiences });
+    issuers.set(added.issuer, { ...(known ?? added), audiences: added.audiences });
   }
   return { settings: { issuers: [...issuers.values()] } };
 }

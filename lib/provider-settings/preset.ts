@@ -1,3 +1,4 @@
+import type { NonceForm } from './issuer.ts';
 import type { FamilyName } from './protocols.ts';
 
 /** Options that an operator gives for a preset. */
@@ -49,14 +50,23 @@ export const exchangeAt = (tokenUrl: string, options: PresetOptions, special: ob
 });
 
 /** Id tokens of an issuer, and authorization codes that it exchanges for one. */
-export const openId = (issuer: string, tokenUrl: string) => ({
+export const openId = (issuer: KnownIssuer, tokenUrl: string) => ({
   needs: [],
   settings: { oidc: ({ appIds }: PresetOptions) => trusting(issuer, appIds) },
   codes: {
     needs: ['app-secret'] as Need[],
-    settings: (options: PresetOptions) => exchangeAt(tokenUrl, options, { id_token: { issuer } }),
+    settings: (options: PresetOptions) => exchangeAt(tokenUrl, options, { id_token: issuer }),
   },
 });
 
+/** What a preset says about an issuer. */
+interface KnownIssuer {
+  issuer: string;
+  jwks_uri: string;
+  nonce_form?: NonceForm;
+}
+
 /** Settings that trust one issuer. */
-export const trusting = (issuer: string, audiences: string[]) => ({ issuers: [{ issuer, audiences }] });
+export const trusting = (issuer: KnownIssuer, audiences: string[]) => ({
+  issuers: [{ ...issuer, audiences }],
+});

@@ -1,3 +1,4 @@
+import { knownIssuers } from './known-issuers.ts';
 import {
   codeExchange,
   exchangeAt,
@@ -8,9 +9,15 @@ import {
   trusting,
 } from './preset.ts';
 
-const appleIssuer = 'https://appleid.apple.com';
-const googleIssuer = 'https://accounts.google.com';
+const appleIssuer = knownIssuers.apple.issuer;
+const google = { ...knownIssuers.google, nonce_form: 'plain' } as const;
 const microsoftAt = ({ tenant }: PresetOptions): string => `https://login.microsoftonline.com/${tenant}`;
+const microsoft = (options: PresetOptions) =>
+  ({
+    issuer: `${microsoftAt(options)}/v2.0`,
+    jwks_uri: `${microsoftAt(options)}/discovery/v2.0/keys`,
+    nonce_form: 'plain',
+  }) as const;
 
 /** Presets of well-known providers, all of which say which app a token was issued to. */
 export const presets = {
@@ -51,10 +58,10 @@ export const presets = {
     ],
     needs: [],
     settings: {
-      oidc: ({ appIds }) => trusting(googleIssuer, appIds),
+      oidc: ({ appIds }) => trusting(google, appIds),
       oauth2: (options) => ({
         // The `sub` is that of the id tokens: a person is one Login User, whatever the app sends.
-        namespace: googleIssuer,
+        namespace: google.issuer,
         user_info: { url: 'https://openidconnect.googleapis.com/v1/userinfo', subject_field: 'sub' },
         audience_validation: {
           method: 'token_info',
@@ -65,7 +72,7 @@ export const presets = {
           audiences: options.appIds,
         },
         ...codeExchange(options, 'https://oauth2.googleapis.com/token', {
-          id_token: { issuer: googleIssuer },
+          id_token: google,
         }),
       }),
     },
@@ -141,7 +148,8 @@ export const presets = {
       'https://developer.apple.com/documentation/signinwithapplerestapi/revoke-tokens',
     ],
     needs: [],
-    settings: { oidc: ({ appIds }) => trusting(appleIssuer, appIds) },
+    // Apps on iOS send Apple the hash of the nonce. A web page that gets a code may send either.
+    settings: { oidc: ({ appIds }) => trusting({ ...knownIssuers.apple, nonce_form: 'sha256' }, appIds) },
     codes: {
       needs: ['app-secret', 'team-id', 'key-id'],
       settings: (options) =>
@@ -152,7 +160,7 @@ export const presets = {
             private_key_secret: options.appSecret,
           },
           revocation_url: `${appleIssuer}/auth/revoke`,
-          id_token: { issuer: appleIssuer },
+          id_token: knownIssuers.apple,
         }),
     },
   },
@@ -163,12 +171,12 @@ export const presets = {
       'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow',
     ],
     needs: ['tenant'],
-    settings: { oidc: (options) => trusting(`${microsoftAt(options)}/v2.0`, options.appIds) },
+    settings: { oidc: (options) => trusting(microsoft(options), options.appIds) },
     codes: {
       needs: ['app-secret', 'tenant'],
       settings: (options) =>
         exchangeAt(`${microsoftAt(options)}/oauth2/v2.0/token`, options, {
-          id_token: { issuer: `${microsoftAt(options)}/v2.0` },
+          id_token: microsoft(options),
         }),
     },
   },
@@ -178,7 +186,8 @@ export const presets = {
       'https://developers.facebook.com/docs/facebook-login/limited-login/token/validating',
     ],
     needs: [],
-    settings: { oidc: ({ appIds }) => trusting('https://www.facebook.com', appIds) },
+    // Facebook repeats any nonce: some apps send it the nonce, others the hash.
+    settings: { oidc: ({ appIds }) => trusting(knownIssuers.facebook, appIds) },
   },
   discord: {
     documentation: ['https://discord.com/developers/docs/topics/oauth2'],
@@ -201,14 +210,17 @@ export const presets = {
   },
   twitch: {
     documentation: ['https://dev.twitch.tv/docs/authentication/getting-tokens-oidc/'],
-    ...openId('https://id.twitch.tv/oauth2', 'https://id.twitch.tv/oauth2/token'),
+    ...openId({ ...knownIssuers.twitch, nonce_form: 'plain' }, 'https://id.twitch.tv/oauth2/token'),
   },
   linkedin: {
     documentation: [
       'https://learn.microsoft.com/en-us/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2',
       'https://learn.microsoft.com/en-us/linkedin/shared/authentication/authorization-code-flow',
     ],
-    ...openId('https://www.linkedin.com/oauth', 'https://www.linkedin.com/oauth/v2/accessToken'),
+    ...openId(
+      { ...knownIssuers.linkedin, nonce_form: 'plain' },
+      'https://www.linkedin.com/oauth/v2/accessToken',
+    ),
   },
 } as const satisfies Record<string, Preset>;
 

@@ -3,10 +3,11 @@ import { optionalEnvironment } from '../environment.ts';
 
 export const textSchema = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
 
-/** An address that may be called: https, or on a development machine http on the loopback interface. */
+/** An address that may be called: https at a name, or on a development machine the loopback interface. */
 export const providerUrlSchema = v.pipe(
   textSchema,
-  v.check(isCallable, 'must be an https address, without user, password or fragment'),
+  v.check(isWebAddress, 'must be an https address, without user, password or fragment'),
+  v.check(isByName, 'must name its host, by no IP address and no loopback name'),
 );
 
 /** A setting with the text that the docs have about it. */
@@ -25,10 +26,23 @@ export const fieldPathSchema = v.pipe(
   v.regex(/^[\w-]+(\.[\w-]+)*$/, 'must be a field name, or names joined by dots'),
 );
 
-function isCallable(address: string): boolean {
+function isWebAddress(address: string): boolean {
   const url = URL.parse(address);
   if (!url || url.username || url.password || url.hash) return false;
-  if (url.protocol === 'https:') return true;
-  const isLoopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/.test(url.hostname);
-  return url.protocol === 'http:' && isLoopback && optionalEnvironment('LOOPBACK_PROVIDERS') === 'allowed';
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isOwnLoopback(url));
 }
+
+/**
+ * Whether an address names its host: by no IP address, which parsing has written as four decimal numbers or in brackets,
+ * and by no name of the loopback interface.
+ */
+function isByName(address: string): boolean {
+  const url = URL.parse(address);
+  const internal = /^([\d.]+|\[.*\]|(.*\.)?localhost(\.localdomain)?\.?|ip6-(localhost|loopback)\.?)$/;
+  return !url || !internal.test(url.hostname) || isOwnLoopback(url);
+}
+
+/** Whether a host is the loopback interface of a development machine. */
+const isOwnLoopback = ({ hostname }: URL): boolean =>
+  /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/.test(hostname) &&
+  optionalEnvironment('LOOPBACK_PROVIDERS') === 'allowed';

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { lastSessionIdOf } from '../login-users/sessions-of-person.ts';
 import type { Item } from '../storage/items.ts';
 import type { PublishedEventType } from './published-events.ts';
 
@@ -41,8 +42,13 @@ const loginUser: Meaning = (change) => {
     ...when(after && differs('last_session_id', change), 'login_user.logged_in', {
       ...after,
       provider: after?.last_provider,
-      session_id: after?.last_session_id,
+      session_id: after && lastSessionIdOf(after),
       logged_in_at: after?.last_login_at,
+    }),
+    ...when(after && differs('sessions_ended_at', change), 'login_user.sessions_ended', {
+      ...after,
+      ended_at: after?.sessions_ended_at,
+      kept_session_id: after?.sessions_ended_except,
     }),
     ...when(gained('blocked_at', change), 'login_user.blocked', after),
     // The item of an identity that belongs to another Login User leads there.
@@ -54,16 +60,22 @@ const loginUser: Meaning = (change) => {
   ];
 };
 
-/** A session that is removed before its time belonged to a Login User who was deleted, or its tokens were never issued. */
+/**
+ * A session that is removed before its time belonged to a Login User who was deleted, or its tokens were never issued.
+ * One whose place another session takes ends with that, unless it had expired.
+ */
 const session: Meaning = (change) => {
   const { before, after, isExpiry } = change;
-  const expired = isExpiry && before && before.ended_at === undefined ? before : undefined;
+  const isReplaced = before && after && differs('session_id', change);
+  const gone = (isExpiry || isReplaced) && before?.ended_at === undefined ? before : undefined;
+  const expiredAt = gone && isoTime(gone.expires_at);
+  const isExpired = isExpiry || String(expiredAt) <= String(after?.created_at);
   return [
     ...when(gained('ended_at', change), 'session.ended', { ...after, reason: 'ended' }),
-    ...when(expired, 'session.ended', {
-      ...expired,
-      reason: 'expired',
-      ended_at: expired && isoTime(expired.expires_at),
+    ...when(gone, 'session.ended', {
+      ...gone,
+      reason: isExpired ? 'expired' : 'ended',
+      ended_at: isExpired ? expiredAt : after?.created_at,
     }),
   ];
 };

@@ -49,6 +49,14 @@ export const publishedEvents = {
       logged_in_at: timestampField,
     }),
   },
+  'login_user.sessions_ended': {
+    when: 'All sessions of a person that had begun were ended together, but for one perhaps.',
+    detail: detail({
+      ...loginUser,
+      ended_at: timestampField,
+      kept_session_id: v.pipe(v.optional(v.string()), v.description('The session that went on.')),
+    }),
+  },
   'login_user.deleted': {
     when: 'A Login User was deleted, and all their sessions with them.',
     detail: detail(loginUser),

@@ -40,3 +40,18 @@ export const once = <Output>(name: string, schema: v.GenericSchema<string, Outpu
     v.transform(([value = '']) => value),
     schema,
   );
+
+/** A query parameter that comes once and is a whole number, in at most four decimal digits. */
+export const integerBetween = (name: string, least: number, most: number) => {
+  const message = `The parameter ${name} must be an integer from ${least} to ${most}.`;
+  return once(
+    name,
+    v.pipe(
+      v.string(),
+      v.regex(/^\d{1,4}$/, message),
+      v.transform(Number),
+      v.minValue(least, message),
+      v.maxValue(most, message),
+    ),
+  );
+};

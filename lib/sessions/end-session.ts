@@ -1,11 +1,12 @@
 import { epochSeconds, timestamp } from '../clock.ts';
-import { endRelationsOfSession } from '../devices/end-relation.ts';
+import { endRelationsWhere } from '../devices/end-relation.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { logEvent } from '../log/log.ts';
 import { findSwitches } from '../login-apps/switches.ts';
 import { updateItem } from '../storage/items.ts';
 import { sessionKey } from '../storage/keys.ts';
-import { isActive, readSession, type Session } from './session.ts';
+import { readLoginUserWithSession } from './login-user-with-session.ts';
+import { isActive, type Session } from './session.ts';
 
 /** Seconds for which an ended session stays in the table: longer than a device that is not seen stays active. */
 const markSeconds = 365 * 86_400;
@@ -20,10 +21,10 @@ export type SessionEnder = 'reuse' | 'client' | 'operator' | 'person' | 'provide
 export async function endSession(loginUserId: string, sessionId: string, by: SessionEnder): Promise<void> {
   const { done } = await updateItem<Session>(sessionKey(loginUserId, sessionId), {
     set: { ended_at: timestamp(), expires_at: epochSeconds() + markSeconds },
-    when: { pk: { exists: true }, ended_at: { exists: false } },
+    when: { session_id: { is: sessionId }, ended_at: { exists: false } },
   });
   if (done) logEvent('session_ended', { login_user_id: loginUserId, session_id: sessionId, by });
-  await endRelationsOfSession(loginUserId, sessionId);
+  await endRelationsWhere(loginUserId, ({ related_session_id }) => related_session_id === sessionId);
 }
 
 /**
@@ -35,8 +36,8 @@ export async function endOwnSession(
   loginAppId: string,
   sessionId: string,
 ): Promise<void> {
-  const [session, switches] = await Promise.all([
-    readSession(loginUserId, sessionId),
+  const [{ session }, switches] = await Promise.all([
+    readLoginUserWithSession(loginUserId, sessionId),
     findSwitches(loginAppId),
   ]);
   if (!session || !isActive(session, switches)) {

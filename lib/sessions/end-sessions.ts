@@ -1,30 +1,52 @@
+import { timestamp } from '../clock.ts';
+import { endRelationsWhere } from '../devices/end-relation.ts';
+import { logEvent } from '../log/log.ts';
+import { type LoginUserItem, whileExisting } from '../login-users/login-user.ts';
+import { begunIn } from '../login-users/sessions-of-person.ts';
+import type { Conditions } from '../storage/expressions.ts';
 import { inTurns } from '../storage/in-turns.ts';
-import { endSession, type SessionEnder } from './end-session.ts';
-import { isOpen, readSessions } from './session.ts';
+import { updateItem } from '../storage/items.ts';
+import { loginUserKey } from '../storage/keys.ts';
+import { endSession } from './end-session.ts';
+import { isOpen, readPersonWithSessions } from './session.ts';
 
-/** Choice of the open sessions that end, and of their order: all of them at once, unless told. */
-interface EndedSessions {
-  /** The id of a session that goes on. */
-  except?: string;
-  /** The id of a session that ends after all others, so that its tokens can repeat what was interrupted. */
-  last?: string;
-  /** Epoch seconds: sessions that began later go on. */
-  begunBy?: number;
-}
+/** The party that ended the sessions of a person. */
+type Ender = 'operator' | 'person' | 'provider';
 
-/** Ends the open sessions of a Login User. Returns how many there were. */
+/**
+ * Ends all sessions of a Login User that have begun, by one write on the Login User, however many there are. It comes
+ * after the relations of devices have ended, so that the session that asks can repeat what was interrupted.
+ * @param except the id of a session that goes on
+ * @param when what must hold of the Login User
+ * @returns whether it held
+ */
 export async function endSessions(
   loginUserId: string,
-  by: SessionEnder,
-  { except, last, begunBy = Infinity }: EndedSessions = {},
-): Promise<number> {
-  const ending = (await readSessions(loginUserId)).filter(
-    (session) => isOpen(session) && session.session_id !== except && session.started_at <= begunBy,
-  );
-  for (const isLast of [false, true])
-    await inTurns(
-      ending.filter(({ session_id }) => (session_id === last) === isLast),
-      ({ session_id }) => endSession(loginUserId, session_id, by),
-    );
-  return ending.length;
+  by: Ender,
+  except?: string,
+  when: Conditions = {},
+): Promise<boolean> {
+  await endRelationsWhere(loginUserId, ({ related_session_id: id }) => id !== undefined && id !== except);
+  const { done } = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+    set: { sessions_ended_at: timestamp(), ...(except !== undefined && { sessions_ended_except: except }) },
+    copy: { sessions_ended_before: 'sessions_begun' },
+    ...(except === undefined && { remove: ['sessions_ended_except'] }),
+    when: { ...whileExisting, ...when },
+  });
+  if (done) logEvent('sessions_ended', { login_user_id: loginUserId, by });
+  return done;
+}
+
+/** Ends the open sessions of a Login User that began at a time, in epoch seconds, or before it. */
+export async function endSessionsBegunBy(loginUserId: string, by: Ender, time: number): Promise<void> {
+  const { person, sessions } = await readPersonWithSessions(loginUserId);
+  const open = sessions.filter(isOpen);
+  const ending = open.filter(({ started_at }) => started_at <= time);
+  if (ending.length === 0) return;
+  if (ending.length === open.length) {
+    const begun = begunIn(person);
+    const nobodyLoggedIn = { sessions_begun: begun === 0 ? { exists: false } : { is: begun } };
+    if (await endSessions(loginUserId, by, undefined, nobodyLoggedIn)) return;
+  }
+  await inTurns(ending, ({ session_id }) => endSession(loginUserId, session_id, by));
 }

@@ -1,6 +1,7 @@
 import { timestamp } from '../clock.ts';
 import { keptTokenOf } from '../identities/kept-token.ts';
 import { findSlot, freeSlot, type Owner, type Slot } from '../identities/slot.ts';
+import { newSessionStem } from '../ids.ts';
 import { logEvent } from '../log/log.ts';
 import { note } from '../log/request-fields.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
@@ -9,12 +10,13 @@ import type { ProvenIdentity } from '../login-users/identity.ts';
 import { identityAttributes } from '../login-users/linked-identity.ts';
 import { firstIdentityId, firstSlotOf, type LoginUserItem, whileActive } from '../login-users/login-user.ts';
 import { placeAmongPeople } from '../login-users/people-of-login-app.ts';
+import { begunIn } from '../login-users/sessions-of-person.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import { type Item, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
 import { untilWritten } from '../storage/until-written.ts';
-import { removeSession, type Session } from './session.ts';
-import { newSession, putSession } from './session-lifetime.ts';
+import type { Session } from './session.ts';
+import { newSession, sessionPlaces } from './session-lifetime.ts';
 
 /** A login: at which Login App, and as whom. */
 interface Login {
@@ -24,9 +26,8 @@ interface Login {
 }
 
 /**
- * Starts a session for a person that a provider has identified. User and session are written side by side; when the
- * identity leads to another Login User, or the user turns out to be blocked, the session is removed and no token of it
- * is ever issued.
+ * Records a login of a person that a provider has identified, and starts a session. The caller stores it, once it has
+ * its tokens.
  * @throws ServiceError `invalid_grant` when the Login User is blocked
  */
 export async function logIn(
@@ -38,27 +39,33 @@ export async function logIn(
   let owner: Owner = { loginUserId: firstSlotOf(loginAppId, proven) };
   return untilWritten(async () => {
     note({ login_user_id: owner.loginUserId });
-    const session = newSession({
-      login_user_id: owner.loginUserId,
-      login_app_id: loginAppId,
-      client_id: clientId,
-    });
-    const [outcome] = await Promise.all([recordLogin(owner, login, session.session_id), putSession(session)]);
-    if (outcome.done) return session;
-    await removeSession(owner.loginUserId, session.session_id);
+    const stem = newSessionStem();
+    const outcome = await recordLogin(owner, login, stem);
+    if (outcome.done) {
+      const ordinal = outcome.after ? begunIn(outcome.after) - 1 : begunIn(outcome.before);
+      const { loginUserId: login_user_id } = owner;
+      return newSession(stem, { login_user_id, login_app_id: loginAppId, client_id: clientId, ordinal });
+    }
     owner = await nextOwner(owner, login, outcome.found);
     return undefined;
   }, 'Others keep linking and unlinking the identity.');
 }
 
-/** Records a login by a conditional write on the Login User, which creates them if it is with their first identity. */
-export async function recordLogin(owner: Owner, { loginAppId, provider, proven }: Login, sessionId: string) {
+/**
+ * Records a login by a conditional write on the Login User, which creates them if it is with their first identity. The
+ * write counts the login: its number gives the session its place.
+ * @param stem the random part of the session's id
+ */
+export async function recordLogin(owner: Owner, { loginAppId, provider, proven }: Login, stem: string) {
   const { loginUserId, identityId } = owner;
   const { namespace, subject } = proven;
   const now = timestamp();
   const own = identityId ?? firstIdentityId(loginUserId);
   const kept = await keptTokenOf(loginAppId, provider, proven, own);
-  const latest = { last_login_at: now, last_provider: provider, last_session_id: sessionId };
+  const latest = {
+    ...{ last_login_at: now, last_provider: provider },
+    ...{ last_session_id: stem, session_places: sessionPlaces() },
+  };
   const times = { ...latest, [identityAttributes.lastLogin(own)]: now };
   return updateItem<LoginUserItem>(
     loginUserKey(loginUserId),
@@ -72,6 +79,7 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, proven }
             created_at: now,
             ...placeAmongPeople({ login_user_id: loginUserId, login_app_id: loginAppId }, now),
           },
+          count: { sessions_begun: { by: 1 } },
           when: {
             blocked_at: { exists: false },
             next_slot: { exists: false },
@@ -80,6 +88,7 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, proven }
         }
       : {
           set: { ...times, ...kept },
+          count: { sessions_begun: { by: 1 } },
           when: { ...whileActive, [identityAttributes.linked(identityId)]: { exists: true } },
         },
   );

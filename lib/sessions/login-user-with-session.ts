@@ -1,8 +1,7 @@
-import * as v from 'valibot';
 import { type LoginUser, loginUserIn } from '../login-users/login-user.ts';
 import { readItems } from '../storage/items.ts';
 import { loginUserKey, sessionKey } from '../storage/keys.ts';
-import { type Session, sessionItem } from './session.ts';
+import { asItStands, type Session, sessionIn } from './session.ts';
 
 /** A Login User and one of their sessions, in one request; undefined where there is none. */
 export async function readLoginUserWithSession(
@@ -13,9 +12,10 @@ export async function readLoginUserWithSession(
     loginUserKey(loginUserId),
     sessionKey(loginUserId, sessionId),
   ]);
+  const session = sessionIn(itemOfSession, sessionId);
   return {
     user: loginUserIn(userItem),
     isDeleted: userItem?.deleted_at !== undefined,
-    session: itemOfSession && v.parse(sessionItem, itemOfSession),
+    session: session && asItStands(userItem, session),
   };
 }

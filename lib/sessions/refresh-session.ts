@@ -14,7 +14,7 @@ import { moveOn } from './session-lifetime.ts';
  * Moves the session of a refresh token to its next generation. An outdated token ends its session: somebody else has
  * a copy.
  * @param content what the refresh token says; undefined for a text that is no refresh token of ours
- * @throws ServiceError `invalid_grant`, whatever is wrong with the token, and for a blocked person
+ * @throws ServiceError `invalid_grant`, whatever is wrong with the token; `unauthorized_client` for a blocked person
  * @see RFC 9700 section 4.14.2
  */
 export async function refreshSession(
@@ -32,7 +32,7 @@ export async function refreshSession(
   if (!user) throw invalidToken('session_ended');
   if (user.blocked_at) {
     logEvent('login_user_refused', { login_user_id: content.loginUserId });
-    throw blockedError('invalid_grant');
+    throw blockedError('unauthorized_client');
   }
   return successorOf(session, content, switches);
 }

@@ -1,22 +1,27 @@
-import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../clock.ts';
-import { environmentSeconds } from '../environment.ts';
-import { newId } from '../ids.ts';
+import { environmentNumber, environmentSeconds } from '../environment.ts';
+import { sessionIdAt } from '../ids.ts';
 import { putItem, updateItem } from '../storage/items.ts';
 import { sessionKey } from '../storage/keys.ts';
-import { type Session, sessionItem } from './session.ts';
+import { removeSession, type Session, sessionIn } from './session.ts';
 
 /** Seconds after which a session that is not refreshed ends. */
 const idleLifetime = environmentSeconds('SESSION_IDLE_SECONDS');
 /** Seconds after which every session ends. */
 const absoluteLifetime = environmentSeconds('SESSION_ABSOLUTE_SECONDS');
 
-/** A session that starts now. It is not stored yet. */
-export function newSession(of: Pick<Session, 'login_user_id' | 'login_app_id' | 'client_id'>): Session {
+/** How many sessions of a person can be open: the next login takes the place of the oldest. */
+export const sessionPlaces = environmentNumber('MAX_SESSIONS');
+
+/** A session that starts now. It is not stored yet. @param stem the random part of its id */
+export function newSession(
+  stem: string,
+  of: Pick<Session, 'login_user_id' | 'login_app_id' | 'client_id'> & { ordinal: number },
+): Session {
   const now = epochSeconds();
   return {
     ...of,
-    session_id: newId('s'),
+    session_id: sessionIdAt(stem, of.ordinal % sessionPlaces()),
     generation: 0,
     started_at: now,
     expires_at: endOf(now),
@@ -24,8 +29,16 @@ export function newSession(of: Pick<Session, 'login_user_id' | 'login_app_id' | 
   };
 }
 
-export const putSession = (session: Session): Promise<void> =>
-  putItem<Session>({ ...sessionKey(session.login_user_id, session.session_id), ...session });
+/** Stores a new session at its place. After a failure nobody gets its tokens, so it is removed, if it can be. */
+export async function putSession(session: Session): Promise<void> {
+  const { login_user_id, session_id } = session;
+  try {
+    await putItem<Session>({ ...sessionKey(login_user_id, session_id), ...session });
+  } catch (error) {
+    await removeSession(login_user_id, session_id).catch(() => undefined);
+    throw error;
+  }
+}
 
 /**
  * Moves a session to its next generation: one conditional write. Of several at once, one succeeds. A session that has
@@ -39,10 +52,14 @@ export async function moveOn(current: Session): Promise<{ moved: boolean; sessio
   };
   const update = await updateItem<Session>(sessionKey(current.login_user_id, current.session_id), {
     set: change,
-    when: { generation: { is: current.generation }, ended_at: { exists: false } },
+    when: {
+      session_id: { is: current.session_id },
+      generation: { is: current.generation },
+      ended_at: { exists: false },
+    },
   });
   if (update.done) return { moved: true, session: { ...current, ...change } };
-  return { moved: false, session: update.found && v.parse(sessionItem, update.found) };
+  return { moved: false, session: sessionIn(update.found, current.session_id) };
 }
 
 /** The idle or the absolute end of a session that is used now, whichever comes first, in epoch seconds. */

@@ -2,8 +2,9 @@ import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
 import { optionalEnvironmentSeconds } from '../environment.ts';
 import type { LoginAppSwitches } from '../login-apps/switches.ts';
-import { deleteItem, readItem } from '../storage/items.ts';
-import { loginUserPartition, sessionKey, sessionPrefix } from '../storage/keys.ts';
+import { begunSession, endWithOthers } from '../login-users/sessions-of-person.ts';
+import { deleteItem, type Item, readItem } from '../storage/items.ts';
+import { loginUserKey, loginUserPartition, sessionKey, sessionPrefix } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 
 /** Seconds after a refresh for which the token that it replaced is accepted again; undefined for no limit. */
@@ -11,15 +12,13 @@ const graceSeconds = optionalEnvironmentSeconds('REFRESH_GRACE_SECONDS');
 
 /** A session, which one login started. */
 export const sessionItem = v.object({
-  session_id: v.string(),
+  ...begunSession,
   login_user_id: v.string(),
   login_app_id: v.string(),
   /** The client that logged in. */
   client_id: v.string(),
   /** The number of refreshes so far. */
   generation: v.number(),
-  /** Epoch seconds. */
-  started_at: v.number(),
   /** Epoch seconds of the last refresh. */
   refreshed_at: v.exactOptional(v.number()),
   /** Epoch seconds: the idle or the absolute end, whichever comes first. */
@@ -38,16 +37,36 @@ export interface SessionGeneration {
   generation: number;
 }
 
-/** A session as it is stored, even if it has expired. */
+/** A session as it is stored, even if it has expired or ended with all others of its person. */
 export async function readSession(loginUserId: string, sessionId: string): Promise<Session | undefined> {
-  const item = await readItem(sessionKey(loginUserId, sessionId));
-  return item && v.parse(sessionItem, item);
+  return sessionIn(await readItem(sessionKey(loginUserId, sessionId)), sessionId);
+}
+
+/** The session of an item; undefined when there is none, or when another session has taken its place. */
+export function sessionIn(item: Item | undefined, sessionId: string): Session | undefined {
+  const session = item && v.parse(sessionItem, item);
+  return session?.session_id === sessionId ? session : undefined;
 }
 
 /** All stored sessions of a Login User, ended ones too. */
 export async function readSessions(loginUserId: string): Promise<Session[]> {
-  const items = await readPartition(loginUserPartition(loginUserId), sessionPrefix);
-  return items.map((item) => v.parse(sessionItem, item));
+  return (await readPersonWithSessions(loginUserId)).sessions;
+}
+
+/** The item of a Login User and all their stored sessions, ended ones too, in one query. */
+export async function readPersonWithSessions(
+  loginUserId: string,
+): Promise<{ person: Item | undefined; sessions: Session[] }> {
+  const items = await readPartition(loginUserPartition(loginUserId));
+  const person = items.find(({ sk }) => sk === loginUserKey(loginUserId).sk);
+  const stored = items.filter(({ sk }) => String(sk).startsWith(sessionPrefix));
+  return { person, sessions: stored.map((item) => asItStands(person, v.parse(sessionItem, item))) };
+}
+
+/** A session with its end, if it ended together with others of its person. */
+export function asItStands(person: Item | undefined, session: Session): Session {
+  const ended_at = session.ended_at ?? endWithOthers(person, session);
+  return ended_at === undefined ? session : { ...session, ended_at };
 }
 
 /** Removes a session: one whose tokens were never issued, or whose Login User is deleted. */

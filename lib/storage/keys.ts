@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { placeIn } from '../ids.ts';
 
 /**
  * Every key of the table is built here. Nothing that comes from outside stands in a key as it came: a subject or an
@@ -97,10 +98,13 @@ export const linkKey = (loginUserId: string, identityId: string): Key => ({
 });
 /** The list of those marks in the index `by_list`, by when the work began. */
 export const unfinishedList = 'UNFINISHED';
-/** `LOGIN_USER#lu_5nQ… / SESSION#s_b2F…` */
+/**
+ * `LOGIN_USER#lu_5nQ… / SESSION#007`: the place of a session, which a later one may have taken by now; or, for one from
+ * before there were places, `LOGIN_USER#lu_5nQ… / SESSION#s_b2F…`.
+ */
 export const sessionKey = (loginUserId: string, sessionId: string): Key => ({
   pk: loginUserPartition(loginUserId),
-  sk: `${sessionPrefix}${encoded(sessionId)}`,
+  sk: `${sessionPrefix}${placeIn(sessionId) ?? encoded(sessionId)}`,
 });
 /** The beginning of the sort keys of sessions. */
 export const sessionPrefix = 'SESSION#';

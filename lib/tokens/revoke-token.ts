@@ -1,3 +1,4 @@
+import { endRelationsWhere } from '../devices/end-relation.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { note } from '../log/request-fields.ts';
 import { requireMoreThanIntrospection } from '../login-apps/client-rights.ts';
@@ -20,12 +21,19 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   const { loginUserId, sessionId } = sessionOf(presented, client);
   note({ login_user_id: loginUserId, session_id: sessionId });
   const session = await readSession(loginUserId, sessionId);
-  // Who may end it stands in the session. One that is no longer stored has expired, and there is nothing to end.
-  if (!session) return;
+  // Who may end it stands in the session. One that is no longer stored is over; what its devices get ends here.
+  if (!session) return endItsRelations(client, loginUserId, sessionId);
   if (presented.kind === 'access_token' && !hasIssued(session, presented.claims)) return;
   if (!(await mayEnd(client, session))) throw anotherClients();
   await endSession(loginUserId, sessionId, 'client');
 }
+
+/** Ends the relations that a session of the client's Login App made which is no longer stored. */
+const endItsRelations = ({ loginAppId }: AuthenticatedClient, loginUserId: string, sessionId: string) =>
+  endRelationsWhere(
+    loginUserId,
+    ({ related_session_id, login_app_id }) => related_session_id === sessionId && login_app_id === loginAppId,
+  );
 
 /** A session is ended by the client that started it or, once that client is revoked, by any other of the Login App. */
 async function mayEnd({ clientId, loginAppId }: AuthenticatedClient, session: Session): Promise<boolean> {

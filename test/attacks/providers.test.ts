@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { CompactSign, exportJWK, generateKeyPair, type JWK, type JWTPayload } from 'jose';
+import { newIssuerLogin } from '../support/issuer-login.ts';
 import { logLine, logLines } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
@@ -10,7 +11,7 @@ import { unique } from '../support/service.ts';
 
 const { running, service } = await ownService();
 const { demo, operate } = service;
-const standIn = await startProviderStandIn();
+const [standIn, otherHost] = [await startProviderStandIn(), await startProviderStandIn()];
 const now = () => Math.floor(Date.now() / 1000);
 
 describe('an issuer that has turned hostile', () => {
@@ -92,8 +93,9 @@ describe('an issuer that has turned hostile', () => {
 
   /** The hosts that the service calls for a login at an issuer whose keys are said to be at an address. */
   async function hostsCalled(scene: Scene, jwks_uri: string): Promise<unknown[]> {
+    const prepared = await prepareLogin(service, scene, targets.discovery);
     scene.answer('.well-known/openid-configuration', { status: 200, body: { issuer: scene.url, jwks_uri } });
-    const login = await logIn(service, await prepareLogin(service, scene, targets.discovery));
+    const login = await logIn(service, prepared);
     expect(login.status).toBe(500);
     const request_id = login.requestId;
     await logLine(running, 'provider_failed', { request_id });
@@ -104,6 +106,10 @@ describe('an issuer that has turned hostile', () => {
   test.each([
     'http://169.254.169.254/latest/meta-data/',
     'http://10.0.0.1/keys',
+    'https://10.0.0.1/keys',
+    'https://[::1]/keys',
+    'https://2130706433/keys',
+    'https://login.localhost/keys',
     'http://127.0.0.1.evil.example/keys',
     'http://127.0.0.1@10.0.0.1/keys',
     'file:///etc/passwd',
@@ -123,6 +129,35 @@ describe('an issuer that has turned hostile', () => {
     expect((await fetch(disguised)).status).toBe(200);
     await hostsCalled(scene, disguised);
     expect(scene.calls('jwks')).toBe(1);
+  });
+
+  test('[OWASP API7 2023] its discovery document leads to keys on another host: 500, and nothing connects there', async () => {
+    const [scene, elsewhere] = [standIn.openScene(), otherHost.openScene()];
+    expect(await hostsCalled(scene, `${elsewhere.url}/jwks`)).toEqual([new URL(standIn.url).host]);
+    expect(elsewhere.calls('jwks')).toBe(0);
+  });
+
+  test('[OWASP API7 2023] keys on another host count where the settings name their address, without the discovery', async () => {
+    const [scene, elsewhere] = [standIn.openScene(), otherHost.openScene()];
+    const jwks_uri = `${elsewhere.url}/jwks`;
+    const { app } = await newIssuerLogin(service, standIn, { issuer: scene.url, jwks_uri });
+    const grant = { grant_type: 'provider_credentials', provider: 'provider_f' };
+    const id_token = await elsewhere.idToken({ iss: scene.url });
+    expect((await service.token({ ...grant, id_token }, app)).status).toBe(200);
+    expect([scene.calls('.well-known/openid-configuration'), elsewhere.calls('jwks')]).toEqual([0, 1]);
+    // Another Login App that does not name this address does not trust the keys there.
+    const other = await newIssuerLogin(service, standIn, { issuer: scene.url });
+    expect((await service.token({ ...grant, id_token }, other.app)).status).toBe(400);
+  });
+
+  test('[OWASP API7 2023] the operator is told where the keys are, when they are on another host', async () => {
+    const [scene, elsewhere] = [standIn.openScene(), otherHost.openScene()];
+    const body = { issuer: scene.url, jwks_uri: `${elsewhere.url}/jwks` };
+    scene.answer('.well-known/openid-configuration', { status: 200, body });
+    await expect(newIssuerLogin(service, standIn, { issuer: scene.url })).rejects.toThrow(
+      `issuers.0.jwks_uri: must be set, since the keys of ${scene.url} are on another host: ${elsewhere.url}/jwks`,
+    );
+    expect(elsewhere.calls('jwks')).toBe(0);
   });
 
   test('[RFC 9700 4.4] names another issuer in its discovery document', async () => {

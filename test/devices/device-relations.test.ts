@@ -2,6 +2,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { startOwnTable } from '../support/own-table.ts';
 import { stopClock } from '../support/standing-clock.ts';
 
+process.env.MAX_SESSIONS = '100';
 const table = await startOwnTable();
 afterAll(() => table.stop());
 const domain = {

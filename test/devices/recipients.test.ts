@@ -346,7 +346,7 @@ describe('who may ask', () => {
   });
 
   test.each(['none', 'refresh_token'])(
-    '[OWASP API3 2023] not a client that is limited to the grants %s: 403, unless the operator allows it',
+    'not a client that is limited to the grants %s: 403, unless the operator allows it',
     async (grants) => {
       const { login_app_id } = await newApp();
       const flags = { 'login-app': login_app_id, 'grant-types': grants };

@@ -2,7 +2,9 @@ import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
+import { sessionKey } from '../../lib/storage/keys.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
+import type { LoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
 import { basic, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
@@ -16,6 +18,11 @@ const key = (pk: string, sk: string) => ({
   TableName: running.demo.table_name,
   Key: { pk: { S: pk }, sk: { S: sk } },
 });
+
+const sessionItemKey = (loginUserId: string, sessionId: string) => {
+  const { pk, sk } = sessionKey(loginUserId, sessionId);
+  return key(pk, sk);
+};
 
 const userToken = async (): Promise<string> => (await service.logIn(unique('alice'))).body.access_token;
 const newDevice = async () => {
@@ -61,18 +68,18 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
 
   test('401 the session has ended', async () => {
     const [token, { id }] = [await userToken(), await newDevice()];
-    const { sub, sid } = decodeJwt<{ sid: string }>(token);
-    await store.send(new DeleteItemCommand(key(`LOGIN_USER#${sub}`, `SESSION#${sid}`)));
+    const { sub, sid } = decodeJwt<{ sub: string; sid: string }>(token);
+    await store.send(new DeleteItemCommand(sessionItemKey(sub, sid)));
     const answer = await service.relate(id, token);
     expectError(answer, { status: 401, error: 'invalid_token', naming: /session.*ended/ });
   });
 
   test('401 the session has expired, though the table has it still', async () => {
     const [token, { id }] = [await userToken(), await newDevice()];
-    const { sub, sid } = decodeJwt<{ sid: string }>(token);
+    const { sub, sid } = decodeJwt<{ sub: string; sid: string }>(token);
     await store.send(
       new UpdateItemCommand({
-        ...key(`LOGIN_USER#${sub}`, `SESSION#${sid}`),
+        ...sessionItemKey(sub, sid),
         UpdateExpression: 'SET expires_at = :now',
         ExpressionAttributeValues: { ':now': { N: String(Math.floor(Date.now() / 1000)) } },
       }),
@@ -82,24 +89,22 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
   });
 });
 
-test('a token whose session is no longer stored ends no relation, whoever revokes it', async () => {
+test('a token whose session is no longer stored ends its relations, if its own Login App revokes it', async () => {
   const { access_token, refresh_token } = (await service.logIn(unique('alice'))).body;
   const { id } = await newDevice();
   expectAnswer(await service.relate(id, access_token), 200, { id });
-  const { sub, sid } = decodeJwt<{ sid: string }>(access_token);
-  await store.send(new DeleteItemCommand(key(`LOGIN_USER#${sub}`, `SESSION#${sid}`)));
-  for (const { client_id, client_secret } of [running.demo.other_login_app, running.demo.login_app]) {
+  const { sub, sid } = decodeJwt<{ sub: string; sid: string }>(access_token);
+  await store.send(new DeleteItemCommand(sessionItemKey(sub, sid)));
+  const recipientsAfterRevoking = async ({ client_id, client_secret }: LoginApp) => {
     const revoked = await service.call('/v2/marketing/oauth/revoke', {
       method: 'POST',
       headers: { authorization: basic(client_id, client_secret) },
       body: new URLSearchParams({ token: refresh_token }),
     });
     expectAnswer(revoked, 200, {});
-  }
-  const query = `?login_user_id=${sub}`;
-  const { login_app } = running.demo;
-  const recipients = await service.call(`/v2/marketing/push_notifications/recipients${query}`, {
-    headers: { authorization: basic(login_app.client_id, login_app.client_secret) },
-  });
-  expect(recipients.body.recipients).toMatchObject([{ device_id: id }]);
+    return (await service.operate('devices', 'list', { 'login-user': sub })).devices;
+  };
+  const { login_app, other_login_app } = running.demo;
+  expect(await recipientsAfterRevoking(other_login_app)).toMatchObject([{ device_id: id }]);
+  expect(await recipientsAfterRevoking(login_app)).toEqual([]);
 });

@@ -29,7 +29,7 @@ describe('npm run operator: a table on a terminal', () => {
     );
   });
 
-  test('[CWE-150] a name in JSON cannot steer the terminal; a program gets it as it is', async () => {
+  test('a name in JSON cannot steer the terminal; a program gets it as it is', async () => {
     const name = 'a\u009b2Jb\u007f\u202ec\u{e0041}';
     const { account_id } = await service.operate('accounts', 'create', { name });
     const show = ['accounts', 'show', '--account', String(account_id), '--local', '--json'];

@@ -145,9 +145,20 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     expect(await isIn(phone)).toBe(false);
   });
 
+  test('204 for one for several apps, of ours', async () => {
+    const { logIn, notify } = await newLogin();
+    const phone = await logIn();
+    const claims = { aud: [ourApp, 'another-app'], azp: ourApp };
+    expect((await notify('consent-revoked', claims)).status).toBe(204);
+    expect(await isIn(phone)).toBe(false);
+  });
+
   test.each<[string, Claims]>([
     ['of another issuer', { iss: 'https://accounts.example' }],
     ['for another app', { aud: 'another-app' }],
+    ['for several apps that names none as its own', { aud: [ourApp, 'another-app'] }],
+    ['for several apps, of another one', { aud: [ourApp, 'another-app'], azp: 'another-app' }],
+    ['for our app, of another one', { azp: 'another-app' }],
     ['from yesterday', { iat: seconds() - 90_000 }],
     ['from the future', { iat: seconds() + 600 }],
     ['that has expired', { exp: seconds() - 600 }],

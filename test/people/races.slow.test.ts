@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
 import { accountOf, identityIdsOf, newAccount, ownersOf, subOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
 import { newPerson, type Person } from '../support/people.ts';
@@ -97,7 +98,6 @@ describe('linking while logging in', () => {
     let link: Answer | undefined;
     let held: StoreCall | undefined;
     proxy.hook = async (call) => {
-      // The session may be written first: only the write of the Login User decides.
       if (held || call.operation !== 'UpdateItem') return undefined;
       held = call;
       link = await account.link({ provider: 'provider_a', ...credential });
@@ -114,9 +114,9 @@ describe('linking while logging in', () => {
     const { account, loginUserId } = await newAccount(service);
     const subject = unique('shared');
     const { id } = (await account.linkAt('provider_a', subject)).body;
-    // Writes of the login: session and slot side by side, the session's removal, then session and Login User.
+    // Writes of the login: the slot in vain, the Login User, the session.
     const login = await overtaken(
-      3,
+      1,
       () => service.logIn(subject, 'provider_a'),
       () => account.unlink(id),
     );
@@ -236,12 +236,28 @@ test('six identities at once, where there is room for one: one is linked', async
   expect(identityIdsOf(await account.show())).toHaveLength(21);
 });
 
+const notValid = {
+  ...{ status: 400, error: 'invalid_grant' },
+  naming: 'The refresh token is not valid for this client.',
+};
+
 test('a logout before the write of a refresh: no token, and the session stays ended', async () => {
   const person = await newAccount(service);
-  const answer = await overtaken(0, () => refresh(person), person.account.endSessions);
-  const naming = 'The refresh token is not valid for this client.';
-  expectError(answer, { status: 400, error: 'invalid_grant', naming });
+  const { sid } = decodeJwt<{ sid: string }>(person.token);
+  const answer = await overtaken(
+    0,
+    () => refresh(person),
+    () => person.account.endSession(sid),
+  );
+  expectError(answer, notValid);
   expect((await person.account.show()).status).toBe(401);
+});
+
+test('a logout of all before the write of a refresh: what the refresh gets is worth nothing', async () => {
+  const person = await newAccount(service);
+  const { body } = await overtaken(0, () => refresh(person), person.account.endSessions);
+  expect((await accountOf(service, body.access_token).show()).status).toBe(401);
+  expectError(await refresh({ ...person, refreshToken: body.refresh_token }), notValid);
 });
 
 test('an identity that another person links before its unlinking is done stays theirs', async () => {

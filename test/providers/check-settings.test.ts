@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { checkSettings } from '../../lib/provider-settings/check-settings.ts';
+import { combineSettings } from '../../lib/provider-settings/combine-settings.ts';
 import type { ProviderId } from '../../lib/provider-settings/identifiers.ts';
 
 const url = 'https://provider.example/x';
@@ -99,6 +100,37 @@ describe('an address on this machine', () => {
   });
   afterAll(() => {
     if (LOOPBACK_PROVIDERS !== undefined) process.env.LOOPBACK_PROVIDERS = LOOPBACK_PROVIDERS;
+  });
+
+  test.each([
+    'https://127.0.0.1/x',
+    'https://2130706433/x',
+    'https://0x7f.1/x',
+    'https://10.0.0.1/x',
+    'https://[::1]/x',
+    'https://[::ffff:127.0.0.1]/x',
+    'https://localhost/x',
+    'https://LOCALHOST./x',
+    'https://login.localhost/x',
+    'https://localhost.localdomain/x',
+    'https://ip6-loopback/x',
+  ])('is an error in a deployment: %s', (address) => {
+    for (const change of [{ issuer: address }, { jwks_uri: address }])
+      expect(checkSettings('provider_f', oidc(change))).toHaveProperty('problems');
+  });
+
+  test.each(['https://localhost.example', 'https://10.example', 'https://mylocalhost'])(
+    'is not %s',
+    (issuer) => {
+      expect(checkSettings('provider_f', oidc({ issuer }))).toHaveProperty('settings');
+    },
+  );
+
+  test('that is stored from before keeps a preset from replacing the other issuers', () => {
+    const given = { settings: oidc({}), isPreset: true };
+    expect(combineSettings('provider_f', given, oidc({ issuer: 'https://10.0.0.1' }))).toEqual({
+      problems: ['the stored issuers are no longer valid; give all with --settings'],
+    });
   });
 
   test('is an error in a deployment, and allowed on a development machine alone', () => {

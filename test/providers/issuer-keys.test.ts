@@ -68,8 +68,8 @@ async function withMadeUpKey(): Promise<string> {
 }
 
 const discovery = '.well-known/openid-configuration';
-/** How often the issuer was asked for its discovery document and its keys. */
-const asked = (): number[] => [issuer.calls(discovery), issuer.calls('jwks')];
+/** How often logins asked the issuer for its discovery document and its keys; the operator's command has looked once. */
+const asked = (): number[] => [issuer.calls(discovery) - 1, issuer.calls('jwks')];
 
 const breakDown = (endpoint: string, status = 503, body = '', contentType = 'application/json'): void =>
   issuer.misbehave(

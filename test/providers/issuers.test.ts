@@ -84,8 +84,21 @@ describe('provider_f with two issuers', () => {
 
 describe('the issuers of provider_f, as an operator sets them', () => {
   let flags: { 'login-app': string; provider: string };
-  const google = { issuer: 'https://accounts.google.com', audiences: ['google-app'], nonce: 'optional' };
-  const apple = { issuer: 'https://appleid.apple.com', audiences: ['apple-app'], nonce: 'optional' };
+  const nonce = 'optional';
+  const google = {
+    issuer: 'https://accounts.google.com',
+    jwks_uri: 'https://www.googleapis.com/oauth2/v3/certs',
+    audiences: ['google-app'],
+    nonce,
+    nonce_form: 'plain',
+  };
+  const apple = {
+    issuer: 'https://appleid.apple.com',
+    jwks_uri: 'https://appleid.apple.com/auth/keys',
+    audiences: ['apple-app'],
+    nonce,
+    nonce_form: 'sha256',
+  };
 
   beforeEach(async () => {
     const { login_app_id } = await createLoginApp(service, unique('app'));
@@ -104,8 +117,9 @@ describe('the issuers of provider_f, as an operator sets them', () => {
     expect(await shown()).toEqual({ issuers: [google, apple] });
   });
 
-  test('a preset that is there already gets the new audiences; its nonce stays required', async () => {
-    const required = { ...google, nonce: 'required' };
+  test('a preset that is there already gets the new audiences; its other settings stay', async () => {
+    const { jwks_uri: _, nonce_form: __, ...set } = google;
+    const required = { ...set, nonce: 'required' };
     await operate('providers', 'set', { ...flags, settings: { issuers: [required, apple] } });
     await preset('google', 'ios,web');
     expect(await shown()).toEqual({ issuers: [{ ...required, audiences: ['ios', 'web'] }, apple] });

@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isNonce } from '../../lib/providers/oidc/nonce.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
+import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
@@ -119,6 +120,24 @@ describe('provider_f, the parameter nonce', () => {
       });
     },
   );
+
+  describe.each<[string, { plain: number; hash: number; hashItself: number }]>([
+    ['plain', { plain: 200, hash: 400, hashItself: 200 }],
+    ['sha256', { plain: 400, hash: 200, hashItself: 400 }],
+    ['either', { plain: 200, hash: 200, hashItself: 200 }],
+  ])('of an issuer whose nonce_form is %s', (nonce_form, statuses) => {
+    test.each(['hex', 'base64url'] as const)(
+      'counts in that form alone, with the hash in %s',
+      async (encoding) => {
+        const { app, scene } = await newIssuerLogin(service, standIn, { nonce_form });
+        const hash = sha256(nonce, encoding);
+        const sent = async (claim: string, value: string) =>
+          (await token({ ...form(await scene.idToken({ nonce: claim })), nonce: value }, app)).status;
+        const [plain, hashed] = [await sent(nonce, nonce), await sent(hash, nonce)];
+        expect({ plain, hash: hashed, hashItself: await sent(hash, hash) }).toEqual(statuses);
+      },
+    );
+  });
 
   describe('of an issuer that requires it', () => {
     test('left out: 400 naming it; else it must be that of the id token', async () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { applyPreset } from '../../lib/provider-settings/apply-preset.ts';
 import { checkSettings } from '../../lib/provider-settings/check-settings.ts';
 import { type ProviderId, providerIds } from '../../lib/provider-settings/identifiers.ts';
+import { keysAddressOf } from '../../lib/provider-settings/known-issuers.ts';
 import type { Preset, PresetOptions } from '../../lib/provider-settings/preset.ts';
 import { presetNames, presets } from '../../lib/provider-settings/presets.ts';
 import { type FamilyName, protocols } from '../../lib/provider-settings/protocols.ts';
@@ -75,6 +76,21 @@ describe('a preset', () => {
         expect(documentationHosts[name]).toContain(new URL(link).host);
         expect(page).toContain(`(${link})`);
       }
+    },
+  );
+});
+
+describe('an issuer that was set by a preset before presets named its keys', () => {
+  const issuers = presetNames
+    .filter((name) => 'oidc' in presets[name].settings)
+    .map((name) => Object(applyPreset(name, 'provider_f', options)).settings.issuers[0]);
+
+  test.each(issuers)(
+    '$issuer: its keys are found where the preset says, or on its own host',
+    ({ issuer, jwks_uri }) => {
+      const address = keysAddressOf({ issuer });
+      if (new URL(issuer).host === new URL(jwks_uri).host) expect([jwks_uri, undefined]).toContain(address);
+      else expect(address).toBe(jwks_uri);
     },
   );
 });

@@ -118,17 +118,33 @@ describe('people and sessions', () => {
     ];
   };
 
-  test('login-users logout: session.ended for each, and the end of the relations they made', async () => {
+  test.each<[string, (owner: Owner) => Promise<unknown>]>([
+    [
+      'login-users logout',
+      ({ loginUserId }) => operate('login-users', 'logout', { 'login-user': loginUserId }),
+    ],
+    ['DELETE user/sessions', ({ token }) => accountOf(service, token).endSessions()],
+    [
+      'DELETE user/sessions?except=current',
+      ({ token }) => accountOf(service, token).endSessions('?except=current'),
+    ],
+  ])('%s: login_user.sessions_ended for all, and the end of the relations they made', async (name, end) => {
     const owner = await newOwner();
-    const logOut = () => operate('login-users', 'logout', { 'login-user': owner.loginUserId });
-    expect(await publishedDuring(logOut)).toEqual(endOf(owner));
-    expect(await publishedDuring(logOut)).toEqual([]);
+    const keepsOne = name.endsWith('current');
+    const { loginUserId: login_user_id, token, phone: device_id } = owner;
+    const user = { login_user_id, login_app_id };
+    expect(await publishedDuring(() => end(owner))).toEqual([
+      ...(keepsOne ? [] : [{ event: 'device.relation_ended', device_id, platform: 'android', ...user }]),
+      {
+        ...{ event: 'login_user.sessions_ended', ...user, ended_at: 'TIME' },
+        ...(keepsOne && { kept_session_id: sessionOf(token) }),
+      },
+    ]);
   });
 
   const refresh = (refresh_token: string) => service.token({ grant_type: 'refresh_token', refresh_token });
 
   test.each<[string, number, (owner: Owner) => Promise<Answer>]>([
-    ['DELETE user/sessions', 204, ({ token }) => accountOf(service, token).endSessions()],
     [
       'DELETE user/sessions/{session_id}',
       204,

@@ -2,6 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import {
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { readFunctions } from '../../infra/endpoints.ts';
 import { invokeFunction } from '../../infra/invoke-function.ts';
@@ -62,6 +67,8 @@ runCheck(async (cleanUps) => {
     return {
       ...environmentOf(functionOf(assembly, key), references),
       LOOPBACK_PROVIDERS: 'allowed',
+      // A key of another algorithm is announced at once; one of the same algorithm waits until verifiers know the last one.
+      TOKEN_ALGORITHM: 'ES256',
       AWS_ENDPOINT_URL_DYNAMODB: service.demo.dynamodb_endpoint,
       AWS_ENDPOINT_URL_SECRETS_MANAGER: awsEndpoint,
       AWS_ENDPOINT_URL_STS: awsEndpoint,
@@ -150,13 +157,28 @@ const proofOf = (endpoint: string, { noun, verb, flags }: Record<string, unknown
     { noun: String(noun), verb: String(verb), flags: Object(flags) },
   );
 
+/** Prepares a rotation as its first step would, if it were time for one: here, with the secret as it is. */
+async function prepareRotation(
+  endpoint: string,
+  SecretId: string,
+  ClientRequestToken: string,
+): Promise<void> {
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  const client = new SecretsManagerClient({ endpoint, region: 'us-east-1', credentials });
+  const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId }));
+  const VersionStages = ['AWSPENDING'];
+  await client.send(new PutSecretValueCommand({ SecretId, ClientRequestToken, SecretString, VersionStages }));
+}
+
 async function compareFunction(runtime: LambdaRuntime, endpoint: string, key: string): Promise<string> {
   const committed = eventWithoutRoute(key);
   const event = JSON.parse(
     JSON.stringify(committed)
       .replace('SIGNING_KEYS_SECRET_ID', secretIds.signingKeys)
+      .replace('REFRESH_TOKENS_SECRET_ID', secretIds.refreshTokens)
       .replace('PROOF', await proofOf(endpoint, committed)),
   );
+  if (event.Step === 'setSecret') await prepareRotation(endpoint, event.SecretId, event.ClientRequestToken);
   const result = withoutRandomness(await runtime.invoke(event));
   assert.deepEqual(result ?? null, withoutRandomness(await invokeFunction({ name: key, endpoint }, event)));
   return JSON.stringify(result);

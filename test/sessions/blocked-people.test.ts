@@ -15,7 +15,7 @@ test('a blocked person gets the same sentence everywhere, with one code for each
   const noToken = { status: 400, error: 'invalid_grant', naming };
   expectError(await service.logIn(person.subject), noToken);
   const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
-  expectError(await service.token(form), noToken);
+  expectError(await service.token(form), { ...noToken, error: 'unauthorized_client' });
 
   const noDevices = { status: 403, error: 'forbidden', naming };
   expectError(await service.listDevices(token), noDevices);

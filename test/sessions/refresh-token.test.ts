@@ -72,13 +72,13 @@ describe('grant_type refresh_token', () => {
     expect(await relates(third.access_token)).toBe(401);
   });
 
-  test('a blocked user: 400 invalid_grant, until they are unblocked', async () => {
+  test('a blocked user: 400 unauthorized_client, as while a Login App is disabled, until they are unblocked', async () => {
     const { refresh_token, access_token } = await logIn();
     const flags = { 'login-user': decodeJwt(access_token).sub };
     await service.operate('login-users', 'block', flags);
     expect(await refresh(refresh_token)).toMatchObject({
       status: 400,
-      body: { error: 'invalid_grant', error_description: 'The Login User is blocked.' },
+      body: { error: 'unauthorized_client', error_description: 'The Login User is blocked.' },
     });
     await service.operate('login-users', 'unblock', flags);
     expect((await refresh(refresh_token)).status).toBe(200);

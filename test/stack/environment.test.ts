@@ -16,6 +16,7 @@ const variables = {
   ACCESS_TOKEN_SECONDS: '3600',
   SESSION_IDLE_SECONDS: '2592000',
   SESSION_ABSOLUTE_SECONDS: '31536000',
+  MAX_SESSIONS: '100',
 };
 type Variable = keyof typeof variables;
 
@@ -25,6 +26,7 @@ const needed: Record<string, Variable[]> = {
     ...(['TABLE_NAME', 'ISSUER', 'SIGNING_KEYS_SECRET_ID'] as const),
     ...(['REFRESH_TOKENS_SECRET_ID', 'PROVIDER_SETTINGS_SECRET_ID'] as const),
     ...(['ACCESS_TOKEN_SECONDS', 'SESSION_IDLE_SECONDS', 'SESSION_ABSOLUTE_SECONDS'] as const),
+    'MAX_SESSIONS',
   ],
   'introspect-token': ['TABLE_NAME', 'ISSUER', 'REFRESH_TOKENS_SECRET_ID'],
   'describe-server': ['ISSUER'],

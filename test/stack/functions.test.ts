@@ -206,6 +206,7 @@ describe('functions', () => {
   const always = [
     'ACCESS_TOKEN_SECONDS',
     'ISSUER',
+    'MAX_SESSIONS',
     'METRICS_NAMESPACE',
     'RECENT_LOGIN_SECONDS',
     'SESSION_ABSOLUTE_SECONDS',

@@ -1,5 +1,5 @@
 import { createLoginApp } from './login-app.ts';
-import { type Scene, sendJson } from './provider-stand-in.ts';
+import type { Scene } from './provider-stand-in.ts';
 import type { Target } from './provider-targets.ts';
 import { type Service, unique } from './service.ts';
 
@@ -12,11 +12,6 @@ export type PreparedLogin = Awaited<ReturnType<typeof prepareLogin>>;
  */
 export async function prepareLogin(service: Service, scene: Scene, target: Target, base = scene.url) {
   const app = await createLoginApp(service, unique('app'));
-  if (target.endpoint === 'jwks') {
-    scene.misbehave('.well-known/openid-configuration', (_request, response) =>
-      sendJson(response, 200, { issuer: scene.url, jwks_uri: `${base}/jwks` }),
-    );
-  }
   const address = (endpoint: string) => `${endpoint === target.endpoint ? base : scene.url}/${endpoint}`;
   const { provider } = target;
   const settings = target.settings(address);

@@ -132,7 +132,9 @@ export const targets = {
     name: 'OIDC: the keys',
     provider: 'provider_f',
     endpoint: 'jwks',
-    settings: issued,
+    settings: (address) => ({
+      issuers: issued(address).issuers.map((issuer) => ({ ...issuer, jwks_uri: address('jwks') })),
+    }),
     login: byIdToken,
   },
 } satisfies Record<string, Target>;

@@ -9,7 +9,7 @@ import { deleteLoginUser } from '../../offboarding/delete-login-user.ts';
 import { exportLoginUser, identitiesOf } from '../../offboarding/export-login-user.ts';
 import { finishDeletions } from '../../offboarding/finish-deletions.ts';
 import { endSessions } from '../../sessions/end-sessions.ts';
-import { isActive, readSessions } from '../../sessions/session.ts';
+import { isActive, isOpen, readSessions } from '../../sessions/session.ts';
 import { defineCommand } from '../command.ts';
 import { optional, text } from '../flags.ts';
 import { readPage } from '../pages.ts';
@@ -67,7 +67,9 @@ export const loginUserCommands = [
     flags: { 'login-user': loginUser },
     run: async ({ 'login-user': id }) => {
       await requireLoginUser(id);
-      return { login_user_id: id, sessions_ended: await endSessions(id, 'operator') };
+      const open = (await readSessions(id)).filter(isOpen);
+      await endSessions(id, 'operator');
+      return { login_user_id: id, sessions_ended: open.length };
     },
   }),
   // Run again, it deletes what an interrupted deletion has left, also one that the person began.

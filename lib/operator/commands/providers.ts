@@ -1,6 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { providerSettingsOf } from '../../login-apps/login-app.ts';
 import { applyPreset } from '../../provider-settings/apply-preset.ts';
+import { checkSettings } from '../../provider-settings/check-settings.ts';
 import { combineSettings } from '../../provider-settings/combine-settings.ts';
 import type { GivenSettings } from '../../provider-settings/given-settings.ts';
 import type { ProviderId } from '../../provider-settings/identifiers.ts';
@@ -8,6 +9,7 @@ import { withoutIssuer } from '../../provider-settings/oidc.ts';
 import { presetNames } from '../../provider-settings/presets.ts';
 import { maskSecrets } from '../../provider-settings/settings-encryption.ts';
 import { changeProviderSettings, removeProviderSettings } from '../../provider-settings/stored-settings.ts';
+import { findKeysElsewhere } from '../../providers/oidc/keys-elsewhere.ts';
 import { familyOf } from '../../providers/providers.ts';
 import { defineCommand } from '../command.ts';
 import { choice, type FlagValues, json, optional, secret, text } from '../flags.ts';
@@ -77,6 +79,8 @@ export const providerCommands = [
     run: async ({ 'login-app': id, provider, ...flags }) => {
       const { login_app_id } = await requireLoginApp(id);
       const given = settingsFrom(provider, flags);
+      const problems = await findKeysElsewhere(accepted(provider, checkSettings(provider, given.settings)));
+      if (problems.length > 0) accepted(provider, { problems });
       const settings = await changeProviderSettings(login_app_id, provider, (current) =>
         accepted(provider, combineSettings(provider, given, current)),
       );

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { readSwitches } from '../../login-apps/switches.ts';
-import { isActive, readSession, readSessions, type Session } from '../../sessions/session.ts';
+import { isActive, readSessions, type Session } from '../../sessions/session.ts';
 import { sessionNamedBy } from '../../tokens/session-named-by.ts';
 import { defineCommand } from '../command.ts';
 import { id, optional, secret } from '../flags.ts';
@@ -17,7 +17,8 @@ export const sessionCommands = [
       const { login_app_id } = await requireLoginUser(login_user_id);
       const switches = await readSwitches(login_app_id);
       const active = (await readSessions(login_user_id)).filter((session) => isActive(session, switches));
-      const { page, ...next } = pageOf(active, ({ session_id }) => session_id, after);
+      const sorted = active.toSorted((a, b) => (a.session_id < b.session_id ? -1 : 1));
+      const { page, ...next } = pageOf(sorted, ({ session_id }) => session_id, after);
       return { login_user_id, sessions: page.map(sessionShown), ...next };
     },
   }),
@@ -44,9 +45,10 @@ export const sessionCommands = [
 ];
 
 async function show(login_user_id: string, sessionId: string): Promise<Record<string, unknown>> {
-  const session = await readSession(login_user_id, sessionId);
+  const sessions = await readSessions(login_user_id);
+  const session = sessions.find(({ session_id }) => session_id === sessionId);
   if (!session) {
-    const stored = (await readSessions(login_user_id)).map(({ session_id }) => session_id);
+    const stored = sessions.map(({ session_id }) => session_id);
     const message = `The Login User ${login_user_id} has no session ${sessionId}; stored are ${stored.join(', ') || 'none'}.`;
     throw new ServiceError('not_found', message);
   }

@@ -42,5 +42,5 @@ export const oauth2 = family(oauth2Protocol, {
 
 const checkExchange = (exchange: CodeExchange, signal: AbortSignal): Promise<CheckResult>[] => [
   rejectsMadeUp('authorization code', () => exchangeCode(exchange, { authorization_code: madeUp }, signal)),
-  ...(exchange.id_token ? [checkKeys(exchange.id_token.issuer)] : []),
+  ...(exchange.id_token ? [checkKeys(exchange.id_token)] : []),
 ];

@@ -50,7 +50,7 @@ async function verifyByIdToken(
   { nonce, ...code }: CodeCredential,
 ): Promise<ProvenIdentity> {
   requireNonce(issuer, nonce);
-  const keys = prepareIssuerKeys(issuer.issuer);
+  const keys = prepareIssuerKeys(issuer);
   // The verdict on the code comes first, so a failure waits until then.
   keys.catch(() => undefined);
   const tokens = await exchangeCode(exchange, code, verificationDeadline());

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { KeySource } from '../../provider-settings/known-issuers.ts';
 import { oidcProtocol } from '../../provider-settings/protocols.ts';
 import { forbidden, optional, required } from '../../schema/form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
@@ -19,12 +20,12 @@ export const oidc = family(oidcProtocol, {
     access_secret: forbidden('access_secret', 'for the OIDC provider'),
   },
   verify: ({ issuers }, credential) => verifyIdToken(issuers, credential),
-  check: ({ issuers }) => issuers.map(({ issuer }) => checkKeys(issuer)),
+  check: ({ issuers }) => issuers.map(checkKeys),
 });
 
 /** Whether an issuer publishes its keys. */
-export const checkKeys = (issuer: string) =>
-  check(`keys of ${issuer}`, async () => {
-    const { keys } = await fetchIssuerKeys(issuer, verificationDeadline());
+export const checkKeys = (source: KeySource) =>
+  check(`keys of ${source.issuer}`, async () => {
+    const { keys } = await fetchIssuerKeys(source, verificationDeadline());
     return { ok: true, detail: `The issuer publishes its keys: ${keys.length}.` };
   });

@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import { type KeySource, keysAddressOf } from '../../provider-settings/known-issuers.ts';
+import { hostOf } from '../../provider-settings/namespace.ts';
 import { providerUrlSchema } from '../../provider-settings/settings-fields.ts';
 import { callProvider } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
@@ -11,11 +13,30 @@ export const issuerKeySetSchema = v.message(
 type IssuerKeySet = v.InferOutput<typeof issuerKeySetSchema>;
 
 /**
- * Fetches the keys with which an issuer signs, from where its discovery document says.
+ * Fetches the keys with which an issuer signs, from the address in its settings or else from its own host. So no issuer
+ * can send the service elsewhere.
+ * @throws ProviderFailure
+ */
+export async function fetchIssuerKeys(source: KeySource, signal: AbortSignal): Promise<IssuerKeySet> {
+  const address = keysAddressOf(source) ?? (await discoverKeys(source.issuer, signal));
+  if (keysAddressOf(source) === undefined && isElsewhere(source.issuer, address))
+    throw new ProviderFailure(
+      'unexpected_answer',
+      source.issuer,
+      'its keys are on another host, so the settings need jwks_uri',
+    );
+  return fetchDocument(address, issuerKeySetSchema, signal);
+}
+
+/** Whether the address of an issuer's keys is not on the issuer's own host. */
+export const isElsewhere = (issuer: string, address: string): boolean => hostOf(issuer) !== hostOf(address);
+
+/**
+ * The address of an issuer's keys, as its discovery document says.
  * @throws ProviderFailure
  * @see OpenID Connect Discovery 1.0, section 4
  */
-export async function fetchIssuerKeys(issuer: string, signal: AbortSignal): Promise<IssuerKeySet> {
+export async function discoverKeys(issuer: string, signal: AbortSignal): Promise<string> {
   const discovery = v.object(
     {
       issuer: v.literal(issuer, 'it names another issuer'),
@@ -27,8 +48,7 @@ export async function fetchIssuerKeys(issuer: string, signal: AbortSignal): Prom
     'it is no discovery document',
   );
   const discoveryUrl = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const { jwks_uri } = await fetchDocument(discoveryUrl, discovery, signal);
-  return fetchDocument(jwks_uri, issuerKeySetSchema, signal);
+  return (await fetchDocument(discoveryUrl, discovery, signal)).jwks_uri;
 }
 
 async function fetchDocument<Schema extends v.GenericSchema>(

@@ -2,6 +2,7 @@ import { type CryptoKey, createLocalJWKSet, errors, type JWSHeaderParameters } f
 import * as v from 'valibot';
 import { clock } from '../../clock.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
+import type { KeySource } from '../../provider-settings/known-issuers.ts';
 import { putItem, readItem } from '../../storage/items.ts';
 import { issuerKeysKey } from '../../storage/keys.ts';
 import { verificationDeadline } from '../call-provider.ts';
@@ -44,17 +45,17 @@ const renewals = new Map<string, Promise<Knowledge>>();
  * @throws ProviderFailure when there are no usable keys, or the issuer could not be asked for this one
  * @throws JOSEError when the issuer has no such key
  */
-export async function issuerKey(issuer: string, header: JWSHeaderParameters) {
-  const key = await findKey(issuer, await knowledgeOf(issuer, freshFor), header);
+export async function issuerKey(source: KeySource, header: JWSHeaderParameters) {
+  const key = await findKey(source.issuer, await knowledgeOf(source, freshFor), header);
   if (key) return key;
-  const newKey = await findKey(issuer, await knowledgeOf(issuer, coolDown), header);
+  const newKey = await findKey(source.issuer, await knowledgeOf(source, coolDown), header);
   if (newKey) return newKey;
-  throw recentFailure(issuer) ?? new errors.JWKSNoMatchingKey();
+  throw recentFailure(nameOf(source)) ?? new errors.JWKSNoMatchingKey();
 }
 
 /** Has an issuer's keys at hand before a token needs them. @throws ProviderFailure when there are no usable keys */
-export async function prepareIssuerKeys(issuer: string): Promise<void> {
-  await knowledgeOf(issuer, freshFor);
+export async function prepareIssuerKeys(source: KeySource): Promise<void> {
+  await knowledgeOf(source, freshFor);
 }
 
 /** The key that a token's header names; undefined if the issuer has none. @throws ProviderFailure for one that is unusable */
@@ -74,40 +75,44 @@ const isLongEnough = ({ algorithm }: CryptoKey): boolean =>
   !('modulusLength' in algorithm) || Number(algorithm.modulusLength) >= 2048;
 
 /** Keys younger than this age (milliseconds); older ones while the issuer, asked less than a minute ago, gave none. */
-async function knowledgeOf(issuer: string, age: number): Promise<Knowledge> {
-  const memory = remembered.get(issuer);
+async function knowledgeOf(source: KeySource, age: number): Promise<Knowledge> {
+  const name = nameOf(source);
+  const memory = remembered.get(name);
   if (memory && isYounger(memory.keys, age)) return memory;
-  if (memory && recentFailure(issuer) && isYounger(memory.keys, usableFor)) return memory;
+  if (memory && recentFailure(name) && isYounger(memory.keys, usableFor)) return memory;
 
-  const renewal = renewals.get(issuer) ?? renew(issuer, age).finally(() => renewals.delete(issuer));
-  renewals.set(issuer, renewal);
+  const renewal = renewals.get(name) ?? renew(source, age).finally(() => renewals.delete(name));
+  renewals.set(name, renewal);
   return renewal;
 }
 
 /** Takes the keys that another function may have put into the table, or asks the issuer. */
-async function renew(issuer: string, age: number): Promise<Knowledge> {
-  const stored = await readStoredKeys(issuer);
+async function renew(source: KeySource, age: number): Promise<Knowledge> {
+  const name = nameOf(source);
+  const stored = await readStoredKeys(name);
   const isEnough = stored && isYounger(stored, age);
-  const keys = isEnough ? stored : await askIssuer(issuer, stored ?? remembered.get(issuer)?.keys);
+  const keys = isEnough ? stored : await askIssuer(source, stored ?? remembered.get(name)?.keys);
   const knowledge = { keys, find: createLocalJWKSet(keys.key_set) };
-  remembered.set(issuer, knowledge);
+  remembered.set(name, knowledge);
   return knowledge;
 }
 
 /** Asks the issuer and stores its keys. When it gives none, the last ones stay in use. */
-async function askIssuer(issuer: string, last: KnownKeys | undefined): Promise<KnownKeys> {
-  const known = recentFailure(issuer);
+async function askIssuer(source: KeySource, last: KnownKeys | undefined): Promise<KnownKeys> {
+  const { issuer } = source;
+  const name = nameOf(source);
+  const known = recentFailure(name);
   if (known) throw known;
   const now = clock.now().getTime();
   try {
-    const key_set = await fetchIssuerKeys(issuer, verificationDeadline());
+    const key_set = await fetchIssuerKeys(source, verificationDeadline());
     const keys = { key_set, fetched_at: now };
-    await putItem<KnownKeys>({ ...issuerKeysKey(issuer), ...keys });
+    await putItem<KnownKeys>({ ...issuerKeysKey(name), ...keys });
     logEvent('provider_keys_fetched', { issuer });
     return keys;
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
-    failures.set(issuer, { failure: error, at: now });
+    failures.set(name, { failure: error, at: now });
     if (!last || !isYounger(last, usableFor)) throw error;
     const age_seconds = Math.round((now - last.fetched_at) / 1000);
     logFailure('provider_keys_stale', error, { issuer, age_seconds });
@@ -115,16 +120,19 @@ async function askIssuer(issuer: string, last: KnownKeys | undefined): Promise<K
   }
 }
 
+/** Name of known keys. Those from an address in the settings are apart: another Login App may not trust that address. */
+const nameOf = ({ issuer, jwks_uri }: KeySource): string => (jwks_uri ? `${issuer} ${jwks_uri}` : issuer);
+
 /** The failure of an issuer that was asked for keys less than a minute ago, and gave none. */
-function recentFailure(issuer: string): ProviderFailure | undefined {
-  const latest = failures.get(issuer);
+function recentFailure(name: string): ProviderFailure | undefined {
+  const latest = failures.get(name);
   return latest && clock.now().getTime() - latest.at < coolDown ? latest.failure : undefined;
 }
 
 const isYounger = ({ fetched_at }: KnownKeys, milliseconds: number): boolean =>
   clock.now().getTime() - fetched_at < milliseconds;
 
-async function readStoredKeys(issuer: string): Promise<KnownKeys | undefined> {
-  const result = v.safeParse(issuerKeysItem, await readItem(issuerKeysKey(issuer)));
+async function readStoredKeys(name: string): Promise<KnownKeys | undefined> {
+  const result = v.safeParse(issuerKeysItem, await readItem(issuerKeysKey(name)));
   return result.success ? result.output : undefined;
 }

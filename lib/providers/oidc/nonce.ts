@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ServiceError } from '../../errors/service-error.ts';
-import type { TrustedIssuer } from '../../provider-settings/issuer.ts';
+import type { NonceForm, TrustedIssuer } from '../../provider-settings/issuer.ts';
 import { rejected } from '../rejected.ts';
 
 /** @throws ServiceError when the issuer's settings require a nonce, and the request has none */
@@ -15,15 +15,18 @@ export function requireNonce({ nonce: rule }: Pick<TrustedIssuer, 'nonce'>, nonc
  * @throws ServiceError
  * @see OpenID Connect Core 1.0, section 15.5.2
  */
-export function rejectOtherNonce(claim: unknown, nonce: string | undefined): void {
-  if (nonce !== undefined && !isNonce(claim, nonce)) throw rejected('nonce_mismatch');
+export function rejectOtherNonce(claim: unknown, nonce: string | undefined, form?: NonceForm): void {
+  if (nonce !== undefined && !isNonce(claim, nonce, form)) throw rejected('nonce_mismatch');
 }
 
-/** Whether a claim is the nonce, literally or as its SHA-256 in hex or base64url: iOS apps send the hash to the provider. */
-export function isNonce(claim: unknown, nonce: string): boolean {
+/**
+ * Whether a claim is the nonce, literally or as its SHA-256 in hex or base64url: iOS apps send the hash to the provider.
+ * @param form the one that counts. Where tokens carry the hash, whoever has seen a token knows it, so it is no nonce there
+ */
+export function isNonce(claim: unknown, nonce: string, form: NonceForm = 'either'): boolean {
   if (typeof claim !== 'string') return false;
+  if (form !== 'sha256' && claim === nonce) return true;
+  if (form === 'plain') return false;
   const digest = createHash('sha256').update(nonce).digest();
-  return (
-    [nonce, digest.toString('base64url')].includes(claim) || claim.toLowerCase() === digest.toString('hex')
-  );
+  return claim === digest.toString('base64url') || claim.toLowerCase() === digest.toString('hex');
 }

@@ -57,10 +57,9 @@ export async function verifyIdToken(
       types: /^(jwt)?$/i,
       claims: ['exp', 'iat', 'sub'],
     });
-    rejectForeign(payload, trusted.audiences);
     rejectOtherKinds(payload);
     rejectOutdated(payload, trusted);
-    rejectOtherNonce(payload.nonce, nonce);
+    rejectOtherNonce(payload.nonce, nonce, trusted.nonce_form);
     if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
     if (!subject) throw rejected('no_usable_subject');
@@ -85,20 +84,21 @@ export function trustedIssuerOf(idToken: string, issuers: TrustedIssuer[]): Trus
  * @throws ServiceError, JOSEError, ProviderFailure
  */
 export async function verifiedJwt(
-  { issuer, audiences }: TrustedIssuer,
+  trusted: TrustedIssuer,
   jwt: string,
   { types, claims }: { types: RegExp; claims: string[] },
 ): Promise<{ payload: JWTPayload; alg: string }> {
-  const { payload, protectedHeader } = await jwtVerify(jwt, (header) => issuerKey(issuer, header), {
+  const { payload, protectedHeader } = await jwtVerify(jwt, (header) => issuerKey(trusted, header), {
     algorithms,
-    issuer: spellingsOf(issuer),
-    audience: audiences,
+    issuer: spellingsOf(trusted.issuer),
+    audience: trusted.audiences,
     clockTolerance: leeway,
     requiredClaims: claims,
     currentDate: clock.now(),
   });
   const { alg, typ = 'JWT' } = protectedHeader;
   if (typeof typ !== 'string' || !types.test(typ)) throw rejected('not_an_id_token');
+  rejectForeign(payload, trusted.audiences);
   return { payload, alg };
 }
 

@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { codeParameters, personOfCode } from '../../identities/authorization-code.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { parameters } from '../../schema/form-parameters.ts';
-import { logIn } from '../../sessions/log-in.ts';
-import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
+import type { TokenResponse } from '../token-response.ts';
+import { startSession } from './start-session.ts';
 
 /** The form of the grant. */
 export const providerAuthorizationCodeSchema = v.pipe(
@@ -17,5 +17,5 @@ export async function issueForAuthorizationCode(
   request: v.InferOutput<typeof providerAuthorizationCodeSchema>,
 ): Promise<TokenResponse> {
   const person = await personOfCode(client.loginAppId, request);
-  return loginUserTokenOf(await logIn(client, request.provider, person));
+  return startSession(client, request.provider, person);
 }

@@ -3,8 +3,8 @@ import { personOfCredential } from '../../identities/provider-credential.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { providerIds } from '../../provider-settings/identifiers.ts';
 import { familyOf } from '../../providers/providers.ts';
-import { logIn } from '../../sessions/log-in.ts';
-import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
+import type { TokenResponse } from '../token-response.ts';
+import { startSession } from './start-session.ts';
 
 /** The form of the grant; its parameters depend on the provider's protocol family. */
 export const providerCredentialsSchema = v.variant(
@@ -18,5 +18,5 @@ export async function issueForProviderCredentials(
   request: v.InferOutput<typeof providerCredentialsSchema>,
 ): Promise<TokenResponse> {
   const person = await personOfCredential(client.loginAppId, request);
-  return loginUserTokenOf(await logIn(client, request.provider, person));
+  return startSession(client, request.provider, person);
 }

@@ -1,0 +1,82 @@
+import * as v from 'valibot';
+import { sessionIdAt } from '../ids.ts';
+import type { Item } from '../storage/items.ts';
+
+/** The attributes of a Login User that count their sessions, and say which of these have ended together. */
+export const sessionsOfPerson = {
+  /** The number of logins so far; the latest has the ordinal before it. */
+  sessions_begun: v.optional(v.number()),
+  /** The number of places for sessions at the latest login: each login takes the next one. */
+  session_places: v.optional(v.number()),
+  /** The session that the latest login started; without its place, if `session_places` is there. */
+  last_session_id: v.optional(v.string()),
+  /** When all sessions ended that had begun, but for one perhaps. */
+  sessions_ended_at: v.optional(v.string()),
+  /** How many had begun then, and have ended; null or absent if none of them had an ordinal. */
+  sessions_ended_before: v.optional(v.nullable(v.number())),
+  /** The one that went on. */
+  sessions_ended_except: v.optional(v.string()),
+};
+const countersItem = v.object(sessionsOfPerson);
+
+/** The number of logins of a Login User that were counted so far. */
+export const begunIn = (person: Item | undefined): number =>
+  v.parse(countersItem, person ?? {}).sessions_begun ?? 0;
+
+/** The id of the session that the latest login of a Login User started. */
+export function lastSessionIdOf(person: Item): string | undefined {
+  const { sessions_begun, session_places, last_session_id } = v.parse(countersItem, person);
+  if (last_session_id === undefined || sessions_begun === undefined || session_places === undefined) {
+    return last_session_id;
+  }
+  return sessionIdAt(last_session_id, (sessions_begun - 1) % session_places);
+}
+
+/** The attributes of a session that decide whether it ended together with others of its person. */
+export const begunSession = {
+  session_id: v.string(),
+  /** Epoch seconds. */
+  started_at: v.number(),
+  /** The number of logins of the person before it; absent of sessions from before logins were counted. */
+  ordinal: v.exactOptional(v.number()),
+};
+const begunItem = v.object(begunSession);
+
+/** The time at which a session ended together with others of its person; undefined if it did not. */
+export function endWithOthers(
+  person: Item | undefined,
+  session: v.InferOutput<typeof begunItem>,
+): string | undefined {
+  const {
+    sessions_ended_at: at,
+    sessions_ended_before: before,
+    sessions_ended_except: except,
+  } = v.parse(countersItem, person ?? {});
+  if (at === undefined || session.session_id === except) return undefined;
+  const hasEnded =
+    session.ordinal === undefined
+      ? session.started_at * 1000 <= Date.parse(at)
+      : session.ordinal < (before ?? 0);
+  return hasEnded ? at : undefined;
+}
+
+/**
+ * Whether the relation that a session made still counts. It ends with the session, or when another session takes its
+ * place. A session that is no longer stored has expired: the relation goes on, unless all sessions have ended since.
+ * @param stored the item at the session's place
+ */
+export function sessionAllows(
+  person: Item | undefined,
+  stored: Item | undefined,
+  { sessionId, relatedAt }: { sessionId: string; relatedAt: string },
+): boolean {
+  if (stored) {
+    return (
+      stored.session_id === sessionId &&
+      stored.ended_at === undefined &&
+      endWithOthers(person, v.parse(begunItem, stored)) === undefined
+    );
+  }
+  const { sessions_ended_at = '', sessions_ended_except } = v.parse(countersItem, person ?? {});
+  return sessionId === sessions_ended_except || relatedAt > sessions_ended_at;
+}

@@ -1,0 +1,24 @@
+/** Well-known issuers, as their own documentation has them: the `iss` of their id tokens, and where their keys are. */
+export const knownIssuers = {
+  apple: { issuer: 'https://appleid.apple.com', jwks_uri: 'https://appleid.apple.com/auth/keys' },
+  facebook: {
+    issuer: 'https://www.facebook.com',
+    jwks_uri: 'https://limited.facebook.com/.well-known/oauth/openid/jwks/',
+  },
+  google: { issuer: 'https://accounts.google.com', jwks_uri: 'https://www.googleapis.com/oauth2/v3/certs' },
+  linkedin: {
+    issuer: 'https://www.linkedin.com/oauth',
+    jwks_uri: 'https://www.linkedin.com/oauth/openid/jwks',
+  },
+  twitch: { issuer: 'https://id.twitch.tv/oauth2', jwks_uri: 'https://id.twitch.tv/oauth2/keys' },
+} as const;
+
+/** Where an issuer's keys are, by its settings or because it is well known; undefined where its discovery document says so. */
+export const keysAddressOf = ({ issuer, jwks_uri }: KeySource): string | undefined =>
+  jwks_uri ?? Object.values(knownIssuers).find((known) => known.issuer === issuer)?.jwks_uri;
+
+/** An issuer, and the address of its keys if its settings name one. */
+export interface KeySource {
+  issuer: string;
+  jwks_uri?: string | undefined;
+}
