@@ -208,6 +208,7 @@ describe('functions', () => {
     'ISSUER',
     'MAX_SESSIONS',
     'METRICS_NAMESPACE',
+    'RECENT_LOGIN_SECONDS',
     'SESSION_ABSOLUTE_SECONDS',
     'SESSION_IDLE_SECONDS',
     'TABLE_NAME',
