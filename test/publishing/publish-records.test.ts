@@ -129,7 +129,7 @@ describe('changes that the service makes without anything having happened', () =
   });
 });
 
-test("an identity's item that leads to another Login User: identity.linked", async () => {
+test("an identity's item that leads to another Login User: identity.linked; no longer: identity.unlinked", async () => {
   const slot = { pk: 'LOGIN_USER#lu_2', sk: 'LOGIN_USER' };
   const linked = { ...slot, linked_to: 'lu_1', identity_id: 'i_1' };
   await handler({
@@ -138,6 +138,7 @@ test("an identity's item that leads to another Login User: identity.linked", asy
   expect(bus.taken.flatMap(problemsOf)).toEqual([]);
   expect(bus.taken).toMatchObject([
     { DetailType: 'identity.linked', Detail: { login_user_id: 'lu_1', identity_id: 'i_1' } },
+    { DetailType: 'identity.unlinked', Detail: { login_user_id: 'lu_1', identity_id: 'i_1' } },
   ]);
 });
 
