@@ -4,6 +4,7 @@ import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 import { deleteLoginUser } from '../lib/offboarding/delete-login-user.ts';
+import { recentLoginErrors, requireRecentLogin } from '../lib/sessions/recent-login.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',
@@ -16,7 +17,7 @@ export const endpoint = defineEndpoint({
   responses: {
     204: { description: 'The Login User is deleted. A second call is a 401: no session is left.' },
   },
-  errors: activeUserErrors,
+  errors: { ...activeUserErrors, ...recentLoginErrors },
   table: {
     GetItem: ['login_apps', 'signing_keys', 'login_users', 'devices'],
     BatchGetItem: ['login_users', 'devices'],
@@ -28,9 +29,12 @@ export const endpoint = defineEndpoint({
   secrets: ['provider-settings'],
   example: {},
   handle: async ({ caller }) => {
-    // One whose deletion was interrupted is neither there nor blocked.
-    const id = caller.isDeleted ? caller.loginUserId : requireActiveUser(caller);
-    await deleteLoginUser(id, 'person', caller.sessionId);
+    // One whose deletion was interrupted is neither there nor blocked, and can't log in again.
+    if (!caller.isDeleted) {
+      requireActiveUser(caller);
+      requireRecentLogin(caller);
+    }
+    await deleteLoginUser(caller.loginUserId, 'person', caller.sessionId);
     return noContent();
   },
 });

@@ -31,6 +31,7 @@ export const endpoint = defineEndpoint({
         sub: 'lu_loI20-mhluRYq9pU3Yw8Zt5nVbEg2m0c1KfXq2m0c1',
         sid: 's_b2FyY3Q1bVbEgq9pU3Yw8Z',
         client_id: 'la_9hXq2m0c1KfYw8Zt5nVbEg.c_Zk3x8Zt5nVbEg2m0c1KfXq',
+        auth_time: 1769846400,
         jti: 'at_m0c1KfXq2m0c1Kf9pU3Yw',
         iat: 1769846400,
         exp: 1769850000,

@@ -9,6 +9,7 @@ import { shownIdentitySchema } from '../lib/identities/own-identities.ts';
 import { countingRejections, tooManyRejected } from '../lib/identities/rejected-credentials.ts';
 import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
+import { recentLoginErrors, requireRecentLogin } from '../lib/sessions/recent-login.ts';
 
 const example = {
   id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',
@@ -50,6 +51,7 @@ export const endpoint = defineEndpoint({
       example: 'The provider does not accept this credential for this Login App.',
     },
     ...activeUserErrors,
+    ...recentLoginErrors,
     conflict: {
       when: 'The identity belongs to another Login User, who would have to unlink it or delete their account. Or the Login User has linked 20 identities, which is the most.',
       example: 'The identity belongs to another Login User of this Login App.',
@@ -74,6 +76,7 @@ export const endpoint = defineEndpoint({
   idIs: 'identity_id',
   handle: async ({ caller, body }) => {
     const user = activeUser(caller, 'forbidden');
+    requireRecentLogin(caller);
     const person = await countingRejections(user, () => personOf(caller.loginAppId, body));
     const { isNew, identity } = await linkIdentity(user, body.provider, person);
     return isNew ? created(identity) : ok(identity);

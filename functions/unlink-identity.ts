@@ -5,6 +5,7 @@ import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { unlinkIdentity } from '../lib/identities/unlink-identity.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
+import { recentLoginErrors, requireRecentLogin } from '../lib/sessions/recent-login.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',
@@ -20,6 +21,7 @@ export const endpoint = defineEndpoint({
   responses: { 204: { description: 'The identity is no longer theirs.' } },
   errors: {
     forbidden: activeUserErrors.forbidden,
+    ...recentLoginErrors,
     not_found: {
       when: 'The person has no such identity, or does not exist.',
       example: 'The Login User has no such identity.',
@@ -45,7 +47,9 @@ export const endpoint = defineEndpoint({
   secrets: ['provider-settings'],
   example: { path: { identity_id: `i_${'A'.repeat(22)}` } },
   handle: async ({ caller, path }) => {
-    await unlinkIdentity(requireActiveUser(caller), path.identity_id);
+    const id = requireActiveUser(caller);
+    requireRecentLogin(caller);
+    await unlinkIdentity(id, path.identity_id);
     return noContent();
   },
 });

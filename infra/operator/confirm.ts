@@ -8,7 +8,7 @@ export interface Input {
 }
 
 /** Whether a command takes something away for good. */
-const asksFirst = (verb: string): boolean => /\b(delete|revoke)$/.test(verb);
+const asksFirst = (verb: string): boolean => /\b(delete|revoke|remove)$/.test(verb);
 
 /**
  * Asks before a command that deletes or revokes something, unless --yes says so already.

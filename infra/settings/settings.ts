@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { mostPlaces } from '../../lib/ids.ts';
+import { defaultRecentLoginSeconds } from '../../lib/sessions/recent-login.ts';
 import { tokenAlgorithms } from '../../lib/signing-keys/token-algorithm.ts';
 import { type Pin, pins } from './pins.ts';
 
@@ -63,6 +64,7 @@ const settingsSchema = v.object({
   accessTokenSeconds: v.optional(whole(60, 86_400), 3600),
   sessionIdleSeconds: v.optional(whole(3600, year), 30 * 86_400),
   sessionAbsoluteSeconds: v.optional(whole(3600, 10 * year), year),
+  recentLoginSeconds: v.optional(whole(0, year), defaultRecentLoginSeconds),
   maxSessions: v.optional(whole(1, mostPlaces), 100),
   refreshGraceSeconds: v.optional(whole(0, 30 * 86_400)),
   refreshReplaySeconds: v.optional(whole(1, 30 * 86_400), 60),
@@ -170,6 +172,7 @@ export const tokenVariables = (settings: Settings): Record<string, string> => ({
   ACCESS_TOKEN_SECONDS: String(settings.accessTokenSeconds),
   SESSION_IDLE_SECONDS: String(settings.sessionIdleSeconds),
   SESSION_ABSOLUTE_SECONDS: String(settings.sessionAbsoluteSeconds),
+  RECENT_LOGIN_SECONDS: String(settings.recentLoginSeconds),
   MAX_SESSIONS: String(settings.maxSessions),
   ...(settings.refreshGraceSeconds !== undefined && {
     REFRESH_GRACE_SECONDS: String(settings.refreshGraceSeconds),

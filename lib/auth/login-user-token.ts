@@ -43,7 +43,15 @@ function loginUserTokens({ ofDeletedToo }: { ofDeletedToo: boolean }): Authentic
         throw sessionEnded();
       }
       if (isDeleted && !ofDeletedToo) throw sessionEnded();
-      return { loginAppId: claims.aud, loginUserId: claims.sub, sessionId: claims.sid, user, isDeleted };
+      return {
+        loginAppId: claims.aud,
+        loginUserId: claims.sub,
+        sessionId: claims.sid,
+        // Tokens that are older than the claim say nothing; what is stored says it of all.
+        loggedInAt: session.started_at,
+        user,
+        isDeleted,
+      };
     },
   };
 }

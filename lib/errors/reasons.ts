@@ -38,6 +38,7 @@ export const logReasons = {
   other_access_token: 'The id token was issued with another access token (`at_hash`)',
   login_user_blocked: 'An operator has blocked this person',
   refresh_token_malformed: 'The refresh token is not one of ours',
+  login_not_recent: 'The login of the session is too long ago for what the person asks for',
   session_ended: 'The session of the refresh token has ended',
   issued_to_another_client: 'The refresh token was issued to another client',
   signing_key_missing: 'The first rotation of the signing keys has not finished yet',

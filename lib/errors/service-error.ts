@@ -1,8 +1,8 @@
 import type { LogReason } from './reasons.ts';
 
 /**
- * The codes of error responses. The first seven are OAuth's
- * (RFC 6749 section 5.2, RFC 7009 section 2.2.1, RFC 6750 section 3.1).
+ * The codes of error responses. The first eight are OAuth's
+ * (RFC 6749 section 5.2, RFC 7009 section 2.2.1, RFC 6750 section 3.1, RFC 9470 section 3).
  */
 export type ErrorCode =
   | 'invalid_request'
@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'unsupported_grant_type'
   | 'unsupported_token_type'
   | 'invalid_token'
+  | 'insufficient_user_authentication'
   | 'unauthorized'
   | 'forbidden'
   | 'not_found'
@@ -44,18 +45,21 @@ export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly errors: FieldError[] | undefined;
   readonly reason: LogReason | undefined;
+  /** Seconds since a login, at most, that the challenge asks for. @see RFC 9470 section 3 */
+  readonly maxAge: number | undefined;
   /** Seconds to wait before the request is sent again, where they are known better than by the code. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
     code: ErrorCode,
     description: string,
-    detail: { errors?: FieldError[]; reason?: LogReason; retryAfterSeconds?: number } = {},
+    detail: { errors?: FieldError[]; reason?: LogReason; maxAge?: number; retryAfterSeconds?: number } = {},
   ) {
     super(description);
     this.code = code;
     this.errors = detail.errors;
     this.reason = detail.reason;
+    this.maxAge = detail.maxAge;
     this.retryAfterSeconds = detail.retryAfterSeconds;
   }
 }

@@ -16,6 +16,7 @@ export const statuses: Record<ErrorCode, number> = {
   unsupported_token_type: 400,
   invalid_client: 401,
   invalid_token: 401,
+  insufficient_user_authentication: 401,
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,
@@ -27,12 +28,13 @@ export const statuses: Record<ErrorCode, number> = {
 
 /**
  * The authentication scheme that would work, for the errors that ask for one.
- * @see RFC 6749 section 5.2, RFC 6750 section 3
+ * @see RFC 6749 section 5.2, RFC 6750 section 3, RFC 9470 section 3
  */
 export const challenges: Partial<Record<ErrorCode, string>> = {
   invalid_client: 'Basic realm="login app client", charset="UTF-8"',
   unauthorized: 'Basic realm="account", charset="UTF-8"',
   invalid_token: 'Bearer realm="login service", error="invalid_token"',
+  insufficient_user_authentication: 'Bearer realm="login service", error="insufficient_user_authentication"',
 };
 
 /** The challenge to a request without a token, which has no error code. @see RFC 6750 section 3.1 */
@@ -69,9 +71,11 @@ export const renderErrors = ({
 });
 
 function responseTo(error: ServiceError) {
-  const { code, message, errors, reason } = error;
+  const { code, message, errors, reason, maxAge } = error;
   const lacksToken = code === 'invalid_token' && reason === 'credentials_missing';
-  const challenge = lacksToken ? challengeWithoutError : challenges[code];
+  const scheme = lacksToken ? challengeWithoutError : challenges[code];
+  const needed = maxAge === undefined ? '' : `, error_description="${message}", max_age=${maxAge}`;
+  const challenge = scheme && `${scheme}${needed}`;
   const retryAfter = error.retryAfterSeconds ?? retryAfterSeconds[code];
   return {
     status: statuses[code],

@@ -36,6 +36,22 @@ export async function findLoginUser(
   return user;
 }
 
+/**
+ * The namespace of an identity that an operator adds.
+ * @throws ServiceError naming those to choose from, when it is not the only one or not one of the provider's
+ */
+export function namespaceOf(
+  { providers }: LoginApp,
+  { provider, issuer }: { provider: ProviderId; issuer: string | undefined },
+): string {
+  const known = namespacesOf(providers.get(provider));
+  const [namespace, ...others] =
+    issuer === undefined ? known : known.filter((name) => name === canonicalIssuer(issuer));
+  if (namespace !== undefined && others.length === 0) return namespace;
+  const message = `Choose one of these with --issuer: ${known.join(', ') || 'none, since the Login App has no such provider'}.`;
+  throw new ServiceError('invalid_request', message);
+}
+
 async function readOwner(loginAppId: string, identity: Identity): Promise<LoginUser | undefined> {
   const owner = await confirmedOwner(await findSlot(loginAppId, identity));
   return owner && readLoginUser(owner.loginUserId);

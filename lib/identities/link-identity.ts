@@ -17,6 +17,7 @@ import {
   type LoginUserItem,
   readLoginUser,
   whileActive,
+  whileExisting,
 } from '../login-users/login-user.ts';
 import { markLink, unmarkLink } from '../login-users/unfinished.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
@@ -26,6 +27,7 @@ import { untilWritten } from '../storage/until-written.ts';
 import { keptTokenOf } from './kept-token.ts';
 import { confirmedIds, ownIdentities, type ShownIdentity } from './own-identities.ts';
 import { claimSlot, confirmedOwner, findSlot } from './slot.ts';
+import { unlinkIdentity } from './unlink-identity.ts';
 
 /** The most identities that a person may have linked. Each login reads them all. */
 const mostLinked = 20;
@@ -43,6 +45,8 @@ interface Linked {
  * Links an identity, which its provider has just vouched for, to a Login User. Two conditional writes: the attribute of
  * the Login User, then the slot of the identity, which only one of several people gets. A mark, written before them and
  * removed after them, leads to what an interruption leaves.
+ * @param options.byOperator links it to a blocked person too
+ * @param options.move takes it from another Login User who has it
  * @throws ServiceError `conflict` when the identity belongs to another Login User or they have too many, `forbidden`
  *   when the Login User has been blocked meanwhile, `invalid_token` when they have been deleted
  */
@@ -50,11 +54,17 @@ export async function linkIdentity(
   { login_user_id, login_app_id }: LoginUser,
   provider: ProviderId,
   proven: ProvenIdentity,
+  { byOperator = false, move = false } = {},
 ): Promise<Linked> {
   return untilWritten(async () => {
     const slot = await findSlot(login_app_id, proven);
     const owner = await confirmedOwner(slot);
-    if (owner && owner.loginUserId !== login_user_id) throw belongsToAnother();
+    if (owner && owner.loginUserId !== login_user_id) {
+      if (!move) throw belongsToAnother();
+      const identityId = owner.identityId ?? firstIdentityId(owner.loginUserId);
+      await unlinkIdentity(owner.loginUserId, identityId, { byOperator, evenLast: true });
+      return undefined;
+    }
     if (owner) {
       const identity = await identityOf(login_user_id, owner.identityId ?? firstIdentityId(login_user_id));
       return identity && { isNew: false, identity };
@@ -65,7 +75,7 @@ export async function linkIdentity(
     const kept = await keptTokenOf(login_app_id, provider, proven, identity_id);
     const identity = { identity_id, slot: slot.id, provider, namespace, subject, linked_at };
     await markLink(login_user_id, identity_id);
-    const others = await addIdentity(login_user_id, identity, kept);
+    const others = await addIdentity(login_user_id, identity, kept, byOperator ? whileExisting : whileActive);
     if (others.length >= mostLinked && (await countLinked(others, slot.id)) >= mostLinked) {
       await removeIdentity(login_user_id, identity_id);
       throw tooMany();
@@ -91,10 +101,11 @@ async function addIdentity(
   loginUserId: string,
   identity: LinkedIdentity,
   kept: IdentityAttributes,
+  when: typeof whileExisting,
 ): Promise<LinkedIdentity[]> {
   const outcome = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
     set: { [identityAttributes.linked(identity.identity_id)]: identity, ...kept },
-    when: whileActive,
+    when,
   });
   if (!outcome.done) {
     await unmarkLink(loginUserId, identity.identity_id);

@@ -8,6 +8,7 @@ import {
   newSlot,
   readLoginUser,
   whileActive,
+  whileExisting,
 } from '../login-users/login-user.ts';
 import type { Change } from '../storage/expressions.ts';
 import { readItem, updateItem } from '../storage/items.ts';
@@ -19,26 +20,32 @@ import { freeSlot } from './slot.ts';
 
 /**
  * Unlinks an identity from a Login User, on the condition that another one remains.
+ * @param options.byOperator unlinks it from a blocked person too
+ * @param options.evenLast unlinks it even if no other one remains
  * @throws ServiceError `not_found` when the person has no such identity, `unprocessable_entity` for their last one,
  *   `forbidden` when they have been blocked meanwhile
  */
-export async function unlinkIdentity(loginUserId: string, identityId: string): Promise<void> {
+export async function unlinkIdentity(
+  loginUserId: string,
+  identityId: string,
+  { byOperator = false, evenLast = false } = {},
+): Promise<void> {
   await untilWritten(async () => {
     const user = await readLoginUser(loginUserId);
     const identities = user ? await ownIdentities(user) : [];
     if (!identities.some(({ id }) => id === identityId)) throw noSuchIdentity();
     const other = identities.find(({ id }) => id !== identityId);
-    if (!other) throw isTheLast();
+    if (!(other || evenLast)) throw isTheLast();
     const outcome = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
       ...withoutIdentity(loginUserId, identityId),
       when: {
-        ...whileActive,
+        ...(byOperator ? whileExisting : whileActive),
         [attributeOf(loginUserId, identityId)]: { exists: true },
-        [attributeOf(loginUserId, other.id)]: { exists: true },
+        ...(other && { [attributeOf(loginUserId, other.id)]: { exists: true } }),
       },
     });
     if (!outcome.done) {
-      if (outcome.found?.blocked_at !== undefined) throw blockedError('forbidden');
+      if (outcome.found?.blocked_at !== undefined && !byOperator) throw blockedError('forbidden');
       return undefined;
     }
     const slot = user?.linked.find(({ identity_id }) => identity_id === identityId)?.slot;

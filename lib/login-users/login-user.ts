@@ -52,6 +52,8 @@ export interface AuthenticatedUser {
   loginAppId: string;
   loginUserId: string;
   sessionId: string;
+  /** Epoch seconds of the login that began the session. */
+  loggedInAt: number;
   user: LoginUser | undefined;
   isDeleted: boolean;
 }

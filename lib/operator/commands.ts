@@ -4,6 +4,7 @@ import { accountCommands } from './commands/accounts.ts';
 import { clientCommands } from './commands/clients.ts';
 import { deviceCommands } from './commands/devices.ts';
 import { eventCommands } from './commands/events.ts';
+import { identityCommands } from './commands/identities.ts';
 import { loginAppCommands } from './commands/login-apps.ts';
 import { loginUserCommands } from './commands/login-users.ts';
 import { mobileApplicationCommands } from './commands/mobile-applications.ts';
@@ -26,6 +27,7 @@ export const commands: ReadonlyMap<string, Command> = new Map(
     ...signingKeyCommands,
     ...probeCommands,
     ...loginUserCommands,
+    ...identityCommands,
     ...sessionCommands,
   ].map((command) => [command.words, command]),
 );

@@ -13,7 +13,7 @@ export const knownIssuers = {
   twitch: { issuer: 'https://id.twitch.tv/oauth2', jwks_uri: 'https://id.twitch.tv/oauth2/keys' },
 } as const;
 
-/** Where an issuer's keys are, by its settings or because it is well known; undefined where its discovery document says so. */
+/** The address of an issuer's keys, by its settings or because it is well known; undefined where its discovery document says so. */
 export const keysAddressOf = ({ issuer, jwks_uri }: KeySource): string | undefined =>
   jwks_uri ?? Object.values(knownIssuers).find((known) => known.issuer === issuer)?.jwks_uri;
 

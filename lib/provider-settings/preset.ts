@@ -59,7 +59,7 @@ export const openId = (issuer: KnownIssuer, tokenUrl: string) => ({
   },
 });
 
-/** What a preset says about an issuer. */
+/** Settings of a preset about an issuer. */
 interface KnownIssuer {
   issuer: string;
   jwks_uri: string;

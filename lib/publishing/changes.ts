@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { firstIdentityId } from '../login-users/login-user.ts';
 import { lastSessionIdOf } from '../login-users/sessions-of-person.ts';
 import type { Item } from '../storage/items.ts';
 import type { PublishedEventType } from './published-events.ts';
@@ -55,6 +56,14 @@ const loginUser: Meaning = (change) => {
     ...when(change.after?.linked_to && differs('identity_id', change), 'identity.linked', {
       login_user_id: change.after?.linked_to,
       identity_id: change.after?.identity_id,
+    }),
+    ...when(change.before?.linked_to && change.after && !change.after.linked_to, 'identity.unlinked', {
+      login_user_id: change.before?.linked_to,
+      identity_id: change.before?.identity_id,
+    }),
+    ...when(before?.subject !== undefined && after && after.subject === undefined, 'identity.unlinked', {
+      ...after,
+      identity_id: firstIdentityId(String(after?.login_user_id)),
     }),
     ...when(!after, 'login_user.deleted', before),
   ];

@@ -72,6 +72,13 @@ export const publishedEvents = {
       identity_id: idField('The identity, as the person sees it in the list of theirs.'),
     }),
   },
+  'identity.unlinked': {
+    when: 'An identity was unlinked from a Login User, or freed because they were deleted.',
+    detail: detail({
+      login_user_id: loginUser.login_user_id,
+      identity_id: idField('The identity, as the person saw it in the list of theirs.'),
+    }),
+  },
   'session.ended': {
     when: 'A session was ended, or it expired and the table has removed it.',
     detail: detail({

@@ -49,7 +49,7 @@ export const sessionsQuery = {
   ),
 };
 
-/** Which sessions a person asks for. */
+/** The page of sessions that a person asks for. */
 interface SessionsPage {
   /** The id of the session that asks. */
   current: string;

@@ -21,6 +21,8 @@ const loginUserClaimsSchema = v.object({
   sub: v.string(),
   /** The session. */
   sid: v.string(),
+  /** Epoch seconds of the login that began the session; absent from tokens that were issued before there was this claim. */
+  auth_time: v.exactOptional(epochSecondsSchema),
 });
 
 const loginAppClaimsSchema = v.object({

@@ -22,6 +22,12 @@ export const introspectionSchema = v.pipe(
         sub: v.exactOptional(v.pipe(v.string(), v.description('The Login User, or the client itself.'))),
         sid: v.exactOptional(v.pipe(v.string(), v.description('The session.'))),
         client_id: v.exactOptional(v.string()),
+        auth_time: v.exactOptional(
+          v.pipe(
+            countField,
+            v.description('When the person logged in, in epoch seconds. A refresh does not change it.'),
+          ),
+        ),
         jti: v.exactOptional(v.string()),
         iat: v.exactOptional(countField),
         exp: v.exactOptional(countField),
@@ -68,13 +74,10 @@ const longLivedToken = (loginAppId: string): Introspection => ({
 
 async function accessToken(loginAppId: string, claims: AccessTokenPayload): Promise<Introspection> {
   if (claims.aud !== loginAppId) return inactive;
-  return (await isActive(claims)) ? { active: true, token_type: 'bearer', ...claims } : inactive;
-}
-
-async function isActive(claims: AccessTokenPayload): Promise<boolean> {
-  if (claims.token_use === 'login_app') return isCurrentClient(claims.client_id);
+  const active = { active: true, token_type: 'bearer', ...claims } as const;
+  if (claims.token_use === 'login_app') return (await isCurrentClient(claims.client_id)) ? active : inactive;
   const session = await activeSessionOf(claims.aud, { loginUserId: claims.sub, sessionId: claims.sid });
-  return session !== undefined && hasIssued(session, claims);
+  return session && hasIssued(session, claims) ? { ...active, auth_time: session.started_at } : inactive;
 }
 
 async function refreshToken(loginAppId: string, content: SessionGeneration): Promise<Introspection> {
@@ -88,6 +91,7 @@ async function refreshToken(loginAppId: string, content: SessionGeneration): Pro
     sub: session.login_user_id,
     sid: session.session_id,
     client_id: session.client_id,
+    auth_time: session.started_at,
     iat: session.refreshed_at ?? session.started_at,
     exp: session.expires_at,
   };

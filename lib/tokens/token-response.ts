@@ -37,6 +37,7 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
         sub: session.login_user_id,
         sid: session.session_id,
         client_id: session.client_id,
+        auth_time: session.started_at,
       },
       expires_in,
     ),

@@ -33,7 +33,14 @@ const person = async (login_app_id: string, login_user_id: string, sessionId: st
     sessionId,
   );
   const user = await domain.readLoginUser(login_user_id);
-  return { loginAppId: login_app_id, loginUserId: login_user_id, sessionId, user, isDeleted: false };
+  return {
+    loginAppId: login_app_id,
+    loginUserId: login_user_id,
+    sessionId,
+    loggedInAt: 0,
+    user,
+    isDeleted: false,
+  };
 };
 const idsOf = async (loginUserId: string) =>
   (await domain.readRelatedDevices(loginUserId)).map(({ device_id }) => device_id).toSorted();

@@ -12,6 +12,8 @@ const builders: [string, (a: string, b: string) => unknown][] = [
   ['loginUserPartition', keys.loginUserPartition],
   ['loginUserKey', keys.loginUserKey],
   ['sessionKey', keys.sessionKey],
+  ['deletionKey', keys.deletionKey],
+  ['linkKey', keys.linkKey],
   ['deviceKey', keys.deviceKey],
   ['installationKey', keys.installationKey],
   ['accountPartition', keys.accountPartition],

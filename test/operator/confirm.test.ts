@@ -1,6 +1,7 @@
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { commands } from '../../lib/operator/commands.ts';
+import { newAccount as newPersonWithAccount } from '../support/account.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { operator } from '../support/operator.ts';
 import { newPerson } from '../support/people.ts';
@@ -55,6 +56,11 @@ const taking: Record<string, () => Promise<Record<string, unknown>>> = {
     return flags;
   },
   'login-users delete': async () => ({ 'login-user': (await newPerson(service)).loginUserId }),
+  'identities remove': async () => {
+    const { account, loginUserId } = await newPersonWithAccount(service);
+    const { id } = (await account.linkAt('provider_a', unique('other'))).body;
+    return { 'login-user': loginUserId, identity: id };
+  },
   'signing-keys revoke': async () => ({ kid: (await stolenSigningKeys(running)).next.kid }),
 };
 
@@ -65,9 +71,9 @@ async function newLine(command: string): Promise<string[]> {
 }
 
 test('every command that deletes or revokes is here', () => {
-  expect([...commands.keys()].filter((command) => / (delete|revoke)$/.test(command)).toSorted()).toEqual(
-    Object.keys(taking).toSorted(),
-  );
+  expect(
+    [...commands.keys()].filter((command) => / (delete|revoke|remove)$/.test(command)).toSorted(),
+  ).toEqual(Object.keys(taking).toSorted());
 });
 
 describe.each(Object.keys(taking))('npm run operator %s', (command) => {

@@ -101,6 +101,7 @@ describe('the access token', () => {
       sub: expect.stringMatching(/^lu_[\w-]{43}$/),
       client_id: demo.login_app.client_id,
       sid: expect.stringMatching(/^s_[\w-]{22}$/),
+      auth_time: expect.any(Number),
       jti: expect.stringMatching(/^at_[\w-]{22}$/),
       token_use: 'login_user',
       scope: 'login_user',

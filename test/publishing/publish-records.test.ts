@@ -67,6 +67,7 @@ describe('a batch', () => {
       ['device.registered', 'event.added'],
       ['device.relation_ended'],
       ['device.related'],
+      ['device.moved'],
     ]);
     const sequences = bus.taken.filter(({ Detail }) => Detail.device_id).map(({ Detail }) => Detail.sequence);
     expect(sequences).toEqual(sequences.toSorted());
@@ -77,8 +78,8 @@ describe('a batch', () => {
     await handler({ Records });
     await handler({ Records: structuredClone(Records) });
     const ids = bus.taken.map(({ Detail }) => Detail.id);
-    expect(ids.slice(5)).toEqual(ids.slice(0, 5));
-    expect(new Set(ids).size).toBe(5);
+    expect(ids.slice(6)).toEqual(ids.slice(0, 6));
+    expect(new Set(ids).size).toBe(6);
   });
 });
 
@@ -128,7 +129,7 @@ describe('changes that the service makes without anything having happened', () =
   });
 });
 
-test("an identity's item that leads to another Login User: identity.linked", async () => {
+test("an identity's item that leads to another Login User: identity.linked; no longer: identity.unlinked", async () => {
   const slot = { pk: 'LOGIN_USER#lu_2', sk: 'LOGIN_USER' };
   const linked = { ...slot, linked_to: 'lu_1', identity_id: 'i_1' };
   await handler({
@@ -137,6 +138,7 @@ test("an identity's item that leads to another Login User: identity.linked", asy
   expect(bus.taken.flatMap(problemsOf)).toEqual([]);
   expect(bus.taken).toMatchObject([
     { DetailType: 'identity.linked', Detail: { login_user_id: 'lu_1', identity_id: 'i_1' } },
+    { DetailType: 'identity.unlinked', Detail: { login_user_id: 'lu_1', identity_id: 'i_1' } },
   ]);
 });
 

@@ -72,7 +72,7 @@ describe('people and sessions', () => {
     expect(second).toEqual([{ ...loggedIn, session_id: sessionOf(person.token) }]);
   });
 
-  test('linking: identity.linked; a login with either identity: logged_in, with its provider, whatever is unlinked', async () => {
+  test('linking and unlinking: identity.linked, identity.unlinked; a login with either: logged_in, with its provider', async () => {
     const { loginUserId: login_user_id, token, subject } = await newPerson(service);
     const account = accountOf(service, token);
     let identity_id = '';
@@ -86,8 +86,11 @@ describe('people and sessions', () => {
     };
     expect(await publishedDuring(() => service.logIn(subject, 'provider_a'))).toEqual([loggedIn]);
     const [first = ''] = identityIdsOf(await account.show());
-    expect((await account.unlink(first)).status).toBe(204);
+    const unlinked = (id: string) => [{ event: 'identity.unlinked', login_user_id, identity_id: id }];
+    expect(await publishedDuring(() => account.unlink(first))).toEqual(unlinked(first));
     expect(await publishedDuring(() => service.logIn(subject, 'provider_a'))).toEqual([loggedIn]);
+    await account.linkAt('provider_a', `${subject}2`);
+    expect(await publishedDuring(() => account.unlink(identity_id))).toEqual(unlinked(identity_id));
   });
 
   test('a refresh and a rejected login publish nothing', async () => {

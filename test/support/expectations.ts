@@ -34,6 +34,10 @@ interface ExpectedError {
 const challenges = new Map([
   ['invalid_client', /^Basic realm=/],
   ['unauthorized', /^Basic realm=/],
+  [
+    'insufficient_user_authentication',
+    /^Bearer realm="[^"]+", error="insufficient_user_authentication", error_description="[^"]+", max_age=\d+$/,
+  ],
   ['invalid_token', /^Bearer realm="[^"]+"(, error="invalid_token")?$/],
 ]);
 

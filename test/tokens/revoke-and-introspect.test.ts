@@ -101,7 +101,7 @@ describe('POST /v2/marketing/oauth/introspect', () => {
 
   test('an active refresh token: whose it is and when it ends', async () => {
     const { access_token, refresh_token } = await logIn();
-    const { sub, sid, aud, iss, iat } = decodeJwt(access_token);
+    const { sub, sid, aud, iss, iat, auth_time } = decodeJwt(access_token);
     const { body } = await introspect(refresh_token);
     expect(body).toEqual({
       active: true,
@@ -111,6 +111,7 @@ describe('POST /v2/marketing/oauth/introspect', () => {
       sid,
       aud,
       iss,
+      auth_time,
       iat: expect.any(Number),
       exp: expect.any(Number),
     });

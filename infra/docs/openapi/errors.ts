@@ -1,7 +1,7 @@
 import type { JsonSchema } from '@valibot/to-json-schema';
 import type { ErrorRecord } from '../../../lib/errors/service-error.ts';
 import type { AnyEndpoint } from '../../../lib/http/endpoint.ts';
-import { challenges, challengeWithoutError, retryAfterSeconds, statuses } from '../../../lib/http/errors.ts';
+import { challenges, retryAfterSeconds, statuses } from '../../../lib/http/errors.ts';
 import { originError } from '../../../lib/http/origin-secret.ts';
 import { pascal } from './alternatives.ts';
 import type { Components } from './json-schema.ts';
@@ -23,7 +23,7 @@ export const headerComponents = {
   Challenge: {
     description: 'The authentication scheme that would work (RFC 9110, section 11.6.1).',
     required: true,
-    schema: { type: 'string', enum: [...Object.values(challenges), challengeWithoutError] },
+    schema: { type: 'string', pattern: '^(Basic|Bearer) realm=' },
   },
   RetryAfter: {
     description: 'Seconds to wait before the request is sent again (RFC 9110, section 10.2.3).',

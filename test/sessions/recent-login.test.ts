@@ -1,0 +1,47 @@
+import { expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { accountOf, identityIdsOf, newAccount } from '../support/account.ts';
+import { expectError } from '../support/expectations.ts';
+import { ownService } from '../support/own-service.ts';
+import { unique } from '../support/service.ts';
+
+const { running, service } = await ownService({}, { movableClock: true });
+const anyTime = await ownService({ RECENT_LOGIN_SECONDS: '0' }, { movableClock: true });
+
+const insufficient = (seconds: number) => ({
+  status: 401,
+  error: 'insufficient_user_authentication',
+  naming: new RegExp(`at most ${seconds} seconds ago`),
+});
+
+test('a login of more than 15 minutes ago does not link, unlink or delete, even refreshed; a new one does', async () => {
+  const { account, refreshToken, subject, token } = await newAccount(service);
+  const other = unique('bob');
+  const { id } = (await account.linkAt('provider_a', other)).body;
+  running.advance(901);
+  const refreshed = (await service.token({ grant_type: 'refresh_token', refresh_token: refreshToken })).body;
+  expect(decodeJwt(refreshed.access_token).auth_time).toBe(decodeJwt(token).auth_time);
+  for (const old of [account, accountOf(service, refreshed.access_token)]) {
+    const answers = [
+      await old.linkAt('provider_a', unique('thief')),
+      await old.unlink(id),
+      await old.remove(),
+    ];
+    for (const answer of answers) {
+      expectError(answer, insufficient(900));
+      expect(answer.headers.get('www-authenticate')).toMatch(/, max_age=900$/);
+    }
+    expect(identityIdsOf(await old.show())).toHaveLength(2);
+  }
+  const again = accountOf(service, (await service.logIn(subject)).body.access_token);
+  expect((await again.unlink(id)).status).toBe(204);
+  expect((await again.linkAt('provider_a', other)).status).toBe(201);
+  expect((await again.remove()).status).toBe(204);
+});
+
+test('any login will do where the setting is 0', async () => {
+  const { account } = await newAccount(anyTime.service);
+  anyTime.running.advance(3000);
+  expect((await account.linkAt('provider_a', unique('bob'))).status).toBe(201);
+  expect((await account.remove()).status).toBe(204);
+});
