@@ -6,13 +6,13 @@ import { blockedError } from '../login-users/blocked.ts';
 import type { ProvenIdentity } from '../login-users/identity.ts';
 import {
   attributesOf,
+  firstIdentityId,
   type IdentityAttributes,
   identityAttributes,
   type LinkedIdentity,
   linkedIdentitiesIn,
 } from '../login-users/linked-identity.ts';
 import {
-  firstIdentityId,
   type LoginUser,
   type LoginUserItem,
   readLoginUser,

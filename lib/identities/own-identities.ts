@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { LinkedIdentity } from '../login-users/linked-identity.ts';
-import { firstIdentityId, type LoginUser } from '../login-users/login-user.ts';
+import { firstIdentityId } from '../login-users/linked-identity.ts';
+import type { LoginUser } from '../login-users/login-user.ts';
 import { timestampField } from '../schema/wire.ts';
 import { readItems } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';

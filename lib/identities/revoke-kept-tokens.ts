@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { logEvent, logFailure } from '../log/log.ts';
-import { identityAttributes, linkedIdentitiesIn } from '../login-users/linked-identity.ts';
-import { firstIdentityId } from '../login-users/login-user.ts';
+import { firstIdentityId, identityAttributes, linkedIdentitiesIn } from '../login-users/linked-identity.ts';
 import { listAttributes } from '../login-users/people-of-login-app.ts';
 import { authorizationCodeProvider } from '../provider-settings/identifiers.ts';
 import { notSetUp } from '../provider-settings/not-set-up.ts';

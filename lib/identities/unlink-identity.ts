@@ -1,9 +1,8 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { logEvent } from '../log/log.ts';
 import { blockedError } from '../login-users/blocked.ts';
-import { identityAttributes } from '../login-users/linked-identity.ts';
+import { firstIdentityId, identityAttributes } from '../login-users/linked-identity.ts';
 import {
-  firstIdentityId,
   type LoginUserItem,
   newSlot,
   readLoginUser,

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Item } from '../storage/items.ts';
+import { hashOf } from '../storage/keys.ts';
 
 /** An identity that a Login User has linked, as an attribute of their item. */
 const linkedIdentityItem = v.object({
@@ -53,3 +54,7 @@ export function linkedIdentitiesIn(item: Item): LinkedIdentity[] {
       return { ...identity, ...(typeof lastLogin === 'string' && { last_login_at: lastLogin }) };
     });
 }
+
+/** The id of a person's first identity. It tells nothing that the id of the person does not. */
+export const firstIdentityId = (loginUserId: string): string =>
+  `i_${hashOf('first identity', loginUserId).slice(0, 22)}`;

@@ -8,6 +8,7 @@ import { hashOf, loginUserKey } from '../storage/keys.ts';
 import { type BlockedCode, blockedError } from './blocked.ts';
 import type { Identity } from './identity.ts';
 import {
+  firstIdentityId,
   type IdentityAttributes,
   identityAttributes,
   type LinkedIdentity,
@@ -127,7 +128,3 @@ export async function setBlocked(loginUserId: string, blocked: boolean): Promise
 
 export const readLoginUser = async (loginUserId: string): Promise<LoginUser | undefined> =>
   loginUserIn(await readItem(loginUserKey(loginUserId)));
-
-/** The id of a person's first identity. It tells nothing that the id of the person does not. */
-export const firstIdentityId = (loginUserId: string): string =>
-  `i_${hashOf('first identity', loginUserId).slice(0, 22)}`;

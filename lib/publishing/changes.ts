@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { firstIdentityId } from '../login-users/login-user.ts';
+import { firstIdentityId } from '../login-users/linked-identity.ts';
 import { lastSessionIdOf } from '../login-users/sessions-of-person.ts';
 import type { Item } from '../storage/items.ts';
 import type { PublishedEventType } from './published-events.ts';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { checkSettings } from '../../lib/provider-settings/check-settings.ts';
 import { combineSettings } from '../../lib/provider-settings/combine-settings.ts';
 import type { ProviderId } from '../../lib/provider-settings/identifiers.ts';
@@ -95,7 +95,7 @@ describe('an address on this machine', () => {
   const { LOOPBACK_PROVIDERS } = process.env;
   const local = oidc({ issuer: 'http://127.0.0.1:4000' });
 
-  beforeAll(() => {
+  beforeEach(() => {
     delete process.env.LOOPBACK_PROVIDERS;
   });
   afterAll(() => {
