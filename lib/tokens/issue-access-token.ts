@@ -12,15 +12,16 @@ type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti
 /**
  * A signed access token: a JWT of type `at+jwt`. Its scope says what its `token_use` says, for verifiers that can check
  * nothing but scopes.
- * @param lifetime seconds
+ * @param issuedAt epoch seconds
+ * @param lifetime seconds from then on
  * @see RFC 9068
  */
 export async function issueAccessToken<Use extends TokenUse>(
   claims: NewClaims<Use>,
+  issuedAt = epochSeconds(),
   lifetime = accessTokenLifetime(),
 ): Promise<string> {
   const { kid, alg, key } = await currentSigningKey();
-  const issuedAt = epochSeconds();
   return new SignJWT({ ...claims, scope: claims.token_use })
     .setProtectedHeader({ alg, typ: 'at+jwt', kid })
     .setIssuer(issuer())

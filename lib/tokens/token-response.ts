@@ -27,8 +27,9 @@ export type TokenResponse = v.InferOutput<typeof tokenResponseSchema>;
 /** The Login User Token of a session. */
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
   note({ login_user_id: session.login_user_id, session_id: session.session_id });
+  const issuedAt = epochSeconds();
   // No token outlives its session.
-  const expires_in = Math.min(accessTokenLifetime(), session.expires_at - epochSeconds());
+  const expires_in = Math.min(accessTokenLifetime(), session.expires_at - issuedAt);
   const [access_token, refresh_token] = await Promise.all([
     issueAccessToken<'login_user'>(
       {
@@ -39,6 +40,7 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
         client_id: session.client_id,
         auth_time: session.started_at,
       },
+      issuedAt,
       expires_in,
     ),
     writeRefreshToken({
