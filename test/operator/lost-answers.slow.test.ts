@@ -59,6 +59,12 @@ const deletionOfLongAgo = async (): Promise<void> => {
 const lineOf = (line: number, content: object) => ({ line, text: JSON.stringify(content), repetition: 0 });
 const ofAccount = async () => ({ account: (await newAccount()).account_id });
 const ofPerson = async () => ({ 'login-user': (await newOwner()).person.loginUserId });
+const ofNewIdentity = async () => ({
+  ...(await ofPerson()),
+  provider: 'provider_f',
+  issuer: `${service.demo.sandbox_url}/provider_f`,
+  subject: unique('another'),
+});
 const ofEvent = async () => ({
   'access-request': (await newAccessRequest()).id,
   'actor-type': 'custom',
@@ -204,6 +210,13 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       return flags;
     },
     'login-users export': ofPerson,
+    'identities list': ofPerson,
+    'identities add': ofNewIdentity,
+    'identities remove': async () => {
+      const flags = await ofNewIdentity();
+      const { identity_id: identity } = await operate('identities', 'add', flags);
+      return { 'login-user': flags['login-user'], identity };
+    },
     'sessions list': ofPerson,
     'sessions show': async () => {
       const flags = await ofPerson();
