@@ -3,6 +3,7 @@ import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { execa } from 'execa';
+import { tryIt } from '../../infra/local/try-it.ts';
 import { countedChecks } from '../support/counted-checks.ts';
 import { localDirectory } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
@@ -39,7 +40,7 @@ runCheck(async (cleanUps) => {
   const running = await step('Start the service on this machine', () => startService());
   cleanUps.defer(() => running.stop().then(() => {}));
   const service = serviceOf(running.demo, running.directory);
-  const { base_url, login_app, account, access_request_id } = service.demo;
+  const { base_url, login_app } = service.demo;
   const folder = localDirectory('clients');
   for (const generated of ['client', 'kotlin-client', 'swift-client']) {
     rmSync(join(folder, generated), { recursive: true, force: true });
@@ -49,13 +50,14 @@ runCheck(async (cleanUps) => {
   for (const name of readdirSync(typescript)) copyFileSync(join(typescript, name), join(folder, name));
 
   // The page's examples are compiled along.
-  writeFileSync(join(folder, 'page-example.ts'), blockOf('TypeScript', 'ts'));
+  writeFileSync(join(folder, 'example.ts'), blockOf('Use the TypeScript client', 'ts'));
   const example = localDirectory('clients', 'kotlin-example');
   writeFileSync(join(example, 'HttpClient.kt'), blockOf('Kotlin', 'kotlin'));
 
   const { check, conclude } = countedChecks('clients');
-  const run = async (heading: string): Promise<string> => {
-    const shell = { cwd: folder, input: blockOf(heading, 'sh'), env: { BASE: base_url }, all: true };
+  const run = async (heading: string, before = ''): Promise<string> => {
+    const input = `${before}${blockOf(heading, 'sh')}`;
+    const shell = { cwd: folder, input, env: { BASE: base_url }, all: true };
     return (await execa('bash', ['-e'], shell)).all ?? '';
   };
   const generate = async (heading: string): Promise<void> => {
@@ -69,29 +71,16 @@ runCheck(async (cleanUps) => {
   await check('TypeScript: it compiles in strict mode, and forbidden parameters do not', () =>
     execa('npx', ['tsc', '--project', '.'], { cwd: folder }).then(() => {}),
   );
-  await check('TypeScript: it calls the five endpoints', async () => {
-    const outfile = join(folder, 'use-client.mjs');
-    await build({
-      entryPoints: [join(folder, 'use-client.ts')],
-      outfile,
-      bundle: true,
-      format: 'esm',
-      logLevel: 'error',
-    });
-    const { id_token } = await service.credentials('provider_f', { subject: unique('alice') });
-    const { authorization_code } = await service.credentials('provider_b', { subject: unique('alice') });
-    const input = {
-      ...{ base_url, access_request_id, id_token, authorization_code },
-      client_credential: `${login_app.client_id}:${login_app.client_secret}`,
-      account_credential: `${account.account_id}:${account.account_secret}`,
-    };
-    const { stdout } = await execa(process.execPath, [outfile, JSON.stringify(input)]);
-    assert.deepEqual(JSON.parse(stdout), {
-      token_types: ['bearer', 'bearer'],
-      same_device: true,
-      statuses: ['rejected'],
-      error: 'not_found',
-    });
+  await check('TypeScript: the example calls the five endpoints', async () => {
+    const printed = await run('Use the TypeScript client', tryIt(service.demo));
+    assert.match(
+      printed,
+      /^Same device: true\nToken by code: bearer\nreview rejected\n404 \{\s*error: 'not_found'/m,
+    );
+  });
+  await check('TypeScript: a bundler takes it', async () => {
+    const entryPoints = [join(folder, 'example.ts')];
+    await build({ entryPoints, bundle: true, format: 'esm', write: false, logLevel: 'error' });
   });
 
   const built = join(folder, 'kotlin-build');
