@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { execa } from 'execa';
 import { tryIt } from '../../infra/local/try-it.ts';
+import { shown } from '../support/commands.ts';
 import { countedChecks } from '../support/counted-checks.ts';
-import { localDirectory } from '../support/local-directories.ts';
+import { installed, localDirectory } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
@@ -31,12 +32,27 @@ function blockOf(heading: string, language: string): string {
 /** What OpenAPI Generator warns of whatever the document holds; the page says why. */
 const notAboutTheDocument = [/OpenAPI 3\.1 support is still in beta/, /Failed to get the schema name: null/];
 
-/** Generates the clients as the page says, and uses them against the service on this machine. */
+/** Fetches Authlib; the path of Python that has it. */
+async function pythonWithAuthlib(): Promise<string> {
+  const requirements = join(here, 'python/requirements.txt');
+  const environment = await installed('authlib', requirements, async (directory) => {
+    await execa('python3', ['-m', 'venv', directory], shown);
+    await execa(join(directory, 'bin/pip'), ['install', '--quiet', '--requirement', requirements], shown);
+  });
+  return join(environment, 'bin/python');
+}
+
+/**
+ * Generates the clients as the page says, and uses them against the service on this machine. OAuth libraries, unmodified,
+ * judge its token endpoints.
+ */
 runCheck(async (cleanUps) => {
   await requireTools([
     ['java -version', 'default-jdk-headless'],
     ['mvn --version', 'maven'],
+    ['python3 -c "import venv, ensurepip"', 'python3-venv'],
   ]);
+  const python = await step('Install Authlib', pythonWithAuthlib);
   const running = await step('Start the service on this machine', () => startService());
   cleanUps.defer(() => running.stop().then(() => {}));
   const service = serviceOf(running.demo, running.directory);
@@ -99,5 +115,30 @@ runCheck(async (cleanUps) => {
   });
 
   await check('Swift: the client is generated without a warning', () => generate('Swift'));
+
+  const judgement = async (command: string, ...words: string[]): Promise<unknown> => {
+    const { id_token } = await service.credentials('provider_f', { subject: unique('alice') });
+    const { client_id, client_secret } = login_app;
+    const input = JSON.stringify({ base_url, client_id, client_secret, id_token });
+    const { stdout } = await execa(command, [...words, input], { cwd: folder });
+    return JSON.parse(stdout);
+  };
+  const expected = {
+    token_use: 'login_user',
+    active: [true, false],
+    revoked: 'invalid_grant',
+    unknown_grant: 'unsupported_grant_type',
+  };
+  await check('openid-client: logs in, refreshes, introspects and revokes', async () => {
+    const challenges = { wrong_secret: 'basic', secret_in_body: 'basic' };
+    assert.deepEqual(await judgement('npx', 'tsx', 'judge-openid-client.ts'), { ...expected, ...challenges });
+  });
+  await check('Authlib: logs in, refreshes, introspects and revokes', async () => {
+    const errors = { wrong_secret: 'invalid_client', secret_in_body: 'invalid_client' };
+    // There is no authorization endpoint; docs/clients.md says so.
+    const metadata = ['"response_types_supported" is required'];
+    const judge = join(here, 'python/judge_authlib.py');
+    assert.deepEqual(await judgement(python, '-B', judge), { ...expected, ...errors, metadata });
+  });
   conclude();
 });
