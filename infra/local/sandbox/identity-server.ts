@@ -1,10 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, importJWK, type JWK, type JWTPayload, SignJWT } from 'jose';
 import Provider, { type AccessToken } from 'oidc-provider';
-import { writeWhole } from '../local-files.ts';
+import * as v from 'valibot';
+import { readWhole, writeWhole } from '../local-files.ts';
 import { type App, epochSeconds } from './sandbox-provider.ts';
 
 interface IdentityServerOptions {
@@ -81,10 +82,11 @@ export async function createIdentityServer(options: IdentityServerOptions) {
 }
 
 type SigningKey = JWK & { kid: string };
+const signingKeySchema = v.looseObject({ kty: v.string(), kid: v.string() });
 
 async function signingKey({ issuer, keysFolder }: IdentityServerOptions): Promise<SigningKey> {
   const file = keysFolder && join(keysFolder, `sandbox${new URL(issuer).pathname.replaceAll('/', '-')}.json`);
-  if (file && existsSync(file)) return JSON.parse(readFileSync(file, 'utf8'));
+  if (file && existsSync(file)) return readWhole(file, signingKeySchema);
   const { privateKey } = await generateKeyPair(alg, { extractable: true });
   const jwk = { ...(await exportJWK(privateKey)), kid: randomUUID(), alg, use: 'sig' };
   if (file) writeWhole(file, jwk);
