@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { KeySource } from './known-issuers.ts';
+import { type ProfileSetting, profile } from './profile.ts';
 import { described, providerUrlSchema, textSchema } from './settings-fields.ts';
 
 /** Google's id tokens name their issuer in one of two ways. @see https://developers.google.com/identity/sign-in/web/backend-auth */
@@ -58,6 +59,7 @@ export const issuerEntries = {
     ),
     `the seconds since its \`iat\` for which an id token is accepted, unless it expires earlier; ${defaultMaxAge} when left out. One that is valid for more than this, and for more than a day, is rejected`,
   ),
+  profile,
   on_consent_revoked: described(
     v.optional(actionsSchema),
     'what to do when the issuer says that a person revoked their consent: `end_sessions`, also when left out, or `delete` the person',
@@ -74,6 +76,7 @@ export interface TrustedIssuer extends KeySource {
   nonce: 'optional' | 'required';
   nonce_form?: NonceForm | undefined;
   max_age_seconds?: number | undefined;
+  profile?: ProfileSetting;
   on_consent_revoked?: 'end_sessions' | 'delete' | undefined;
   on_account_deleted?: 'end_sessions' | 'delete' | undefined;
 }

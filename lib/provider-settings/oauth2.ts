@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { clientSecretJwtSchema } from './client-secret.ts';
 import { issuerEntries } from './issuer.ts';
 import { hostOf, namespace } from './namespace.ts';
+import { profile } from './profile.ts';
 import { audiences, described, fieldPathSchema, providerUrlSchema, textSchema } from './settings-fields.ts';
 
 const errorCodesSchema = v.array(textSchema, 'must be a list of error codes');
@@ -15,6 +16,7 @@ const userInfoSchema = v.strictObject({
     v.optional(v.picklist(['string', 'integer'], 'must be string or integer'), 'string'),
     '`string`, or `integer` for providers that number people',
   ),
+  profile,
 });
 
 /** @see RFC 7662 */

@@ -17,11 +17,14 @@ export async function newIssuerLogin(service: Service, standIn: ProviderStandIn,
     settings: { issuers: [{ issuer: scene.url, audiences: [ourApp], ...settings }] },
   });
   const subject = unique('alice');
-  const logIn = async (sub = subject) => {
+  const logIn = async (sub = subject, claims: Claims = {}) => {
     const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
-    const { body } = await service.token({ ...form, id_token: await scene.idToken({ sub }) }, app);
+    const { body, status } = await service.token(
+      { ...form, id_token: await scene.idToken({ ...claims, sub }) },
+      app,
+    );
     const loginUserId = String(decodeJwt(body.access_token).sub);
-    return { loginUserId, account: accountOf(service, body.access_token) };
+    return { status, loginUserId, account: accountOf(service, body.access_token) };
   };
   /** A notification about the person, signed by the issuer. */
   const notification = (type: string, claims: Claims = {}): Promise<string> => {

@@ -23,6 +23,7 @@ const credentialsQuerySchema = v.object(
     ),
     expired: flagSchema,
     with_access_token: flagSchema,
+    /** Claims of the id token; of an OAuth 2.0 provider those of the profile in its user info, from now on. */
     claims: v.optional(
       v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.unknown(), 'must be a JSON object')),
     ),

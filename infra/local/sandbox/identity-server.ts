@@ -6,7 +6,7 @@ import { exportJWK, generateKeyPair, importJWK, type JWK, type JWTPayload, SignJ
 import Provider, { type AccessToken } from 'oidc-provider';
 import * as v from 'valibot';
 import { readWhole, writeWhole } from '../local-files.ts';
-import { type App, epochSeconds } from './sandbox-provider.ts';
+import { type App, epochSeconds, profile } from './sandbox-provider.ts';
 
 interface IdentityServerOptions {
   /** The URL it is mounted at. */
@@ -39,7 +39,8 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   const jwk = await signingKey(options);
   const { kid } = jwk;
   const privateKey = await importJWK(jwk, alg);
-  const provider = new Provider(options.issuer, configurationOf(options, jwk));
+  const claimsOf = new Map<string, object>();
+  const provider = new Provider(options.issuer, configurationOf(options, jwk, claimsOf));
   // Callers under test hang up on purpose; Koa would print each time.
   provider.silent = true;
   const handle = provider.callback();
@@ -69,6 +70,8 @@ export async function createIdentityServer(options: IdentityServerOptions) {
         ...(nonce !== undefined && { nonce }),
         ...(code_challenge !== undefined && { codeChallenge: code_challenge, codeChallengeMethod: 'S256' }),
       }).save(),
+    /** Sets the claims of a profile that the user info has from now on, and the id tokens that come for codes. */
+    setClaims: (subject: string, claims: object): void => void claimsOf.set(subject, claims),
     /** An access token that has not expired. */
     findAccessToken: (token: string): Promise<AccessToken | undefined> => provider.AccessToken.find(token),
     /** Answers a request whose path, below the issuer's own, is `path`. */
@@ -97,6 +100,7 @@ async function signingKey({ issuer, keysFolder }: IdentityServerOptions): Promis
 function configurationOf(
   { apps, redirectUri, idOf = (subject) => subject }: IdentityServerOptions,
   jwk: JWK,
+  claimsOf: ReadonlyMap<string, object>,
 ) {
   const hour = 3600;
   return {
@@ -111,10 +115,11 @@ function configurationOf(
     })),
     jwks: { keys: [jwk] },
     cookies: { keys: [randomBytes(32).toString('base64url')] },
-    claims: { [scope]: ['sub', 'id'] },
+    claims: { [scope]: ['sub', 'id', ...Object.keys(profile)] },
+    conformIdTokenClaims: false,
     findAccount: (_context: unknown, accountId: string) => ({
       accountId,
-      claims: () => ({ sub: accountId, id: idOf(accountId) }),
+      claims: () => ({ ...claimsOf.get(accountId), sub: accountId, id: idOf(accountId) }),
     }),
     features: {
       devInteractions: { enabled: false },

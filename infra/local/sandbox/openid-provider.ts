@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createIdentityServer } from './identity-server.ts';
-import { Apps, type SandboxProvider, validity } from './sandbox-provider.ts';
+import { Apps, profile, type SandboxProvider, validity } from './sandbox-provider.ts';
 
 /** The path of the second issuer below the first one. */
 const secondPath = '/second';
@@ -32,7 +32,7 @@ export async function createOpenIdProvider(
 async function createIssuer(url: string, apps: Apps, keysFolder?: string): Promise<SandboxProvider> {
   const server = await createIdentityServer({ issuer: url, apps: [apps.ours, apps.another], keysFolder });
   return {
-    settings: { issuer: url, audiences: [apps.ours.id] },
+    settings: { issuer: url, audiences: [apps.ours.id], profile },
     async issue({ subject, audience, expired, with_access_token, nonce, claims }) {
       const app = apps.of(audience);
       const times = validity(expired);

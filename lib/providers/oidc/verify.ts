@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../../clock.ts';
 import type { LogReason } from '../../errors/reasons.ts';
-import type { Identity } from '../../login-users/identity.ts';
+import type { ProvenIdentity } from '../../login-users/identity.ts';
 import {
   canonicalIssuer,
   defaultMaxAge,
@@ -11,6 +11,7 @@ import {
 } from '../../provider-settings/issuer.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { rejectForeign } from '../audience.ts';
+import { profileIn } from '../profile.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
 import { issuerKey } from './issuer-keys.ts';
@@ -49,7 +50,7 @@ interface IdTokenCredential {
 export async function verifyIdToken(
   issuers: TrustedIssuer[],
   { id_token, access_token, nonce }: IdTokenCredential,
-): Promise<Identity> {
+): Promise<ProvenIdentity> {
   try {
     const trusted = trustedIssuerOf(wellFormedCredential(id_token), issuers);
     requireNonce(trusted, nonce);
@@ -63,7 +64,7 @@ export async function verifyIdToken(
     if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
     if (!subject) throw rejected('no_usable_subject');
-    return { namespace: trusted.issuer, subject };
+    return { namespace: trusted.issuer, subject, profile: profileIn(payload, trusted.profile) };
   } catch (error) {
     throw error instanceof errors.JOSEError ? rejected(reasonOf(error)) : error;
   }
