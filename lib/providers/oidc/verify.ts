@@ -132,12 +132,12 @@ export function reasonOf(error: errors.JOSEError): LogReason {
 }
 
 /**
- * Logout tokens and access tokens are signed by the same keys as id tokens.
+ * Logout tokens and access tokens are signed by the same keys as id tokens. Only access tokens have `scp`: those of Entra and Okta.
  * @see OpenID Connect Back-Channel Logout 1.0, section 2.4
  */
-function rejectOtherKinds({ events, typ = 'ID', token_use = 'id' }: JWTPayload): void {
+function rejectOtherKinds({ events, scp, typ = 'ID', token_use = 'id' }: JWTPayload): void {
   const isOfTypeId = typeof typ === 'string' && /^(id|jwt)$/i.test(typ);
-  const isIdToken = events === undefined && isOfTypeId && token_use === 'id';
+  const isIdToken = events === undefined && scp === undefined && isOfTypeId && token_use === 'id';
   if (!isIdToken) throw rejected('not_an_id_token');
 }
 
