@@ -26,16 +26,20 @@ export type NonceForm = v.InferOutput<typeof nonceFormSchema>;
 
 const maxAgeRule = 'must be an integer from 60 to 2592000';
 
-/** The settings that any trusted issuer has, besides its audiences. */
-export const issuerEntries = {
-  issuer: v.pipe(
+/** The setting that names an issuer by the `iss` of its tokens. */
+export const issuerOf = (tokens: string) =>
+  v.pipe(
     described(
       textSchema,
-      'the `iss` of its id tokens. Without `jwks_uri`, `/.well-known/openid-configuration` below it leads to the keys, which must be on the same host',
+      `the \`iss\` of its ${tokens}. Without \`jwks_uri\`, \`/.well-known/openid-configuration\` below it leads to the keys, which must be on the same host`,
     ),
     v.transform(canonicalIssuer),
     providerUrlSchema,
-  ),
+  );
+
+/** The settings that any trusted issuer has, besides its audiences. */
+export const issuerEntries = {
+  issuer: issuerOf('id tokens'),
   jwks_uri: described(
     v.optional(providerUrlSchema),
     'where its keys are, which saves the discovery; needed when they are on another host',

@@ -82,6 +82,22 @@ describe('token, provider_f', () => {
     await expectRounds(() => logIn(), 200, [['UpdateItem'], ['PutItem']]);
   });
 
+  test('0 reads for an access token that is a JWT of a known issuer, by another provider', async () => {
+    const app = await unreadLoginApp();
+    const issuer = `${service.demo.sandbox_url}/provider_f`;
+    await service.operate('providers', 'set', {
+      'login-app': app.login_app_id,
+      provider: 'provider_a',
+      settings: { audience_validation: { method: 'jwt', issuer, audiences: ['provider_f-our-app'] } },
+    });
+    const query = { subject: unique('alice'), with_access_token: 'jwt' };
+    const { access_token = '' } = await service.credentials('provider_f', query);
+    const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token };
+    expect((await service.token(form, app)).status).toBe(200);
+    // The second login finds the person: no write of the first.
+    await expectRounds(() => service.token(form, app), 200, [['UpdateItem'], ['PutItem']]);
+  });
+
   test('a rejected credential causes none', async () => {
     const form = { ...(await idTokenForm()), id_token: 'made-up' };
     await expectRounds(() => service.token(form), 400, []);

@@ -54,9 +54,9 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   }
 
   return {
-    /** An id token with exactly these claims: none is added or checked. */
-    signIdToken: (claims: JWTPayload): Promise<string> =>
-      new SignJWT(claims).setProtectedHeader({ alg, kid }).sign(privateKey),
+    /** A JWT with exactly these claims: none is added or checked. An id token has no type in its header. */
+    signJwt: (claims: JWTPayload, typ?: 'at+jwt'): Promise<string> =>
+      new SignJWT(claims).setProtectedHeader({ alg, kid, ...(typ && { typ }) }).sign(privateKey),
     issueAccessToken: async (issue: Issue): Promise<string> =>
       new provider.AccessToken(await granted(issue)).save(),
     issueAuthorizationCode: async (

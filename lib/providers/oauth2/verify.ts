@@ -6,12 +6,13 @@ import { ProviderFailure } from '../provider-failure.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
 import { requiredSubject } from '../subject.ts';
 import { validateAudience } from './validate-audience.ts';
+import { verifyJwtAccessToken } from './verify-jwt.ts';
 
 /**
  * The person of an OAuth 2.0 access token that was issued to our app.
  *
  * Validates the audience and asks for the user info at the same time. A token of another app is rejected whatever the
- * user info answers, and so is one for which the two name different people.
+ * user info answers, and so is one for which the two name different people. A JWT without user info needs no call.
  * @throws ServiceError, ProviderFailure
  */
 export async function verifyAccessToken(
@@ -20,6 +21,8 @@ export async function verifyAccessToken(
   signal: AbortSignal = verificationDeadline(),
 ): Promise<ProvenIdentity> {
   const token = wellFormedCredential(accessToken);
+  const { namespace, audience_validation, user_info } = settings;
+  if (!user_info) return { namespace, subject: await verifyJwtAccessToken(audience_validation, token) };
   const [audience, user] = await Promise.allSettled([
     validateAudience(settings, token, signal),
     userInfo(settings, token, signal),
