@@ -106,8 +106,10 @@ const authorizationCodeSchema = v.pipe(
 );
 
 /**
- * Settings of an OAuth 2.0 provider. The audience of every credential is validated: of an access token by
- * asking the provider, of a code by the id token that comes for it, or else as for an access token.
+ * Settings of an OAuth 2.0 provider. The audience of every credential is validated: of an access token by asking the
+ * provider; of a code by the id token that comes for it, or as for an access token, or by its exchange alone, since a
+ * provider gives tokens for it only to the client that it was issued to.
+ * @see RFC 6749, section 4.1.3
  */
 export const oauth2SettingsSchema = v.pipe(
   v.strictObject({
@@ -126,7 +128,8 @@ export const oauth2SettingsSchema = v.pipe(
     if (!dataset.typed) return;
     const { user_info, audience_validation, authorization_code } = dataset.value;
     if (authorization_code?.id_token && !user_info && !audience_validation) return;
-    for (const key of ['user_info', 'audience_validation'] as const) {
+    const isForCodesAlone = authorization_code && !authorization_code.id_token && !audience_validation;
+    for (const key of isForCodesAlone ? (['user_info'] as const) : accessTokenKeys) {
       if (!dataset.value[key]) addIssue({ message: 'is missing', path: [pathItem(dataset.value, key)] });
     }
   }),
@@ -135,6 +138,9 @@ export const oauth2SettingsSchema = v.pipe(
     ...(settings.user_info && { namespace: settings.namespace ?? hostOf(settings.user_info.url) }),
   })),
 );
+
+/** The settings without which no access token can be verified. */
+const accessTokenKeys = ['user_info', 'audience_validation'] as const;
 
 /** The path of an object's field, for an issue about it. */
 const pathItem = (input: Record<string, unknown>, key: string): v.ObjectPathItem => ({
@@ -151,14 +157,18 @@ export type UserInfo = v.InferOutput<typeof userInfoSchema>;
 export type TokenInfo = v.InferOutput<typeof tokenInfoSchema>;
 export type Introspection = v.InferOutput<typeof introspectionSchema>;
 
-/** Settings that access tokens are verified with. */
-export interface AccessTokenSettings {
+/** The settings that say whose an access token is. */
+export interface UserInfoSettings {
   namespace: string;
   user_info: UserInfo;
+}
+
+/** Settings that access tokens are verified with. */
+export interface AccessTokenSettings extends UserInfoSettings {
   audience_validation: Introspection | TokenInfo;
 }
 
-/** The settings for access tokens; undefined if the provider only takes codes that return an id token. */
+/** The settings for access tokens; undefined if the provider only takes codes. */
 export function accessTokenSettings({
   namespace,
   user_info,

@@ -17,10 +17,10 @@ export const oidcSettingsSchema = v.strictObject({
 });
 export type OidcSettings = v.InferOutput<typeof oidcSettingsSchema>;
 
-/** Settings replace what was there. A preset adds its issuer, or replaces its audiences; its other settings stay. */
+/** Settings replace what was there. A preset adds its issuer, or replaces its audiences and what the operator names; its other settings stay. */
 export function combineIssuers(
   checked: OidcSettings,
-  { isPreset }: GivenSettings,
+  { isPreset, named }: GivenSettings,
   current: object | undefined,
 ): Combined {
   if (!isPreset) return { settings: checked };
@@ -30,7 +30,7 @@ export function combineIssuers(
   const issuers = new Map(issuersOf(current).map((known) => [known.issuer, known]));
   for (const added of checked.issuers) {
     const known = issuers.get(added.issuer);
-    issuers.set(added.issuer, { ...(known ?? added), audiences: added.audiences });
+    issuers.set(added.issuer, { ...(known ?? added), audiences: added.audiences, ...named });
   }
   return { settings: { issuers: [...issuers.values()] } };
 }

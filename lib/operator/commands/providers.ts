@@ -33,6 +33,9 @@ function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFla
     throw new ServiceError('invalid_request', 'Give either --settings or --preset.');
   }
   if (preset === undefined) return { settings, isPreset: false };
+  const { namespace, issuer, 'jwks-uri': jwksUri } = flags;
+  if (preset !== 'oidc' && (issuer ?? jwksUri) !== undefined)
+    throw new ServiceError('invalid_request', '--issuer and --jwks-uri are for the preset oidc.');
   const applied = applyPreset(preset, provider, {
     appIds: listOf(flags['app-id']),
     appSecret: flags['app-secret'] ?? '',
@@ -40,9 +43,13 @@ function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFla
     tenant: flags.tenant,
     teamId: flags['team-id'],
     keyId: flags['key-id'],
-    namespace: flags.namespace,
+    ...{ issuer, jwksUri, namespace },
   });
-  return { settings: accepted(provider, applied), isPreset: true };
+  const named = {
+    ...(namespace !== undefined && { namespace }),
+    ...(jwksUri !== undefined && { jwks_uri: jwksUri }),
+  };
+  return { settings: accepted(provider, applied), isPreset: true, named };
 }
 
 const listOf = (text = ''): string[] => text.split(',').filter(Boolean);
@@ -68,6 +75,8 @@ const settingsFlags = {
   tenant: optional(text('With --preset microsoft: the tenant id')),
   'team-id': optional(text('With --preset apple: the team id')),
   'key-id': optional(text('With --preset apple: the id of the private key')),
+  issuer: optional(text('With --preset oidc: the iss of the id tokens')),
+  'jwks-uri': optional(text("With --preset oidc: where the issuer's keys are, if on another host")),
   namespace: optional(text('With --preset: who vouches for the people; needed when the host changes')),
 };
 

@@ -28,13 +28,12 @@ export const oauth2 = family(oauth2Protocol, {
   check: (settings) => {
     const signal = verificationDeadline();
     const forAccessTokens = accessTokenSettings(settings);
+    const { user_info } = settings;
     return [
       ...(forAccessTokens
-        ? [
-            rejectsMadeUp('audience validation', () => validateAudience(forAccessTokens, madeUp, signal)),
-            rejectsMadeUp('user info', () => userInfo(forAccessTokens, madeUp, signal)),
-          ]
+        ? [rejectsMadeUp('audience validation', () => validateAudience(forAccessTokens, madeUp, signal))]
         : []),
+      ...(user_info ? [rejectsMadeUp('user info', () => userInfo({ user_info }, madeUp, signal))] : []),
       ...(settings.authorization_code ? checkExchange(settings.authorization_code, signal) : []),
     ];
   },

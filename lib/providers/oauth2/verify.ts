@@ -1,5 +1,5 @@
 import type { Identity } from '../../login-users/identity.ts';
-import type { AccessTokenSettings, UserInfo } from '../../provider-settings/oauth2.ts';
+import type { AccessTokenSettings, UserInfo, UserInfoSettings } from '../../provider-settings/oauth2.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
@@ -31,6 +31,21 @@ export async function verifyAccessToken(
     .filter((result) => result.status === 'rejected')
     .map(({ reason }) => reason);
   throw errors.find((error) => !(error instanceof ProviderFailure)) ?? errors[0];
+}
+
+/**
+ * The person of an access token that the provider has just given us for a code: it does so only for a code that was
+ * issued to our app. Never for a token that a caller sent.
+ * @throws ServiceError, ProviderFailure
+ * @see RFC 6749, section 4.1.3
+ */
+export async function personOfOwnToken(
+  settings: UserInfoSettings,
+  accessToken: string,
+  signal: AbortSignal,
+): Promise<Identity> {
+  const subject = await userInfo(settings, wellFormedCredential(accessToken), signal);
+  return { namespace: settings.namespace, subject };
 }
 
 /** The subject that the user info endpoint returns. @throws ServiceError, ProviderFailure */
