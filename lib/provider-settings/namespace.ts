@@ -21,15 +21,19 @@ export const keepNamespace =
   (addressPath: string) =>
   <Settings extends { namespace?: string | undefined }>(
     checked: Settings,
-    { settings: given }: GivenSettings,
+    { settings: given, isPreset, named }: GivenSettings,
     current: object | undefined,
   ): Combined => {
     const known = valueAtPath(current, 'namespace');
     const [before, now] = [current, checked].map((settings) => valueAtPath(settings, addressPath));
-    const isSaid = valueAtPath(given, 'namespace') !== undefined || typeof now !== 'string';
-    if (isSaid || typeof known !== 'string' || known === hostOf(now)) return { settings: checked };
+    const isGiven = valueAtPath(given, 'namespace') !== undefined;
+    const isSaid = isPreset ? named?.namespace !== undefined : isGiven;
+    if (isSaid || typeof now !== 'string' || typeof known !== 'string' || known === checked.namespace)
+      return { settings: checked };
+    // What a preset gives is for a new provider: those who have logged in at a known one are known by its own.
     if (typeof before === 'string' && hostOf(before) === hostOf(now))
       return { settings: { ...checked, namespace: known } };
+    if (isGiven) return { settings: checked };
     return {
       problems: [
         `namespace: must be set, since ${addressPath} has another host than before: ${known} keeps the Login Users, ${hostOf(now)} starts with new ones`,

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { valueAtPath } from '../schema/value-at-path.ts';
 import type { Combined, GivenSettings } from './given-settings.ts';
 import { canonicalIssuer, issuerEntries } from './issuer.ts';
 import { audiences } from './settings-fields.ts';
@@ -40,6 +41,15 @@ export function issuersOf(current: object | undefined): OidcSettings['issuers'] 
   const result = v.safeParse(oidcSettingsSchema, current);
   return result.success ? result.output.issuers : [];
 }
+
+/** The issuers of stored settings of any family: their own, and that of a code exchange. */
+export function issuerEntriesOf(
+  settings: object | undefined,
+): { issuer: string; namespace?: string | undefined }[] {
+  const ofCodes = v.safeParse(entrySchema, valueAtPath(settings, 'authorization_code.id_token'));
+  return [...(ofCodes.success ? [ofCodes.output] : []), ...issuersOf(settings)];
+}
+const entrySchema = v.object({ issuer: v.string(), namespace: v.optional(v.string()) });
 
 /** Stored settings without one of their issuers. The last one stays: without any, nobody could log in. */
 export function withoutIssuer(current: object | undefined, issuer: string): Combined {

@@ -29,6 +29,8 @@ export const presets = {
     needs: ['app-secret'],
     settings: {
       oauth2: (options) => ({
+        // The id is the `sub` of Limited Login's id tokens: a person is one Login User, whatever the app sends.
+        namespace: knownIssuers.facebook.issuer,
         user_info: { url: 'https://graph.facebook.com/me?fields=id', subject_field: 'id' },
         audience_validation: {
           method: 'token_info',

@@ -8,6 +8,7 @@ import {
   defaultMaxAge,
   spellingsOf,
   type TrustedIssuer,
+  voucherOf,
 } from '../../provider-settings/issuer.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { rejectForeign } from '../audience.ts';
@@ -63,7 +64,7 @@ export async function verifyIdToken(
     if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
     if (!subject) throw rejected('no_usable_subject');
-    return { namespace: trusted.issuer, subject };
+    return { namespace: voucherOf(trusted), subject };
   } catch (error) {
     throw error instanceof errors.JOSEError ? rejected(reasonOf(error)) : error;
   }
