@@ -51,6 +51,14 @@ export function issuerEntriesOf(
 }
 const entrySchema = v.object({ issuer: v.string(), namespace: v.optional(v.string()) });
 
+/** The issuers of stored settings that new ones no longer have. */
+export function removedIssuers(before: object | undefined, after: object): string[] {
+  const kept = issuerEntriesOf(after).map(({ issuer }) => issuer);
+  return issuerEntriesOf(before)
+    .map(({ issuer }) => issuer)
+    .filter((issuer) => !kept.includes(issuer));
+}
+
 /** Stored settings without one of their issuers. The last one stays: without any, nobody could log in. */
 export function withoutIssuer(current: object | undefined, issuer: string): Combined {
   const issuers = issuersOf(current);

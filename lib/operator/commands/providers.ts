@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { ServiceError } from '../../errors/service-error.ts';
 import { providerSettingsOf } from '../../login-apps/login-app.ts';
 import { applyPreset } from '../../provider-settings/apply-preset.ts';
@@ -5,7 +6,7 @@ import { checkSettings } from '../../provider-settings/check-settings.ts';
 import { combineSettings } from '../../provider-settings/combine-settings.ts';
 import type { GivenSettings } from '../../provider-settings/given-settings.ts';
 import type { ProviderId } from '../../provider-settings/identifiers.ts';
-import { withoutIssuer } from '../../provider-settings/oidc.ts';
+import { removedIssuers, withoutIssuer } from '../../provider-settings/oidc.ts';
 import { presetNames } from '../../provider-settings/presets.ts';
 import { maskSecrets } from '../../provider-settings/settings-encryption.ts';
 import { changeProviderSettings, removeProviderSettings } from '../../provider-settings/stored-settings.ts';
@@ -80,11 +81,24 @@ const settingsFlags = {
   namespace: optional(text('With --preset: who vouches for the people; needed when the host changes')),
 };
 
+/** The settings by provider, as `providers show` shows them. */
+const shownSchema = v.record(v.string(), v.record(v.string(), v.unknown()));
+
 export const providerCommands = [
   defineCommand({
     words: 'providers set',
     summary: 'Set how the credentials of a provider are verified for a Login App',
     flags: { 'login-app': loginApp, provider, ...settingsFlags },
+    removes: {
+      shownBy: { noun: 'providers', verb: 'show', flags: ['login-app', 'provider'] },
+      list: ({ provider, ...flags }, { providers }) => {
+        const before = v.parse(shownSchema, providers)[provider];
+        const combined = combineSettings(provider, settingsFrom(provider, flags), before);
+        return 'settings' in combined
+          ? removedIssuers(before, combined.settings).map((name) => `the issuer ${name}`)
+          : [];
+      },
+    },
     run: async ({ 'login-app': id, provider, ...flags }) => {
       const { login_app_id } = await requireLoginApp(id);
       const given = settingsFrom(provider, flags);
