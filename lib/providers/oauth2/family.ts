@@ -32,22 +32,19 @@ export const oauth2 = family(oauth2Protocol, {
   check: (settings) => {
     const signal = verificationDeadline();
     const forAccessTokens = accessTokenSettings(settings);
+    const { user_info } = settings;
     return [
-      ...(forAccessTokens ? checkAccessTokens(forAccessTokens, signal) : []),
+      ...(forAccessTokens ? [checkAudience(forAccessTokens, signal)] : []),
+      ...(user_info ? [rejectsMadeUp('user info', () => userInfo({ user_info }, madeUp, signal))] : []),
       ...(settings.authorization_code ? checkExchange(settings.authorization_code, signal) : []),
     ];
   },
 });
 
-function checkAccessTokens(settings: AccessTokenSettings, signal: AbortSignal): Promise<CheckResult>[] {
-  const { audience_validation, user_info } = settings;
-  if (!user_info) return [checkKeys(audience_validation)];
-  return [
-    audience_validation.method === 'jwt'
-      ? checkKeys(audience_validation)
-      : rejectsMadeUp('audience validation', () => validateAudience(settings, madeUp, signal)),
-    rejectsMadeUp('user info', () => userInfo(settings, madeUp, signal)),
-  ];
+function checkAudience(settings: AccessTokenSettings, signal: AbortSignal): Promise<CheckResult> {
+  if (!settings.user_info) return checkKeys(settings.audience_validation);
+  if (settings.audience_validation.method === 'jwt') return checkKeys(settings.audience_validation);
+  return rejectsMadeUp('audience validation', () => validateAudience(settings, madeUp, signal));
 }
 
 const checkExchange = (exchange: CodeExchange, signal: AbortSignal): Promise<CheckResult>[] => [
