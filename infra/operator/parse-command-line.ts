@@ -14,6 +14,8 @@ export interface CommandLine {
   lines: { flag: string; file: string } | undefined;
   /** Printing of the command's result as lines, if it is. */
   pages: Pages | undefined;
+  /** The field of the result that is printed as it is, if there is one. */
+  text: string | undefined;
   /** Files on this machine, by the flags that name them. */
   files: Record<string, string>;
   /** Undefined when the words name none. */
@@ -63,7 +65,7 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
       parsed.push({ isCheck: true, target: targetOf({ local, stack }), isJson: json });
     });
   for (const record of commands.values()) {
-    const { noun, verb, words: itsWords, summary, pages } = record;
+    const { noun, verb, words: itsWords, summary, pages, text } = record;
     const command = commandAt(program, itsWords.split(' ')).description(summary);
     const lineFlag = addFlags(command, record);
     command.action(() => {
@@ -74,7 +76,7 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
       const { local, stack, yes = false, json = false } = program.opts();
       const target = targetOf({ local, stack });
       const files = filesOf(command, record);
-      parsed.push({ noun, verb, flags, lines, pages, files, target, isConfirmed: yes, isJson: json });
+      parsed.push({ noun, verb, flags, lines, pages, text, files, target, isConfirmed: yes, isJson: json });
     });
   }
   try {

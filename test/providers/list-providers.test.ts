@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { operator, succeeded } from '../support/operator.ts';
 import { basic, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -153,5 +154,44 @@ describe('GET /v2/marketing/providers', () => {
     for (const client of [revoked, { ...demo.login_app, client_secret: revoked.client_secret }]) {
       expectError(await list(client), { status: 401, error: 'invalid_client' });
     }
+  });
+});
+
+describe('npm run operator: login-apps describe', () => {
+  test('prints a page in Markdown, in which a name is only text', async () => {
+    const app = await appWith({
+      provider_c: { preset: 'twitter', 'app-id': 'us', 'app-secret': 'our-secret' },
+      provider_f: {
+        settings: {
+          issuers: [
+            { ...issuer, audiences: ['us'] },
+            { ...realm, audiences: ['us'] },
+          ],
+        },
+      },
+    });
+    const flags = { 'login-app': app.login_app_id };
+    await operate('login-apps', 'rename', { ...flags, name: 'Shop\n| <b>' });
+    const words = ['login-apps', 'describe', '--login-app', app.login_app_id];
+    const { code: exitCode, stdout } = await operator(...words, '--local');
+    expect({ exitCode, page: stdout.split('\n') }).toEqual({
+      exitCode: 0,
+      page: [
+        '# How to log in to Shop \\| \\<b\\>',
+        '',
+        'Send the form to `POST /v2/marketing/oauth/token`, with the client id and client secret of the Login App (HTTP Basic):',
+        '`grant_type`, `provider` and the parameters of a row. The client guide of the service has examples.',
+        '',
+        '| Provider | Company | Protocol | `grant_type` | Parameters | Issuers of id tokens |',
+        '| --- | --- | --- | --- | --- | --- |',
+        '| `provider_c` | X | OAuth 1.0 | `provider_credentials` | `access_token`, `access_secret` |  |',
+        '| `provider_f` | Google, https://id.example/realm | OpenID Connect | `provider_credentials` | `id_token`, `access_token` (optional), `nonce` (optional) | https://accounts.google.com, https://id.example/realm (nonce required) |',
+        '',
+      ],
+    });
+    expect(await succeeded(...words, '--json')).toEqual({
+      login_app_id: app.login_app_id,
+      page: stdout.trimEnd(),
+    });
   });
 });
