@@ -8,7 +8,7 @@ import { shardNumberOf } from '../storage/shards.ts';
 /** The gateways of Apple's push service: a token that one has issued means nothing to the other. */
 export const environments = ['production', 'sandbox'] as const;
 
-/** Who issues a push token: Apple's push service, or Firebase, as a registration token (`fcm`) or an installation id (`fid`). */
+/** Types of push tokens: a device token of APNs, a registration token of FCM, or a Firebase installation id. */
 export const tokenTypes = ['apns', 'fcm', 'fid'] as const;
 
 /**
