@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { KeySource } from './known-issuers.ts';
+import { type ProfileSetting, profile } from './profile.ts';
 import { described, providerUrlSchema, textSchema } from './settings-fields.ts';
 
 /** Google's id tokens name their issuer in one of two ways. @see https://developers.google.com/identity/sign-in/web/backend-auth */
@@ -25,16 +26,20 @@ export type NonceForm = v.InferOutput<typeof nonceFormSchema>;
 
 const maxAgeRule = 'must be an integer from 60 to 2592000';
 
-/** The settings that any trusted issuer has, besides its audiences. */
-export const issuerEntries = {
-  issuer: v.pipe(
+/** The setting that names an issuer by the `iss` of its tokens. */
+export const issuerOf = (tokens: string) =>
+  v.pipe(
     described(
       textSchema,
-      'the `iss` of its id tokens. Without `jwks_uri`, `/.well-known/openid-configuration` below it leads to the keys, which must be on the same host',
+      `the \`iss\` of its ${tokens}. Without \`jwks_uri\`, \`/.well-known/openid-configuration\` below it leads to the keys, which must be on the same host`,
     ),
     v.transform(canonicalIssuer),
     providerUrlSchema,
-  ),
+  );
+
+/** The settings that any trusted issuer has, besides its audiences. */
+export const issuerEntries = {
+  issuer: issuerOf('id tokens'),
   jwks_uri: described(
     v.optional(providerUrlSchema),
     'where its keys are, which saves the discovery; needed when they are on another host',
@@ -58,6 +63,7 @@ export const issuerEntries = {
     ),
     `the seconds since its \`iat\` for which an id token is accepted, unless it expires earlier; ${defaultMaxAge} when left out. One that is valid for more than this, and for more than a day, is rejected`,
   ),
+  profile,
   on_consent_revoked: described(
     v.optional(actionsSchema),
     'what to do when the issuer says that a person revoked their consent: `end_sessions`, also when left out, or `delete` the person',
@@ -74,6 +80,7 @@ export interface TrustedIssuer extends KeySource {
   nonce: 'optional' | 'required';
   nonce_form?: NonceForm | undefined;
   max_age_seconds?: number | undefined;
+  profile?: ProfileSetting;
   on_consent_revoked?: 'end_sessions' | 'delete' | undefined;
   on_account_deleted?: 'end_sessions' | 'delete' | undefined;
 }

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
+import { accountOf } from '../support/account.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
@@ -180,6 +181,15 @@ describe('a code that counts by its id token', () => {
     expectAnswer(await send({ authorization_code: 'a-code' }, app), 200, tokenResponse);
     expectAnswer(await send({ authorization_code: 'a-code', nonce: 'n' }, app), 200, tokenResponse);
     expect([scene.calls('user_info'), scene.calls('introspection')]).toEqual([0, 0]);
+  });
+
+  test('its profile is that of the id token', async () => {
+    const scene = standIn.openScene();
+    exchangesAt(scene, async () => ({ id_token: await scene.idToken({ mail: 'alice@example.com' }) }));
+    const app = await setUp(byIdToken(scene, { profile: { email: 'mail' } }));
+    const { body } = await send({ authorization_code: 'a-code' }, app);
+    const [identity] = (await accountOf(service, body.access_token).show()).body.identities;
+    expect(identity.profile).toEqual({ email: 'alice@example.com' });
   });
 
   test('is the same Login User as by an id token of this issuer at provider_f', async () => {

@@ -82,6 +82,24 @@ describe('the namespace of an OAuth provider', () => {
     expect([await namespaceShown(), await alice()]).toEqual([namespace, before]);
   });
 
+  test('keeps of a profile what the settings name at the latest login', async () => {
+    const { url, answer } = standIn.openScene();
+    answer('user_info', { status: 200, body: { sub: 'alice', email: 'alice@example.com', name: 'Alice' } });
+    const shownWith = async (profile?: object) => {
+      const user_info = { url: `${url}/user_info`, ...(profile && { profile }) };
+      await set(at(url, { user_info }));
+      const login_user = await alice();
+      const { identities } = await operate('login-users', 'show', { 'login-user': login_user });
+      return Object(identities)[0].profile;
+    };
+    expect(await shownWith({ email: 'email', name: 'name' })).toEqual({
+      email: 'alice@example.com',
+      name: 'Alice',
+    });
+    expect(await shownWith({ name: 'name' })).toEqual({ name: 'Alice' });
+    expect(await shownWith()).toBeUndefined();
+  });
+
   test('said to be the new one: alice there is not alice here', async () => {
     await set(at(standIn.openScene().url));
     const before = await alice();

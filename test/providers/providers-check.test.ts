@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { prepareLogin } from '../support/provider-login.ts';
-import { type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
 import { sharedService, unique } from '../support/service.ts';
 
@@ -42,6 +42,20 @@ describe('providers check says that all is well with the demo', () => {
     const detail = 'The issuer publishes its keys: 1.';
     const passed = (of: string) => ({ check: `keys of ${of}`, ok: true, detail });
     expect({ ok, checks }).toEqual({ ok: true, checks: [passed(issuer), passed(`${issuer}/second`)] });
+  });
+
+  test('a provider of JWTs: how many keys their issuer has', async () => {
+    const { url } = standIn.openScene();
+    const { login_app_id } = await createLoginApp(service, unique('app'));
+    const settings = { audience_validation: { method: 'jwt', issuer: url, audiences: [ourApp] } };
+    await service.operate('providers', 'set', {
+      'login-app': login_app_id,
+      provider: 'provider_a',
+      settings,
+    });
+    const { ok, checks } = await check(login_app_id, 'provider_a');
+    const detail = 'The issuer publishes its keys: 1.';
+    expect({ ok, checks }).toEqual({ ok: true, checks: [{ check: `keys of ${url}`, ok: true, detail }] });
   });
 
   test('no line that it prints holds what the settings hide', async () => {

@@ -1,5 +1,9 @@
 import { notSetUp } from '../../provider-settings/not-set-up.ts';
-import { accessTokenSettings, type CodeExchange } from '../../provider-settings/oauth2.ts';
+import {
+  type AccessTokenSettings,
+  accessTokenSettings,
+  type CodeExchange,
+} from '../../provider-settings/oauth2.ts';
 import { oauth2Protocol } from '../../provider-settings/protocols.ts';
 import { forbidden, required } from '../../schema/form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
@@ -29,16 +33,22 @@ export const oauth2 = family(oauth2Protocol, {
     const signal = verificationDeadline();
     const forAccessTokens = accessTokenSettings(settings);
     return [
-      ...(forAccessTokens
-        ? [
-            rejectsMadeUp('audience validation', () => validateAudience(forAccessTokens, madeUp, signal)),
-            rejectsMadeUp('user info', () => userInfo(forAccessTokens, madeUp, signal)),
-          ]
-        : []),
+      ...(forAccessTokens ? checkAccessTokens(forAccessTokens, signal) : []),
       ...(settings.authorization_code ? checkExchange(settings.authorization_code, signal) : []),
     ];
   },
 });
+
+function checkAccessTokens(settings: AccessTokenSettings, signal: AbortSignal): Promise<CheckResult>[] {
+  const { audience_validation, user_info } = settings;
+  if (!user_info) return [checkKeys(audience_validation)];
+  return [
+    audience_validation.method === 'jwt'
+      ? checkKeys(audience_validation)
+      : rejectsMadeUp('audience validation', () => validateAudience(settings, madeUp, signal)),
+    rejectsMadeUp('user info', () => userInfo(settings, madeUp, signal)),
+  ];
+}
 
 const checkExchange = (exchange: CodeExchange, signal: AbortSignal): Promise<CheckResult>[] => [
   rejectsMadeUp('authorization code', () => exchangeCode(exchange, { authorization_code: madeUp }, signal)),
