@@ -38,6 +38,12 @@ const text = (pattern: RegExp, message: string) => v.pipe(v.string(message), v.r
 
 const year = 365 * 86_400;
 
+/** The hashes of the origin secrets that a request may prove to know. */
+export const originSecretHashesSchema = text(
+  /^[0-9a-f]{64}(,[0-9a-f]{64})?$/,
+  'must be one or two SHA-256 hashes in lower-case hex, separated by a comma',
+);
+
 /** The name of a deployment, which is that of its stack. */
 export const deploymentName = text(
   /^[A-Za-z][A-Za-z0-9-]{0,39}$/,
@@ -105,12 +111,7 @@ const settingsSchema = v.object({
   ),
   tracing: v.optional(truthSchema, false),
   canary: v.optional(truthSchema),
-  originSecretHashes: v.optional(
-    text(
-      /^[0-9a-f]{64}(,[0-9a-f]{64})?$/,
-      'must be one or two SHA-256 hashes in lower-case hex, separated by a comma',
-    ),
-  ),
+  originSecretHashes: v.optional(originSecretHashesSchema),
   originSecretVersion: v.optional(text(/^[\w-]{32,64}$/, 'must be the id of a version of the origin secret')),
   edge: v.optional(truthSchema, false),
   edgeCertificateArn: v.optional(

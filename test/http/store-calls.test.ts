@@ -1,11 +1,14 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { accountOf } from '../support/account.ts';
+import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createClient, createLoginApp } from '../support/login-app.ts';
-import { unique } from '../support/service.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
+import { basic, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 const { running, service, proxy } = await startServiceWithStore();
+const standIn = await startProviderStandIn();
 
 beforeAll(async () => {
   // Warm: the issuer's keys are read once an hour, the public signing keys once in five minutes.
@@ -65,6 +68,36 @@ describe('token, provider_f', () => {
     await expectRounds(() => service.token(form), 200, [['UpdateItem'], ['PutItem']]);
   });
 
+  test('a profile, new, unchanged, changed or gone, costs no call more, nor does a provider without one', async () => {
+    const subject = unique('alice');
+    for (const claims of [{ name: 'Alice' }, { name: 'Alice' }, { name: 'Alice M.' }, {}]) {
+      const form = await service.loginForm('provider_f', { subject, claims: JSON.stringify(claims) });
+      await expectRounds(() => service.token(form), 200, [['UpdateItem'], ['PutItem']]);
+    }
+    const { app, logIn } = await newIssuerLogin(service, standIn);
+    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
+    const { providers } = await service.operate('providers', 'show', flags);
+    expect(JSON.stringify(providers)).not.toContain('profile');
+    await logIn();
+    await expectRounds(() => logIn(), 200, [['UpdateItem'], ['PutItem']]);
+  });
+
+  test('0 reads for an access token that is a JWT of a known issuer, by another provider', async () => {
+    const app = await unreadLoginApp();
+    const issuer = `${service.demo.sandbox_url}/provider_f`;
+    await service.operate('providers', 'set', {
+      'login-app': app.login_app_id,
+      provider: 'provider_a',
+      settings: { audience_validation: { method: 'jwt', issuer, audiences: ['provider_f-our-app'] } },
+    });
+    const query = { subject: unique('alice'), with_access_token: 'jwt' };
+    const { access_token = '' } = await service.credentials('provider_f', query);
+    const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token };
+    expect((await service.token(form, app)).status).toBe(200);
+    // The second login finds the person: no write of the first.
+    await expectRounds(() => service.token(form, app), 200, [['UpdateItem'], ['PutItem']]);
+  });
+
   test('a rejected credential causes none', async () => {
     const form = { ...(await idTokenForm()), id_token: 'made-up' };
     await expectRounds(() => service.token(form), 400, []);
@@ -122,6 +155,16 @@ describe('token, refresh_token', () => {
   test('a made-up refresh token causes none', async () => {
     const form = { grant_type: 'refresh_token', refresh_token: 'rt.made-up' };
     await expectRounds(() => service.token(form), 400, []);
+  });
+});
+
+describe('providers', () => {
+  test('2 small reads (the client, the Login App), then 1 query; 0 reads before it within 30 s', async () => {
+    const { client_id, client_secret } = await unreadLoginApp();
+    const headers = { authorization: basic(client_id, client_secret) };
+    const list = () => service.call('/v2/marketing/providers', { headers });
+    await expectRounds(list, 200, [['GetItem'], ['GetItem'], ['Query']]);
+    await expectRounds(list, 200, [['Query']]);
   });
 });
 
