@@ -8,9 +8,8 @@ import { askVersion } from './invoke-version.ts';
 import { type Probe, withProbe } from './probe.ts';
 import { tryOut } from './try-out.ts';
 
-const issueToken = environment('ISSUE_TOKEN_VERSION');
-const listSigningKeys = environment('LIST_SIGNING_KEYS_VERSION');
-const searchEvents = environment('SEARCH_EVENTS_VERSION');
+/** `KEY=NAME:VERSION` for each function that serves requests, with spaces between. */
+const newVersions = environment('NEW_VERSIONS');
 
 const client = new CodeDeployClient({});
 
@@ -47,10 +46,10 @@ async function work(): Promise<boolean> {
 /** The first thing that is wrong ends it. @throws Error */
 const tryVersions = (probe: Probe): Promise<void> => {
   const versions = {
-    'signing keys': { version: listSigningKeys(), routeKey: `GET ${keysPath}` },
-    token: { version: issueToken(), routeKey: `POST ${tokenPath}` },
+    'signing keys': { version: versionOf('list-signing-keys'), routeKey: `GET ${keysPath}` },
+    token: { version: versionOf('issue-token'), routeKey: `POST ${tokenPath}` },
     search: {
-      version: searchEvents(),
+      version: versionOf('search-events'),
       routeKey: 'GET /v1/rbac/access_requests/{access_request_id}/events',
       pathParameters: { access_request_id: String(probe.accessRequestId) },
     },
@@ -71,3 +70,12 @@ const tryVersions = (probe: Probe): Promise<void> => {
     },
   );
 };
+
+/** The new version of the function of a key. @throws Error when there is none */
+function versionOf(key: string): string {
+  const pair = newVersions()
+    .split(' ')
+    .find((one) => one.startsWith(`${key}=`));
+  if (pair === undefined) throw new Error(`There is no new version of ${key}.`);
+  return pair.slice(key.length + 1);
+}

@@ -6,7 +6,7 @@ const client = new LambdaClient({});
 
 /** A request to a version of a function. */
 interface VersionRequest {
-  /** ARN with the version. */
+  /** The name of the function, with the version. */
   version: string;
   /** The route as API Gateway writes it. */
   routeKey: string;

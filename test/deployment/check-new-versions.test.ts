@@ -35,9 +35,7 @@ setEnvironment({
 Object.assign(process.env, {
   AWS_ENDPOINT_URL_LAMBDA: aws.url,
   AWS_ENDPOINT_URL_CODEDEPLOY: codeDeploy.url,
-  ISSUE_TOKEN_VERSION: 'issue-token',
-  LIST_SIGNING_KEYS_VERSION: 'list-signing-keys',
-  SEARCH_EVENTS_VERSION: 'search-events',
+  NEW_VERSIONS: ['issue-token', 'list-signing-keys', 'search-events'].map((key) => `${key}=${key}`).join(' '),
 });
 await loadOtherFunctions(functions);
 await rotateSigningKeys(aws.url);
