@@ -10,7 +10,7 @@ export const endpoint = defineEndpoint({
   path: '/v2/marketing/login/user',
   summary: 'Shows the Login User and what they can log in with',
   description:
-    'Ids of providers are not shown. `last_login_at` is the latest login with any of the identities.',
+    'Ids of providers are not shown. `last_login_at` is the latest login with any of the identities. A `profile` is what a provider said: show it, but know people by `id` alone.',
   tag: 'People',
   authenticate: loginUserToken,
   responses: {
@@ -27,6 +27,7 @@ export const endpoint = defineEndpoint({
             provider: 'provider_f',
             linked_at: '2026-01-31T08:00:00.000Z',
             last_login_at: '2026-03-01T09:30:00.000Z',
+            profile: { email: 'alice@example.com', email_verified: true, name: 'Alice Example' },
           },
           {
             id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',

@@ -1,8 +1,8 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import type { Demo } from './demo.ts';
-import { writeWhole } from './local-files.ts';
+import { readWhole, writeWhole } from './local-files.ts';
 
 /** Values that have to be the same after a restart, besides the table and the secrets. */
 const savedStackSchema = v.object({
@@ -17,6 +17,8 @@ const savedStackSchema = v.object({
   demo: v.custom<Demo>((value) => value instanceof Object),
 });
 export type SavedStack = v.InferOutput<typeof savedStackSchema>;
+/** Schema of the file of a first start, which has not ended yet or was interrupted. */
+const firstStartSchema = v.strictObject({ pid: v.optional(v.number()) });
 
 /** The folder in which a stack keeps its data from one start to the next. */
 export type LocalData = ReturnType<typeof openLocalData>;
@@ -24,7 +26,7 @@ export type LocalData = ReturnType<typeof openLocalData>;
 /**
  * Opens the folder that `LOCAL_DATA` names, and creates it where it is missing. Only its owner may read it: it holds
  * secrets. What an interrupted first start has left there is removed.
- * @throws Error when the folder cannot be made, or holds something else
+ * @throws Error when the folder cannot be made, holds something else, is damaged, or is just being filled
  */
 export function openLocalData(folder: string) {
   const stackFile = join(folder, 'login-service.json');
@@ -37,12 +39,16 @@ export function openLocalData(folder: string) {
       `LOCAL_DATA=${folder} holds other files. Name an empty folder, or one that does not exist.`,
     );
   }
-  if (isEmpty) writeWhole(stackFile, {});
-  const { success, output: saved } = v.safeParse(
-    savedStackSchema,
-    JSON.parse(readFileSync(stackFile, 'utf8')),
-  );
-  if (!success) for (const left of [secretsFile, tableFolder]) rmSync(left, { recursive: true, force: true });
+  const found = isEmpty ? {} : readWhole(stackFile, v.union([savedStackSchema, firstStartSchema]));
+  const saved = 'url' in found ? found : undefined;
+  if (!('url' in found)) {
+    if (isRunning(found.pid))
+      throw new Error(
+        `Process ${found.pid} is about to fill LOCAL_DATA=${folder}. Wait for it, or name another folder.`,
+      );
+    writeWhole(stackFile, { pid: process.pid });
+    for (const left of [secretsFile, tableFolder]) rmSync(left, { recursive: true, force: true });
+  }
   // The store gives its files the usual mode, so it is the folder that keeps others out.
   mkdirSync(tableFolder, { recursive: true });
   chmodSync(tableFolder, 0o700);
@@ -51,9 +57,18 @@ export function openLocalData(folder: string) {
     tableFolder,
     secretsFile,
     /** The stack as it was; none at the first start. */
-    saved: success ? saved : undefined,
+    saved,
     save: (stack: SavedStack): void => writeWhole(stackFile, stack),
   };
+}
+
+/** Whether another process has this id. */
+function isRunning(pid = process.pid): boolean {
+  try {
+    return pid !== process.pid && process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 function makeFolder(folder: string): void {
@@ -64,7 +79,8 @@ function makeFolder(folder: string): void {
   }
 }
 
-export const portOf = (url: string): number => Number(new URL(url).port);
+/** The port of an HTTP address; 80 where it names none. */
+export const portOf = (url: string): number => Number(new URL(url).port || 80);
 
 /**
  * The port to listen on: the saved one, since tokens name it as part of their issuer.

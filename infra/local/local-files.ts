@@ -69,6 +69,18 @@ export function removeLocalFiles(files: LocalFiles): void {
 const readStackFile = ({ stack }: LocalFiles): StackFile =>
   v.parse(stackFileSchema, JSON.parse(readFileSync(stack, 'utf8')));
 
+/** The content of a file that `writeWhole` wrote among the data of a stack. @throws Error naming the file, when it is damaged */
+export function readWhole<Content>(file: string, schema: v.GenericSchema<unknown, Content>): Content {
+  try {
+    return v.parse(schema, JSON.parse(readFileSync(file, 'utf8')));
+  } catch (cause) {
+    throw new Error(`The file ${file} is damaged. ${otherData}`, { cause });
+  }
+}
+
+/** Advice to those whose `LOCAL_DATA` cannot be read. */
+export const otherData = 'Put back a copy of the folder, or name another one in LOCAL_DATA.';
+
 /** Writes a file that only its owner may read. Whoever reads it, at any time, finds all of the old or all of the new content. */
 export function writeWhole(file: string, content: object): void {
   const draft = `${file}.new`;

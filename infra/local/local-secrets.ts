@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import * as v from 'valibot';
-import { writeWhole } from './local-files.ts';
+import { readWhole, writeWhole } from './local-files.ts';
 
 const callSchema = v.object({
   SecretId: v.string(),
@@ -36,9 +36,9 @@ export class LocalSecrets {
 
   constructor(file?: string) {
     this.#file = file;
-    const saved = file && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+    const saved = file && existsSync(file) ? readWhole(file, savedSecretsSchema) : {};
     this.#secrets = new Map(
-      Object.entries(v.parse(savedSecretsSchema, saved)).map(([id, { values, stages }]) => [
+      Object.entries(saved).map(([id, { values, stages }]) => [
         id,
         { values: new Map(Object.entries(values)), stages: new Map(Object.entries(stages)) },
       ]),

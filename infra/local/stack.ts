@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { wantedAlgorithm } from '../../lib/signing-keys/wanted-algorithm.ts';
 import { type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 import { type InvocableFunction, startLocalAws } from './aws.ts';
@@ -16,6 +16,7 @@ import { followStream } from './follow-stream.ts';
 import { gateway, type RequestLine, type Route } from './gateway.ts';
 import { loadOtherFunctions, loadRoutes, secretIds, setEnvironment } from './load-functions.ts';
 import { type LocalData, portOf } from './local-data.ts';
+import { otherData } from './local-files.ts';
 import { type LoopbackServer, serve } from './loopback-server.ts';
 import { type Sandbox, startSandbox } from './sandbox/sandbox.ts';
 import { signWith } from './sign-with.ts';
@@ -72,7 +73,7 @@ export async function startStack({
   const servers = [api, aws, sandbox, dynalite].filter((server) => server !== undefined);
   const endpoint = dynamoDbEndpoint ?? dynalite?.url ?? '';
   const dynamoDb = localDynamoDb(endpoint);
-  const { tableName, streamArn } = await openTable(dynamoDb, data);
+  const { tableName, streamArn } = await openStore(dynamoDb, { dynamoDbEndpoint, data });
 
   aws.secrets.create(secretIds.signingKeys, 'to be replaced by the first rotation');
   for (const id of [secretIds.refreshTokens, secretIds.providerSettings]) {
@@ -110,6 +111,29 @@ export async function startStack({
   };
 }
 
+/** Opens the stack's table. @throws Error saying which store cannot be used, and what to do */
+async function openStore(
+  dynamoDb: DynamoDBClient,
+  { dynamoDbEndpoint, data }: Pick<StackOptions, 'dynamoDbEndpoint' | 'data'>,
+) {
+  // dynalite cannot say that its files are damaged: it throws where nothing catches it.
+  const thrown = Promise.withResolvers<never>();
+  process.once('uncaughtException', thrown.reject);
+  try {
+    return await Promise.race([openTable(dynamoDb, data), thrown.promise]);
+  } catch (cause) {
+    if (dynamoDbEndpoint)
+      throw new Error(
+        `No DynamoDB answers at DYNAMODB_ENDPOINT=${dynamoDbEndpoint}. Start DynamoDB Local there, or leave DYNAMODB_ENDPOINT out.`,
+        { cause },
+      );
+    if (data) throw new Error(`The table in ${data.tableFolder} is damaged. ${otherData}`, { cause });
+    throw cause;
+  } finally {
+    process.off('uncaughtException', thrown.reject);
+  }
+}
+
 /** The stack's table: the one that was kept, or a new one. Where the store has streams, with the stream of it. */
 async function openTable(
   dynamoDb: DynamoDBClient,
@@ -117,6 +141,7 @@ async function openTable(
 ): Promise<{ tableName: string; streamArn?: string | undefined }> {
   const saved = data?.saved;
   if (saved?.stopped) {
+    await dynamoDb.send(new DescribeTableCommand({ TableName: saved.table_name }));
     data?.save({ ...saved, stopped: false });
     return { tableName: saved.table_name };
   }

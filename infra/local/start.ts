@@ -13,6 +13,7 @@ import {
   writeLocalFiles,
 } from './local-files.ts';
 import { type StackOptions, startStack } from './stack.ts';
+import { readStartSettings } from './start-settings.ts';
 import { tryIt } from './try-it.ts';
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -32,9 +33,9 @@ const reportRequest = ({ method, path, status, milliseconds, ...why }: RequestLi
  * `LOCAL_DIR` of a running stack: then it serves the API of that stack in a second process, with a `LOCAL_DIR` of its own.
  */
 async function main(): Promise<void> {
+  const { JOIN: directory, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA } = readStartSettings(process.env);
   // One line per request; LOG_LEVEL=INFO shows the whole log.
   process.env.LOG_LEVEL ??= 'ERROR';
-  const { JOIN: directory, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA } = process.env;
   if (LOCAL_DATA && (directory || DYNAMODB_ENDPOINT))
     throw new Error('LOCAL_DATA keeps the data of the embedded store. Leave out JOIN and DYNAMODB_ENDPOINT.');
   const files = localFiles();
@@ -46,7 +47,7 @@ async function main(): Promise<void> {
   }
   writeAuditLinesTo(files);
   const data = LOCAL_DATA ? openLocalData(resolve(LOCAL_DATA)) : undefined;
-  const port = savedPort(data?.saved, portFrom(PORT)) ?? 3000;
+  const port = savedPort(data?.saved, PORT) ?? 3000;
   const options = { port, report: reportRequest, bus: reportEvent };
   const stack = directory
     ? await joinStack({ ...options, directory })
@@ -88,14 +89,6 @@ async function startDemo(options: StackOptions) {
     save(true);
   };
   return { ...stack, demo, close };
-}
-
-function portFrom(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535)
-    throw new Error(`PORT must be a number from 0 to 65535, not ${text}.`);
-  return port;
 }
 
 const neededPort = (port: number): string =>

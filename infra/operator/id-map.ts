@@ -18,8 +18,9 @@ export function readIdMap(flag: string, file: string): IdMap {
     const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
     const pairs = lines.map((line) => v.parse(idPairSchema, JSON.parse(line)));
     return new Map(pairs.map(({ id, access_request_id }) => [id, access_request_id]));
-  } catch {
-    throw new Error(`${flag}: the file ${file} is no map of ids.`);
+  } catch (error) {
+    const why = 'code' in Object(error) ? 'cannot be read' : 'is no map of ids';
+    throw new Error(`${flag}: the file ${file} ${why}.`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { callOperator } from '../call-operator.ts';
 import { readableCheck, runCheck } from './check/run-check.ts';
-import { confirm, type Input } from './confirm.ts';
+import { confirm, type Input, removedBy } from './confirm.ts';
 import { whichStack } from './known-stacks.ts';
 import { parseCommandLine } from './parse-command-line.ts';
 import { printLines } from './print-lines.ts';
@@ -38,12 +38,13 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
       return result.ok ? 0 : 2;
     }
     const { noun, verb, flags, lines, pages, files, target } = line;
-    await confirm(line, target, { stdin, stderr });
     const operator = functionOf(target);
-    const call = (more: Record<string, unknown>) =>
-      callOperator(operator, noun, verb, { ...flags, ...more }).catch((error: unknown) => {
+    const callOf = (noun: string, verb: string, flags: Record<string, unknown>) =>
+      callOperator(operator, noun, verb, flags).catch((error: unknown) => {
         throw new Error(explainFailure(error, operator));
       });
+    const call = (more: Record<string, unknown>) => callOf(noun, verb, { ...flags, ...more });
+    await confirm(line, target, { stdin, stderr }, await removedBy(line, callOf));
     if (pages) {
       await printLines(pages, call, printJson);
       return 0;

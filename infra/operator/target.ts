@@ -21,6 +21,9 @@ export function functionOf(target: Target): FunctionTarget {
 /** An error of an AWS client. */
 type Failure = { name?: string; code?: string; message?: string };
 
+/** Codes of a connection that was never made, so that nothing was changed. */
+const noConnection = ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'];
+
 /** Advice after an operator function could not be called; the error's own message where there is none. */
 export function explainFailure(error: unknown, { name, endpoint }: FunctionTarget): string {
   const failure: Failure = Object(error);
@@ -35,6 +38,9 @@ export function explainFailure(error: unknown, { name, endpoint }: FunctionTarge
 export function explainAwsFailure(failure: Failure): string {
   if (failure.message === 'Region is missing') {
     return 'No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region.';
+  }
+  if (noConnection.includes(failure.code ?? '')) {
+    return `AWS cannot be reached (${failure.message}): check the network, and AWS_REGION or the region of AWS_PROFILE.`;
   }
   switch (failure.name) {
     case 'CredentialsProviderError':

@@ -46,6 +46,12 @@ const text = (pattern: RegExp, message: string) => v.pipe(v.string(message), v.r
 
 const year = 365 * 86_400;
 
+/** The hashes of the origin secrets that a request may prove to know. */
+export const originSecretHashesSchema = text(
+  /^[0-9a-f]{64}(,[0-9a-f]{64})?$/,
+  'must be one or two SHA-256 hashes in lower-case hex, separated by a comma',
+);
+
 /** The name of a deployment, which is that of its stack. */
 export const deploymentName = text(
   /^[A-Za-z][A-Za-z0-9-]{0,39}$/,
@@ -123,12 +129,7 @@ const settingsSchema = v.object({
   canary: v.optional(truthSchema),
   canaryMinutes: v.optional(oneOf(canaryMinutes), canaryMinutes[0]),
   canariesAtOnce: v.optional(whole(1, 50), 5),
-  originSecretHashes: v.optional(
-    text(
-      /^[0-9a-f]{64}(,[0-9a-f]{64})?$/,
-      'must be one or two SHA-256 hashes in lower-case hex, separated by a comma',
-    ),
-  ),
+  originSecretHashes: v.optional(originSecretHashesSchema),
   originSecretVersion: v.optional(text(/^[\w-]{32,64}$/, 'must be the id of a version of the origin secret')),
   edge: v.optional(truthSchema, false),
   edgeCertificateArn: v.optional(

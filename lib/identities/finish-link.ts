@@ -16,9 +16,9 @@ export async function finishLink({ login_user_id, identity_id }: LinkMark): Prom
   const left = (user?.linked ?? []).filter((identity) => identity.identity_id === identity_id);
   const isLeftOver = left.length > 0 && !(await confirmedIds(left)).has(identity_id);
   if (isLeftOver) {
-    const { linked, lastLogin } = identityAttributes;
+    const { linked, lastLogin, profile } = identityAttributes;
     await updateItem<LoginUserItem>(loginUserKey(login_user_id), {
-      remove: [linked(identity_id), lastLogin(identity_id)],
+      remove: [linked(identity_id), lastLogin(identity_id), profile(identity_id)],
       when: { [linked(identity_id)]: { exists: true } },
     });
   }

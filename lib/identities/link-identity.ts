@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { clock, timestamp } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { newId } from '../ids.ts';
@@ -6,6 +7,7 @@ import { blockedError } from '../login-users/blocked.ts';
 import type { ProvenIdentity } from '../login-users/identity.ts';
 import {
   attributesOf,
+  changedProfile,
   firstIdentityId,
   type IdentityAttributes,
   identityAttributes,
@@ -21,13 +23,14 @@ import {
 } from '../login-users/login-user.ts';
 import { markLink, unmarkLink } from '../login-users/unfinished.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
+import type { Profile } from '../schema/profile.ts';
 import { updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
 import { untilWritten } from '../storage/until-written.ts';
 import { keptTokenOf } from './kept-token.ts';
 import { confirmedIds, ownIdentities, type ShownIdentity } from './own-identities.ts';
 import { claimSlot, confirmedOwner, findSlot } from './slot.ts';
-import { unlinkIdentity } from './unlink-identity.ts';
+import { attributeOf, unlinkIdentity } from './unlink-identity.ts';
 
 /** The most identities that a person may have linked. Each login reads them all. */
 const mostLinked = 20;
@@ -67,12 +70,17 @@ export async function linkIdentity(
     }
     if (owner) {
       const identity = await identityOf(login_user_id, owner.identityId ?? firstIdentityId(login_user_id));
-      return identity && { isNew: false, identity };
+      if (!identity || byOperator) return identity && { isNew: false, identity };
+      const current = await withProfile(login_user_id, identity, proven.profile);
+      return current && { isNew: false, identity: current };
     }
-    const { namespace, subject } = proven;
+    const { namespace, subject, profile } = proven;
     const identity_id = newId('i');
     const linked_at = timestamp();
-    const kept = await keptTokenOf(login_app_id, provider, proven, identity_id);
+    const kept = {
+      ...(await keptTokenOf(login_app_id, provider, proven, identity_id)),
+      ...changedProfile(identity_id, profile).set,
+    };
     const identity = { identity_id, slot: slot.id, provider, namespace, subject, linked_at };
     await markLink(login_user_id, identity_id);
     const others = await addIdentity(login_user_id, identity, kept, byOperator ? whileExisting : whileActive);
@@ -83,7 +91,7 @@ export async function linkIdentity(
     if (await claimSlot(slot, login_user_id, identity_id)) {
       await unmarkLink(login_user_id, identity_id);
       logEvent('identity_linked', { login_user_id, identity_id, provider });
-      return { isNew: true, identity: { id: identity_id, provider, linked_at } };
+      return { isNew: true, identity: { id: identity_id, provider, linked_at, ...(profile && { profile }) } };
     }
     await removeIdentity(login_user_id, identity_id);
     return undefined;
@@ -94,6 +102,21 @@ export async function linkIdentity(
 async function identityOf(loginUserId: string, identityId: string): Promise<ShownIdentity | undefined> {
   const user = await readLoginUser(loginUserId);
   return user && (await ownIdentities(user)).find(({ id }) => id === identityId);
+}
+
+/** An identity of a person with the profile that its provider has just told; undefined when it was unlinked meanwhile. */
+async function withProfile(
+  loginUserId: string,
+  { profile: known, ...identity }: ShownIdentity,
+  profile: Profile | undefined,
+): Promise<ShownIdentity | undefined> {
+  const current = { ...identity, ...(profile && { profile }) };
+  if (isDeepStrictEqual(known, profile)) return current;
+  const { done } = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+    ...changedProfile(identity.id, profile),
+    when: { ...whileExisting, [attributeOf(loginUserId, identity.id)]: { exists: true } },
+  });
+  return done ? current : undefined;
 }
 
 /** Adds an identity to a person. Returns the others that they had linked then, which two requests at once see one after the other. */

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { LinkedIdentity } from '../login-users/linked-identity.ts';
 import { firstIdentityId } from '../login-users/linked-identity.ts';
 import type { LoginUser } from '../login-users/login-user.ts';
+import { profileSchema } from '../schema/profile.ts';
 import { timestampField } from '../schema/wire.ts';
 import { readItems } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
@@ -15,6 +16,14 @@ export const shownIdentitySchema = v.pipe(
     last_login_at: v.exactOptional(
       v.pipe(timestampField, v.description('Absent until the first login with an identity that was linked.')),
     ),
+    profile: v.exactOptional(
+      v.pipe(
+        profileSchema,
+        v.description(
+          'What the provider said of the person at the latest login with this identity, or when it was linked: the claims that the Login App keeps. Absent if there are none.',
+        ),
+      ),
+    ),
   }),
   v.title('Identity'),
 );
@@ -25,11 +34,12 @@ export async function ownIdentities(user: LoginUser): Promise<ShownIdentity[]> {
   const isConfirmed = await confirmedIds(user.linked);
   const linked = user.linked
     .filter(({ identity_id }) => isConfirmed.has(identity_id))
-    .map(({ identity_id: id, provider, linked_at, last_login_at }) => ({
+    .map(({ identity_id: id, provider, linked_at, last_login_at, profile }) => ({
       id,
       provider,
       linked_at,
       ...(last_login_at !== undefined && { last_login_at }),
+      ...(profile && { profile }),
     }))
     .toSorted((a, b) => (a.linked_at < b.linked_at ? -1 : 1));
   return [...firstIdentity(user), ...linked];
@@ -50,10 +60,19 @@ function firstIdentity({
   subject,
   created_at,
   first_used_at,
+  first_profile,
 }: LoginUser): ShownIdentity[] {
   if (subject === undefined || provider === undefined) return [];
   return [
-    { id: firstIdentityId(login_user_id), provider, linked_at: created_at, last_login_at: first_used_at },
+    {
+      ...{
+        id: firstIdentityId(login_user_id),
+        provider,
+        linked_at: created_at,
+        last_login_at: first_used_at,
+      },
+      ...(first_profile && { profile: first_profile }),
+    },
   ];
 }
 

@@ -64,13 +64,19 @@ export async function unlinkIdentity(
 const withoutIdentity = (loginUserId: string, identityId: string): Change<LoginUserItem> =>
   identityId === firstIdentityId(loginUserId)
     ? {
-        remove: ['provider', 'namespace', 'subject'],
+        remove: ['provider', 'namespace', 'subject', identityAttributes.profile(identityId)],
         set: { next_slot: newSlot() },
       }
-    : { remove: [identityAttributes.linked(identityId), identityAttributes.lastLogin(identityId)] };
+    : {
+        remove: [
+          identityAttributes.linked(identityId),
+          identityAttributes.lastLogin(identityId),
+          identityAttributes.profile(identityId),
+        ],
+      };
 
 /** The attribute of a Login User that exists as long as they have an identity. */
-const attributeOf = (loginUserId: string, identityId: string): string =>
+export const attributeOf = (loginUserId: string, identityId: string): string =>
   identityId === firstIdentityId(loginUserId) ? 'subject' : identityAttributes.linked(identityId);
 
 const noSuchIdentity = (): ServiceError =>

@@ -55,6 +55,7 @@ export interface LogEvents {
   login_user_refused: { login_user_id: string };
   device_registered: { platform: string; outcome: 'created' | 'known' };
   events_searched: { access_request_id: number; count: number };
+  profile_fields_left_out: { fields: string };
   provider_keys_fetched: { issuer: string };
   provider_keys_stale: { issuer: string; age_seconds: number; failure: Failure };
   secret_stale: { secret: string; age_seconds: number; failure: Failure };
@@ -205,6 +206,10 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   events_searched: {
     when: 'An account searched the events of an access request',
     fields: { access_request_id: 'the access request', count: 'events on the page' },
+  },
+  profile_fields_left_out: {
+    when: 'A provider told claims of a profile that are too long, of another type or unprintable; they are not kept',
+    fields: { fields: 'the names of the claims' },
   },
   provider_keys_fetched: {
     when: 'The signing keys of an OpenID provider were fetched',

@@ -1,3 +1,5 @@
+import type { Profile } from '../schema/profile.ts';
+
 /** A person, as whoever vouches for them knows them. */
 export interface Identity {
   /** The authority that vouches: the issuer of an id token, or the `namespace` of an OAuth provider's settings. */
@@ -10,4 +12,6 @@ export interface Identity {
 export interface ProvenIdentity extends Identity {
   /** The provider's own refresh token, where its settings say that it is kept to be revoked. */
   revocableToken?: string;
+  /** The claims about the person that the settings name; absent when it has told none of them. */
+  profile?: Profile | undefined;
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { type Profile, profileSchema } from '../schema/profile.ts';
 import type { Item } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
 
@@ -13,13 +14,20 @@ const linkedIdentityItem = v.object({
   linked_at: v.string(),
 });
 
-/** A linked identity with the time of its latest login, an attribute of its own that is absent before the first one. */
-export type LinkedIdentity = v.InferOutput<typeof linkedIdentityItem> & { last_login_at?: string };
+/**
+ * A linked identity with what its latest login has written, in attributes of their own: the time, which is absent before
+ * the first one, and the profile.
+ */
+export type LinkedIdentity = v.InferOutput<typeof linkedIdentityItem> & {
+  last_login_at?: string;
+  profile?: Profile | undefined;
+};
 
 /** The attributes of a Login User that are about one identity. Each login and each linking writes only its own. */
 export const identityAttributes = {
   linked: (identityId: string) => `identity_${identityId}` as const,
   lastLogin: (identityId: string) => `last_login_of_${identityId}` as const,
+  profile: (identityId: string) => `profile_of_${identityId}` as const,
   /** A refresh token of the provider, kept to be revoked. */
   keptToken: (identityId: string) => `kept_token_of_${identityId}` as const,
 };
@@ -28,6 +36,7 @@ export const identityAttributes = {
 export interface IdentityAttributes {
   [linked: ReturnType<typeof identityAttributes.linked>]: LinkedIdentity | string;
   [lastLogin: ReturnType<typeof identityAttributes.lastLogin>]: string;
+  [profile: ReturnType<typeof identityAttributes.profile>]: Profile;
   [keptToken: ReturnType<typeof identityAttributes.keptToken>]: object;
 }
 
@@ -51,10 +60,29 @@ export function linkedIdentitiesIn(item: Item): LinkedIdentity[] {
     .map(([, value]) => {
       const identity = v.parse(linkedIdentityItem, value);
       const lastLogin = item[identityAttributes.lastLogin(identity.identity_id)];
-      return { ...identity, ...(typeof lastLogin === 'string' && { last_login_at: lastLogin }) };
+      return {
+        ...identity,
+        ...(typeof lastLogin === 'string' && { last_login_at: lastLogin }),
+        profile: profileOf(item, identity.identity_id),
+      };
     });
 }
 
 /** The id of a person's first identity. It tells nothing that the id of the person does not. */
 export const firstIdentityId = (loginUserId: string): string =>
   `i_${hashOf('first identity', loginUserId).slice(0, 22)}`;
+
+/** The profile of an identity in the item of its Login User. */
+export const profileOf = (item: Item, identityId: string): Profile | undefined =>
+  v.parse(v.optional(profileSchema), item[identityAttributes.profile(identityId)]);
+
+/** Change of a Login User by which the profile of an identity is what its provider has just told: nothing older remains. */
+export function changedProfile(
+  identityId: string,
+  profile: Profile | undefined,
+): { set: IdentityAttributes; remove: string[] } {
+  const name = identityAttributes.profile(identityId);
+  const set: IdentityAttributes = {};
+  if (profile) set[name] = profile;
+  return { set, remove: profile ? [] : [name] };
+}

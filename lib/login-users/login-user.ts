@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { probeIds } from '../ids.ts';
+import type { Profile } from '../schema/profile.ts';
 import type { Condition } from '../storage/expressions.ts';
 import { type Item, readItem, updateItem } from '../storage/items.ts';
 import { hashOf, loginUserKey } from '../storage/keys.ts';
@@ -14,6 +15,7 @@ import {
   identityAttributes,
   type LinkedIdentity,
   linkedIdentitiesIn,
+  profileOf,
   type slotItem,
 } from './linked-identity.ts';
 import { lastSessionIdOf, sessionsOfPerson } from './sessions-of-person.ts';
@@ -42,6 +44,8 @@ export type LoginUser = v.InferOutput<typeof loginUserItem> & {
   linked: LinkedIdentity[];
   /** The latest login with the first identity. */
   first_used_at: string;
+  /** The profile of the first identity. */
+  first_profile: Profile | undefined;
 };
 
 /** The attributes of a Login User's item as they are written: of the person, their identities, and the slot that it is. */
@@ -78,9 +82,11 @@ export function loginUserIn(item: Item | undefined): LoginUser | undefined {
   const user = v.parse(loginUserItem, item);
   const last_session_id = lastSessionIdOf(item);
   // Absent of one who has not logged in since there can be several identities: then every login was with the first.
-  const firstUsed = item[identityAttributes.lastLogin(firstIdentityId(user.login_user_id))];
+  const first = firstIdentityId(user.login_user_id);
+  const firstUsed = item[identityAttributes.lastLogin(first)];
   const first_used_at = typeof firstUsed === 'string' ? firstUsed : user.last_login_at;
-  return { ...user, last_session_id, linked: linkedIdentitiesIn(item), first_used_at };
+  const first_profile = profileOf(item, first);
+  return { ...user, last_session_id, linked: linkedIdentitiesIn(item), first_used_at, first_profile };
 }
 
 /**

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { KeySource } from './known-issuers.ts';
+import { type ProfileSetting, profile } from './profile.ts';
 import { described, providerUrlSchema, textSchema } from './settings-fields.ts';
 
 /** Google's id tokens name their issuer in one of two ways. @see https://developers.google.com/identity/sign-in/web/backend-auth */
@@ -14,6 +15,15 @@ export const spellingsOf = (issuer: string): string[] => [
   ...[...otherSpellings].filter(([, canonical]) => canonical === issuer).map(([spelling]) => spelling),
 ];
 
+/** The namespace of an issuer's people: the issuer itself, unless its settings name another. */
+export const voucherOf = ({
+  issuer,
+  namespace = issuer,
+}: {
+  issuer: string;
+  namespace?: string | undefined;
+}) => namespace;
+
 /** Seconds for which an id token counts at most, unless the settings of its issuer say otherwise. */
 export const defaultMaxAge = 86_400;
 /** Action on a person of whom their issuer tells something. */
@@ -25,15 +35,23 @@ export type NonceForm = v.InferOutput<typeof nonceFormSchema>;
 
 const maxAgeRule = 'must be an integer from 60 to 2592000';
 
-/** The settings that any trusted issuer has, besides its audiences. */
-export const issuerEntries = {
-  issuer: v.pipe(
+/** The setting that names an issuer by the `iss` of its tokens. */
+export const issuerOf = (tokens: string) =>
+  v.pipe(
     described(
       textSchema,
-      'the `iss` of its id tokens. Without `jwks_uri`, `/.well-known/openid-configuration` below it leads to the keys, which must be on the same host',
+      `the \`iss\` of its ${tokens}. Without \`jwks_uri\`, \`/.well-known/openid-configuration\` below it leads to the keys, which must be on the same host`,
     ),
     v.transform(canonicalIssuer),
     providerUrlSchema,
+  );
+
+/** The settings that any trusted issuer has, besides its audiences. */
+export const issuerEntries = {
+  issuer: issuerOf('id tokens'),
+  namespace: described(
+    v.optional(textSchema),
+    'identifies who vouches for the people, where another provider knows them by the same ids; the issuer when left out',
   ),
   jwks_uri: described(
     v.optional(providerUrlSchema),
@@ -58,6 +76,7 @@ export const issuerEntries = {
     ),
     `the seconds since its \`iat\` for which an id token is accepted, unless it expires earlier; ${defaultMaxAge} when left out. One that is valid for more than this, and for more than a day, is rejected`,
   ),
+  profile,
   on_consent_revoked: described(
     v.optional(actionsSchema),
     'what to do when the issuer says that a person revoked their consent: `end_sessions`, also when left out, or `delete` the person',
@@ -70,10 +89,12 @@ export const issuerEntries = {
 
 /** An issuer, and the apps whose id tokens count. */
 export interface TrustedIssuer extends KeySource {
+  namespace?: string | undefined;
   audiences: string[];
   nonce: 'optional' | 'required';
   nonce_form?: NonceForm | undefined;
   max_age_seconds?: number | undefined;
+  profile?: ProfileSetting;
   on_consent_revoked?: 'end_sessions' | 'delete' | undefined;
   on_account_deleted?: 'end_sessions' | 'delete' | undefined;
 }

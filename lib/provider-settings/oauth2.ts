@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { clientSecretJwtSchema } from './client-secret.ts';
-import { issuerEntries } from './issuer.ts';
+import { issuerEntries, issuerOf } from './issuer.ts';
 import { hostOf, namespace } from './namespace.ts';
+import { profile } from './profile.ts';
 import { audiences, described, fieldPathSchema, providerUrlSchema, textSchema } from './settings-fields.ts';
 
 const errorCodesSchema = v.array(textSchema, 'must be a list of error codes');
@@ -15,6 +16,7 @@ const userInfoSchema = v.strictObject({
     v.optional(v.picklist(['string', 'integer'], 'must be string or integer'), 'string'),
     '`string`, or `integer` for providers that number people',
   ),
+  profile,
 });
 
 /** @see RFC 7662 */
@@ -62,6 +64,24 @@ const tokenInfoSchema = v.strictObject({
   audiences,
 });
 
+/** @see RFC 9068 */
+const jwtSchema = v.strictObject({
+  method: described(
+    v.literal('jwt'),
+    "`jwt`: the access token is a JWT, verified with its issuer's keys instead of a call",
+  ),
+  issuer: issuerOf('access tokens'),
+  jwks_uri: issuerEntries.jwks_uri,
+  audience_field: described(
+    v.optional(fieldPathSchema, 'aud'),
+    'where the token has the app id that it was issued to, for providers whose access tokens have no `aud`',
+  ),
+  audiences: described(
+    audiences,
+    'a list of your app ids there and, where another name stands in `aud`, the name of your API',
+  ),
+});
+
 const authorizationCodeSchema = v.pipe(
   v.strictObject({
     token_url: described(providerUrlSchema, 'the token endpoint'),
@@ -106,18 +126,23 @@ const authorizationCodeSchema = v.pipe(
 );
 
 /**
- * Settings of an OAuth 2.0 provider. The audience of every credential is validated: of an access token by
- * asking the provider, of a code by the id token that comes for it, or else as for an access token.
+ * Settings of an OAuth 2.0 provider. The audience of every credential is validated: of an access token by asking the
+ * provider, or by its issuer's signature; of a code by the id token that comes for it, or as for an access token, or by
+ * its exchange alone, since a provider gives tokens for it only to the client that it was issued to.
+ * @see RFC 6749, section 4.1.3
  */
 export const oauth2SettingsSchema = v.pipe(
   v.strictObject({
-    namespace,
+    namespace: described(
+      namespace,
+      'identifies who vouches for the people. Defaults to the previous value or, for a new provider, the host of `user_info.url`, or the issuer if only JWTs say who a person is',
+    ),
     user_info: v.optional(userInfoSchema),
     audience_validation: v.optional(
       v.variant(
         'method',
-        [introspectionSchema, tokenInfoSchema],
-        'must say by which method (introspection or token_info) the audience of a token is validated',
+        [introspectionSchema, tokenInfoSchema, jwtSchema],
+        'must say by which method (introspection, token_info or jwt) the audience of a token is validated',
       ),
     ),
     authorization_code: v.optional(authorizationCodeSchema),
@@ -126,15 +151,23 @@ export const oauth2SettingsSchema = v.pipe(
     if (!dataset.typed) return;
     const { user_info, audience_validation, authorization_code } = dataset.value;
     if (authorization_code?.id_token && !user_info && !audience_validation) return;
-    for (const key of ['user_info', 'audience_validation'] as const) {
+    const isForCodesAlone = authorization_code && !authorization_code.id_token && !audience_validation;
+    for (const key of isForCodesAlone ? (['user_info'] as const) : accessTokenKeys) {
+      // The subject of a JWT is in the JWT.
+      if (key === 'user_info' && audience_validation?.method === 'jwt') continue;
       if (!dataset.value[key]) addIssue({ message: 'is missing', path: [pathItem(dataset.value, key)] });
     }
   }),
-  v.transform((settings) => ({
-    ...settings,
-    ...(settings.user_info && { namespace: settings.namespace ?? hostOf(settings.user_info.url) }),
-  })),
+  v.transform((settings) => {
+    const { user_info, audience_validation } = settings;
+    const issuer = audience_validation?.method === 'jwt' ? audience_validation.issuer : undefined;
+    const voucher = user_info ? hostOf(user_info.url) : issuer;
+    return { ...settings, ...(voucher !== undefined && { namespace: settings.namespace ?? voucher }) };
+  }),
 );
+
+/** The settings without which no access token can be verified. */
+const accessTokenKeys = ['user_info', 'audience_validation'] as const;
 
 /** The path of an object's field, for an issue about it. */
 const pathItem = (input: Record<string, unknown>, key: string): v.ObjectPathItem => ({
@@ -150,20 +183,26 @@ export type CodeExchange = v.InferOutput<typeof authorizationCodeSchema>;
 export type UserInfo = v.InferOutput<typeof userInfoSchema>;
 export type TokenInfo = v.InferOutput<typeof tokenInfoSchema>;
 export type Introspection = v.InferOutput<typeof introspectionSchema>;
+export type JwtValidation = v.InferOutput<typeof jwtSchema>;
 
-/** Settings that access tokens are verified with. */
-export interface AccessTokenSettings {
+/** The settings that say whose an access token is. */
+export interface UserInfoSettings {
   namespace: string;
   user_info: UserInfo;
-  audience_validation: Introspection | TokenInfo;
 }
 
-/** The settings for access tokens; undefined if the provider only takes codes that return an id token. */
+/** Settings that access tokens are verified with. Only a JWT says by itself whose it is. */
+export type AccessTokenSettings =
+  | (UserInfoSettings & { audience_validation: Introspection | TokenInfo | JwtValidation })
+  | { namespace: string; user_info?: undefined; audience_validation: JwtValidation };
+
+/** The settings for access tokens; undefined if the provider only takes codes. */
 export function accessTokenSettings({
   namespace,
   user_info,
   audience_validation,
 }: OAuth2Settings): AccessTokenSettings | undefined {
-  if (!namespace || !user_info || !audience_validation) return undefined;
-  return { namespace, user_info, audience_validation };
+  if (!namespace || !audience_validation) return undefined;
+  if (user_info) return { namespace, user_info, audience_validation };
+  return audience_validation.method === 'jwt' ? { namespace, audience_validation } : undefined;
 }

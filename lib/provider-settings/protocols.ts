@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Combined, GivenSettings } from './given-settings.ts';
 import type { ProviderId } from './identifiers.ts';
-import { keepNamespace } from './namespace.ts';
+import { hostAt, issuerAt, keepNamespace } from './namespace.ts';
 import { oauth1SettingsSchema } from './oauth1.ts';
 import { oauth2SettingsSchema } from './oauth2.ts';
 import { combineIssuers, oidcSettingsSchema } from './oidc.ts';
@@ -34,14 +34,14 @@ export const oauth1Protocol = protocol({
   name: 'oauth1',
   title: 'OAuth 1.0',
   settings: oauth1SettingsSchema,
-  combine: keepNamespace('verify_url'),
+  combine: keepNamespace(hostAt('verify_url')),
 });
 
 export const oauth2Protocol = protocol({
   name: 'oauth2',
   title: 'OAuth 2.0',
   settings: oauth2SettingsSchema,
-  combine: keepNamespace('user_info.url'),
+  combine: keepNamespace(hostAt('user_info.url'), issuerAt('audience_validation.issuer')),
 });
 
 export const oidcProtocol = protocol({

@@ -1,7 +1,7 @@
 import { rejected } from './rejected.ts';
 
 /** Claims of a token about who asked for it and where it may be used, as the provider sent them: unchecked. */
-interface TokenAudience {
+export interface TokenAudience {
   /** The one app that it was issued to, for providers that name it; undefined when `aud` names it. */
   client?: unknown;
   /** Text or a list of texts; may be missing only beside `client`. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Identity } from '../login-users/identity.ts';
+import type { ProvenIdentity } from '../login-users/identity.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import { oncePerRecord } from '../provider-settings/once-per-record.ts';
 import { decryptSecrets, type StoredSettings } from '../provider-settings/settings-encryption.ts';
@@ -32,7 +32,7 @@ interface FamilyDefinition<
   verify: (
     settings: v.InferOutput<Settings>,
     credential: v.InferOutput<Parameters<CommonEntries & Entries>>,
-  ) => Promise<Identity>;
+  ) => Promise<ProvenIdentity>;
   /** Calls each endpoint of the settings with a made-up credential. */
   check: (settings: v.InferOutput<Settings>) => Promise<CheckResult>[];
 }
@@ -82,7 +82,7 @@ export function family<
     verify: async (
       stored: StoredSettings,
       credential: v.InferOutput<Parameters<CommonEntries & Entries>>,
-    ): Promise<Identity> => verify(await read(stored), credential),
+    ): Promise<ProvenIdentity> => verify(await read(stored), credential),
     check: async (stored: StoredSettings) => Promise.all(check(await read(stored))),
   };
 }

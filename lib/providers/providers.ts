@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import type { Identity } from '../login-users/identity.ts';
+import type { ProvenIdentity } from '../login-users/identity.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import { type FamilyName, protocols } from '../provider-settings/protocols.ts';
 import type { StoredSettings } from '../provider-settings/settings-encryption.ts';
@@ -19,7 +19,7 @@ export type Credential = v.InferOutput<
 >;
 
 /** The person of a credential, by the stored settings of its provider. @throws ServiceError, ProviderFailure */
-export function verifyCredential(stored: StoredSettings, credential: Credential): Promise<Identity> {
+export function verifyCredential(stored: StoredSettings, credential: Credential): Promise<ProvenIdentity> {
   switch (credential.family) {
     case 'oauth1':
       return oauth1.verify(stored, credential);

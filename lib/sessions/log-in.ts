@@ -7,7 +7,7 @@ import { note } from '../log/request-fields.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import type { ProvenIdentity } from '../login-users/identity.ts';
-import { firstIdentityId, identityAttributes } from '../login-users/linked-identity.ts';
+import { changedProfile, firstIdentityId, identityAttributes } from '../login-users/linked-identity.ts';
 import { firstSlotOf, type LoginUserItem, whileActive } from '../login-users/login-user.ts';
 import { placeAmongPeople } from '../login-users/people-of-login-app.ts';
 import { begunIn } from '../login-users/sessions-of-person.ts';
@@ -67,14 +67,16 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, proven }
     ...{ last_session_id: stem, session_places: sessionPlaces() },
   };
   const times = { ...latest, [identityAttributes.lastLogin(own)]: now };
+  const profile = changedProfile(own, proven.profile);
   return updateItem<LoginUserItem>(
     loginUserKey(loginUserId),
     identityId === undefined
       ? {
           set: {
             ...{ login_user_id: loginUserId, login_app_id: loginAppId, provider, namespace, subject },
-            ...{ ...times, ...kept },
+            ...{ ...times, ...kept, ...profile.set },
           },
+          remove: profile.remove,
           setIfAbsent: {
             created_at: now,
             ...placeAmongPeople({ login_user_id: loginUserId, login_app_id: loginAppId }, now),
@@ -87,7 +89,8 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, proven }
           },
         }
       : {
-          set: { ...times, ...kept },
+          set: { ...times, ...kept, ...profile.set },
+          remove: profile.remove,
           count: { sessions_begun: { by: 1 } },
           when: { ...whileActive, [identityAttributes.linked(identityId)]: { exists: true } },
         },

@@ -168,6 +168,10 @@ describe('operator events import FILE.ndjson', () => {
 
   test.each([
     [['events', 'import'], "missing required argument 'FILE.ndjson'. See --help."],
+    [
+      ['events', 'import', '--ids-from', '/nowhere', 'package.json'],
+      '--ids-from: the file /nowhere cannot be read.',
+    ],
     [['events', 'import', '/nowhere.ndjson'], 'The file /nowhere.ndjson cannot be read.'],
   ])('%j is an error', async (words, why) => {
     const { code, stdout, stderr } = await ownOperator(...words);

@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { accountOf } from '../support/account.ts';
 import { logLines, writtenDuring } from '../support/log-lines.ts';
 import { ownService } from '../support/own-service.ts';
 import { basic, unique } from '../support/service.ts';
@@ -83,6 +85,21 @@ describe('what a caller sends stands in no line of the log', () => {
     const { headers } = await call(tokenPath, { method: 'POST', headers: { 'x-request-id': forged } });
     expect(headers.get('x-request-id')).not.toBe(forged);
   });
+});
+
+test('[CWE-532] a profile stands in no line of the log, and in no token', async () => {
+  const profile = { email: 'genuine@example.com', name: 'Genuine Alice', email_verified: true };
+  const query = { subject: unique('alice'), claims: JSON.stringify(profile) };
+  const written = await writtenDuring(running, async () => {
+    const { body } = await token(await service.loginForm('provider_f', query));
+    const tokens = `${JSON.stringify(decodeJwt(body.access_token))} ${body.refresh_token}`;
+    expect(tokens).not.toMatch(/genuine/i);
+    const { identities } = (await accountOf(service, body.access_token).show()).body;
+    expect(identities).toMatchObject([{ profile }]);
+    const who = { 'login-user': decodeJwt(body.access_token).sub };
+    expect(await service.operate('login-users', 'show', who)).toMatchObject({ identities: [{ profile }] });
+  });
+  expect(written + running.audit()).not.toMatch(/genuine/i);
 });
 
 describe('callers cannot make the log or its metrics grow beyond measure', () => {

@@ -7,6 +7,8 @@ import { clockOffset } from '../support/clock-offset.ts';
 import { costOf } from '../support/cost-of.ts';
 import { expectError } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
+import { itemsAbout } from '../support/items-about.ts';
+import { writtenDuring } from '../support/log-lines.ts';
 import { newPerson, newPhone } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
@@ -20,8 +22,8 @@ const { running, service, proxy, dynamoDb, tableName } = await startServiceWithS
 const standIn = await startProviderStandIn();
 const { other_login_app } = service.demo;
 
-const newAccount = async (client = service.demo.login_app) => {
-  const person = await newPerson(service, unique('person'), client);
+const newAccount = async (client = service.demo.login_app, subject = unique('person')) => {
+  const person = await newPerson(service, subject, client);
   const account = accountOf(service, person.token);
   return { ...person, account, sessionId: String(decodeJwt(person.token).sid) };
 };
@@ -220,6 +222,51 @@ test('[OWASP API4 2023] made-up credentials stop after ten in ten minutes: 429, 
   expect((await account.link({ provider, access_token: 'an-access-token' })).status).toBe(201);
 });
 
+describe('a profile from a hostile provider', () => {
+  const profile = { email: 'email', name: 'name', picture: 'picture' };
+
+  test.each<[string, string, string]>([
+    ['CWE-400', '10,000 characters', JSON.stringify({ name: 'Mallory'.repeat(1_500) })],
+    ['CWE-400', 'objects in objects', `{"name":${'{"x":'.repeat(500)}"Mallory"${'}'.repeat(500)}}`],
+    ['CWE-93', 'ends of lines', JSON.stringify({ email: 'a@example.com\r\nBcc: Mallory' })],
+    ['CWE-150', 'control characters', JSON.stringify({ name: '\u001b[2J\u0000Mallory' })],
+    ['CWE-176', 'half of a surrogate pair', JSON.stringify({ name: 'Mallory \ud800' })],
+    ['CVE-2019-10744', '__proto__', '{"__proto__":{"name":"Mallory","email":"Mallory"}}'],
+    ['CVE-2019-10744', 'a constructor', '{"constructor":{"prototype":{"name":"Mallory"}},"name":null}'],
+    ['CWE-79', 'a script as a picture', JSON.stringify({ picture: 'javascript:alert("Mallory")' })],
+    ['CWE-79', 'a page as a picture', JSON.stringify({ picture: 'data:text/html,Mallory' })],
+  ])('[%s] with %s: they log in, and nothing of it is kept or logged', async (_source, _what, claims) => {
+    const { logIn } = await newIssuerLogin(service, standIn, { profile });
+    const written = await writtenDuring(running, async () => {
+      const { status, account } = await logIn(unique('alice'), JSON.parse(claims));
+      expect(status).toBe(200);
+      expect((await account.show()).text).not.toContain('profile');
+    });
+    expect(written).not.toContain('Mallory');
+    expect(await itemsAbout({ dynamoDb, tableName }, 'Mallory')).toEqual([]);
+  });
+
+  test('[OWASP API3 2023] the same person in another Login App shows nothing of it', async () => {
+    const query = { subject: unique('alice'), claims: JSON.stringify({ email: 'shared@example.com' }) };
+    await service.token(await service.loginForm('provider_f', query));
+    const { account } = await newAccount(other_login_app, query.subject);
+    expect((await account.show()).text).not.toContain('shared@example.com');
+  });
+
+  test('[CWE-212] nothing of it remains of an identity that is unlinked, first or linked', async () => {
+    const [subject, mark] = [unique('alice'), unique('mark')];
+    const claims = JSON.stringify({ name: mark });
+    const { body } = await service.token(await service.loginForm('provider_f', { subject, claims }));
+    const account = accountOf(service, body.access_token);
+    for (const told of [{ claims }, {}]) await account.linkAt('provider_a', unique('other'), told);
+    const [first = '', linked = ''] = identityIdsOf(await account.show());
+    expect((await account.unlink(linked)).status).toBe(204);
+    expect(await itemsAbout({ dynamoDb, tableName }, mark)).toHaveLength(1);
+    expect((await account.unlink(first)).status).toBe(204);
+    expect(await itemsAbout({ dynamoDb, tableName }, mark)).toEqual([]);
+  });
+});
+
 test('[CVE-2013-4593] a credential that was issued to another app links nothing', async () => {
   const { account } = await newAccount();
   for (const provider of ['provider_a', 'provider_d', 'provider_f']) {
@@ -230,11 +277,13 @@ test('[CVE-2013-4593] a credential that was issued to another app links nothing'
   expect(identityIdsOf(await account.show())).toHaveLength(1);
 });
 
-test('[CWE-212] the table keeps no subject of a deleted person, and only their id, Login App and times of the deletion', async () => {
+test('[CWE-212] the table keeps no subject or profile of a deleted person, and only their id, Login App and times of the deletion', async () => {
   const { account, subject, loginUserId, token } = await newAccount();
   const linked = unique('linked');
-  await account.linkAt('provider_a', linked);
+  const mark = unique('mark');
+  await account.linkAt('provider_a', linked, { claims: JSON.stringify({ name: mark }) });
   await service.logIn(linked, 'provider_a');
+  expect((await account.show()).text).toContain(mark);
   await service.relate(await newPhone(service, await service.loginAppToken()), token);
   expect((await account.remove()).status).toBe(204);
   const items: Record<string, AttributeValue>[] = [];
@@ -242,7 +291,7 @@ test('[CWE-212] the table keeps no subject of a deleted person, and only their i
     items.push(...Items);
   }
   const text = JSON.stringify(items);
-  expect([text.includes(subject), text.includes(linked)]).toEqual([false, false]);
+  expect([subject, linked, mark].filter((about) => text.includes(about))).toEqual([]);
   const theirs = items.filter((item) => JSON.stringify(item).includes(loginUserId));
   expect(theirs.map((item) => Object.keys(item).toSorted())).toEqual([
     ['created_by', 'deleted_at', 'login_app_id', 'login_user_id', 'next_slot', 'pk', 'sk', 'write_id'],

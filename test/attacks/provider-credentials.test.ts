@@ -15,22 +15,44 @@ import {
 } from 'jose';
 import { providerIds } from '../../lib/provider-settings/identifiers.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
+import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { selfSigned } from '../support/self-signed.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const standIn = await startProviderStandIn();
-const { credentials, demo, logIn, loginForm, token } = service;
+const { credentials, demo, logIn, loginForm, operate, token } = service;
 const issuer = `${demo.sandbox_url}/provider_f`;
 const invalidGrant = { status: 400, error: 'invalid_grant' };
 
-const send = (id_token: string, more: Record<string, string> = {}) =>
-  token({ grant_type: 'provider_credentials', provider: 'provider_f', id_token, ...more });
+let withJwts: LoginApp;
 
-/** An id token of the provider for our app. */
-const idToken = async (): Promise<string> =>
-  (await credentials('provider_f', { subject: unique('alice') })).id_token ?? '';
+beforeAll(async () => {
+  withJwts = await createLoginApp(service, unique('app'));
+  const audience_validation = { method: 'jwt', issuer, audiences: ['provider_f-our-app'] };
+  const flags = { 'login-app': withJwts.login_app_id, provider: 'provider_a' };
+  await operate('providers', 'set', { ...flags, settings: { audience_validation } });
+});
+
+/** The JWTs that log people in: how an app gets one, and how it sends it. */
+const kinds = {
+  id_token: {
+    what: 'provider_f, an id token',
+    query: {},
+    send: (id_token: string) =>
+      token({ grant_type: 'provider_credentials', provider: 'provider_f', id_token }),
+  },
+  access_token: {
+    what: 'provider_a, an access token that is a JWT,',
+    query: { with_access_token: 'jwt' },
+    send: (access_token: string) =>
+      token({ grant_type: 'provider_credentials', provider: 'provider_a', access_token }, withJwts),
+  },
+} as const;
+type Kind = keyof typeof kinds;
+const issue = async (kind: Kind): Promise<string> =>
+  (await credentials('provider_f', { subject: unique('alice'), ...kinds[kind].query }))[kind] ?? '';
 
 const encoded = (value: unknown): string => base64url.encode(JSON.stringify(value));
 
@@ -40,21 +62,25 @@ const grants = [
   ['provider_b', byCode] satisfies [string, string],
 ];
 
-let publicJwk: JWK;
-let validHeader: JWTHeaderParameters;
-let validClaims: JWTPayload;
+describe.each<[string, Kind]>([
+  [kinds.id_token.what, 'id_token'],
+  [kinds.access_token.what, 'access_token'],
+])('%s that somebody else has made', (_what, kind) => {
+  const { send } = kinds[kind];
+  let publicJwk: JWK;
+  let validHeader: JWTHeaderParameters;
+  let validClaims: JWTPayload;
 
-beforeAll(async () => {
-  const discovery = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
-  const { keys } = (await (await fetch(Object(discovery).jwks_uri)).json()) as { keys: JWK[] };
-  const valid = await idToken();
-  validHeader = { alg: 'ES256', ...decodeProtectedHeader(valid) };
-  validClaims = decodeJwt(valid);
-  publicJwk = keys.find(({ kid }) => kid === validHeader.kid) ?? {};
-  expectAnswer(await send(valid), 200, tokenResponse);
-});
+  beforeAll(async () => {
+    const discovery = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
+    const { keys } = (await (await fetch(Object(discovery).jwks_uri)).json()) as { keys: JWK[] };
+    const valid = await issue(kind);
+    validHeader = { alg: 'ES256', ...decodeProtectedHeader(valid) };
+    validClaims = decodeJwt(valid);
+    publicJwk = keys.find(({ kid }) => kid === validHeader.kid) ?? {};
+    expectAnswer(await send(valid), 200, tokenResponse);
+  });
 
-describe('provider_f, an id token that somebody else has made', () => {
   test.each(['none', 'None', 'NONE', 'nOnE', ''])(
     '[CVE-2015-9235] alg %j, unsigned: 400 invalid_grant',
     async (alg) => {
@@ -138,7 +164,7 @@ describe('provider_f, an id token that somebody else has made', () => {
   );
 
   test('[CVE-2022-21449] claims swapped under a valid signature, or r = s = 0: 400 invalid_grant', async () => {
-    const [mine = '', other = ''] = await Promise.all([idToken(), idToken()]);
+    const [mine = '', other = ''] = await Promise.all([issue(kind), issue(kind)]);
     const [header, payload, signature] = mine.split('.');
     const [, otherPayload, otherSignature] = other.split('.');
     const another = encoded({ ...decodeJwt(mine), sub: 'somebody-else' });
@@ -170,6 +196,13 @@ describe('provider_f, an id token that somebody else has made', () => {
   test("[RFC 8725 2.8] the service's own Login User Token: 400 invalid_grant", async () => {
     const { access_token } = (await logIn(unique('alice'))).body;
     expectError(await send(access_token), invalidGrant);
+  });
+});
+
+describe('a JWT of one kind is none of another', () => {
+  test('[RFC 8725 3.11] an id token as an access token, and the reverse: 400 invalid_grant', async () => {
+    expectError(await kinds.access_token.send(await issue('id_token')), invalidGrant);
+    expectError(await kinds.id_token.send(await issue('access_token')), invalidGrant);
   });
 });
 

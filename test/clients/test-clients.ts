@@ -3,8 +3,10 @@ import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { execa } from 'execa';
+import { tryIt } from '../../infra/local/try-it.ts';
+import { shown } from '../support/commands.ts';
 import { countedChecks } from '../support/counted-checks.ts';
-import { localDirectory } from '../support/local-directories.ts';
+import { installed, localDirectory } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
@@ -30,16 +32,31 @@ function blockOf(heading: string, language: string): string {
 /** What OpenAPI Generator warns of whatever the document holds; the page says why. */
 const notAboutTheDocument = [/OpenAPI 3\.1 support is still in beta/, /Failed to get the schema name: null/];
 
-/** Generates the clients as the page says, and uses them against the service on this machine. */
+/** Fetches Authlib; the path of Python that has it. */
+async function pythonWithAuthlib(): Promise<string> {
+  const requirements = join(here, 'python/requirements.txt');
+  const environment = await installed('authlib', requirements, async (directory) => {
+    await execa('python3', ['-m', 'venv', directory], shown);
+    await execa(join(directory, 'bin/pip'), ['install', '--quiet', '--requirement', requirements], shown);
+  });
+  return join(environment, 'bin/python');
+}
+
+/**
+ * Generates the clients as the page says, and uses them against the service on this machine. OAuth libraries, unmodified,
+ * judge its token endpoints.
+ */
 runCheck(async (cleanUps) => {
   await requireTools([
     ['java -version', 'default-jdk-headless'],
     ['mvn --version', 'maven'],
+    ['python3 -c "import venv, ensurepip"', 'python3-venv'],
   ]);
+  const python = await step('Install Authlib', pythonWithAuthlib);
   const running = await step('Start the service on this machine', () => startService());
   cleanUps.defer(() => running.stop().then(() => {}));
   const service = serviceOf(running.demo, running.directory);
-  const { base_url, login_app, account, access_request_id } = service.demo;
+  const { base_url, login_app } = service.demo;
   const folder = localDirectory('clients');
   for (const generated of ['client', 'kotlin-client', 'swift-client']) {
     rmSync(join(folder, generated), { recursive: true, force: true });
@@ -49,13 +66,14 @@ runCheck(async (cleanUps) => {
   for (const name of readdirSync(typescript)) copyFileSync(join(typescript, name), join(folder, name));
 
   // The page's examples are compiled along.
-  writeFileSync(join(folder, 'page-example.ts'), blockOf('TypeScript', 'ts'));
+  writeFileSync(join(folder, 'example.ts'), blockOf('Use the TypeScript client', 'ts'));
   const example = localDirectory('clients', 'kotlin-example');
   writeFileSync(join(example, 'HttpClient.kt'), blockOf('Kotlin', 'kotlin'));
 
   const { check, conclude } = countedChecks('clients');
-  const run = async (heading: string): Promise<string> => {
-    const shell = { cwd: folder, input: blockOf(heading, 'sh'), env: { BASE: base_url }, all: true };
+  const run = async (heading: string, before = ''): Promise<string> => {
+    const input = `${before}${blockOf(heading, 'sh')}`;
+    const shell = { cwd: folder, input, env: { BASE: base_url }, all: true };
     return (await execa('bash', ['-e'], shell)).all ?? '';
   };
   const generate = async (heading: string): Promise<void> => {
@@ -69,29 +87,16 @@ runCheck(async (cleanUps) => {
   await check('TypeScript: it compiles in strict mode, and forbidden parameters do not', () =>
     execa('npx', ['tsc', '--project', '.'], { cwd: folder }).then(() => {}),
   );
-  await check('TypeScript: it calls the five endpoints', async () => {
-    const outfile = join(folder, 'use-client.mjs');
-    await build({
-      entryPoints: [join(folder, 'use-client.ts')],
-      outfile,
-      bundle: true,
-      format: 'esm',
-      logLevel: 'error',
-    });
-    const { id_token } = await service.credentials('provider_f', { subject: unique('alice') });
-    const { authorization_code } = await service.credentials('provider_b', { subject: unique('alice') });
-    const input = {
-      ...{ base_url, access_request_id, id_token, authorization_code },
-      client_credential: `${login_app.client_id}:${login_app.client_secret}`,
-      account_credential: `${account.account_id}:${account.account_secret}`,
-    };
-    const { stdout } = await execa(process.execPath, [outfile, JSON.stringify(input)]);
-    assert.deepEqual(JSON.parse(stdout), {
-      token_types: ['bearer', 'bearer'],
-      same_device: true,
-      statuses: ['rejected'],
-      error: 'not_found',
-    });
+  await check('TypeScript: the example calls the five endpoints', async () => {
+    const printed = await run('Use the TypeScript client', tryIt(service.demo));
+    assert.match(
+      printed,
+      /^Same device: true\nToken by code: bearer\nreview rejected\n404 \{\s*error: 'not_found'/m,
+    );
+  });
+  await check('TypeScript: a bundler takes it', async () => {
+    const entryPoints = [join(folder, 'example.ts')];
+    await build({ entryPoints, bundle: true, format: 'esm', write: false, logLevel: 'error' });
   });
 
   const built = join(folder, 'kotlin-build');
@@ -110,5 +115,30 @@ runCheck(async (cleanUps) => {
   });
 
   await check('Swift: the client is generated without a warning', () => generate('Swift'));
+
+  const judgement = async (command: string, ...words: string[]): Promise<unknown> => {
+    const { id_token } = await service.credentials('provider_f', { subject: unique('alice') });
+    const { client_id, client_secret } = login_app;
+    const input = JSON.stringify({ base_url, client_id, client_secret, id_token });
+    const { stdout } = await execa(command, [...words, input], { cwd: folder });
+    return JSON.parse(stdout);
+  };
+  const expected = {
+    token_use: 'login_user',
+    active: [true, false],
+    revoked: 'invalid_grant',
+    unknown_grant: 'unsupported_grant_type',
+  };
+  await check('openid-client: logs in, refreshes, introspects and revokes', async () => {
+    const challenges = { wrong_secret: 'basic', secret_in_body: 'basic' };
+    assert.deepEqual(await judgement('npx', 'tsx', 'judge-openid-client.ts'), { ...expected, ...challenges });
+  });
+  await check('Authlib: logs in, refreshes, introspects and revokes', async () => {
+    const errors = { wrong_secret: 'invalid_client', secret_in_body: 'invalid_client' };
+    // There is no authorization endpoint; docs/clients.md says so.
+    const metadata = ['"response_types_supported" is required'];
+    const judge = join(here, 'python/judge_authlib.py');
+    assert.deepEqual(await judgement(python, '-B', judge), { ...expected, ...errors, metadata });
+  });
   conclude();
 });

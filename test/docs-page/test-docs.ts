@@ -83,8 +83,28 @@ runCheck(async (cleanUps) => {
     }),
   );
 
+  await check('the token comes first, and what deletes comes last', () =>
+    visit(page, { width: 1200, colorScheme: 'light' }, async (tab) => {
+      const ids = (await tab.locator('.opblock').evaluateAll((all) => all.map(({ id }) => id))).map((id) =>
+        id.replace(/^operations-[^-]+-/, ''),
+      );
+      assert.equal(ids[0], 'issue-token');
+      assert.deepEqual([...ids].sort(), [...operations].sort());
+      const deleting = await tab
+        .locator('.opblock-tag-section')
+        .evaluateAll((groups) =>
+          groups.map((group) =>
+            [...group.querySelectorAll('.opblock')].map((block) =>
+              block.classList.contains('opblock-delete'),
+            ),
+          ),
+        );
+      for (const group of deleting) assert.deepEqual(group, [...group].sort());
+    }),
+  );
+
   for (const colorScheme of ['light', 'dark'] as const) {
-    for (const width of [375, 1200]) {
+    for (const width of [390, 1200]) {
       await check(`readable, ${colorScheme}, ${width} pixels wide`, () =>
         visit(page, { width, colorScheme }, async (tab) => {
           await fillIn(tab);
@@ -94,11 +114,12 @@ runCheck(async (cleanUps) => {
           if (withPictures)
             await tab.screenshot({ path: join(pictures, `${colorScheme}-${width}.png`), fullPage: true });
           assert.equal(await tab.evaluate('document.documentElement.scrollWidth'), width);
+          assert.deepEqual(await cutOff(tab), []);
           const title = await tab.evaluate(
             "getComputedStyle(document.querySelector('.info .title')).color.match(/\\d+/g).map(Number)",
           );
           assert.equal(Math.min(...v.parse(v.array(v.number()), title)) > 128, colorScheme === 'dark');
-          assert.deepEqual(await lowContrast(tab), []);
+          assert.deepEqual(await barriers(tab), []);
         }),
       );
     }
@@ -135,23 +156,32 @@ runCheck(async (cleanUps) => {
   conclude();
 });
 
-const contrastResults = v.object({
+const axeResults = v.object({
   violations: v.array(
-    v.object({ nodes: v.array(v.object({ html: v.string(), failureSummary: v.string() })) }),
+    v.object({
+      id: v.string(),
+      nodes: v.array(v.object({ html: v.string(), failureSummary: v.string() })),
+    }),
   ),
 });
 
-/** Each text that has too little contrast (WCAG 2.1, level AA). */
-async function lowContrast(tab: Page): Promise<string[]> {
+/** Every barrier that axe finds on the page, by all of its rules. */
+async function barriers(tab: Page): Promise<string[]> {
   await tab.evaluate(axe);
-  const { violations } = v.parse(
-    contrastResults,
-    await tab.evaluate("axe.run({ runOnly: ['color-contrast'] })"),
-  );
-  return violations.flatMap(({ nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`),
+  const { violations } = v.parse(axeResults, await tab.evaluate('axe.run()'));
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
   );
 }
+
+/** Every element that ends beyond the window's right edge and can't be scrolled to. */
+const cutOff = async (tab: Page): Promise<string[]> =>
+  v.parse(
+    v.array(v.string()),
+    await tab.evaluate(
+      "[...document.body.querySelectorAll('*')].filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !element.closest('pre')).map(({ outerHTML }) => outerHTML.slice(0, 200))",
+    ),
+  );
 
 /** The status of a POST that names a host. */
 const statusFor = (url: string, host: string): Promise<number | undefined> =>

@@ -1,11 +1,14 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { accountOf } from '../support/account.ts';
+import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createClient, createLoginApp } from '../support/login-app.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 const { running, service, proxy } = await startServiceWithStore();
+const standIn = await startProviderStandIn();
 
 beforeAll(async () => {
   // Warm: the issuer's keys are read once an hour, the public signing keys once in five minutes.
@@ -63,6 +66,36 @@ describe('token, provider_f', () => {
     const form = await idTokenForm();
     await expectRounds(() => service.token(form), 200, [['UpdateItem'], ['PutItem']]);
     await expectRounds(() => service.token(form), 200, [['UpdateItem'], ['PutItem']]);
+  });
+
+  test('a profile, new, unchanged, changed or gone, costs no call more, nor does a provider without one', async () => {
+    const subject = unique('alice');
+    for (const claims of [{ name: 'Alice' }, { name: 'Alice' }, { name: 'Alice M.' }, {}]) {
+      const form = await service.loginForm('provider_f', { subject, claims: JSON.stringify(claims) });
+      await expectRounds(() => service.token(form), 200, [['UpdateItem'], ['PutItem']]);
+    }
+    const { app, logIn } = await newIssuerLogin(service, standIn);
+    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
+    const { providers } = await service.operate('providers', 'show', flags);
+    expect(JSON.stringify(providers)).not.toContain('profile');
+    await logIn();
+    await expectRounds(() => logIn(), 200, [['UpdateItem'], ['PutItem']]);
+  });
+
+  test('0 reads for an access token that is a JWT of a known issuer, by another provider', async () => {
+    const app = await unreadLoginApp();
+    const issuer = `${service.demo.sandbox_url}/provider_f`;
+    await service.operate('providers', 'set', {
+      'login-app': app.login_app_id,
+      provider: 'provider_a',
+      settings: { audience_validation: { method: 'jwt', issuer, audiences: ['provider_f-our-app'] } },
+    });
+    const query = { subject: unique('alice'), with_access_token: 'jwt' };
+    const { access_token = '' } = await service.credentials('provider_f', query);
+    const form = { grant_type: 'provider_credentials', provider: 'provider_a', access_token };
+    expect((await service.token(form, app)).status).toBe(200);
+    // The second login finds the person: no write of the first.
+    await expectRounds(() => service.token(form, app), 200, [['UpdateItem'], ['PutItem']]);
   });
 
   test('a rejected credential causes none', async () => {

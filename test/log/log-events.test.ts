@@ -187,6 +187,24 @@ describe('token_refused', () => {
   });
 });
 
+test('profile_fields_left_out: the names of claims that are not kept, never what they say', async () => {
+  const claims = {
+    name: `Alice ${'A'.repeat(300)}`,
+    picture: 'javascript:alert(1)',
+    locale: 'de',
+    email: '',
+  };
+  for (const provider of ['provider_a', 'provider_f']) {
+    const answer = await logInWith(provider, { claims: JSON.stringify(claims) });
+    expect(answer.status).toBe(200);
+    expect(await lineOf(answer, 'profile_fields_left_out')).toEqual({
+      event: 'profile_fields_left_out',
+      ...ofLogin(provider),
+      fields: 'name, picture',
+    });
+  }
+});
+
 describe('request_refused: a rejected caller, by the id that they claim', () => {
   const device = { platform: 'android', token: unique('phone') };
   const { login_app, account } = service.demo;

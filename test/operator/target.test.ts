@@ -101,6 +101,16 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
     expect(await run({ AWS_REGION: 'eu-central-1' })).toEqual(failsWith(line));
   });
 
+  test.each([
+    ['http://nowhere.invalid', /getaddrinfo (ENOTFOUND|EAI_AGAIN) nowhere\.invalid/],
+    ['http://127.0.0.1:1', /connect ECONNREFUSED 127\.0\.0\.1:1/],
+  ])('no connection to %s', async (AWS_ENDPOINT_URL_LAMBDA, why) => {
+    const { stderr, ...ended } = await run({ ...credentials, AWS_ENDPOINT_URL_LAMBDA });
+    expect(ended).toEqual({ code: 1, stdout: '' });
+    const [, reason] = stderr.match(/^AWS cannot be reached \((.+)\): check the network, .+\.\n$/) ?? [];
+    expect(reason).toMatch(why);
+  });
+
   test('no such stack', async () => {
     const { aws_endpoint } = JSON.parse(
       readFileSync(join(process.env.SERVICE_DIR ?? '', 'stack.json'), 'utf8'),

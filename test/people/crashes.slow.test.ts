@@ -79,7 +79,8 @@ describe('a function that dies at any write', () => {
     async (fault, place) => {
       const person = await newAccount(service);
       const subject = unique('other');
-      expect(await dying(place, fault, () => person.account.linkAt('provider_a', subject))).toBe(true);
+      const told = { claims: JSON.stringify({ name: subject }) };
+      expect(await dying(place, fault, () => person.account.linkAt('provider_a', subject, told))).toBe(true);
       const isTheirs = (await ownersOf([person.account], 'provider_a')).length === 1;
       await finishLater(fault === 'fails before' ? 'schedule' : 'operator');
       expect(await itemsAbout(started, subject)).toHaveLength(isTheirs ? 1 : 0);

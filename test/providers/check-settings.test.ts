@@ -68,6 +68,41 @@ const lists: [ProviderId, string, string, unknown[], (value: unknown) => unknown
   ],
 ];
 
+describe('a profile', () => {
+  const places: [ProviderId, string, (profile: unknown) => unknown][] = [
+    ['provider_f', 'issuers.0.profile', (profile) => oidc({ profile })],
+    [
+      'provider_a',
+      'user_info.profile',
+      (profile) => ({ ...introspected(['us']), user_info: { url, profile } }),
+    ],
+    [
+      'provider_b',
+      'authorization_code.id_token.profile',
+      (profile) => exchanged({ id_token: { issuer: 'https://provider.example', profile } }),
+    ],
+  ];
+
+  test.each(places)('%s, %s: takes our names and fields of theirs', (provider, _field, settingsWith) => {
+    for (const profile of [{}, { email: 'email', picture: 'picture.data.url' }])
+      expect(JSON.stringify(checkSettings(provider, settingsWith(profile)))).toContain(
+        `"profile":${JSON.stringify(profile)}`,
+      );
+  });
+
+  test.each(places)('%s, %s: rejects what is none', (provider, field, settingsWith) => {
+    const problemsOf = (profile: unknown) => Object(checkSettings(provider, settingsWith(profile))).problems;
+    const naming = `must only have email, email_verified, name, given_name, family_name, picture, locale, phone_number, phone_number_verified`;
+    expect(problemsOf({ gender: 'gender' })).toEqual([`${field}.gender: ${naming}`]);
+    expect(problemsOf({ email: 7 })).toEqual([`${field}.email: must be text`]);
+    expect(problemsOf({ email: 'a b' })).toEqual([
+      `${field}.email: must be a field name, or names joined by dots`,
+    ]);
+    for (const profile of ['email', null, true])
+      expect(problemsOf(profile)).toEqual([`${field}: must be a JSON object`]);
+  });
+});
+
 describe.each(lists)('%s: %s', (provider, field, of, several, settingsWith) => {
   test('takes several', () => {
     expect(checkSettings(provider, settingsWith(several))).toHaveProperty('settings');

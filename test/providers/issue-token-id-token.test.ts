@@ -70,6 +70,7 @@ describe('provider_f, the claims of an id token that the provider has signed', (
     ['the type of an access token', () => ({ typ: 'Bearer' })],
     ['a type that is no text', () => ({ typ: { toString: 'x' } })],
     ['the use of an access token', () => ({ token_use: 'access' })],
+    ['the scopes of an access token, as Entra and Okta write them', () => ({ scp: 'openid' })],
   ])('%s: 400 invalid_grant', async (_, claims) => {
     expectError(await send(await idToken(claims())), invalidGrant);
   });

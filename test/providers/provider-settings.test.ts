@@ -30,6 +30,7 @@ const tokenInfo = {
   audience_field: 'aud',
   audiences: ['us'],
 };
+const jwt = { method: 'jwt', issuer: 'https://accounts.example', audiences: ['us'] };
 const authorization_code = {
   token_url: 'https://provider.example/token',
   client_id: 'us',
@@ -58,7 +59,7 @@ const trusted = { issuer: 'https://accounts.example', audiences: ['us', 'our-oth
 const oidc = { issuers: [trusted] };
 
 const noMethod =
-  'audience_validation: must say by which method (introspection or token_info) the audience of a token is validated';
+  'audience_validation: must say by which method (introspection, token_info or jwt) the audience of a token is validated';
 const https = 'must be an https address, without user, password or fragment';
 const noSetting = 'is not a setting of this provider';
 
@@ -250,16 +251,29 @@ describe('invalid provider settings, with the exact reason', () => {
       'authorization_code.client_secret_jwt.private_key_secret: must be an EC private key for ES256 in PEM form',
     ],
     [
-      'codes alone without an id token',
-      'provider_b',
-      { authorization_code },
-      'user_info: is missing; audience_validation: is missing',
+      'an http issuer of JWTs',
+      'provider_a',
+      { audience_validation: { ...jwt, issuer: 'http://accounts.example' } },
+      `audience_validation.issuer: ${https}`,
     ],
+    [
+      'JWTs without an audience',
+      'provider_a',
+      { audience_validation: { ...jwt, audiences: [] } },
+      'audience_validation.audiences: must name at least one app id',
+    ],
+    ['codes alone without an id token', 'provider_b', { authorization_code }, 'user_info: is missing'],
     [
       'a user info without audience validation beside codes with id tokens',
       'provider_b',
       { user_info, authorization_code: { ...authorization_code, id_token } },
       'audience_validation: is missing',
+    ],
+    [
+      'a code exchange in the place of audience validation where no codes are taken',
+      'provider_a',
+      { user_info, authorization_code },
+      'authorization_code: only provider_b exchanges authorization codes',
     ],
     [
       'another type of subject',
@@ -290,6 +304,7 @@ describe('valid provider settings', () => {
       },
     ],
     ['provider_b', { ...oauth2, authorization_code }, {}],
+    ['provider_b', { user_info, authorization_code }, { namespace: 'provider.example' }],
     [
       'provider_b',
       { ...oauth2, authorization_code: { ...authorization_code, redirect_uris: redirectUris(20) } },
@@ -313,6 +328,11 @@ describe('valid provider settings', () => {
         audience_validation: { ...tokenInfo, app_token_parameter: 'app', app_token_secret: 'our-secret' },
       },
       {},
+    ],
+    [
+      'provider_d',
+      { namespace: 'company', audience_validation: jwt },
+      { audience_validation: { ...jwt, audience_field: 'aud' } },
     ],
     ['provider_f', oidc, { issuers: [{ ...trusted, nonce: 'optional' }] }],
   ])('%s: shown with the defaults, and with every secret masked', async (provider, settings, defaults) => {

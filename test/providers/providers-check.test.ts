@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { prepareLogin } from '../support/provider-login.ts';
-import { type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
 import { sharedService, unique } from '../support/service.ts';
 
@@ -30,6 +30,28 @@ describe('providers check says that all is well with the demo', () => {
     });
   });
 
+  test('provider_b for codes alone: all but the audience validation, which it does not have', async () => {
+    const { login_app_id } = await createLoginApp(service, unique('app'));
+    const scene = standIn.openScene();
+    scene.answer('user_info', { status: 401, body: {} });
+    scene.answer('token', { status: 400, body: { error: 'invalid_grant' } });
+    const { audience_validation: _, ...settings } = targets.codeExchange.settings(
+      (at) => `${scene.url}/${at}`,
+    );
+    await service.operate('providers', 'set', {
+      'login-app': login_app_id,
+      provider: 'provider_b',
+      settings,
+    });
+    const { ok, checks } = await check(login_app_id, 'provider_b');
+    const passed = ['user info', 'authorization code'].map((name) => ({
+      check: name,
+      ok: true,
+      detail: rejected,
+    }));
+    expect({ ok, checks }).toEqual({ ok: true, checks: passed });
+  });
+
   test('provider_c: but that only a login shows whether our key is right', async () => {
     const { ok, checks } = await check(service.demo.login_app.login_app_id, 'provider_c');
     const detail = expect.stringContaining('if the consumer key or secret were wrong: only a login shows');
@@ -42,6 +64,20 @@ describe('providers check says that all is well with the demo', () => {
     const detail = 'The issuer publishes its keys: 1.';
     const passed = (of: string) => ({ check: `keys of ${of}`, ok: true, detail });
     expect({ ok, checks }).toEqual({ ok: true, checks: [passed(issuer), passed(`${issuer}/second`)] });
+  });
+
+  test('a provider of JWTs: how many keys their issuer has', async () => {
+    const { url } = standIn.openScene();
+    const { login_app_id } = await createLoginApp(service, unique('app'));
+    const settings = { audience_validation: { method: 'jwt', issuer: url, audiences: [ourApp] } };
+    await service.operate('providers', 'set', {
+      'login-app': login_app_id,
+      provider: 'provider_a',
+      settings,
+    });
+    const { ok, checks } = await check(login_app_id, 'provider_a');
+    const detail = 'The issuer publishes its keys: 1.';
+    expect({ ok, checks }).toEqual({ ok: true, checks: [{ check: `keys of ${url}`, ok: true, detail }] });
   });
 
   test('no line that it prints holds what the settings hide', async () => {

@@ -72,6 +72,21 @@ describe('people and sessions', () => {
     expect(second).toEqual([{ ...loggedIn, session_id: sessionOf(person.token) }]);
   });
 
+  test('a profile is in no event', async () => {
+    const claims = JSON.stringify({ email: 'alice@example.com', name: 'Alice Example' });
+    const query = { subject: unique('anna'), claims };
+    const events = await publishedDuring(async () => {
+      const { body } = await service.token(await service.loginForm('provider_f', query));
+      const account = accountOf(service, body.access_token);
+      expect((await account.show()).text).toContain('Alice Example');
+      await account.linkAt('provider_a', unique('anna'), { claims });
+    });
+    expect(events.map(({ event }) => event)).toEqual([
+      ...['identity.linked', 'login_user.created', 'login_user.logged_in'],
+    ]);
+    expect(JSON.stringify(events)).not.toMatch(/alice|profile/i);
+  });
+
   test('linking and unlinking: identity.linked, identity.unlinked; a login with either: logged_in, with its provider', async () => {
     const { loginUserId: login_user_id, token, subject } = await newPerson(service);
     const account = accountOf(service, token);

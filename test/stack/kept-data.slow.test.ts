@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
@@ -157,11 +157,39 @@ test('a name that cannot be a folder is said to be none', async () => {
     await expect(startIn(name)).rejects.toThrow(`LOCAL_DATA=${name} is no folder and cannot be made one.`);
 });
 
+test('damaged data are left alone: the line names the file and what to do', async () => {
+  const kept = join(folder, 'kept');
+  await (await startIn(kept)).running.stop();
+  const left = 'Put back a copy of the folder, or name another one in LOCAL_DATA.';
+  const files = ['login-service.json', 'secrets.json', 'sandbox-provider_f.json', 'table/CURRENT', 'table'];
+  for (const name of files) {
+    const data = join(folder, `damaged-${name.replace('/', '-')}`);
+    cpSync(kept, data, { recursive: true });
+    if (name === 'table') rmSync(join(data, name), { recursive: true });
+    else writeFileSync(join(data, name), '{"url": ');
+    const part = name.startsWith('table') ? `table in ${join(data, 'table')}` : `file ${join(data, name)}`;
+    const line = `The service did not start: The ${part} is damaged. ${left}\n`;
+    await expect(startIn(data)).rejects.toThrow(new Error(line));
+  }
+});
+
+test('a folder that another first start is filling is left alone', async () => {
+  const data = join(folder, 'filling');
+  mkdirSync(data);
+  writeFileSync(join(data, 'login-service.json'), JSON.stringify({ pid: process.pid }));
+  await expect(startIn(data)).rejects.toThrow(
+    `Process ${process.pid} is about to fill LOCAL_DATA=${data}. Wait for it, or name another folder.\n`,
+  );
+});
+
 test('another port is refused: tokens name the one they were issued at', async () => {
   const data = join(folder, 'other-port');
   const { running } = await startIn(data);
   await running.stop();
   await expect(startIn(data, '1')).rejects.toThrow('Leave PORT out, or set it to');
+  const file = join(data, 'login-service.json');
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), url: 'http://127.0.0.1' }));
+  await expect(startIn(data, '1')).rejects.toThrow('Leave PORT out, or set it to 80.');
 });
 
 test('data that are in use, or whose providers have lost their port, are refused: the line names the port', async () => {

@@ -1,6 +1,15 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -55,23 +64,39 @@ async function startInVain(environment: Record<string, string>) {
   return { ...left, files };
 }
 
-test.each([
-  ['start', []],
-  ['operator', ['accounts', 'create']],
-])('npm run %s before npm ci: one clear line, exit code 1', async (script, words) => {
-  const directory = newDirectory();
-  for (const path of ['package.json', 'infra', 'lib'])
-    cpSync(path, join(directory, path), { recursive: true });
-  const child = spawn('npm', ['run', '-s', script, '--', ...words], { cwd: directory });
-  let stderr = '';
-  child.stderr.on('data', (text) => (stderr += text));
-  const [code] = await once(child, 'close');
-  rmSync(directory, { recursive: true });
-  // npm may warn of settings of this machine.
-  const lines = stderr.split('\n').filter((line) => !line.startsWith('npm warn'));
-  expect({ code, lines }).toEqual({
-    code: 1,
-    lines: ['The packages are not installed yet. Run npm ci first.', ''],
+describe('packages that are not installed: one clear line, exit code 1', () => {
+  let directory: string;
+  beforeAll(() => {
+    directory = newDirectory();
+    for (const path of ['package.json', 'package-lock.json', 'infra', 'lib'])
+      cpSync(path, join(directory, path), { recursive: true });
+  });
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  async function expectLine(script: string, line: string) {
+    const child = spawn('npm', ['run', '-s', script, '--', 'accounts', 'create'], { cwd: directory });
+    let stderr = '';
+    child.stderr.on('data', (text) => (stderr += text));
+    const [code] = await once(child, 'close');
+    // npm may warn of settings of this machine.
+    const lines = stderr.split('\n').filter((one) => !one.startsWith('npm warn'));
+    expect({ code, lines }).toEqual({ code: 1, lines: [line, ''] });
+  }
+
+  test.each(['start', 'operator', 'test', 'test:slow', 'generate', 'docs', 'synth', 'capacity'])(
+    'npm run %s before npm ci',
+    (script) => expectLine(script, 'The packages are not installed yet. Run npm ci first.'),
+  );
+
+  test('npm start, when one package is missing', async () => {
+    const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+    for (const path of Object.keys(packages).filter((path) => path !== '' && !path.endsWith('/valibot'))) {
+      mkdirSync(join(directory, path), { recursive: true });
+      writeFileSync(join(directory, path, 'package.json'), '{}');
+    }
+    mkdirSync(join(directory, 'node_modules/.bin/node'), { recursive: true });
+    await expectLine('start', 'The package valibot is missing. Run npm ci first.');
+    rmSync(join(directory, 'node_modules'), { recursive: true });
   });
 });
 
@@ -92,13 +117,53 @@ describe('npm start', () => {
     }
   });
 
-  test.each(['abc', '-1', '65536', '1e3'])('the port %s: one clear line, exit code 1', async (PORT) => {
-    expect(await startInVain({ PORT })).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `PORT must be a number from 0 to 65535, not ${PORT}.\n`,
-      files: [],
+  test.each([
+    ...['abc', '-1', '65536', '1e3'].map((port) => ['PORT', port, 'a number from 0 to 65535']),
+    ...['foo', '127.0.0.1:8000', 'ftp://127.0.0.1'].map((endpoint) => [
+      ...['DYNAMODB_ENDPOINT', endpoint, 'an address such as http://127.0.0.1:8000'],
+    ]),
+    ['LOG_LEVEL', 'LOUD', 'INFO or ERROR'],
+    ['TOKEN_ALGORITHM', 'HS256', 'RS256 or ES256'],
+  ])('%s=%s: one clear line, exit code 1', async (name = '', value = '', must) => {
+    expect(await startInVain({ [name]: value })).toEqual({
+      ...{ code: 1, stdout: '', files: [] },
+      stderr: `${name} must be ${must}, not ${value}.\n`,
     });
+  });
+
+  test('an ORIGIN_SECRET_HASHES that may be the secret itself is refused, and not shown', async () => {
+    expect(await startInVain({ ORIGIN_SECRET_HASHES: 'abc' })).toMatchObject({
+      code: 1,
+      stderr:
+        'ORIGIN_SECRET_HASHES must be one or two SHA-256 hashes in lower-case hex, separated by a comma.\n',
+    });
+  });
+
+  test('a DYNAMODB_ENDPOINT where no DynamoDB answers: one clear line, exit code 1', async () => {
+    const other = await serve((_, response) => response.end('<!doctype html>'));
+    const isRefused = async () =>
+      expect(await startInVain({ DYNAMODB_ENDPOINT: other.url })).toEqual({
+        ...{ code: 1, stdout: '', files: [] },
+        stderr: `No DynamoDB answers at DYNAMODB_ENDPOINT=${other.url}. Start DynamoDB Local there, or leave DYNAMODB_ENDPOINT out.\n`,
+      });
+    await isRefused().finally(other.close);
+    await isRefused();
+  });
+
+  test('kill of npm stops the service', async () => {
+    const directory = newDirectory();
+    const npm = spawn('npm', ['start'], {
+      env: { ...process.env, NODE_OPTIONS: '', LOCAL_DIR: directory, PORT: '0' },
+    });
+    spawned.push(npm);
+    const files = () => readdirSync(directory).sort();
+    while (!files().includes('demo.json') && npm.exitCode === null) await wait(20);
+    const { base_url } = JSON.parse(readFileSync(join(directory, 'demo.json'), 'utf8'));
+    npm.kill('SIGTERM');
+    await once(npm, 'close');
+    expect(files()).toEqual(['audit.ndjson']);
+    await expect(fetch(base_url)).rejects.toThrow();
+    rmSync(directory, { recursive: true });
   });
 
   test('Ctrl-C: exit code 0, nothing on standard error, all files gone but the audit lines, the port free again', async () => {
@@ -247,6 +312,17 @@ describe('npm start', () => {
       expect(more).toEqual([]);
     },
   );
+
+  test("the README's lines in another folder: a clear line for each value, and no stack trace", async () => {
+    const directory = newDirectory();
+    const [lines = ''] = readFileSync('README.md', 'utf8').match(/^demo\(\).*?(?=^field\(\))/ms) ?? [];
+    const pasted = run('sh', [], { cwd: directory });
+    pasted.child.stdin?.end(lines);
+    const { stdout, stderr } = await pasted;
+    const line = 'No .local/demo.json: run npm start, and this in its folder.\n';
+    expect({ stdout, stderr }).toEqual({ stdout: '', stderr: line.repeat(7) });
+    rmSync(directory, { recursive: true });
+  });
 
   test("the demo's access request: a comment by a login user, a review by a custom actor, a review by a login user", async () => {
     const { body } = await serviceOf(running.demo, running.directory).search();

@@ -18,8 +18,8 @@ export function accountOf({ call, credentials }: Service, token: string) {
     endSession: (id: string) => send('DELETE', `/sessions/${id}`),
     link,
     /** Links what a provider of the sandbox issues for a subject. */
-    linkAt: async (provider: string, subject: string): Promise<Answer> => {
-      const { authorization_code: _, ...credential } = await credentials(provider, { subject });
+    linkAt: async (provider: string, subject: string, query: object = {}): Promise<Answer> => {
+      const { authorization_code: _, ...credential } = await credentials(provider, { subject, ...query });
       return link({ provider, ...credential });
     },
     unlink: (id: string) => send('DELETE', `/identities/${id}`),

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { accountOf } from './account.ts';
 import { createLoginApp } from './login-app.ts';
-import { type Claims, ourApp, type ProviderStandIn } from './provider-stand-in.ts';
+import { type Claims, ourApp, type ProviderStandIn, type Scene } from './provider-stand-in.ts';
 import { type Answer, type Service, unique } from './service.ts';
 
 /**
@@ -17,11 +17,14 @@ export async function newIssuerLogin(service: Service, standIn: ProviderStandIn,
     settings: { issuers: [{ issuer: scene.url, audiences: [ourApp], ...settings }] },
   });
   const subject = unique('alice');
-  const logIn = async (sub = subject) => {
+  const logIn = async (sub = subject, claims: Claims = {}) => {
     const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
-    const { body } = await service.token({ ...form, id_token: await scene.idToken({ sub }) }, app);
+    const { body, status } = await service.token(
+      { ...form, id_token: await scene.idToken({ ...claims, sub }) },
+      app,
+    );
     const loginUserId = String(decodeJwt(body.access_token).sub);
-    return { loginUserId, account: accountOf(service, body.access_token) };
+    return { status, loginUserId, account: accountOf(service, body.access_token) };
   };
   /** A notification about the person, signed by the issuer. */
   const notification = (type: string, claims: Claims = {}): Promise<string> => {
@@ -34,4 +37,28 @@ export async function newIssuerLogin(service: Service, standIn: ProviderStandIn,
   const notify = async (type: string, claims?: Claims): Promise<Answer> =>
     post(await notification(type, claims));
   return { scene, app, subject, logIn, notification, notify, post };
+}
+
+/**
+ * Makes a Login App whose provider_a issues JWTs as access tokens, with the logins there.
+ * @param change of the audience validation @param more settings, by the scene that is the issuer
+ */
+export async function newJwtLogin(
+  service: Service,
+  standIn: ProviderStandIn,
+  change: object = {},
+  more: (scene: Scene) => object = () => ({}),
+) {
+  const scene = standIn.openScene();
+  const app = await createLoginApp(service, unique('app'));
+  const set = (settings: object, provider = 'provider_a') =>
+    service.operate('providers', 'set', { 'login-app': app.login_app_id, provider, settings });
+  const send = (access_token: string, provider = 'provider_a') =>
+    service.token({ grant_type: 'provider_credentials', provider, access_token }, app);
+  const audience_validation = { method: 'jwt', issuer: scene.url, audiences: [ourApp], ...change };
+  await set({ audience_validation, ...more(scene) });
+  /** Logs in with an access token of the scene. */
+  const logIn = async (claims: Claims = {}, header: object = { typ: 'at+jwt' }) =>
+    send(await scene.idToken({ sub: unique('alice'), ...claims }, header));
+  return { scene, app, audience_validation, set, send, logIn };
 }

@@ -19,8 +19,8 @@ export interface Scene {
   behave: () => void;
   /** How often an address below the scene's own was called. */
   calls: (path: string) => number;
-  /** An id token of the issuer that the scene is, signed by its key. A claim that is undefined is left out. */
-  idToken: (claims?: Claims) => Promise<string>;
+  /** An id token of the issuer that the scene is, signed by its key. A claim that is undefined is left out. The header makes it another JWT. */
+  idToken: (claims?: Claims, header?: object) => Promise<string>;
   /** Signs with a new key from now on, and publishes that one alone. */
   rotateKey: () => void;
 }
@@ -101,13 +101,13 @@ export async function startProviderStandIn(): Promise<ProviderStandIn> {
           }
         },
         calls: (below) => called.get(`${path}/${below}`) ?? 0,
-        idToken: async (claims) => {
+        idToken: async (claims, header) => {
           const { kid, privateKey } = await signingKey(path);
           const { iat = Math.floor(Date.now() / 1000) } = claims ?? {};
           const all = { sub: 'alice', iss: url, aud: ourApp, iat, exp: iat + 86_400, ...claims };
           return new SignJWT(JSON.parse(JSON.stringify(all)))
-            .setProtectedHeader({ alg: 'ES256', kid })
-            .sign(privateKey);
+            .setProtectedHeader({ alg: 'ES256', kid, ...header })
+            .sign(privateKey, { crit: { strange: true } });
         },
         rotateKey: () => void signingKeys.delete(path),
       };

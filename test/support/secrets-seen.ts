@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Fields of requests and answers, by whatever name, whose values must never be logged. */
+/** Fields of requests and answers, by whatever name, whose values must never be logged: secrets, and personal data. */
 const secretFields = [
   'access_token',
   'access_secret',
@@ -15,6 +15,7 @@ const secretFields = [
   'login_app_token',
   'token',
   'installation_id',
+  ...['email', 'given_name', 'family_name', 'picture', 'phone_number'],
 ];
 
 const fileIn = (directory: string): string => join(directory, 'secrets-seen.txt');

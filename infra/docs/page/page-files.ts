@@ -36,9 +36,12 @@ export function pageFiles(sources: PageSources): Map<string, PageFile> {
   const theirs = (name: string) => readFileSync(join(swaggerUi, name), 'utf8');
   const script = (text: string): PageFile => ({ contentType: 'text/javascript; charset=utf-8', text });
   const styles = (text: string): PageFile => ({ contentType: 'text/css; charset=utf-8', text });
+  const compiled = (name: string) =>
+    script(transformSync(own(name), { loader: 'ts', target: 'es2022' }).code);
   return new Map<string, PageFile>([
     ['index.html', { contentType: 'text/html; charset=utf-8', text: html(sources) }],
-    ['page.js', script(transformSync(own('page.ts'), { loader: 'ts', target: 'es2022' }).code)],
+    ['page.js', compiled('page.ts')],
+    ['accessibility.js', compiled('accessibility.ts')],
     ['page.css', styles(own('page.css'))],
     // Without the pointer to a source map that is not here.
     [
@@ -63,13 +66,14 @@ const html = ({ document, demo }: PageSources): string => `<!doctype html>
 <link rel="stylesheet" href="page.css">
 <script src="swagger-ui-bundle.js" defer></script>
 <script src="page.js" type="module"></script>
+<script src="accessibility.js" type="module"></script>
 </head>
 <body>
-<div id="demo" hidden>
+<header id="demo" hidden>
 <p>This is the stack on your machine, with a demo in it.</p>
 <button type="button">Fill in the demo’s credentials</button>
 <p role="status"></p>
-</div>
+</header>
 <div id="api"></div>
 </body>
 </html>

@@ -22,7 +22,12 @@ const credentialsQuerySchema = v.object(
       v.pipe(v.string(), v.regex(/^[\w-]{43}$/, 'must be 43 characters of base64url')),
     ),
     expired: flagSchema,
-    with_access_token: flagSchema,
+    /** Adds an access token to the id token: an opaque one, or a JWT. @see RFC 9068 */
+    with_access_token: v.optional(
+      v.picklist(['true', 'false', 'jwt'], 'must be true, false or jwt'),
+      'false',
+    ),
+    /** Claims of the id token; of an OAuth 2.0 provider those of the profile in its user info, from now on. */
     claims: v.optional(
       v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.unknown(), 'must be a JSON object')),
     ),

@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, importJWK, type JWK, type JWTPayload, SignJWT } from 'jose';
 import Provider, { type AccessToken } from 'oidc-provider';
-import { writeWhole } from '../local-files.ts';
-import { type App, epochSeconds } from './sandbox-provider.ts';
+import * as v from 'valibot';
+import { readWhole, writeWhole } from '../local-files.ts';
+import { type App, epochSeconds, profile } from './sandbox-provider.ts';
 
 interface IdentityServerOptions {
   /** The URL it is mounted at. */
@@ -38,7 +39,8 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   const jwk = await signingKey(options);
   const { kid } = jwk;
   const privateKey = await importJWK(jwk, alg);
-  const provider = new Provider(options.issuer, configurationOf(options, jwk));
+  const claimsOf = new Map<string, object>();
+  const provider = new Provider(options.issuer, configurationOf(options, jwk, claimsOf));
   // Callers under test hang up on purpose; Koa would print each time.
   provider.silent = true;
   const handle = provider.callback();
@@ -52,9 +54,9 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   }
 
   return {
-    /** An id token with exactly these claims: none is added or checked. */
-    signIdToken: (claims: JWTPayload): Promise<string> =>
-      new SignJWT(claims).setProtectedHeader({ alg, kid }).sign(privateKey),
+    /** A JWT with exactly these claims: none is added or checked. An id token has no type in its header. */
+    signJwt: (claims: JWTPayload, typ?: 'at+jwt'): Promise<string> =>
+      new SignJWT(claims).setProtectedHeader({ alg, kid, ...(typ && { typ }) }).sign(privateKey),
     issueAccessToken: async (issue: Issue): Promise<string> =>
       new provider.AccessToken(await granted(issue)).save(),
     issueAuthorizationCode: async (
@@ -68,6 +70,8 @@ export async function createIdentityServer(options: IdentityServerOptions) {
         ...(nonce !== undefined && { nonce }),
         ...(code_challenge !== undefined && { codeChallenge: code_challenge, codeChallengeMethod: 'S256' }),
       }).save(),
+    /** Sets the claims of a profile that the user info has from now on, and the id tokens that come for codes. */
+    setClaims: (subject: string, claims: object): void => void claimsOf.set(subject, claims),
     /** An access token that has not expired. */
     findAccessToken: (token: string): Promise<AccessToken | undefined> => provider.AccessToken.find(token),
     /** Answers a request whose path, below the issuer's own, is `path`. */
@@ -81,10 +85,11 @@ export async function createIdentityServer(options: IdentityServerOptions) {
 }
 
 type SigningKey = JWK & { kid: string };
+const signingKeySchema = v.looseObject({ kty: v.string(), kid: v.string() });
 
 async function signingKey({ issuer, keysFolder }: IdentityServerOptions): Promise<SigningKey> {
   const file = keysFolder && join(keysFolder, `sandbox${new URL(issuer).pathname.replaceAll('/', '-')}.json`);
-  if (file && existsSync(file)) return JSON.parse(readFileSync(file, 'utf8'));
+  if (file && existsSync(file)) return readWhole(file, signingKeySchema);
   const { privateKey } = await generateKeyPair(alg, { extractable: true });
   const jwk = { ...(await exportJWK(privateKey)), kid: randomUUID(), alg, use: 'sig' };
   if (file) writeWhole(file, jwk);
@@ -95,6 +100,7 @@ async function signingKey({ issuer, keysFolder }: IdentityServerOptions): Promis
 function configurationOf(
   { apps, redirectUri, idOf = (subject) => subject }: IdentityServerOptions,
   jwk: JWK,
+  claimsOf: ReadonlyMap<string, object>,
 ) {
   const hour = 3600;
   return {
@@ -109,10 +115,11 @@ function configurationOf(
     })),
     jwks: { keys: [jwk] },
     cookies: { keys: [randomBytes(32).toString('base64url')] },
-    claims: { [scope]: ['sub', 'id'] },
+    claims: { [scope]: ['sub', 'id', ...Object.keys(profile)] },
+    conformIdTokenClaims: false,
     findAccount: (_context: unknown, accountId: string) => ({
       accountId,
-      claims: () => ({ sub: accountId, id: idOf(accountId) }),
+      claims: () => ({ ...claimsOf.get(accountId), sub: accountId, id: idOf(accountId) }),
     }),
     features: {
       devInteractions: { enabled: false },

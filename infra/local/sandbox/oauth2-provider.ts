@@ -5,6 +5,7 @@ import {
   type App,
   Apps,
   epochSeconds,
+  profile,
   type SandboxProvider,
   sendJson,
   validity,
@@ -32,7 +33,7 @@ const digestOf = (subject: string): Buffer => createHash('sha256').update(subjec
 /** Token introspection. @see RFC 7662 */
 const introspection: Kind = {
   settings: (url, { id, secret }) => ({
-    user_info: { url: `${url}/me`, subject_field: 'sub' },
+    user_info: { url: `${url}/me`, subject_field: 'sub', profile },
     audience_validation: {
       method: 'introspection',
       url: `${url}/token/introspection`,
@@ -67,7 +68,7 @@ const tokenInfo: Kind = {
   /** An opaque id such as `U2bd806c97f0e00af1a1fc3328fa763a9`. */
   idOf: (subject) => `U${digestOf(subject).toString('hex').slice(0, 32)}`,
   settings: (url, { id }) => ({
-    user_info: { url: `${url}/me`, subject_field: 'id' },
+    user_info: { url: `${url}/me`, subject_field: 'id', profile },
     audience_validation: {
       method: 'token_info',
       url: `${url}/token_info`,
@@ -98,7 +99,7 @@ const debugToken: Kind = {
   /** A decimal id of 63 bits, most of them more than a double can hold. */
   idOf: (subject) => (digestOf(subject).readBigUInt64BE() >> 1n).toString(),
   settings: (url, app) => ({
-    user_info: { url: `${url}/me`, subject_field: 'id' },
+    user_info: { url: `${url}/me`, subject_field: 'id', profile },
     audience_validation: {
       method: 'token_info',
       url: `${url}/token_info`,
@@ -139,7 +140,8 @@ export async function createOAuth2Provider(
   return {
     // All providers of the sandbox have one host, and each has people of its own.
     settings: { namespace: `${id}.sandbox`, ...kind.settings(url, apps.ours) },
-    async issue({ subject, audience, expired, ...protection }) {
+    async issue({ subject, audience, expired, claims, ...protection }) {
+      if (claims) server.setClaims(subject, claims);
       const issue = { subject, app: apps.of(audience), ...validity(expired) };
       const access_token = await server.issueAccessToken(issue);
       if (!kind.redirectUri) return { access_token };

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createIdentityServer } from './identity-server.ts';
-import { Apps, type SandboxProvider, validity } from './sandbox-provider.ts';
+import { Apps, profile, type SandboxProvider, validity } from './sandbox-provider.ts';
 
 /** The path of the second issuer below the first one. */
 const secondPath = '/second';
@@ -32,25 +32,26 @@ export async function createOpenIdProvider(
 async function createIssuer(url: string, apps: Apps, keysFolder?: string): Promise<SandboxProvider> {
   const server = await createIdentityServer({ issuer: url, apps: [apps.ours, apps.another], keysFolder });
   return {
-    settings: { issuer: url, audiences: [apps.ours.id] },
+    settings: { issuer: url, audiences: [apps.ours.id], profile },
     async issue({ subject, audience, expired, with_access_token, nonce, claims }) {
       const app = apps.of(audience);
       const times = validity(expired);
-      const access_token = with_access_token
-        ? await server.issueAccessToken({ subject, app, ...times })
-        : undefined;
+      const common = { iss: url, sub: subject, aud: app.id, ...times };
+      const accessTokens = {
+        false: async () => undefined,
+        true: () => server.issueAccessToken({ subject, app, ...times }),
+        jwt: () => server.signJwt({ ...common, client_id: app.id, jti: randomUUID() }, 'at+jwt'),
+      };
+      const access_token = await accessTokens[with_access_token]();
       const all = {
-        iss: url,
-        sub: subject,
-        aud: app.id,
+        ...common,
         azp: app.id,
-        ...times,
         ...(nonce !== undefined && { nonce }),
         ...(access_token && { at_hash: accessTokenHash(access_token) }),
         ...claims,
       };
       const kept = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
-      const id_token = await server.signIdToken(kept);
+      const id_token = await server.signJwt(kept);
       return { id_token, ...(access_token && { access_token }) };
     },
     answer: server.answer,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { profileFields } from '../../../lib/schema/profile.ts';
 import type { CredentialsQuery } from './credentials-query.ts';
 
 /** An identity provider of the sandbox, mounted at its own path. */
@@ -11,6 +12,9 @@ export interface SandboxProvider {
   /** Answers a request to the provider's own protocol. `path` is below the provider's own path, without the query. */
   answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
+
+/** The setting by which every claim of a profile is kept, each under its own name. */
+export const profile = Object.fromEntries(profileFields.map((name) => [name, name]));
 
 /** An app that is registered at a provider. */
 export interface App {

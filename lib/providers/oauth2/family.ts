@@ -1,5 +1,9 @@
 import { notSetUp } from '../../provider-settings/not-set-up.ts';
-import { accessTokenSettings, type CodeExchange } from '../../provider-settings/oauth2.ts';
+import {
+  type AccessTokenSettings,
+  accessTokenSettings,
+  type CodeExchange,
+} from '../../provider-settings/oauth2.ts';
 import { oauth2Protocol } from '../../provider-settings/protocols.ts';
 import { forbidden, required } from '../../schema/form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
@@ -28,17 +32,20 @@ export const oauth2 = family(oauth2Protocol, {
   check: (settings) => {
     const signal = verificationDeadline();
     const forAccessTokens = accessTokenSettings(settings);
+    const { user_info } = settings;
     return [
-      ...(forAccessTokens
-        ? [
-            rejectsMadeUp('audience validation', () => validateAudience(forAccessTokens, madeUp, signal)),
-            rejectsMadeUp('user info', () => userInfo(forAccessTokens, madeUp, signal)),
-          ]
-        : []),
+      ...(forAccessTokens ? [checkAudience(forAccessTokens, signal)] : []),
+      ...(user_info ? [rejectsMadeUp('user info', () => userInfo({ user_info }, madeUp, signal))] : []),
       ...(settings.authorization_code ? checkExchange(settings.authorization_code, signal) : []),
     ];
   },
 });
+
+function checkAudience(settings: AccessTokenSettings, signal: AbortSignal): Promise<CheckResult> {
+  if (!settings.user_info) return checkKeys(settings.audience_validation);
+  if (settings.audience_validation.method === 'jwt') return checkKeys(settings.audience_validation);
+  return rejectsMadeUp('audience validation', () => validateAudience(settings, madeUp, signal));
+}
 
 const checkExchange = (exchange: CodeExchange, signal: AbortSignal): Promise<CheckResult>[] => [
   rejectsMadeUp('authorization code', () => exchangeCode(exchange, { authorization_code: madeUp }, signal)),

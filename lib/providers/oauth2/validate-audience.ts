@@ -1,11 +1,17 @@
 import { epochSeconds } from '../../clock.ts';
-import type { AccessTokenSettings, Introspection, TokenInfo } from '../../provider-settings/oauth2.ts';
+import type {
+  AccessTokenSettings,
+  Introspection,
+  TokenInfo,
+  UserInfo,
+} from '../../provider-settings/oauth2.ts';
 import { valueAtPath } from '../../schema/value-at-path.ts';
 import { rejectForeign } from '../audience.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { rejected } from '../rejected.ts';
 import { requiredSubject } from '../subject.ts';
+import { verifyJwtAccessToken } from './verify-jwt.ts';
 
 /**
  * Makes sure that an access token was issued to one of our apps.
@@ -13,11 +19,15 @@ import { requiredSubject } from '../subject.ts';
  * @throws ServiceError, ProviderFailure
  * @see RFC 6749 section 10.16
  */
-export function validateAudience(
-  { audience_validation, user_info }: AccessTokenSettings,
+export async function validateAudience(
+  { audience_validation, user_info }: AccessTokenSettings & { user_info: UserInfo },
   token: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  if (audience_validation.method === 'jwt') {
+    const subject = await verifyJwtAccessToken(audience_validation, token);
+    return user_info.subject_field === 'sub' ? subject : undefined;
+  }
   if (audience_validation.method === 'token_info')
     return askTokenInfo(audience_validation, token, signal, user_info.subject_type);
   return introspect(audience_validation, token, signal, user_info.subject_field === 'sub');

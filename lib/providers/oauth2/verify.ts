@@ -1,31 +1,36 @@
-import type { Identity } from '../../login-users/identity.ts';
-import type { AccessTokenSettings, UserInfo } from '../../provider-settings/oauth2.ts';
+import type { ProvenIdentity } from '../../login-users/identity.ts';
+import type { AccessTokenSettings, UserInfo, UserInfoSettings } from '../../provider-settings/oauth2.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
+import { profileIn } from '../profile.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
 import { requiredSubject } from '../subject.ts';
 import { validateAudience } from './validate-audience.ts';
+import { verifyJwtAccessToken } from './verify-jwt.ts';
 
 /**
  * The person of an OAuth 2.0 access token that was issued to our app.
  *
  * Validates the audience and asks for the user info at the same time. A token of another app is rejected whatever the
- * user info answers, and so is one for which the two name different people.
+ * user info answers, and so is one for which the two name different people. A JWT without user info needs no call.
  * @throws ServiceError, ProviderFailure
  */
 export async function verifyAccessToken(
   settings: AccessTokenSettings,
   accessToken: string,
   signal: AbortSignal = verificationDeadline(),
-): Promise<Identity> {
+): Promise<ProvenIdentity> {
   const token = wellFormedCredential(accessToken);
+  const { namespace, audience_validation, user_info } = settings;
+  if (!user_info) return { namespace, subject: await verifyJwtAccessToken(audience_validation, token) };
   const [audience, user] = await Promise.allSettled([
     validateAudience(settings, token, signal),
     userInfo(settings, token, signal),
   ]);
   if (audience.status === 'fulfilled' && user.status === 'fulfilled') {
-    if (audience.value !== undefined && audience.value !== user.value) throw rejected('subject_mismatch');
-    return { namespace: settings.namespace, subject: user.value };
+    if (audience.value !== undefined && audience.value !== user.value.subject)
+      throw rejected('subject_mismatch');
+    return personOf(settings, user.value);
   }
   const errors = [audience, user]
     .filter((result) => result.status === 'rejected')
@@ -33,12 +38,38 @@ export async function verifyAccessToken(
   throw errors.find((error) => !(error instanceof ProviderFailure)) ?? errors[0];
 }
 
-/** The subject that the user info endpoint returns. @throws ServiceError, ProviderFailure */
+/**
+ * The person of an access token that the provider has just given us for a code: it does so only for a code that was
+ * issued to our app. Never for a token that a caller sent.
+ * @throws ServiceError, ProviderFailure
+ * @see RFC 6749, section 4.1.3
+ */
+export async function personOfOwnToken(
+  settings: UserInfoSettings,
+  accessToken: string,
+  signal: AbortSignal,
+): Promise<ProvenIdentity> {
+  return personOf(settings, await userInfo(settings, wellFormedCredential(accessToken), signal));
+}
+
+/** Whom an answer of the user info endpoint is about. */
+const personOf = ({ namespace, user_info }: UserInfoSettings, { subject, answer }: UserInfoAnswer) => ({
+  namespace,
+  subject,
+  profile: profileIn(answer, user_info.profile),
+});
+
+interface UserInfoAnswer {
+  subject: string;
+  answer: unknown;
+}
+
+/** The answer of the user info endpoint, and the subject that it names. @throws ServiceError, ProviderFailure */
 export async function userInfo(
   { user_info }: { user_info: UserInfo },
   token: string,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<UserInfoAnswer> {
   const { url, subject_field, subject_type } = user_info;
   const { status, body } = await presentCredential({
     url,
@@ -47,5 +78,5 @@ export async function userInfo(
   });
   if ([400, 401, 403].includes(status)) throw rejected('user_info_refused');
   if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
-  return requiredSubject(body, url, subject_field, subject_type);
+  return { subject: requiredSubject(body, url, subject_field, subject_type), answer: body };
 }

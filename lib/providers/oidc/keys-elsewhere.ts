@@ -8,6 +8,8 @@ const issuerSchema = v.object({ issuer: v.string(), jwks_uri: v.optional(v.strin
 /** The issuers in settings of any family. */
 const issuersSchema = v.object({
   issuers: v.optional(v.array(issuerSchema), []),
+  // Only that of JWTs has an issuer.
+  audience_validation: v.fallback(v.optional(issuerSchema), undefined),
   authorization_code: v.optional(v.object({ id_token: v.optional(issuerSchema) })),
 });
 
@@ -17,11 +19,12 @@ const issuersSchema = v.object({
  * @param settings that have been checked
  */
 export async function findKeysElsewhere(settings: object): Promise<string[]> {
-  const { issuers, authorization_code } = v.parse(issuersSchema, settings);
+  const { issuers, audience_validation, authorization_code } = v.parse(issuersSchema, settings);
   const ofCodes = authorization_code?.id_token;
   const signal = verificationDeadline();
   const problems = [
     ...issuers.map((source, at) => problemOf(source, `issuers.${at}.jwks_uri`, signal)),
+    ...(audience_validation ? [problemOf(audience_validation, 'audience_validation.jwks_uri', signal)] : []),
     ...(ofCodes ? [problemOf(ofCodes, 'authorization_code.id_token.jwks_uri', signal)] : []),
   ];
   return (await Promise.all(problems)).flat();

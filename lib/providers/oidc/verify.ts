@@ -2,15 +2,18 @@ import { createHash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../../clock.ts';
 import type { LogReason } from '../../errors/reasons.ts';
-import type { Identity } from '../../login-users/identity.ts';
+import type { ProvenIdentity } from '../../login-users/identity.ts';
 import {
   canonicalIssuer,
   defaultMaxAge,
   spellingsOf,
   type TrustedIssuer,
+  voucherOf,
 } from '../../provider-settings/issuer.ts';
+import type { KeySource } from '../../provider-settings/known-issuers.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
-import { rejectForeign } from '../audience.ts';
+import { rejectForeign, type TokenAudience } from '../audience.ts';
+import { profileIn } from '../profile.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
 import { issuerKey } from './issuer-keys.ts';
@@ -49,7 +52,7 @@ interface IdTokenCredential {
 export async function verifyIdToken(
   issuers: TrustedIssuer[],
   { id_token, access_token, nonce }: IdTokenCredential,
-): Promise<Identity> {
+): Promise<ProvenIdentity> {
   try {
     const trusted = trustedIssuerOf(wellFormedCredential(id_token), issuers);
     requireNonce(trusted, nonce);
@@ -63,15 +66,15 @@ export async function verifyIdToken(
     if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
     if (!subject) throw rejected('no_usable_subject');
-    return { namespace: trusted.issuer, subject };
+    return { namespace: voucherOf(trusted), subject, profile: profileIn(payload, trusted.profile) };
   } catch (error) {
     throw error instanceof errors.JOSEError ? rejected(reasonOf(error)) : error;
   }
 }
 
 /** The issuer that a token names. Nothing is verified yet: this only chooses by whose keys it will be. */
-export function trustedIssuerOf(idToken: string, issuers: TrustedIssuer[]): TrustedIssuer {
-  const { iss } = decodeJwt(idToken);
+export function trustedIssuerOf<Issuer extends KeySource>(jwt: string, issuers: Issuer[]): Issuer {
+  const { iss } = decodeJwt(jwt);
   const named = typeof iss === 'string' ? canonicalIssuer(iss) : undefined;
   const trusted = issuers.find(({ issuer }) => issuer === named);
   if (!trusted) throw rejected('issued_by_another_issuer');
@@ -80,26 +83,34 @@ export function trustedIssuerOf(idToken: string, issuers: TrustedIssuer[]): Trus
 
 /**
  * The payload of a JWT that an issuer has signed for one of our apps.
- * @param types the `typ` that its header may have @param claims those that it must have
  * @throws ServiceError, JOSEError, ProviderFailure
  */
 export async function verifiedJwt(
-  trusted: TrustedIssuer,
+  trusted: KeySource & { audiences: string[] },
   jwt: string,
-  { types, claims }: { types: RegExp; claims: string[] },
-): Promise<{ payload: JWTPayload; alg: string }> {
+  { types, claims, audienceOf = (payload) => payload }: JwtKind,
+): Promise<{ payload: JWTPayload; alg: string; typ: string }> {
   const { payload, protectedHeader } = await jwtVerify(jwt, (header) => issuerKey(trusted, header), {
     algorithms,
     issuer: spellingsOf(trusted.issuer),
-    audience: trusted.audiences,
     clockTolerance: leeway,
     requiredClaims: claims,
     currentDate: clock.now(),
   });
   const { alg, typ = 'JWT' } = protectedHeader;
-  if (typeof typ !== 'string' || !types.test(typ)) throw rejected('not_an_id_token');
-  rejectForeign(payload, trusted.audiences);
-  return { payload, alg };
+  if (typeof typ !== 'string' || !types.test(typ)) throw new errors.JWTInvalid('another typ');
+  rejectForeign(audienceOf(payload), trusted.audiences);
+  return { payload, alg, typ };
+}
+
+/** The kind of JWT that is expected. */
+interface JwtKind {
+  /** The `typ` that its header may have. */
+  types: RegExp;
+  /** Claims that it must have. */
+  claims: string[];
+  /** The claims about its app, if they are not `aud` and `azp`. */
+  audienceOf?: (payload: JWTPayload) => TokenAudience;
 }
 
 /** The reasons for jose's errors; all others mean that the token is malformed. */
@@ -122,10 +133,13 @@ export function reasonOf(error: errors.JOSEError): LogReason {
   return reasons[error.code] ?? 'not_an_id_token';
 }
 
-/** Logout tokens and access tokens are signed by the same keys as id tokens. @see OpenID Connect Back-Channel Logout 1.0, section 2.4 */
-function rejectOtherKinds({ events, typ = 'ID', token_use = 'id' }: JWTPayload): void {
+/**
+ * Logout tokens and access tokens are signed by the same keys as id tokens. Only access tokens have `scp`: those of Entra and Okta.
+ * @see OpenID Connect Back-Channel Logout 1.0, section 2.4
+ */
+function rejectOtherKinds({ events, scp, typ = 'ID', token_use = 'id' }: JWTPayload): void {
   const isOfTypeId = typeof typ === 'string' && /^(id|jwt)$/i.test(typ);
-  const isIdToken = events === undefined && isOfTypeId && token_use === 'id';
+  const isIdToken = events === undefined && scp === undefined && isOfTypeId && token_use === 'id';
   if (!isIdToken) throw rejected('not_an_id_token');
 }
 

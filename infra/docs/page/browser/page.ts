@@ -4,6 +4,16 @@ interface SwaggerUi {
   preauthorizeApiKey(scheme: string, value: string): void;
 }
 
+/** An operation as Swagger UI's sorter gets it. */
+interface Operation {
+  get(field: 'path' | 'method'): string;
+}
+
+/** The part of Swagger UI's own React that a component of ours needs. */
+interface React {
+  createElement(type: string, properties: null, text: string): unknown;
+}
+
 interface SentRequest {
   url: string;
   headers: Record<string, string>;
@@ -16,6 +26,8 @@ declare const SwaggerUIBundle: (options: {
   validatorUrl: null;
   deepLinking: boolean;
   docExpansion: 'list';
+  operationsSorter: (a: Operation, b: Operation) => number;
+  plugins: (() => object)[];
   defaultModelsExpandDepth: number;
   displayRequestDuration: boolean;
   tryItOutEnabled: boolean;
@@ -55,12 +67,30 @@ function show(spec: object): SwaggerUi {
     validatorUrl: null,
     deepLinking: true,
     docExpansion: 'list',
+    operationsSorter: (a, b) => placeOf(a) - placeOf(b),
+    plugins: [withoutLinksInButtons],
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,
     tryItOutEnabled: demoUrl !== undefined,
     supportedSubmitMethods: demoUrl === undefined ? [] : ['get', 'post', 'delete'],
     requestInterceptor: sendFormAsForm,
   });
+}
+
+/** Places in the order of use: the token first, then from general to particular, and what deletes last. */
+function placeOf(operation: Operation): number {
+  const path = operation.get('path');
+  if (path.endsWith('/token')) return 0;
+  return path.split('/').length + (operation.get('method') === 'delete' ? 100 : 0);
+}
+
+/** The path of an operation is a link within the button that opens it, which does the same. */
+function withoutLinksInButtons() {
+  const DeepLink =
+    (_: unknown, { React }: { React: React }) =>
+    ({ text }: { text: string }) =>
+      React.createElement('span', null, text);
+  return { wrapComponents: { DeepLink } };
 }
 
 /** Swagger UI edits a form that has alternatives as JSON, and would send it as JSON. */

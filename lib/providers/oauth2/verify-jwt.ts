@@ -1,0 +1,68 @@
+import { errors, type JWTPayload } from 'jose';
+import type { LogReason } from '../../errors/reasons.ts';
+import type { JwtValidation } from '../../provider-settings/oauth2.ts';
+import { valueAtPath } from '../../schema/value-at-path.ts';
+import type { TokenAudience } from '../audience.ts';
+import { reasonOf, trustedIssuerOf, verifiedJwt } from '../oidc/verify.ts';
+import { rejected } from '../rejected.ts';
+import { subjectAt } from '../subject.ts';
+
+/**
+ * The subject of an access token that is a JWT: the issuer has signed it for one of our apps.
+ * @throws ServiceError, ProviderFailure
+ * @see RFC 9068 section 4
+ */
+export async function verifyJwtAccessToken(settings: JwtValidation, token: string): Promise<string> {
+  try {
+    const { payload, typ } = await verifiedJwt(trustedIssuerOf(token, [settings]), token, {
+      types: /^(application\/)?(at\+)?jwt$/i,
+      claims: ['exp', 'sub'],
+      audienceOf: (claims) => audienceIn(claims, settings.audience_field),
+    });
+    if (!isAccessToken(payload, typ)) throw rejected('not_an_access_token');
+    const subject = subjectAt(payload, 'sub');
+    if (subject === undefined) throw rejected('no_usable_subject');
+    return subject;
+  } catch (error) {
+    if (!(error instanceof errors.JOSEError)) throw error;
+    const reason = reasonOf(error);
+    throw rejected(reasonsOfAccessTokens[reason] ?? reason);
+  }
+}
+
+/** The reasons that are about id tokens alone, with their counterparts. */
+const reasonsOfAccessTokens: Partial<Record<LogReason, LogReason>> = {
+  id_token_expired: 'token_expired',
+  not_an_id_token: 'not_an_access_token',
+};
+
+/** Claims for the app that a token was issued to: of OpenID Connect, of RFC 9068, of Okta, and of Entra's v1.0 tokens. */
+const appClaims = ['azp', 'client_id', 'cid', 'appid'];
+
+/**
+ * The audience of an access token. Its `aud` may be an API that other apps call, too, so whatever claim names the app
+ * counts as the authorized party. Null stands for a missing one, or for several that differ.
+ */
+function audienceIn(claims: JWTPayload, field: string): TokenAudience {
+  const app = valueAtPath(claims, field) ?? null;
+  const named = appClaims.map((claim) => valueAtPath(claims, claim)).filter((value) => value !== undefined);
+  const [azp, ...others] = new Set(field === 'aud' ? named : [app, ...named]);
+  return { aud: claims.aud ?? app, azp: others.length > 0 ? null : azp };
+}
+
+/** Claims that only id tokens, logout tokens and notifications have. */
+const foreignClaims = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'];
+
+/**
+ * Whether a JWT says that it is an access token: by its type (RFC 9068), by a claim of Keycloak (`typ`) or Cognito
+ * (`token_use`), or by a scope, which no id token has. An id token need not say what it is.
+ */
+function isAccessToken(claims: JWTPayload, headerType: string): boolean {
+  const { typ = 'Bearer', token_use = 'access' } = claims;
+  if (foreignClaims.some((claim) => claims[claim] !== undefined)) return false;
+  if (typeof typ !== 'string' || !/^bearer$/i.test(typ) || token_use !== 'access') return false;
+  return (
+    /at\+jwt$/i.test(headerType) ||
+    ['typ', 'token_use', 'scope', 'scp'].some((claim) => claims[claim] !== undefined)
+  );
+}

@@ -1,0 +1,184 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
+import { newJwtLogin } from '../support/issuer-login.ts';
+import { type Claims, ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { type Answer, sharedService } from '../support/service.ts';
+
+const service = sharedService();
+const standIn = await startProviderStandIn();
+const invalidGrant = { status: 400, error: 'invalid_grant' };
+const now = () => Math.floor(Date.now() / 1000);
+const atJwt = { typ: 'at+jwt' };
+
+const newLogin = (change?: object, more?: (scene: Scene) => object) =>
+  newJwtLogin(service, standIn, change, more);
+
+const loginUserOf = (answer: Answer) => decodeJwt(answer.body.access_token).sub;
+
+describe('the claims of an access token that the issuer has signed', () => {
+  let login: Awaited<ReturnType<typeof newJwtLogin>>;
+
+  beforeAll(async () => {
+    login = await newLogin();
+  });
+
+  const jwt = { typ: 'JWT' };
+
+  test.each<[string, Claims, object?]>([
+    ['the type at+jwt', {}],
+    ['its media type in full', {}, { typ: 'application/at+JWT' }],
+    ['the type JWT, and a scope', { scope: 'openid' }, jwt],
+    ['no type, and a scope', { scp: ['openid'] }, {}],
+    ['our client_id', { client_id: ourApp }],
+    ['several audiences with our azp', { aud: ['x', ourApp], azp: ourApp }],
+    ['several audiences with our client_id', { aud: ['x', ourApp], client_id: ourApp }],
+    ['no iat', { iat: undefined, exp: now() + 600 }],
+    ['an exp less than 60 s ago', { exp: now() - 20 }],
+    ['a life of a month', { exp: now() + 30 * 86_400 }],
+  ])('%s: 200', async (_, claims, header = atJwt) => {
+    expectAnswer(await login.logIn(claims, header), 200, tokenResponse);
+  });
+
+  test.each<[string, Claims, object?]>([
+    ['nothing that says that it is an access token', {}, jwt],
+    ['no type, and nothing that says so', {}, {}],
+    ['a nonce', { nonce: 'n' }],
+    ['an at_hash', { at_hash: 'x', scope: 'openid' }, jwt],
+    ['a c_hash', { c_hash: 'x' }],
+    ['an s_hash', { s_hash: 'x' }],
+    ['the events of a logout token', { events: {} }],
+    ['the type of an id token, as Keycloak writes it', { typ: 'ID', scope: 'openid' }, jwt],
+    ['the type of a refresh token, as Keycloak writes it', { typ: 'Refresh', scope: 'openid' }, jwt],
+    ['a type that is no text', { typ: ['Bearer'] }],
+    ['the use of an id token, as Cognito writes it', { token_use: 'id', scope: 'openid' }, jwt],
+    ['the header of a logout token', { scope: 'openid' }, { typ: 'logout+jwt' }],
+    ['the header of a DPoP proof', { scope: 'openid' }, { typ: 'dpop+jwt' }],
+    ['a header whose type only ends as it should', {}, { typ: 'not-at+jwt' }],
+    ['a critical header that nobody knows', {}, { ...atJwt, crit: ['strange'], strange: 1 }],
+    ['another issuer', { iss: 'https://accounts.example' }],
+    ['no issuer', { iss: undefined }],
+    ['another audience', { aud: 'another-app' }],
+    ['another audience with our azp', { aud: 'another-app', azp: ourApp }],
+    ['an audience that only begins as ours', { aud: `${ourApp}-2` }],
+    ['no audience', { aud: undefined }],
+    ['no audience, but our client_id', { aud: undefined, client_id: ourApp }],
+    ['an empty list of audiences', { aud: [] }],
+    ['several audiences, and no app', { aud: [ourApp, 'x'] }],
+    ['a foreign azp', { azp: 'another-app' }],
+    ['a foreign client_id', { client_id: 'another-app' }],
+    ['a foreign cid', { cid: 'another-app' }],
+    ['a foreign appid', { appid: 'another-app' }],
+    ['our azp and a foreign client_id', { azp: ourApp, client_id: 'another-app' }],
+    ['an azp that is a list', { azp: [ourApp] }],
+    ['no sub', { sub: undefined }],
+    ['an empty sub', { sub: '' }],
+    ['a sub of 256 characters', { sub: 'x'.repeat(256) }],
+    ['no exp', { exp: undefined }],
+    ['an exp more than 60 s ago', { exp: now() - 90 }],
+    ['an nbf more than 60 s from now', { nbf: now() + 90 }],
+  ])('%s: 400 invalid_grant', async (_, claims, header = atJwt) => {
+    expectError(await login.logIn(claims, header), invalidGrant);
+  });
+
+  test("another issuer's key does not sign for this one: 400 invalid_grant", async () => {
+    const forged = await standIn.openScene().idToken({ iss: login.scene.url }, atJwt);
+    expectError(await login.send(forged), invalidGrant);
+  });
+
+  test('with client_id as the audience_field: no other app, no token without one, and no other aud', async () => {
+    const { logIn } = await newLogin({ audience_field: 'client_id' });
+    for (const aud of [undefined, ourApp]) expect((await logIn({ aud, client_id: ourApp })).status).toBe(200);
+    for (const claims of [
+      { aud: undefined, client_id: 'another-app' },
+      { aud: undefined, client_id: [ourApp] },
+      { aud: undefined },
+      { client_id: undefined },
+      { aud: 'another-api', client_id: ourApp },
+      { aud: undefined, client_id: ourApp, azp: 'another-app' },
+    ]) {
+      expectError(await logIn(claims), invalidGrant);
+    }
+  });
+});
+
+describe('what is asked of the provider', () => {
+  const discovery = '.well-known/openid-configuration';
+
+  test('its keys, once; a forged token costs no more', async () => {
+    const { scene, send, logIn } = await newLogin();
+    const before = scene.calls(discovery);
+    for (const _ of [1, 2, 3]) expect((await logIn()).status).toBe(200);
+    expectError(await send('a.b.c'), invalidGrant);
+    expect([scene.calls('jwks'), scene.calls(discovery) - before, scene.calls('user_info')]).toEqual([
+      1, 1, 0,
+    ]);
+  });
+
+  test('an issuer that is down: 500, and it is not asked again at once', async () => {
+    const { scene, logIn } = await newLogin();
+    scene.answer('jwks', { status: 503 });
+    for (const _ of [1, 2]) expect((await logIn()).status).toBe(500);
+    expect(scene.calls('jwks')).toBe(1);
+  });
+
+  test('the user info if the settings have it, which must name the same person', async () => {
+    const { scene, logIn } = await newLogin({}, ({ url }) => ({ user_info: { url: `${url}/user_info` } }));
+    expect((await logIn({ sub: 'alice' })).status).toBe(200);
+    expectError(await logIn({ sub: 'bob' }), invalidGrant);
+    expectError(await logIn({ sub: 'alice', aud: 'another-app' }), invalidGrant);
+    expect(scene.calls('user_info')).toBe(3);
+  });
+
+  test('a code is exchanged, and the access token that comes for it needs no call', async () => {
+    const { scene, app, audience_validation, set } = await newLogin();
+    const client = { client_id: ourApp, client_secret: 'our secret' };
+    const authorization_code = { token_url: `${scene.url}/token`, ...client };
+    await set({ audience_validation, authorization_code }, 'provider_b');
+    const form = {
+      grant_type: 'provider_authorization_code',
+      provider: 'provider_b',
+      authorization_code: 'x',
+    };
+    for (const [aud, status] of [[ourApp, 200] as const, ['another-app', 400] as const]) {
+      const body = { access_token: await scene.idToken({ aud }, atJwt), token_type: 'bearer' };
+      scene.answer('token', { status: 200, body });
+      expect((await service.token(form, app)).status).toBe(status);
+    }
+  });
+
+  test('the operator is told where the keys are, when they are on another host', async () => {
+    const { scene, audience_validation, set } = await newLogin();
+    const jwks_uri = 'https://keys.example/jwks';
+    scene.answer(discovery, { status: 200, body: { issuer: scene.url, jwks_uri } });
+    await expect(set({ audience_validation })).rejects.toThrow(
+      `audience_validation.jwks_uri: must be set, since the keys of ${scene.url} are on another host: ${jwks_uri}`,
+    );
+  });
+});
+
+describe('the person of an access token', () => {
+  const sub = 'alice';
+
+  test('is that of an id token of the issuer, and another one in another namespace', async () => {
+    const { scene, app, audience_validation, set, send, logIn } = await newLogin();
+    await set({ issuers: [{ issuer: scene.url, audiences: [ourApp] }] }, 'provider_f');
+    await set({ namespace: 'company', audience_validation }, 'provider_d');
+    const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
+    const byIdToken = await service.token({ ...form, id_token: await scene.idToken({ sub }) }, app);
+    expect(loginUserOf(await logIn({ sub }))).toBe(loginUserOf(byIdToken));
+    const elsewhere = await send(await scene.idToken({ sub }, atJwt), 'provider_d');
+    expect(loginUserOf(elsewhere)).not.toBe(loginUserOf(byIdToken));
+  });
+
+  test('stays the same when the audiences change; another issuer must be said to vouch for them', async () => {
+    const { scene, audience_validation, set, logIn } = await newLogin();
+    const before = loginUserOf(await logIn({ sub }));
+    const { url } = standIn.openScene();
+    await expect(set({ audience_validation: { ...audience_validation, issuer: url } })).rejects.toThrow(
+      `namespace: must be set, since audience_validation.issuer vouches for the people now: ${scene.url} keeps the Login Users, ${url} starts with new ones.`,
+    );
+    await set({ audience_validation: { ...audience_validation, audiences: [ourApp, 'another'] } });
+    expect(loginUserOf(await logIn({ sub }))).toBe(before);
+  });
+});
