@@ -7,6 +7,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { LogReason } from '../../lib/errors/reasons.ts';
 import type { metrics } from '../../lib/log/metrics.ts';
 import { table } from '../../lib/storage/table.ts';
+import { rate, sum } from './metric-math.ts';
 
 /** The names of the metrics that the functions write. */
 type OwnMetric = (typeof metrics)[keyof typeof metrics]['name'];
@@ -234,36 +235,6 @@ export class Measurements {
 /** A metric of all functions of the account in this region. */
 const ofFunctions = (metricName: string): Metric =>
   new Metric({ namespace: 'AWS/Lambda', metricName, statistic: Stats.SUM, period: Duration.minutes(1) });
-
-/** The sum of metrics of which some may be missing. */
-const sum = (label: string, usingMetrics: Record<string, IMetric>): MathExpression =>
-  new MathExpression({
-    expression: Object.keys(usingMetrics)
-      .map((name) => `FILL(${name}, 0)`)
-      .join(' + '),
-    usingMetrics,
-    label,
-    period: Duration.minutes(1),
-  });
-
-interface Rate {
-  part: IMetric;
-  /** A metric that may be missing, or less than the part, since another service may count it. */
-  whole: IMetric;
-  /** The least part that says anything: a share of a few is noise. */
-  fewest: number;
-  label: string;
-  period?: Duration;
-}
-
-/** The share that a part is of a whole, in per cent; 0 while the part is too small. */
-const rate = ({ part, whole, fewest, label, period = Duration.minutes(1) }: Rate): MathExpression =>
-  new MathExpression({
-    expression: `IF(part >= ${fewest}, 100 * part / MAX([part, FILL(whole, 0)]), 0)`,
-    usingMetrics: { part, whole },
-    label,
-    period,
-  });
 
 const errorsOfOne = (lambda: IFunction): Metric =>
   lambda.metricErrors({ statistic: Stats.SUM, period: Duration.minutes(1) });

@@ -7,7 +7,6 @@ import { metrics } from '../../lib/log/metrics.ts';
 import {
   endpoints,
   everything,
-  named,
   readable,
   resources,
   template,
@@ -80,7 +79,7 @@ const invocationsOf = (key: string, seconds: number): string =>
   `whole: Sum of AWS/Lambda Invocations, FunctionName=${key.replaceAll('-', '')}Function, in ${seconds} s`;
 const throttled = ['describe-api', 'issue-token', 'link-identity', 'receive-notification', 'unlink-identity'];
 
-/** Settings with other thresholds, and of another canary. */
+/** Settings with other thresholds. */
 const changedSettings = {
   alarmErrorPercent: 11,
   alarmLatencyMilliseconds: 12,
@@ -90,8 +89,6 @@ const changedSettings = {
   alarmRepeatedPercent: 16,
   alarmWrongSecretPercent: 17,
   alarmFewest: 18,
-  canaryMinutes: '10',
-  canariesAtOnce: 50,
 };
 
 describe('alarms', () => {
@@ -358,127 +355,5 @@ describe('the dashboard', () => {
 
   test('shows every alarm', () => {
     for (const { id } of alarms) expect(dashboard).toContain(id);
-  });
-});
-
-describe('new code', () => {
-  const live = 'AWS::Lambda::Alias';
-  const group = 'AWS::CodeDeploy::DeploymentGroup';
-  const withoutCanary = { canary: false };
-
-  test('gets a tenth of the requests for five minutes, and is rolled back when the API or its own route returns 5xx', () => {
-    const groups = resources(
-      group,
-      v.looseObject({
-        DeploymentGroupName: v.string(),
-        AlarmConfiguration: v.object({
-          Alarms: v.array(v.object({ Name: v.object({ Ref: v.string() }) })),
-          Enabled: v.literal(true),
-        }),
-      }),
-      watching,
-    );
-    const nameOf = ({ Name: { Ref } }: { Name: { Ref: string } }): string =>
-      String(alarms.find(({ id }) => id === Ref)?.properties.AlarmDescription.split(':')[0]);
-    const alarmsOf = groups.map(({ properties: { DeploymentGroupName, AlarmConfiguration } }) => [
-      DeploymentGroupName,
-      AlarmConfiguration.Alarms.map(nameOf),
-    ]);
-    expect(alarmsOf.sort()).toEqual(
-      [...endpoints.keys()].map((key) => [key, ['ServerErrors', `ServerErrorsOf${logicalIdOf(key)}`]]),
-    );
-    watching.allResourcesProperties(group, {
-      DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent5Minutes',
-      AutoRollbackConfiguration: {
-        Enabled: true,
-        Events: Match.arrayWith(['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM']),
-      },
-    });
-  });
-
-  test('of any function gets requests only after it has been tried', () => {
-    for (const [key] of endpoints) {
-      expect(template.findResources(live)[`${logicalIdOf(key)}Live`]?.UpdatePolicy).toEqual({
-        CodeDeployLambdaAliasUpdate: {
-          ApplicationName: 'a-stack',
-          DeploymentGroupName: key,
-          BeforeAllowTrafficHook: { Ref: 'CheckNewVersions' },
-        },
-      });
-    }
-    // What it tries are the versions that are about to go live.
-    const published = Object.entries(template.findResources('AWS::Lambda::Version')).map(
-      ([id, { Properties }]) => [Properties.FunctionName, id] as const,
-    );
-    const versions = JSON.stringify(named('check-new-versions').Environment.Variables.NEW_VERSIONS);
-    for (const [name, id] of published)
-      expect(versions).toContain(`=",${JSON.stringify(name)},":",{"Fn::GetAtt":["${id}","Version"]}`);
-    expect(published).toHaveLength(endpoints.size);
-    templateWith(withoutCanary).resourcePropertiesCountIs('AWS::Lambda::Function', { Timeout: 180 }, 0);
-  });
-
-  test('is watched for longer, and in larger groups, when the settings say so', () => {
-    watchingWith(changedSettings).allResourcesProperties(group, {
-      DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent10Minutes',
-    });
-    const aliases = Object.values(templateWith(changedSettings).findResources(live));
-    for (const { DependsOn = [] } of aliases)
-      expect([DependsOn].flat().filter((id) => /Live$/.test(id))).toEqual([]);
-  });
-
-  test('goes live in spite of an alarm that is on, when the setting ignoreAlarms says so', () => {
-    const fix = watchingWith({ ignoreAlarms: true });
-    fix.resourceCountIs(group, endpoints.size);
-    fix.allResourcesProperties(group, { AlarmConfiguration: { Alarms: [], Enabled: false } });
-  });
-
-  test('is in use at once without a canary', () => {
-    for (const alias of Object.values(templateWith(withoutCanary).findResources(live)))
-      expect(alias.UpdatePolicy).toBeUndefined();
-    watchingWith(withoutCanary).resourceCountIs(group, 0);
-    watchingWith(withoutCanary).resourceCountIs('AWS::CodeDeploy::Application', 0);
-  });
-
-  test('of the token function has as many warm instances as are set, by default none', () => {
-    const version = 'AWS::Lambda::Version';
-    template.resourcePropertiesCountIs(version, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
-    const warm = templateWith({ tokenConcurrency: 5 });
-    const provisioned = { ProvisionedConcurrencyConfig: { ProvisionedConcurrentExecutions: 5 } };
-    warm.resourcePropertiesCountIs(version, provisioned, 1);
-    warm.hasResourceProperties(version, { ...provisioned, FunctionName: { Ref: 'IssueToken' } });
-  });
-
-  test('of the token function has them in the version alone: Lambda rejects an alias that has them and shifts weights', () => {
-    const warm = templateWith({ tokenConcurrency: 5 });
-    warm.resourcePropertiesCountIs(live, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
-  });
-
-  test('of the token function is published anew for another number of warm instances', () => {
-    const publishedWith = (tokenConcurrency: number): unknown =>
-      Object.entries(templateWith({ tokenConcurrency }).findResources('AWS::Lambda::Version'))
-        .filter(([, { Properties }]) => Properties.FunctionName.Ref === 'IssueToken')
-        .map(([id]) => id);
-    expect(publishedWith(5)).not.toEqual(publishedWith(6));
-    expect(publishedWith(5)).not.toEqual(publishedWith(0));
-    const configured = (tokenConcurrency: number): unknown =>
-      templateWith({ tokenConcurrency }).findResources('AWS::Lambda::Function').IssueToken?.Properties;
-    expect(configured(5)).not.toEqual(configured(6));
-  });
-
-  test('goes live in groups of at most five, each after the one before, with the token function in the last', () => {
-    const waiting = Object.entries(template.findResources(live)).map(([id, { DependsOn = [] }]) => ({
-      id,
-      after: [DependsOn].flat().filter((other) => /Live$/.test(other)),
-    }));
-    const groups = Map.groupBy(waiting, ({ after }) => after.toSorted().join());
-    const first = waiting.filter(({ after }) => after.length === 0).map(({ id }) => id);
-    const order = [first];
-    for (let group = first; group.length > 0; ) {
-      group = (groups.get(group.toSorted().join()) ?? []).map(({ id }) => id);
-      if (group.length > 0) order.push(group);
-    }
-    expect(order.flat().sort()).toEqual(waiting.map(({ id }) => id).sort());
-    for (const group of order) expect(group.length).toBeLessThanOrEqual(5);
-    expect(order.at(-1)).toContain('IssueTokenLive');
   });
 });
