@@ -16,6 +16,8 @@ export interface CommandLine {
   removes: OperatorCommand['removes'];
   /** Printing of the command's result as lines, if it is. */
   pages: Pages | undefined;
+  /** The field of the result that is printed as it is, if there is one. */
+  text: string | undefined;
   /** Files on this machine, by the flags that name them. */
   files: Record<string, string>;
   /** Undefined when the words name none. */
@@ -65,7 +67,7 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
       parsed.push({ isCheck: true, target: targetOf({ local, stack }), isJson: json });
     });
   for (const record of commands.values()) {
-    const { noun, verb, words: itsWords, summary, pages, removes } = record;
+    const { noun, verb, words: itsWords, summary, pages, text, removes } = record;
     const command = commandAt(program, itsWords.split(' ')).description(summary);
     const lineFlag = addFlags(command, record);
     command.action(() => {
@@ -77,7 +79,7 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
       const target = targetOf({ local, stack });
       const files = filesOf(command, record);
       parsed.push({
-        ...{ noun, verb, flags, lines, pages, removes, files, target },
+        ...{ noun, verb, flags, lines, pages, text, removes, files, target },
         ...{ isConfirmed: yes, isJson: json },
       });
     });

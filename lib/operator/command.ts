@@ -8,6 +8,8 @@ interface Definition {
   summary: string;
   /** A command that prints lines instead of one JSON object. */
   pages?: Pages;
+  /** The field of the result that is printed as it is, unless JSON is asked for. */
+  text?: string;
   /** Flags that the command line keeps to itself, with their help: each names a file on the caller's machine. */
   files?: Record<string, string>;
 }

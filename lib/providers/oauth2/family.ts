@@ -5,25 +5,18 @@ import {
   type CodeExchange,
 } from '../../provider-settings/oauth2.ts';
 import { oauth2Protocol } from '../../provider-settings/protocols.ts';
-import { forbidden, required } from '../../schema/form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { type CheckResult, madeUp, rejectsMadeUp } from '../checks.ts';
 import { family } from '../family.ts';
 import { checkKeys } from '../oidc/family.ts';
+import { credentialParameters } from '../parameters.ts';
 import { exchangeCode } from './exchange-code.ts';
 import { validateAudience } from './validate-audience.ts';
 import { userInfo, verifyAccessToken } from './verify.ts';
 
-const forProvider = 'for an OAuth 2.0 provider';
-
 /** An access token, verified by audience validation and user info. @see RFC 6749 */
 export const oauth2 = family(oauth2Protocol, {
-  parameters: {
-    access_token: required('access_token'),
-    access_secret: forbidden('access_secret', forProvider),
-    id_token: forbidden('id_token', forProvider),
-    nonce: forbidden('nonce', forProvider),
-  },
+  parameters: credentialParameters.oauth2,
   verify: async (settings, { provider, access_token }) => {
     const forAccessTokens = accessTokenSettings(settings);
     if (!forAccessTokens) throw notSetUp(provider);
