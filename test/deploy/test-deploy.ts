@@ -50,7 +50,10 @@ const settings = {
  * deployed, restores its table, deploys a changed stack over it, and destroys it.
  */
 runCheck(async (cleanUps) => {
-  await requireTools([['python3 -c "import venv, ensurepip"', 'python3-venv']]);
+  await requireTools([
+    ['python3 -c "import venv, ensurepip"', 'python3-venv'],
+    ['git --version', 'git'],
+  ]);
   rmSync(localDirectory('deploy'), { recursive: true });
   const workDirectory = localDirectory('deploy');
   const releasedCode = localDirectory('deploy', 'release');
