@@ -7,19 +7,21 @@ export interface Input {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
 }
 
-/** Whether a command takes something away for good. */
-const asksFirst = (verb: string): boolean => /\b(delete|revoke|remove)$/.test(verb);
+/** Whether a command takes something away for good. Whoever removes settings can set them again. */
+const asksFirst = ({ noun, verb }: CommandLine): boolean =>
+  /\b(delete|revoke)$/.test(verb) || `${noun} ${verb}` === 'identities remove';
 
 /**
  * Asks before a command that deletes or revokes something, unless --yes says so already.
  * @throws Error when the answer is not yes, or when there is no terminal to ask on
  */
 export async function confirm(
-  { noun, verb, flags, isConfirmed }: CommandLine,
+  line: CommandLine,
   target: Target,
   { stdin, stderr }: Input & { stderr: Pick<NodeJS.WriteStream, 'write'> },
 ): Promise<void> {
-  if (!asksFirst(verb) || isConfirmed) return;
+  const { noun, verb, flags, isConfirmed } = line;
+  if (!asksFirst(line) || isConfirmed) return;
   if (!stdin.isTTY) throw new Error(`${noun} ${verb} takes effect at once: add --yes to confirm it.`);
   const what = Object.entries(flags).map(([name, value]) => ` --${name} ${String(value)}`);
   const where = target.local ? 'the stack on this machine' : `the deployed stack ${target.stack}`;

@@ -138,4 +138,14 @@ describe('npm run operator asks nothing', () => {
     const create = ['accounts', 'create', '--name=x', '--local'];
     expect(await atTerminal('')(...create)).toMatchObject({ code: 0, stderr: '' });
   });
+
+  test.each([
+    ['providers', '--provider', 'provider_f'],
+    ['mobile-applications', '--platform', 'ios'],
+  ])('before %s remove, also when a program runs it', async (noun, ...what) => {
+    const setup = { platforms: ['ios'], providers: ['provider_f'] };
+    const { login_app_id } = await createLoginApp(service, 'My app', setup);
+    const words = [noun, 'remove', '--login-app', login_app_id, ...what, '--local'];
+    expect(await byProgram(...words)).toMatchObject({ code: 0, stderr: '' });
+  });
 });
