@@ -38,8 +38,9 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
       return result.ok ? 0 : 2;
     }
     const { noun, verb, flags, lines, pages, files, target } = line;
-    await confirm(line, target, { stdin, stderr });
     const operator = functionOf(target);
+    const show = (shown: string, its: Record<string, unknown>) => callOperator(operator, shown, 'show', its);
+    await confirm(line, target, { stdin, stderr, show });
     const call = (more: Record<string, unknown>) =>
       callOperator(operator, noun, verb, { ...flags, ...more }).catch((error: unknown) => {
         throw new Error(explainFailure(error, operator));
