@@ -207,9 +207,11 @@ describe('operator devices import FILE.ndjson', () => {
       android({ installation_id }),
       android({ installation_id }),
       { platform: 'android' },
+      android({ platform: 'windows', last_seen_at: 'yesterday' }),
+      android({ login_user_id: person.loginUserId, last_seen_at: daysAgo(271) }),
     ]);
     expect(code).toBe(2);
-    expect(summary).toMatchObject({ lines: 15, added: 2, already_there: 0, refused: 13 });
+    expect(summary).toMatchObject({ lines: 17, added: 2, already_there: 0, refused: 15 });
     const reasons = summary.reasons.map((one: { reason: string; lines: number[] }) => [
       one.reason,
       one.lines,
@@ -228,6 +230,9 @@ describe('operator devices import FILE.ndjson', () => {
       'The Login App has no such Login User.': [13],
       'The installation has another device.': [15],
       'token is required.': [16],
+      'platform must be ios or android. last_seen_at must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.':
+        [17],
+      'The Login App has no such Login User. The device was not seen for 270 days.': [18],
     });
   });
 
