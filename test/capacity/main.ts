@@ -2,7 +2,7 @@ import { seedDemo } from '../../infra/local/demo.ts';
 import { startStack } from '../../infra/local/stack.ts';
 import { Meter } from './measure.ts';
 import { measureRequests } from './requests.ts';
-import { costTable, limitTable } from './tables.ts';
+import { costTable, limitTable, partitionTable } from './tables.ts';
 
 // Measures what requests consume and prints the tables of `docs/capacity.md`.
 const print = process.stdout.write.bind(process.stdout);
@@ -14,5 +14,6 @@ const { documentClient } = await import('../../lib/storage/client.ts');
 const measured = await measureRequests(new Meter(documentClient), demo);
 await stack.close();
 
-print(`${costTable(measured)}\n\n${limitTable(measured)}\n`);
+const tables = [costTable(measured), limitTable(measured), partitionTable(measured)];
+print(`${tables.join('\n\n')}\n`);
 process.exit();
