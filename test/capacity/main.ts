@@ -2,7 +2,7 @@ import { seedDemo } from '../../infra/local/demo.ts';
 import { startStack } from '../../infra/local/stack.ts';
 import { Meter } from './measure.ts';
 import { measureRequests } from './requests.ts';
-import { costTable, limitTable, partitionTable } from './tables.ts';
+import { costTable, edgeTable, limitTable, partitionTable } from './tables.ts';
 
 // Measures what requests consume and prints the tables of `docs/capacity.md`.
 const print = process.stdout.write.bind(process.stdout);
@@ -14,6 +14,6 @@ const { documentClient } = await import('../../lib/storage/client.ts');
 const measured = await measureRequests(new Meter(documentClient), demo);
 await stack.close();
 
-const tables = [costTable(measured), limitTable(measured), partitionTable(measured)];
+const tables = [costTable(measured), edgeTable(), limitTable(measured), partitionTable(measured)];
 print(`${tables.join('\n\n')}\n`);
 process.exit();

@@ -20,6 +20,22 @@ export const prices = {
   event: 1.0 / 1e6,
 } as const;
 
+/**
+ * Dollars for CloudFront and AWS WAF in front, for callers in North America, after the free tier: CloudFront takes ten
+ * million requests and sends a terabyte a month for nothing. Read in November 2026: transfer and free tier on a copy of AWS's
+ * page, the other prices as others quote them.
+ * @see https://aws.amazon.com/cloudfront/pricing/, https://aws.amazon.com/waf/pricing/, https://aws.amazon.com/secrets-manager/pricing/
+ */
+export const edgePrices = {
+  monthly: { webAcl: 5, rule: 1, secret: 0.4 },
+  millionRequests: { cloudFront: 1.0, waf: 0.6 },
+  /** One gigabyte of responses. */
+  gigabyteOut: 0.085,
+} as const;
+
+/** Numbers of the parts of an edge that are billed by the month. */
+export const edgeParts = { webAcl: 1, rule: 1, secret: 1 } as const;
+
 /** Assumptions, which only a deployment could measure; its dashboard shows the real values. */
 export const assumptions = {
   /** Memory of each function. */

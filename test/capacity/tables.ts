@@ -1,5 +1,6 @@
 import { dollars } from './measure.ts';
 import { partitionEnds } from './partitions.ts';
+import { edgeParts, edgePrices } from './prices.ts';
 import { quotasFor, rates } from './quotas.ts';
 import type { MeasuredRequests } from './requests.ts';
 
@@ -33,6 +34,19 @@ export function costTable(measured: MeasuredRequests): string {
     return [name, cost.storeRequests, cost.readUnits, cost.writeUnits, cost.logBytes, ...perMillion];
   });
   return tableOf(head, 1, rows);
+}
+
+/** Prices of CloudFront and AWS WAF in front. */
+export function edgeTable(): string {
+  const { monthly, millionRequests, gigabyteOut } = edgePrices;
+  const { webAcl, rule, secret } = edgeParts;
+  const month = webAcl * monthly.webAcl + rule * monthly.rule + secret * monthly.secret;
+  return tableOf(['With `edge`', '$'], 1, [
+    [`A month: ${webAcl} web ACL, ${rule} rule, ${secret} secret`, month.toFixed(2)],
+    ['A million HTTPS requests, CloudFront', millionRequests.cloudFront.toFixed(2)],
+    ['A million requests, AWS WAF', millionRequests.waf.toFixed(2)],
+    ['A gigabyte of responses, CloudFront', gigabyteOut],
+  ]);
 }
 
 /** How much of each quota each rate of requests uses; bold above the quota. */
