@@ -11,6 +11,7 @@ import { seedDemo } from '../../infra/local/demo.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { rotateSecret } from '../../infra/local/stack.ts';
+import { version } from '../../infra/version.ts';
 import { runJest } from '../support/commands.ts';
 import { localDirectory } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
@@ -204,8 +205,8 @@ async function operateByCommandLine(cloud: Cloud): Promise<void> {
 async function checkDeployed(cloud: Cloud): Promise<void> {
   const words = ['run', '--silent', 'operator', '--', 'check', '--stack', stack];
   const { stdout } = await execa('npm', words, { env: cloudEnvironment(cloud), stderr: 'inherit' });
-  const { steps, problems } = JSON.parse(stdout);
-  assert.deepEqual(problems, []);
+  const { version: deployed, steps, problems } = JSON.parse(stdout);
+  assert.deepEqual({ deployed, problems }, { deployed: version, problems: [] });
   for (const { step: name, status, milliseconds } of steps)
     print(`    ${name}: ${status}, ${milliseconds} ms`);
 }
