@@ -1,9 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { afterAll, expect, test } from '@jest/globals';
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { execa } from 'execa';
+import { forwardEvents } from '../../infra/local/forward-events.ts';
 import { problemsOf } from '../support/bus-stand-in.ts';
 import { localDirectory } from '../support/local-directories.ts';
 
@@ -58,4 +60,27 @@ test('the event that the page shows is one that the schemas allow', () => {
   const { source, 'detail-type': DetailType, detail } = JSON.parse(blockOf('json'));
   expect(source).toBe('login-service');
   expect(problemsOf({ DetailType, Detail: detail })).toEqual([]);
+});
+
+test('the consumer of the page handles an event once, says which it cannot read, and goes on', async () => {
+  const consumerFile = join(folder, 'consumer.mjs');
+  writeFileSync(consumerFile, blockOf('js'));
+  const consumer = execa(process.execPath, [consumerFile], { env: { PORT: '0' }, reject: false });
+  const lines = createInterface(consumer.stdout)[Symbol.asyncIterator]();
+  const nextLine = async () => String((await lines.next()).value);
+  const url = `http://127.0.0.1:${(await nextLine()).match(/port (\d+)/)?.[1]}`;
+  expect((await fetch(url, { method: 'POST', body: 'no JSON' })).status).toBe(500);
+  const notTaken: string[] = [];
+  const { forward, close } = forwardEvents(url, { say: (line) => notTaken.push(line) });
+  const event = JSON.parse(blockOf('json'));
+  for (const access_request_id of [42, 42, 43]) {
+    const id = `pe_${access_request_id}`;
+    forward({ ...event, detail: { ...event.detail, id, access_request_id } });
+  }
+  expect(await nextLine()).toBe('Access request 42 was approved.');
+  expect(await nextLine()).toBe('Access request 43 was approved.');
+  expect(notTaken).toEqual([]);
+  consumer.kill();
+  expect((await consumer).stderr).toMatch(/not valid JSON/);
+  close();
 });
