@@ -12,8 +12,12 @@ export interface CommandLine {
   flags: Record<string, unknown>;
   /** The file whose lines the command sends, and the flag that carries a batch of them. */
   lines: { flag: string; file: string } | undefined;
+  /** Finding out what the command would take away, where its words don't say so. */
+  removes: OperatorCommand['removes'];
   /** Printing of the command's result as lines, if it is. */
   pages: Pages | undefined;
+  /** The field of the result that is printed as it is, if there is one. */
+  text: string | undefined;
   /** Files on this machine, by the flags that name them. */
   files: Record<string, string>;
   /** Undefined when the words name none. */
@@ -53,7 +57,7 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
     .helpCommand(false)
     .option('--local', 'the stack that npm start runs on this machine')
     .addOption(new Option('--stack <name>', 'the deployed stack with this name').conflicts('local'))
-    .option('--yes', 'delete or revoke without asking')
+    .option('--yes', 'delete, revoke or remove without asking')
     .option('--json', 'JSON also on a terminal, where list, show and find print tables');
   program
     .command('check')
@@ -63,7 +67,7 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
       parsed.push({ isCheck: true, target: targetOf({ local, stack }), isJson: json });
     });
   for (const record of commands.values()) {
-    const { noun, verb, words: itsWords, summary, pages } = record;
+    const { noun, verb, words: itsWords, summary, pages, text, removes } = record;
     const command = commandAt(program, itsWords.split(' ')).description(summary);
     const lineFlag = addFlags(command, record);
     command.action(() => {
@@ -74,7 +78,10 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
       const { local, stack, yes = false, json = false } = program.opts();
       const target = targetOf({ local, stack });
       const files = filesOf(command, record);
-      parsed.push({ noun, verb, flags, lines, pages, files, target, isConfirmed: yes, isJson: json });
+      parsed.push({
+        ...{ noun, verb, flags, lines, pages, text, removes, files, target },
+        ...{ isConfirmed: yes, isJson: json },
+      });
     });
   }
   try {

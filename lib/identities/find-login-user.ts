@@ -3,8 +3,8 @@ import type { LoginApp } from '../login-apps/login-app.ts';
 import type { Identity } from '../login-users/identity.ts';
 import { type LoginUser, readLoginUser } from '../login-users/login-user.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
-import { canonicalIssuer } from '../provider-settings/issuer.ts';
-import { issuersOf } from '../provider-settings/oidc.ts';
+import { canonicalIssuer, voucherOf } from '../provider-settings/issuer.ts';
+import { issuerEntriesOf } from '../provider-settings/oidc.ts';
 import { valueAtPath } from '../schema/value-at-path.ts';
 import { confirmedOwner, findSlot } from './slot.ts';
 
@@ -59,11 +59,10 @@ async function readOwner(loginAppId: string, identity: Identity): Promise<LoginU
 
 /** The namespaces that vouch for the people of a provider. */
 function namespacesOf(settings: object | undefined): string[] {
-  const named = ['namespace', 'authorization_code.id_token.issuer'].map((path) =>
-    valueAtPath(settings, path),
-  );
-  return [
-    ...named.filter((name) => typeof name === 'string'),
-    ...issuersOf(settings).map(({ issuer }) => issuer),
+  const namespace = valueAtPath(settings, 'namespace');
+  const known = [
+    ...(typeof namespace === 'string' ? [namespace] : []),
+    ...issuerEntriesOf(settings).map(voucherOf),
   ];
+  return [...new Set(known)];
 }

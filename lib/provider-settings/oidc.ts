@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { valueAtPath } from '../schema/value-at-path.ts';
 import type { Combined, GivenSettings } from './given-settings.ts';
 import { canonicalIssuer, issuerEntries } from './issuer.ts';
 import { audiences } from './settings-fields.ts';
@@ -17,10 +18,10 @@ export const oidcSettingsSchema = v.strictObject({
 });
 export type OidcSettings = v.InferOutput<typeof oidcSettingsSchema>;
 
-/** Settings replace what was there. A preset adds its issuer, or replaces its audiences; its other settings stay. */
+/** Settings replace what was there. A preset adds its issuer, or replaces its audiences and what the operator names; its other settings stay. */
 export function combineIssuers(
   checked: OidcSettings,
-  { isPreset }: GivenSettings,
+  { isPreset, named }: GivenSettings,
   current: object | undefined,
 ): Combined {
   if (!isPreset) return { settings: checked };
@@ -30,7 +31,7 @@ export function combineIssuers(
   const issuers = new Map(issuersOf(current).map((known) => [known.issuer, known]));
   for (const added of checked.issuers) {
     const known = issuers.get(added.issuer);
-    issuers.set(added.issuer, { ...(known ?? added), audiences: added.audiences });
+    issuers.set(added.issuer, { ...(known ?? added), audiences: added.audiences, ...named });
   }
   return { settings: { issuers: [...issuers.values()] } };
 }
@@ -39,6 +40,23 @@ export function combineIssuers(
 export function issuersOf(current: object | undefined): OidcSettings['issuers'] {
   const result = v.safeParse(oidcSettingsSchema, current);
   return result.success ? result.output.issuers : [];
+}
+
+/** The issuers of stored settings of any family: their own, and that of a code exchange. */
+export function issuerEntriesOf(
+  settings: object | undefined,
+): { issuer: string; namespace?: string | undefined }[] {
+  const ofCodes = v.safeParse(entrySchema, valueAtPath(settings, 'authorization_code.id_token'));
+  return [...(ofCodes.success ? [ofCodes.output] : []), ...issuersOf(settings)];
+}
+const entrySchema = v.object({ issuer: v.string(), namespace: v.optional(v.string()) });
+
+/** The issuers of stored settings that new ones no longer have. */
+export function removedIssuers(before: object | undefined, after: object): string[] {
+  const kept = issuerEntriesOf(after).map(({ issuer }) => issuer);
+  return issuerEntriesOf(before)
+    .map(({ issuer }) => issuer)
+    .filter((issuer) => !kept.includes(issuer));
 }
 
 /** Stored settings without one of their issuers. The last one stays: without any, nobody could log in. */

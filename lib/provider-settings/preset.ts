@@ -13,12 +13,16 @@ export interface PresetOptions {
   /** For Apple, whose client secret is signed with a private key: the `appSecret`. */
   teamId?: string | undefined;
   keyId?: string | undefined;
+  /** The issuer, for the preset that fits any. */
+  issuer?: string | undefined;
+  /** The address of that issuer's keys, if they are on another host. */
+  jwksUri?: string | undefined;
   /** The namespace in place of the default of an OAuth provider. */
   namespace?: string | undefined;
 }
 
 /** An option that a preset cannot do without, besides an app id. */
-export type Need = 'app-secret' | 'tenant' | 'team-id' | 'key-id';
+export type Need = 'app-secret' | 'tenant' | 'team-id' | 'key-id' | 'issuer' | 'redirect-uri';
 
 /** A well-known provider: its addresses and its audience validation. */
 export interface Preset {
@@ -26,7 +30,7 @@ export interface Preset {
   documentation: string[];
   needs: Need[];
   settings: Partial<Record<FamilyName, (options: PresetOptions) => object>>;
-  /** Settings of the provider for authorization codes, where it identifies a person by an id token alone. */
+  /** Settings of the provider for authorization codes alone, where it takes no access tokens. */
   codes?: { needs: Need[]; settings: (options: PresetOptions) => object };
 }
 
@@ -62,7 +66,7 @@ export const openId = (issuer: KnownIssuer, tokenUrl: string) => ({
 /** Settings of a preset about an issuer. */
 interface KnownIssuer {
   issuer: string;
-  jwks_uri: string;
+  jwks_uri?: string;
   nonce_form?: NonceForm;
 }
 

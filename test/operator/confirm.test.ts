@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { commands } from '../../lib/operator/commands.ts';
 import { newAccount as newPersonWithAccount } from '../support/account.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { operator } from '../support/operator.ts';
+import { operator, writeSettings } from '../support/operator.ts';
 import { newPerson } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
@@ -105,6 +105,83 @@ describe.each(Object.keys(taking))('npm run operator %s', (command) => {
     expect(await everything()).toEqual(before);
     expect(await byProgram(...words, '--local', '--yes')).toMatchObject({ code: 0, stderr: '' });
     expect(await everything()).not.toEqual(before);
+  });
+});
+
+describe('npm run operator providers set', () => {
+  const google = { issuer: 'https://accounts.google.com', audiences: ['us'] };
+  const apple = { issuer: 'https://appleid.apple.com', audiences: ['us'] };
+  const codes = {
+    token_url: 'https://appleid.apple.com/auth/token',
+    client_id: 'us',
+    client_secret: 'our-secret',
+  };
+
+  /** A Login App with a provider that is set up; the command line with which it is set again. */
+  async function setUpAgain(provider: string, settings: object, ...by: string[]): Promise<string[]> {
+    const { login_app_id } = await newApp();
+    await operate('providers', 'set', { 'login-app': login_app_id, provider, settings });
+    return ['providers', 'set', '--login-app', login_app_id, '--provider', provider, ...by, '--local'];
+  }
+  const file = (settings: object) => writeSettings(JSON.stringify(settings));
+  const secretFile = writeSettings('our-secret');
+
+  test.each<[string, () => Promise<string[]>, string]>([
+    [
+      'a file without two issuers',
+      () =>
+        setUpAgain(
+          'provider_f',
+          { issuers: [google, apple] },
+          ...['--settings', file({ issuers: [{ ...google, issuer: 'https://accounts.example' }] })],
+        ),
+      `the issuer ${google.issuer}, the issuer ${apple.issuer}`,
+    ],
+    [
+      'a preset in the place of codes with an issuer',
+      () =>
+        setUpAgain(
+          'provider_b',
+          { authorization_code: { ...codes, id_token: { issuer: apple.issuer } } },
+          ...['--preset', 'x', '--app-id', 'us', '--app-secret-file', secretFile],
+          ...['--redirect-uri', 'https://app.example/callback'],
+        ),
+      `the issuer ${apple.issuer}`,
+    ],
+  ])('names the issuers that %s would remove, and asks', async (_, line, issuers) => {
+    const words = await line();
+    const before = await everything();
+    expect(await byProgram(...words)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `providers set removes ${issuers}: add --yes to confirm it.\n`,
+    });
+    const asked = `providers set removes ${issuers}, on the stack on this machine. Continue? [y/N] `;
+    expect(await atTerminal('n\n')(...words)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${asked}Nothing was changed.\n`,
+    });
+    expect(await everything()).toEqual(before);
+    expect(await atTerminal('y\n')(...words)).toMatchObject({ code: 0, stderr: asked });
+    expect(await everything()).not.toEqual(before);
+  });
+
+  test.each<[string, () => string[]]>([
+    ['a file that keeps the issuers', () => ['--settings', file({ issuers: [apple, google] })]],
+    ['--yes', () => ['--settings', file({ issuers: [apple] }), '--yes']],
+    ['a preset that adds one', () => ['--preset', 'kakao', '--app-id', 'us']],
+    [
+      'a preset that adds any issuer',
+      () =>
+        ['oidc', 'https://accounts.example', 'us', 'https://keys.example/jwks'].flatMap((value, at) => [
+          `--${['preset', 'issuer', 'app-id', 'jwks-uri'][at]}`,
+          value,
+        ]),
+    ],
+  ])('asks nothing after %s', async (_, by) => {
+    const words = await setUpAgain('provider_f', { issuers: [google, apple] }, ...by());
+    expect(await byProgram(...words)).toMatchObject({ code: 0, stderr: '' });
   });
 });
 
