@@ -6,9 +6,10 @@ interface ForwardOptions {
   say: (line: string) => void;
   /** Milliseconds that the consumer has for an answer. @default 5000, as an API destination of EventBridge has */
   patience?: number;
-  /** Milliseconds between an attempt that failed and the next one. */
-  pause?: number;
 }
+
+/** Milliseconds between an attempt that failed and the next one. */
+const pause = 1_000;
 
 /** An event on its way to the consumer. */
 interface Parcel {
@@ -20,7 +21,7 @@ interface Parcel {
  * Sends events to a consumer by POST, one at a time. One that the consumer does not answer with a 2xx goes to the end of the
  * line, and is sent until it does: at least once, as by EventBridge.
  */
-export function forwardEvents(url: string, { say, patience = 5_000, pause = 1_000 }: ForwardOptions) {
+export function forwardEvents(url: string, { say, patience = 5_000 }: ForwardOptions) {
   const line: Parcel[] = [];
   const stopping = new AbortController();
   let isSending = false;
@@ -45,13 +46,14 @@ export function forwardEvents(url: string, { say, patience = 5_000, pause = 1_00
         say(`${url} did not take the event ${event.id} (${problem}). It is sent again until it does.`);
       await wait(pause, undefined, { signal: stopping.signal }).catch(() => {});
     }
+    isSending = false;
   };
   return {
     forward: (event: Envelope): void => {
       line.push({ event, attempts: 0 });
       if (isSending) return;
       isSending = true;
-      void sendAll().finally(() => (isSending = false));
+      void sendAll();
     },
     close: (): void => {
       stopping.abort();

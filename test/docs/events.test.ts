@@ -6,6 +6,7 @@ import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { execa } from 'execa';
 import { forwardEvents } from '../../infra/local/forward-events.ts';
+import { serve } from '../../infra/local/loopback-server.ts';
 import { problemsOf } from '../support/bus-stand-in.ts';
 import { localDirectory } from '../support/local-directories.ts';
 
@@ -83,4 +84,27 @@ test('the consumer of the page handles an event once, says which it cannot read,
   consumer.kill();
   expect((await consumer).stderr).toMatch(/not valid JSON/);
   close();
+});
+
+test('an event that a slow consumer does not answer in time is sent again', async () => {
+  let requests = 0;
+  const slow = await serve((_, response) => {
+    requests += 1;
+    if (requests > 1) response.end();
+  });
+  const lines: string[] = [];
+  const taken = Promise.withResolvers<void>();
+  const say = (line: string) => {
+    if (lines.push(line) === 2) taken.resolve();
+  };
+  const { forward, close } = forwardEvents(slow.url, { say, patience: 100 });
+  forward(JSON.parse(blockOf('json')));
+  await taken.promise;
+  const id = '0f15989d-ecd2-422c-a5b6-338557701698';
+  expect(lines).toEqual([
+    `${slow.url} did not take the event ${id} (it did not answer in time). It is sent again until it does.`,
+    expect.stringMatching(new RegExp(`^${slow.url} took the event ${id} at attempt \\d+\\.$`)),
+  ]);
+  close();
+  await slow.close();
 });
