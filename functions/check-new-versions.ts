@@ -7,7 +7,8 @@ export const access: Access = {
   summary: 'Tries new versions before they get requests',
   table: { GetItem: ['probes'], Query: ['probes'], PutItem: ['probes'], DeleteItem: ['probes'] },
   secrets: [],
-  seconds: 60,
+  // Every function starts cold, one after the other.
+  seconds: 180,
 };
 
 requireEnvironmentInLambda();

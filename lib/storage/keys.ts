@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { placeIn } from '../ids.ts';
+import { placeIn, probeIssuer } from '../ids.ts';
 
 /**
  * Every key of the table is built here. Nothing that comes from outside stands in a key as it came: a subject or an
@@ -29,7 +29,10 @@ export const leadingKeys = {
   signing_keys: ['SIGNING_KEYS'],
   issuer_keys: ['ISSUER#*'],
   /** Items that the check of new versions makes and removes again; all of it also belongs to a kind above. */
-  probes: ['LOGIN_APP#la_probe-*', 'ACCOUNT#ac_probe-*', 'ACCESS_REQUEST#9999999999999'],
+  probes: [
+    ...['LOGIN_APP#la_probe-*', 'ACCOUNT#ac_probe-*', 'ACCESS_REQUEST#9999999999999'],
+    ...['LOGIN_USER#lu_probe-*', 'ISSUER#probe#*'],
+  ],
 } as const satisfies Record<string, readonly string[]>;
 export type ItemKind = keyof typeof leadingKeys;
 
@@ -185,8 +188,14 @@ export const ordinalOf = (sortKey: string): number => Number(sortKey.slice(-16))
 /** `SIGNING_KEYS / PUBLIC` */
 export const publicSigningKeysKey = (): Key => ({ pk: 'SIGNING_KEYS', sk: 'PUBLIC' });
 
-/** `ISSUER#Zx9… / KEYS`: the keys of an identity provider, by the hash of its issuer. */
-export const issuerKeysKey = (issuer: string): Key => ({ pk: `ISSUER#${hashOf(issuer)}`, sk: 'KEYS' });
+/**
+ * `ISSUER#Zx9… / KEYS`: the keys of an identity provider, by the hash of its issuer; `ISSUER#probe#Zx9… / KEYS` for that
+ * of a probe, so that whoever may write the one can't write the other.
+ */
+export const issuerKeysKey = (issuer: string): Key => ({
+  pk: `ISSUER#${issuer.startsWith(probeIssuer) ? 'probe#' : ''}${hashOf(issuer)}`,
+  sk: 'KEYS',
+});
 
 /** `DEVICES_OF#lu_5nQ…`: the devices of a Login User in the index `by_list`, by the time they were last seen. */
 export const devicesOfLoginUserList = (loginUserId: string): string => `DEVICES_OF#${encoded(loginUserId)}`;

@@ -88,6 +88,14 @@ describe('GET /v2/marketing/providers', () => {
     ]);
   });
 
+  test('a provider whose access tokens are JWTs is known by their issuer', async () => {
+    const jwt = { method: 'jwt', issuer: realm.issuer, audiences: ['us'] };
+    const app = await appWith({ provider_a: { settings: { audience_validation: jwt } } });
+    expect((await list(app)).body.providers).toMatchObject([
+      { companies: [realm.issuer], grants: [credentials(['access_token'], [])], issuers: [] },
+    ]);
+  });
+
   test('a host that only looks like that of a well-known company is not recognised', async () => {
     const issuers = ['https://google.com.example', 'https://notgoogle.com'].map((one) => ({
       ...{ issuer: one, jwks_uri: `${one}/keys`, audiences: ['us'] },
