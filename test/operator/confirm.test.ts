@@ -132,6 +132,7 @@ describe('npm run operator providers set', () => {
     client_id: 'us',
     client_secret: 'our-secret',
   };
+  const user_info = { url: 'https://accounts.example/me' };
 
   /** A Login App with a provider that is set up; the command line with which it is set again. */
   async function setUpAgain(provider: string, settings: object, ...by: string[]): Promise<string[]> {
@@ -164,7 +165,37 @@ describe('npm run operator providers set', () => {
         ),
       `the issuer ${apple.issuer}`,
     ],
-  ])('names the issuers that %s would remove, and asks', async (_, line, issuers) => {
+    [
+      'another issuer of access tokens that are JWTs',
+      () =>
+        setUpAgain(
+          'provider_a',
+          { user_info, audience_validation: { method: 'jwt', ...google } },
+          ...['--settings', file({ user_info, audience_validation: { method: 'jwt', ...apple } })],
+        ),
+      `the issuer ${google.issuer}`,
+    ],
+    [
+      'a file that leaves out the namespace of an issuer',
+      () =>
+        setUpAgain(
+          'provider_f',
+          { issuers: [{ ...google, namespace: 'our-people' }] },
+          ...['--settings', file({ issuers: [google] })],
+        ),
+      `the namespace our-people of the issuer ${google.issuer}`,
+    ],
+    [
+      'a preset with another namespace',
+      () =>
+        setUpAgain(
+          'provider_f',
+          { issuers: [google] },
+          ...['--preset', 'google', '--app-id', 'us', '--namespace', 'our-people'],
+        ),
+      `the namespace ${google.issuer} of the issuer ${google.issuer}`,
+    ],
+  ])('names what %s would remove, and asks', async (_, line, issuers) => {
     const words = await line();
     const before = await everything();
     expect(await byProgram(...words)).toEqual({
