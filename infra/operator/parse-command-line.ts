@@ -3,6 +3,7 @@ import { Command, CommanderError, Help, Option } from 'commander';
 import type { Command as OperatorCommand, Pages } from '../../lib/operator/command.ts';
 import { commands } from '../../lib/operator/commands.ts';
 import { type Flag, readFlags, sourceOf, typedName } from '../../lib/operator/flags.ts';
+import { placeOfJsonError } from '../place-of-json-error.ts';
 import type { Target } from './target.ts';
 
 /** A command line, understood. */
@@ -118,15 +119,23 @@ function addFlags(command: Command, { flags, files = {} }: OperatorCommand): str
 function convert(name: string, { kind }: Flag, text: string): unknown {
   if (kind === 'number') return /^\d+$/.test(text) ? Number(text) : text;
   if (kind !== 'json' && kind !== 'secret') return text;
+  const content = readGiven(name, text);
+  // An editor ends the line; the secret doesn't.
+  if (kind === 'secret') return content.replace(/\r?\n$/, '');
+  const place = placeOfJsonError(content);
+  if (place !== undefined) throw new Error(`--${name}: ${givenAs(text)} is not JSON: see ${place}.`);
+  return JSON.parse(content);
+}
+
+function readGiven(name: string, file: string): string {
   try {
-    const content = readFileSync(text === '-' ? standardInput : text, 'utf8');
-    // An editor ends the line; the secret doesn't.
-    return kind === 'json' ? JSON.parse(content) : content.replace(/\r?\n$/, '');
-  } catch (error) {
-    const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
-    throw new Error(`--${name}: ${text === '-' ? 'standard input' : `the file ${text}`} ${why}.`);
+    return readFileSync(file === '-' ? standardInput : file, 'utf8');
+  } catch {
+    throw new Error(`--${name}: ${givenAs(file)} cannot be read.`);
   }
 }
+
+const givenAs = (file: string): string => (file === '-' ? 'standard input' : `the file ${file}`);
 const standardInput = 0;
 
 const typedIn = (command: Command): Map<string, unknown> =>

@@ -44,7 +44,7 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
         throw new Error(explainFailure(error, operator));
       });
     const call = (more: Record<string, unknown>) => callOf(noun, verb, { ...flags, ...more });
-    await confirm(line, target, { stdin, stderr }, await removedBy(line, callOf));
+    await confirm(line, target, { stdin, stderr, call: callOf }, await removedBy(line, callOf));
     if (pages) {
       await printLines(pages, call, printSafely);
       return 0;

@@ -99,7 +99,7 @@ function companiesOf(settings: RelevantSettings, issuers: Issuer[]) {
 
 function credentialGrant(provider: ProviderId, issuers: Issuer[]) {
   const grant_type = 'provider_credentials' as const;
-  return requireNonce({ grant_type, ...parametersOf(provider) }, issuers);
+  return withRequiredNonce({ grant_type, ...parametersOf(provider) }, issuers);
 }
 
 function codeGrant({ id_token, redirect_uris }: NonNullable<RelevantSettings['authorization_code']>) {
@@ -108,7 +108,7 @@ function codeGrant({ id_token, redirect_uris }: NonNullable<RelevantSettings['au
     nonce: id_token !== undefined,
     redirect_uri: redirect_uris.length > 0,
   };
-  return requireNonce(
+  return withRequiredNonce(
     {
       grant_type: 'provider_authorization_code' as const,
       required: required.filter((name) => name !== 'provider'),
@@ -118,8 +118,8 @@ function codeGrant({ id_token, redirect_uris }: NonNullable<RelevantSettings['au
   );
 }
 
-/** A grant with the nonce among what it requires, if every issuer does. */
-function requireNonce(
+/** A grant with the nonce among what it requires, if every issuer requires it. */
+function withRequiredNonce(
   { grant_type, required, optional }: v.InferOutput<typeof grantSchema>,
   issuers: Issuer[],
 ) {

@@ -35,8 +35,9 @@ export function applyPreset(
   if (problems.length > 0) return { problems };
   const { namespace } = options;
   const settings = fitting.settings(options);
-  // An issuer gets it by the way in which it is combined with what is stored.
-  return { settings: namespace && !('issuers' in settings) ? { ...settings, namespace } : settings };
+  // An issuer of id tokens has its own: from the preset, or by the way in which it is combined with what is stored.
+  const vouchesItself = 'user_info' in settings || 'verify_url' in settings;
+  return { settings: namespace && vouchesItself ? { ...settings, namespace } : settings };
 }
 
 /** Settings that a preset has for a provider. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { valueAtPath } from '../schema/value-at-path.ts';
 import type { Combined, GivenSettings } from './given-settings.ts';
-import { canonicalIssuer, issuerEntries } from './issuer.ts';
+import { canonicalIssuer, issuerEntries, voucherOf } from './issuer.ts';
 import { audiences } from './settings-fields.ts';
 
 /** Settings of an OpenID Connect provider. */
@@ -51,12 +51,19 @@ export function issuerEntriesOf(
 }
 const entrySchema = v.object({ issuer: v.string(), namespace: v.optional(v.string()) });
 
-/** The issuers of stored settings that new ones no longer have. */
+/**
+ * Names of what stored settings have of issuers and new ones no longer: an issuer, or the namespace in which it vouches
+ * for its people, who are new Login Users in another one.
+ */
 export function removedIssuers(before: object | undefined, after: object): string[] {
-  const kept = issuerEntriesOf(after).map(({ issuer }) => issuer);
-  return issuerEntriesOf(before)
-    .map(({ issuer }) => issuer)
-    .filter((issuer) => !kept.includes(issuer));
+  const vouchers = new Map(issuerEntriesOf(after).map((entry) => [entry.issuer, voucherOf(entry)]));
+  const ofIdTokens = issuerEntriesOf(before).flatMap((entry) => {
+    const [now, known] = [vouchers.get(entry.issuer), voucherOf(entry)];
+    if (now === undefined) return [`the issuer ${entry.issuer}`];
+    return now === known ? [] : [`the namespace ${known} of the issuer ${entry.issuer}`];
+  });
+  const [known, now] = [before, after].map((one) => valueAtPath(one, 'audience_validation.issuer'));
+  return [...ofIdTokens, ...(typeof known === 'string' && known !== now ? [`the issuer ${known}`] : [])];
 }
 
 /** Stored settings without one of their issuers. The last one stays: without any, nobody could log in. */

@@ -17,7 +17,7 @@ export interface PresetOptions {
   issuer?: string | undefined;
   /** The address of that issuer's keys, if they are on another host. */
   jwksUri?: string | undefined;
-  /** The namespace in place of the default of an OAuth provider. */
+  /** The namespace in place of the provider's own. */
   namespace?: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export const firstOf = ({ appIds: [first = ''] }: PresetOptions): string => firs
 export const codeExchange = (options: PresetOptions, tokenUrl: string, special: object = {}): object =>
   options.redirectUris?.length ? exchangeAt(tokenUrl, options, special) : {};
 
-/** Needs of a preset, whether or not there is a redirect URI. */
+/** The exchange of authorization codes, whether or not there is a redirect URI. */
 export const exchangeAt = (tokenUrl: string, options: PresetOptions, special: object) => ({
   authorization_code: {
     token_url: tokenUrl,
@@ -53,13 +53,27 @@ export const exchangeAt = (tokenUrl: string, options: PresetOptions, special: ob
   },
 });
 
+/** The exchange of authorization codes of a provider whose id token alone says who a person is. */
+export const exchangeForIdToken = (
+  tokenUrl: string,
+  options: PresetOptions,
+  issuer: KnownIssuer,
+  special: object = {},
+) => {
+  const { namespace } = options;
+  return exchangeAt(tokenUrl, options, {
+    ...special,
+    id_token: { ...issuer, ...(namespace && { namespace }) },
+  });
+};
+
 /** Id tokens of an issuer, and authorization codes that it exchanges for one. */
 export const openId = (issuer: KnownIssuer, tokenUrl: string) => ({
   needs: [],
   settings: { oidc: ({ appIds }: PresetOptions) => trusting(issuer, appIds) },
   codes: {
     needs: ['app-secret'] as Need[],
-    settings: (options: PresetOptions) => exchangeAt(tokenUrl, options, { id_token: issuer }),
+    settings: (options: PresetOptions) => exchangeForIdToken(tokenUrl, options, issuer),
   },
 });
 

@@ -2,6 +2,7 @@ import { knownIssuers } from './known-issuers.ts';
 import {
   codeExchange,
   exchangeAt,
+  exchangeForIdToken,
   firstOf,
   openId,
   type Preset,
@@ -175,14 +176,13 @@ export const presets = {
     codes: {
       needs: ['app-secret', 'team-id', 'key-id'],
       settings: (options) =>
-        exchangeAt(`${appleIssuer}/auth/token`, options, {
+        exchangeForIdToken(`${appleIssuer}/auth/token`, options, knownIssuers.apple, {
           client_secret_jwt: {
             team_id: options.teamId,
             key_id: options.keyId,
             private_key_secret: options.appSecret,
           },
           revocation_url: `${appleIssuer}/auth/revoke`,
-          id_token: knownIssuers.apple,
         }),
     },
   },
@@ -197,9 +197,7 @@ export const presets = {
     codes: {
       needs: ['app-secret', 'tenant'],
       settings: (options) =>
-        exchangeAt(`${microsoftAt(options)}/oauth2/v2.0/token`, options, {
-          id_token: microsoft(options),
-        }),
+        exchangeForIdToken(`${microsoftAt(options)}/oauth2/v2.0/token`, options, microsoft(options)),
     },
   },
   'facebook-limited': {

@@ -210,9 +210,11 @@ describe('operator devices import FILE.ndjson', () => {
       android({ installation_id }),
       { platform: 'android' },
       android({ token_type: 'apns' }),
+      android({ platform: 'windows', last_seen_at: 'yesterday' }),
+      android({ login_user_id: person.loginUserId, last_seen_at: daysAgo(271) }),
     ]);
     expect(code).toBe(2);
-    expect(summary).toMatchObject({ lines: 16, added: 2, already_there: 0, refused: 14 });
+    expect(summary).toMatchObject({ lines: 18, added: 2, already_there: 0, refused: 16 });
     const reasons = summary.reasons.map((one: { reason: string; lines: number[] }) => [
       one.reason,
       one.lines,
@@ -232,6 +234,9 @@ describe('operator devices import FILE.ndjson', () => {
       'The installation has another device.': [15],
       'token is required.': [16],
       'token_type must be fcm or fid for android.': [17],
+      'platform must be ios or android. last_seen_at must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.':
+        [18],
+      'The Login App has no such Login User. The device was not seen for 270 days.': [19],
     });
   });
 

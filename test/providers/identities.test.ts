@@ -175,8 +175,16 @@ describe('Facebook, whose access tokens and id tokens have the same ids', () => 
     const { issuers } = Object(facebookAt(scene, 'facebook-limited', 'provider_f'));
     await set({ issuers: [{ ...issuers[0], namespace }] }, 'provider_f');
     expect(await onIos(scene)).toBe(android);
-    const found = await operate('login-users', 'find', { ...flags('provider_f'), subject: 'alice' });
-    expect(found).toMatchObject({ login_user_id: android });
+    for (const by of [{}, { issuer: issuers[0].issuer }, { issuer: namespace }]) {
+      const found = await operate('login-users', 'find', { ...flags('provider_f'), subject: 'alice', ...by });
+      expect(found).toMatchObject({ login_user_id: android });
+    }
+    const { issuer } = issuers[0];
+    const bob = { 'login-user': android, provider: 'provider_f', subject: 'bob', issuer };
+    await operate('identities', 'add', bob);
+    expect(await operate('identities', 'list', { 'login-user': android })).toMatchObject({
+      identities: [{ namespace }, { namespace, subject: 'bob' }],
+    });
   });
 });
 

@@ -71,6 +71,16 @@ describe('a preset', () => {
     },
   );
 
+  test.each(fitting.filter(([, provider]) => provider === 'provider_b'))(
+    '%s for %s: the user info, or the id token where there is none, has the namespace that is named',
+    (name, provider) => {
+      const { settings } = Object(applyPreset(name, provider, { ...withCode, namespace: 'our-people' }));
+      const voucher = settings.user_info ? settings : settings.authorization_code.id_token;
+      expect(voucher.namespace).toBe('our-people');
+      expect(checkSettings(provider, settings)).toMatchObject({ settings });
+    },
+  );
+
   test.each(presetNames)(
     "%s: its documentation is the provider's own, and the page about providers has it",
     (name) => {

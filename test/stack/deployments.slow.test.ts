@@ -47,7 +47,10 @@ describe('the file of a deployment', () => {
 
   const inFile = 'in deployments/wrong.json';
   test.each<[unknown, string]>([
-    ['{"rateLimit": 5', 'deployment must name a JSON object, which deployments/wrong.json does not hold.'],
+    [
+      '{\n  "rateLimit": 5,\n}',
+      'deployment must name a JSON object, which deployments/wrong.json does not hold: see its line 3, column 1.',
+    ],
     ['[]', 'deployment must name a JSON object, which deployments/wrong.json does not hold.'],
     [{ somethingElse: 5 }, `somethingElse ${inFile} is unknown; there are deployment, stack, `],
     [{ rateLimit: 'often' }, `rateLimit ${inFile} must be a whole number from 1 to 100000.`],

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { Match, Template } from 'aws-cdk-lib/assertions';
+import { edgeParts } from '../capacity/prices.ts';
 import { stackWith, templateWith, withEdge, withKey } from '../support/template.ts';
 
 function edgeWith(more: Record<string, unknown> = {}) {
@@ -131,5 +132,13 @@ describe('the logs of the edge', () => {
         KmsKeyId: withKey.edgeKmsKeyArn,
       });
     logging.hasResourceProperties('AWS::SecretsManager::Secret', { KmsKeyId: withKey.edgeKmsKeyArn });
+  });
+});
+
+test('the page about costs counts what is billed by the month', () => {
+  template.resourceCountIs('AWS::WAFv2::WebACL', edgeParts.webAcl);
+  template.resourceCountIs('AWS::SecretsManager::Secret', edgeParts.secret);
+  template.hasResourceProperties('AWS::WAFv2::WebACL', {
+    Rules: Array.from({ length: edgeParts.rule }, () => Match.anyValue()),
   });
 });

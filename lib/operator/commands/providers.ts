@@ -94,9 +94,7 @@ export const providerCommands = [
       list: ({ provider, ...flags }, { providers }) => {
         const before = v.parse(shownSchema, providers)[provider];
         const combined = combineSettings(provider, settingsFrom(provider, flags), before);
-        return 'settings' in combined
-          ? removedIssuers(before, combined.settings).map((name) => `the issuer ${name}`)
-          : [];
+        return 'settings' in combined ? removedIssuers(before, combined.settings) : [];
       },
     },
     run: async ({ 'login-app': id, provider, ...flags }) => {
