@@ -45,8 +45,10 @@ const percent = whole(1, 100);
 
 const text = (pattern: RegExp, message: string) => v.pipe(v.string(message), v.regex(pattern, message));
 
+const keyId = 'mrk-[\\da-f]{32}|[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12}';
+
 const keyArn = (region: RegExp, message: string) =>
-  text(new RegExp(`^arn:aws[\\w-]*:kms:${region.source}:\\d{12}:key/[\\w-]+$`), message);
+  text(new RegExp(`^arn:aws[\\w-]*:kms:${region.source}:\\d{12}:key/(${keyId})$`), message);
 
 const year = 365 * 86_400;
 

@@ -111,7 +111,7 @@ describe('settings', () => {
       {
         account: '123456789012',
         region: 'eu-west-1',
-        kmsKeyArn: 'arn:aws:kms:eu-central-1:123456789012:key/1',
+        kmsKeyArn: 'arn:aws:kms:eu-central-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
       },
       'kmsKeyArn must name a key in the region of the deployment',
     ],

@@ -31,8 +31,8 @@ export const withEdge = {
 
 /** Settings of a deployment whose data and logs keys of its own encrypt. */
 export const withKey = {
-  kmsKeyArn: 'arn:aws:kms:eu-central-1:123456789012:key/1234-abcd',
-  edgeKmsKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/1234-abcd',
+  kmsKeyArn: 'arn:aws:kms:eu-central-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
+  edgeKmsKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
 };
 
 /** Settings of a deployment with everything that can be switched on. */
