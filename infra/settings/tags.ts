@@ -14,7 +14,7 @@ const pairsOf = (list: string): unknown =>
 const characters = '[\\p{L}\\p{Z}\\p{N}_.:/=+@-]';
 
 /**
- * The tags of a deployment, which AWS limits to 50; `aws:` is its own, and CloudFormation adds three.
+ * The tags of a deployment, which AWS limits to 50; `aws:` is its own. CloudFormation adds three, and the stack one.
  * @see AWS Organizations user guide, "Tag naming limits and requirements"
  */
 export const tagsSchema = v.pipe(
@@ -25,5 +25,5 @@ export const tagsSchema = v.pipe(
     v.pipe(v.string(message), v.regex(new RegExp(`^${characters}{0,256}$`, 'u'), message)),
     message,
   ),
-  v.check((tags) => Object.keys(tags).length > 0 && Object.keys(tags).length <= 47, message),
+  v.check((tags) => Object.keys(tags).length > 0 && Object.keys(tags).length <= 46, message),
 );

@@ -20,6 +20,8 @@ import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import { originSecretHeader, viewerAddressHeader } from '../../lib/http/origin-secret.ts';
 import type { Settings } from '../settings/settings.ts';
+import { version } from '../version.ts';
+import { versionTag } from './description.ts';
 import { EdgeLogs } from './edge-logs.ts';
 import type { LoginService } from './login-service.ts';
 
@@ -53,9 +55,9 @@ export class Edge extends Stack {
     const { account, stack, domainName, tags, edgeKmsKeyArn } = settings;
     super(app, `${stack}-edge`, {
       description: 'CloudFront and AWS WAF in front of a login and access-request service',
+      tags: { ...tags, [versionTag]: version },
       env: { account, region: 'us-east-1' },
       terminationProtection: service.terminationProtection,
-      ...(tags && { tags }),
     });
     this.addStackDependency(service);
     const key = edgeKmsKeyArn ? Key.fromKeyArn(this, 'Key', edgeKmsKeyArn) : undefined;

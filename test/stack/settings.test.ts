@@ -289,6 +289,11 @@ test.each([{ team: 'login', stage: 'a=b' }, 'team=login,stage=a=b'])(
   'the tags %j are those of each stack, which CloudFormation gives to what it makes',
   (tags) => {
     const { stack, edge } = stackWith({ ...withEdge, tags });
-    for (const one of [stack, edge]) expect(one?.tags.tagValues()).toEqual({ team: 'login', stage: 'a=b' });
+    for (const one of [stack, edge])
+      expect(one?.tags.tagValues()).toMatchObject({
+        team: 'login',
+        stage: 'a=b',
+        'login-service:version': expect.any(String),
+      });
   },
 );
