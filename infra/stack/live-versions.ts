@@ -52,6 +52,11 @@ export class LiveVersions extends Construct {
     this.#canary = { ...canary, application: new LambdaApplication(this, 'Application'), role };
   }
 
+  /** The names under which the API calls the functions. One that exists is live. */
+  get aliases(): readonly CfnAlias[] {
+    return this.#aliases;
+  }
+
   /** The live version of a function. The last one asked for goes live last. */
   of({ key, lambda }: ServiceFunction): IFunction {
     const alias = lambda.addAlias('live');

@@ -21,6 +21,7 @@ import { ServiceDashboard } from './service-dashboard.ts';
 import { ServiceFunction, type ServiceFunctionProps } from './service-function.ts';
 import { ServiceSecrets } from './service-secrets.ts';
 import { existingTable, ServiceTable } from './service-table.ts';
+import { TableFormat } from './table-format.ts';
 
 /** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
 export class LoginService extends Stack {
@@ -131,10 +132,14 @@ export class LoginService extends Stack {
       check: newVersionCheck(withoutRoute('check-new-versions'), functions),
     };
     const live = new LiveVersions(this, 'LiveVersions', canary || undefined);
+    const guard = withoutRoute('guard-table-format');
+    const format = new TableFormat(this, 'TableFormat', { tableName: table.tableName, guard });
+    format.checkBefore(this.node.findAll().filter((one) => one instanceof ServiceFunction));
     for (const { endpoint, served } of inOrder) {
       if (isAudited(endpoint)) audit.of(served);
       api.addRoute(served.key, endpoint, live.of(served));
     }
+    format.recordAfter(live.aliases);
 
     new CfnOutput(this, 'ApiUrl', { value: api.url });
     new CfnOutput(this, 'TableName', { value: table.tableName });
