@@ -28,7 +28,7 @@ export const leadingKeys = {
   access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS', 'ACCESS_REQUESTS_OF#*'],
   signing_keys: ['SIGNING_KEYS'],
   issuer_keys: ['ISSUER#*'],
-  /** What deployments must know of the table as a whole. */
+  /** The format of the table as a whole. */
   table_format: ['TABLE'],
   /** Items that the check of new versions makes and removes again; all of it also belongs to a kind above. */
   probes: ['LOGIN_APP#la_probe-*', 'ACCOUNT#ac_probe-*', 'ACCESS_REQUEST#9999999999999'],
