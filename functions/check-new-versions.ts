@@ -12,7 +12,8 @@ export const access: Access = {
     DeleteItem: ['probes'],
   },
   secrets: [],
-  seconds: 60,
+  // Every function starts cold, one after the other.
+  seconds: 180,
 };
 
 requireEnvironmentInLambda();

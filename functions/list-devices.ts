@@ -23,6 +23,7 @@ export const endpoint = defineEndpoint({
             id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M',
             active: true,
             platform: 'android',
+            token_type: 'fcm',
             created_at: '2026-01-31T08:00:00.000Z',
             last_seen_at: '2026-01-31T08:00:00.000Z',
             related_at: '2026-01-31T08:00:00.000Z',

@@ -18,13 +18,14 @@ export const endpoint = defineEndpoint({
   responses: {
     200: {
       description:
-        'The devices. Fields that are not known of a device are left out; only ios devices have an `environment`.',
+        'The devices. Fields that are not known of a device are left out; only devices with an APNs token have an `environment`.',
       body: recipientListSchema,
       example: {
         recipients: [
           {
             device_id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M',
             platform: 'ios',
+            token_type: 'apns',
             token: '740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad',
             environment: 'production',
             locale: 'de-AT',

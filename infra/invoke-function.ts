@@ -7,7 +7,7 @@ export interface FunctionTarget {
   endpoint?: string | undefined;
 }
 
-/** Milliseconds until a function must have answered; none may run for longer. */
+/** Milliseconds until a function must have answered; none that is invoked here may run for longer. */
 const requestTimeout = 60_000;
 
 /**

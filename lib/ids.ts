@@ -3,6 +3,12 @@ import { randomBytes } from 'node:crypto';
 /** A new id: 128 random bits, URL-safe, after a prefix that says what it is: `la_Xk2…` */
 export const newId = (prefix: string): string => `${prefix}_${randomBytes(16).toString('base64url')}`;
 
+/** Beginnings of the ids of probes, which exist while a deployment is tried out, and of the only person of each. */
+export const probeIds = { loginApp: 'la_probe-', account: 'ac_probe-', loginUser: 'lu_probe-' };
+
+/** The beginning of the issuers of probes. Nobody can have the address. @see RFC 2606, section 2 */
+export const probeIssuer = 'https://probe.invalid/';
+
 /** How many sessions of a person can have a place of their own. */
 export const mostPlaces = 1000;
 

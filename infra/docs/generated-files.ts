@@ -9,6 +9,7 @@ import { readFunctions, routeKeyOf } from '../endpoints.ts';
 import { logicalIdOf } from '../stack/service-function.ts';
 import { eventOf } from './event-file.ts';
 import { eventSchemas, publishedEventsRows } from './event-schemas.ts';
+import { exampleRequests } from './example-requests.ts';
 import { apiDocument } from './openapi/document.ts';
 import { providerTables } from './provider-tables.ts';
 
@@ -33,6 +34,7 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
   for (const [key, endpoint] of endpoints) {
     files.set(`test/events/${key}.json`, lineByField(eventOf(endpoint)));
   }
+  files.set('lib/deployment/examples.json', lineByField(exampleRequests(endpoints)));
   files.set('docs/openapi.json', `${JSON.stringify(apiDocument(endpoints, version), null, 2)}\n`);
   files.set('docs/event-schemas.json', `${JSON.stringify(eventSchemas(), null, 2)}\n`);
   const blocks: Record<string, Record<string, string>> = {

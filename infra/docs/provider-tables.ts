@@ -1,12 +1,12 @@
 import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
-import * as v from 'valibot';
+import type * as v from 'valibot';
 import {
   authorizationCodeProvider,
   type ProviderId,
   providerIds,
 } from '../../lib/provider-settings/identifiers.ts';
 import { protocols } from '../../lib/provider-settings/protocols.ts';
-import { familyOf } from '../../lib/providers/providers.ts';
+import { parametersOf } from '../../lib/providers/parameters.ts';
 
 /** The tables of the page about providers, by the names of their blocks: the head and the rows of each. */
 export function providerTables(): Record<string, [head: string[], rows: string[][]]> {
@@ -25,16 +25,6 @@ export function providerTables(): Record<string, [head: string[], rows: string[]
 
 const jsonSchemaOf = (schema: v.GenericSchema): JsonSchema =>
   toJsonSchema(schema, { typeMode: 'input', errorMode: 'ignore' });
-
-/** The parameters of the grant `provider_credentials` for a provider, apart from `grant_type` and `provider`. */
-export function parametersOf(id: ProviderId): Record<'required' | 'optional' | 'forbidden', string[]> {
-  const { properties = {}, required = [] } = jsonSchemaOf(v.object(familyOf(id).parameters));
-  const names = Object.keys(properties);
-  // A forbidden parameter has the schema `{ not: {} }`.
-  const forbidden = names.filter((name) => Object.keys(properties[name] ?? {}).includes('not'));
-  const optional = names.filter((name) => !required.includes(name) && !forbidden.includes(name));
-  return { required, optional, forbidden };
-}
 
 function sentTo(id: ProviderId): string {
   const { required, optional } = parametersOf(id);

@@ -32,6 +32,7 @@ export function demoRequests({ base_url, sandbox_url, login_app, account, access
   const token = (parameters: Record<string, string>, client = login_app) =>
     form('/v2/marketing/oauth/token', parameters, client);
   const backOffice = basic(account.account_id, account.account_secret);
+  const riskDesk = { actor_type: 'custom', actor_id: 'risk-desk' };
   const accessRequest = `/v1/rbac/access_requests/${access_request_id}`;
   const devices = '/v2/marketing/login/user/push_notifications/devices';
 
@@ -62,7 +63,9 @@ export function demoRequests({ base_url, sandbox_url, login_app, account, access
       request(devices, { headers: { authorization: `Bearer ${userToken}` } }),
     createAccessRequest: (): Send => json('/v1/rbac/access_requests', backOffice, {}),
     addComment: (comment: string): Send =>
-      json(`${accessRequest}/comments`, backOffice, { actor_type: 'custom', actor_id: 'risk-desk', comment }),
+      json(`${accessRequest}/comments`, backOffice, { ...riskDesk, comment }),
+    addReview: (status: string, comment: string): Send =>
+      json(`${accessRequest}/reviews`, backOffice, { ...riskDesk, status, comment }),
     search: (): Send => request(`${accessRequest}/events`, { headers: { authorization: backOffice } }),
   };
 }

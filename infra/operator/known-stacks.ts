@@ -21,7 +21,7 @@ export async function whichStack(): Promise<string> {
   const [here, deployed] = await Promise.all([runningStack(localFiles()), explainDeployed()]);
   const local = here
     ? `--local is the one at ${here.url}`
-    : '--local would be the one of npm start, which is not running';
+    : `--local would be the one with its files in ${localFiles().directory}, which is not running`;
   return `Name the stack, with --local or --stack NAME; nothing was changed. ${local}. ${deployed}`;
 }
 

@@ -3,6 +3,7 @@ import { Command, CommanderError, Help, Option } from 'commander';
 import type { Command as OperatorCommand, Pages } from '../../lib/operator/command.ts';
 import { commands } from '../../lib/operator/commands.ts';
 import { type Flag, readFlags, sourceOf, typedName } from '../../lib/operator/flags.ts';
+import { placeOfJsonError } from '../place-of-json-error.ts';
 import type { Target } from './target.ts';
 
 /** A command line, understood. */
@@ -12,8 +13,12 @@ export interface CommandLine {
   flags: Record<string, unknown>;
   /** The file whose lines the command sends, and the flag that carries a batch of them. */
   lines: { flag: string; file: string } | undefined;
+  /** Finding out what the command would take away, where its words don't say so. */
+  removes: OperatorCommand['removes'];
   /** Printing of the command's result as lines, if it is. */
   pages: Pages | undefined;
+  /** The field of the result that is printed as it is, if there is one. */
+  text: string | undefined;
   /** Files on this machine, by the flags that name them. */
   files: Record<string, string>;
   /** Undefined when the words name none. */
@@ -53,7 +58,7 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
     .helpCommand(false)
     .option('--local', 'the stack that npm start runs on this machine')
     .addOption(new Option('--stack <name>', 'the deployed stack with this name').conflicts('local'))
-    .option('--yes', 'delete or revoke without asking')
+    .option('--yes', 'delete, revoke or remove without asking')
     .option('--json', 'JSON also on a terminal, where list, show and find print tables');
   program
     .command('check')
@@ -63,7 +68,7 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
       parsed.push({ isCheck: true, target: targetOf({ local, stack }), isJson: json });
     });
   for (const record of commands.values()) {
-    const { noun, verb, words: itsWords, summary, pages } = record;
+    const { noun, verb, words: itsWords, summary, pages, text, removes } = record;
     const command = commandAt(program, itsWords.split(' ')).description(summary);
     const lineFlag = addFlags(command, record);
     command.action(() => {
@@ -74,7 +79,10 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
       const { local, stack, yes = false, json = false } = program.opts();
       const target = targetOf({ local, stack });
       const files = filesOf(command, record);
-      parsed.push({ noun, verb, flags, lines, pages, files, target, isConfirmed: yes, isJson: json });
+      parsed.push({
+        ...{ noun, verb, flags, lines, pages, text, removes, files, target },
+        ...{ isConfirmed: yes, isJson: json },
+      });
     });
   }
   try {
@@ -111,15 +119,23 @@ function addFlags(command: Command, { flags, files = {} }: OperatorCommand): str
 function convert(name: string, { kind }: Flag, text: string): unknown {
   if (kind === 'number') return /^\d+$/.test(text) ? Number(text) : text;
   if (kind !== 'json' && kind !== 'secret') return text;
+  const content = readGiven(name, text);
+  // An editor ends the line; the secret doesn't.
+  if (kind === 'secret') return content.replace(/\r?\n$/, '');
+  const place = placeOfJsonError(content);
+  if (place !== undefined) throw new Error(`--${name}: ${givenAs(text)} is not JSON: see ${place}.`);
+  return JSON.parse(content);
+}
+
+function readGiven(name: string, file: string): string {
   try {
-    const content = readFileSync(text === '-' ? standardInput : text, 'utf8');
-    // An editor ends the line; the secret doesn't.
-    return kind === 'json' ? JSON.parse(content) : content.replace(/\r?\n$/, '');
-  } catch (error) {
-    const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
-    throw new Error(`--${name}: ${text === '-' ? 'standard input' : `the file ${text}`} ${why}.`);
+    return readFileSync(file === '-' ? standardInput : file, 'utf8');
+  } catch {
+    throw new Error(`--${name}: ${givenAs(file)} cannot be read.`);
   }
 }
+
+const givenAs = (file: string): string => (file === '-' ? 'standard input' : `the file ${file}`);
 const standardInput = 0;
 
 const typedIn = (command: Command): Map<string, unknown> =>

@@ -1,11 +1,14 @@
+import { isoTime } from '../../lib/clock.ts';
+
 type Row = Record<string, unknown>;
 
 /** Whether a command shows something, so that a terminal gets a table rather than JSON. */
 export const isShown = (verb: string): boolean => /\b(list|show|find)$/.test(verb);
 
 /**
- * A result for people: its fields, one a line, then each list of objects as a table. Control characters are escaped,
- * since names and subjects come from others and could steer the terminal.
+ * A result for people: its fields, one a line, then each list of objects as a table. Every time is an ISO time, also
+ * where JSON has epoch seconds. Control characters are escaped, since names and subjects come from others and could
+ * steer the terminal.
  */
 export function readable(result: Row): string {
   const { next, ...fields } = result;
@@ -13,7 +16,7 @@ export function readable(result: Row): string {
   const lists = entries.flatMap(([name, value]) => (isRows(value) ? [{ name, rows: value }] : []));
   const single = entries.filter(([, value]) => !isRows(value));
   const parts = [
-    ...(single.length > 0 ? [columns(single.map(([name, value]) => [name, cell(value)]))] : []),
+    ...(single.length > 0 ? [columns(single.map(([name, value]) => [name, cell(value, name)]))] : []),
     ...lists.map(({ name, rows }) =>
       rows.length === 0 ? `No ${name.replaceAll('_', ' ')}.` : tableOf(rows),
     ),
@@ -29,7 +32,7 @@ const isRows = (value: unknown): value is Row[] =>
 function tableOf(rows: Row[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const heading = names.map((name) => name.replaceAll('_', ' ').toUpperCase());
-  return columns([heading, ...rows.map((row) => names.map((name) => cell(row[name])))]);
+  return columns([heading, ...rows.map((row) => names.map((name) => cell(row[name], name)))]);
 }
 
 /** Lines whose columns stand below each other. */
@@ -48,13 +51,19 @@ function columns(lines: string[][]): string {
     .join('\n');
 }
 
-function cell(value: unknown): string {
+/** Whether a number in a field of this name is a time, in epoch seconds. */
+const isTime = (name: string): boolean => /_(at|from)$/.test(name);
+
+function cell(value: unknown, name: string): string {
   if (value === undefined || value === null || value === '') return '-';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (Array.isArray(value)) return value.map(cell).join(', ') || '-';
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return text.replaceAll(steering, escaped);
+  if (typeof value === 'number' && isTime(name)) return isoTime(value);
+  if (Array.isArray(value)) return value.map((member) => cell(member, name)).join(', ') || 'none';
+  return harmless(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
+
+/** A text in which no character can steer a terminal. */
+export const harmless = (text: string): string => text.replaceAll(steering, escaped);
 
 /** Control and format characters, such as those that turn the direction of text, and ends of lines. */
 const steering = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;

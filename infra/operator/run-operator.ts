@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { callOperator } from '../call-operator.ts';
 import { readableCheck, runCheck } from './check/run-check.ts';
-import { confirm, type Input } from './confirm.ts';
+import { confirm, type Input, removedBy } from './confirm.ts';
 import { whichStack } from './known-stacks.ts';
 import { parseCommandLine } from './parse-command-line.ts';
 import { printLines } from './print-lines.ts';
@@ -17,13 +17,13 @@ type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'w
 
 /**
  * Runs a command line, after asking on a terminal if it deletes or revokes something. It prints one JSON object (a table
- * on a terminal), or one per line where the command says so, and returns exit code 0; or it prints one line on standard
- * error and returns 1. If lines of a file were rejected, or a check found something that is not ok, the object says
- * which, and the exit code is 2.
+ * on a terminal), or where the command says so a text or one object per line, and returns exit code 0; or it prints one
+ * line on standard error and returns 1. If lines of a file were rejected, or a check found something that is not ok, the
+ * object says which, and the exit code is 2.
  */
 export async function runOperator(words: string[], { stdin, stdout, stderr }: Streams): Promise<number> {
   const print = (text: string): void => void stdout.write(`${text}\n`);
-  const printJson = (json: string): void => print(stdout.isTTY ? harmlessJson(json) : json);
+  const printSafely = (text: string): void => print(stdout.isTTY ? harmlessJson(text) : text);
   try {
     const line = parseCommandLine(words);
     if ('help' in line) {
@@ -34,18 +34,19 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
     if ('isCheck' in line) {
       const result = await runCheck(line.target);
       if (stdout.isTTY && !line.isJson) print(readableCheck(result));
-      else printJson(JSON.stringify(result, null, 2));
+      else printSafely(JSON.stringify(result, null, 2));
       return result.ok ? 0 : 2;
     }
-    const { noun, verb, flags, lines, pages, files, target } = line;
-    await confirm(line, target, { stdin, stderr });
+    const { noun, verb, flags, lines, pages, text, files, target } = line;
     const operator = functionOf(target);
-    const call = (more: Record<string, unknown>) =>
-      callOperator(operator, noun, verb, { ...flags, ...more }).catch((error: unknown) => {
+    const callOf = (noun: string, verb: string, flags: Record<string, unknown>) =>
+      callOperator(operator, noun, verb, flags).catch((error: unknown) => {
         throw new Error(explainFailure(error, operator));
       });
+    const call = (more: Record<string, unknown>) => callOf(noun, verb, { ...flags, ...more });
+    await confirm(line, target, { stdin, stderr, call: callOf }, await removedBy(line, callOf));
     if (pages) {
-      await printLines(pages, call, printJson);
+      await printLines(pages, call, printSafely);
       return 0;
     }
     if (!lines) {
@@ -53,13 +54,14 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
       const run = () => untilDone(() => call({}), pauseOf(stderr));
       const result = await (secretFile === undefined ? run() : secretToFile(secretFile, run));
       const isTable = stdout.isTTY && isShown(verb) && !line.isJson;
-      if (isTable) print(readable(result));
-      else printJson(JSON.stringify(result, null, 2));
+      if (text !== undefined && !line.isJson) printSafely(String(result[text]));
+      else if (isTable) print(readable(result));
+      else printSafely(JSON.stringify(result, null, 2));
       return result.ok === false ? 2 : 0;
     }
     const send = (batch: unknown) => call({ [lines.flag]: batch });
     const summary = await runImport({ file: lines.file, files }, send, progressBar(stderr));
-    printJson(JSON.stringify(summary, null, 2));
+    printSafely(JSON.stringify(summary, null, 2));
     return summary.refused > 0 ? 2 : 0;
   } catch (error) {
     const [line] = String(error instanceof Error ? error.message : error).split('\n');

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
+import { placeOfJsonError } from '../place-of-json-error.ts';
 import { deploymentName, readSettings, type Settings, SettingsError, type SettingsFile } from './settings.ts';
 
 /** The folder of the files of deployments. */
@@ -49,9 +50,13 @@ function readFile(deployment: string, folder: string): SettingsFile {
   const file = `deployments/${deployment}.json`;
   const path = join(folder, `${deployment}.json`);
   if (!existsSync(path)) throw new SettingsError('deployment', `must name a file: there is no ${file}`);
-  const read = v.safeParse(objectSchema, readFileSync(path, 'utf8'));
-  if (!read.success)
-    throw new SettingsError('deployment', `must name a JSON object, which ${file} does not hold`);
+  const text = readFileSync(path, 'utf8');
+  const read = v.safeParse(objectSchema, text);
+  if (!read.success) {
+    const place = placeOfJsonError(text);
+    const where = place === undefined ? '' : `: see its ${place}`;
+    throw new SettingsError('deployment', `must name a JSON object, which ${file} does not hold${where}`);
+  }
   const misplaced = Object.keys(read.output).find((setting) => notInFile.includes(setting));
   if (misplaced) throw new SettingsError(misplaced, 'must not stand in a file', file);
   return { file, values: read.output };

@@ -28,11 +28,19 @@ export const retentionDays = [
   ...[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731],
   ...[1096, 1827, 2192, 2557, 2922, 3288, 3653],
 ] as const;
-const retentionSchema = v.pipe(
-  v.unknown(),
-  v.transform((value) => (typeof value === 'string' && /^\d{1,4}$/.test(value) ? Number(value) : value)),
-  v.picklist(retentionDays, `must be one of ${retentionDays.join(', ')}`),
-);
+
+/** One of some numbers; the CDK passes what `-c` sets as text. */
+const oneOf = <const Numbers extends readonly number[]>(numbers: Numbers) =>
+  v.pipe(
+    v.unknown(),
+    v.transform((value) => (typeof value === 'string' && /^\d{1,4}$/.test(value) ? Number(value) : value)),
+    v.picklist(numbers, `must be one of ${numbers.join(', ')}`),
+  );
+
+/** CodeDeploy's own canaries of a tenth of the requests last for as many minutes. */
+export const canaryMinutes = [5, 10, 15, 30] as const;
+
+const percent = whole(1, 100);
 
 const text = (pattern: RegExp, message: string) => v.pipe(v.string(message), v.regex(pattern, message));
 
@@ -84,8 +92,16 @@ const settingsSchema = v.object({
   documentBurstLimit: v.optional(whole(1, 100_000), 5),
   rateLimit: v.optional(whole(1, 100_000), 1000),
   burstLimit: v.optional(whole(1, 100_000), 2000),
-  auditRetentionDays: v.optional(retentionSchema, 400),
+  auditRetentionDays: v.optional(oneOf(retentionDays), 400),
   alarmEmail: v.optional(v.pipe(v.string('must be an e-mail address'), v.email('must be an e-mail address'))),
+  alarmErrorPercent: v.optional(percent, 1),
+  alarmFewest: v.optional(whole(1, 100_000), 5),
+  alarmLatencyMilliseconds: v.optional(whole(1, 10_000), 3000),
+  alarmThrottledPercent: v.optional(percent, 1),
+  alarmProviderFailurePercent: v.optional(percent, 2),
+  alarmReusedPercent: v.optional(percent, 1),
+  alarmRepeatedPercent: v.optional(percent, 10),
+  alarmWrongSecretPercent: v.optional(percent, 1),
   removalPolicy: v.optional(v.picklist(['retain', 'destroy'], 'must be retain or destroy')),
   tableName: v.optional(text(/^[\w.-]{3,255}$/, 'must be the name of a table')),
   tableStreamArn: v.optional(
@@ -111,6 +127,8 @@ const settingsSchema = v.object({
   ),
   tracing: v.optional(truthSchema, false),
   canary: v.optional(truthSchema),
+  canaryMinutes: v.optional(oneOf(canaryMinutes), canaryMinutes[0]),
+  canariesAtOnce: v.optional(whole(1, 50), 5),
   originSecretHashes: v.optional(originSecretHashesSchema),
   originSecretVersion: v.optional(text(/^[\w-]{32,64}$/, 'must be the id of a version of the origin secret')),
   edge: v.optional(truthSchema, false),

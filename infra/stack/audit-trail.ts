@@ -1,11 +1,12 @@
-import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { ArnFormat, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { CfnPermission } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
-import { FilterPattern, LogGroup, LogStream, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
+import { FilterPattern, LogGroup, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
 import { LambdaDestination } from 'aws-cdk-lib/aws-logs-destinations';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { ServiceFunction } from './service-function.ts';
+import { logGroupNameOf, type ServiceFunction } from './service-function.ts';
 
 interface AuditTrailProps {
   forwarder: ServiceFunction;
@@ -23,6 +24,7 @@ export class AuditTrail extends Construct {
   /** Deliveries that failed three times. */
   readonly undelivered: Queue;
   readonly #destination: LambdaDestination;
+  readonly #permission: CfnPermission;
 
   constructor(scope: Construct, id: string, { forwarder, retentionDays, removalPolicy }: AuditTrailProps) {
     super(scope, id);
@@ -41,25 +43,38 @@ export class AuditTrail extends Construct {
       reason: 'It is what a dead-letter queue is: nothing consumes it but the operator',
     });
     forwarder.lambda.addToRolePolicy(
-      new PolicyStatement({ actions: ['logs:PutLogEvents'], resources: [this.logGroup.logGroupArn] }),
+      new PolicyStatement({
+        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+        resources: [this.logGroup.logGroupArn],
+      }),
     );
     forwarder.lambda.addEnvironment('AUDIT_LOG_GROUP', this.logGroup.logGroupName);
     forwarder.lambda.configureAsyncInvoke({ onFailure: new SqsDestination(this.undelivered) });
-    this.#destination = new LambdaDestination(forwarder.lambda);
+    // One for the logs of all functions of the stack, instead of one for each.
+    this.#permission = new CfnPermission(this, 'Deliveries', {
+      action: 'lambda:InvokeFunction',
+      functionName: forwarder.lambda.functionArn,
+      principal: 'logs.amazonaws.com',
+      sourceAccount: Stack.of(this).account,
+      sourceArn: Stack.of(this).formatArn({
+        service: 'logs',
+        resource: 'log-group',
+        resourceName: logGroupNameOf(this, '*'),
+        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+      }),
+    });
+    this.#destination = new LambdaDestination(forwarder.lambda, { addPermissions: false });
   }
 
   /** Takes the audit lines of a function into the group, in a stream with the function's name. */
   of({ key, log }: ServiceFunction): void {
-    new LogStream(this, `${key}-stream`, {
-      logGroup: this.logGroup,
-      logStreamName: key,
-      removalPolicy: RemovalPolicy.RETAIN,
-    });
-    new SubscriptionFilter(this, key, {
+    const filter = new SubscriptionFilter(this, key, {
       logGroup: log,
       filterName: `${Stack.of(this).stackName}-audit`,
       filterPattern: FilterPattern.stringValue('$.event', '=', 'audit'),
       destination: this.#destination,
     });
+    // CloudWatch Logs tries the delivery first.
+    filter.node.addDependency(this.#permission);
   }
 }

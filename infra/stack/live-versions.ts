@@ -1,55 +1,41 @@
-import { Validations } from 'aws-cdk-lib';
-import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
-import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
-import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type NestedStack, Validations } from 'aws-cdk-lib';
+import { ManagedPolicy, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnAlias, type IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import type { NewVersionCheck } from './new-version-check.ts';
+import { InlineRole } from './inline-role.ts';
 import { resourceOf } from './resource-of.ts';
 import { logicalIdOf, type ServiceFunction } from './service-function.ts';
 
 /** Resources that CodeDeploy needs to move aliases to a new version and back. */
 const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';
 
-/**
- * Deployments that CodeDeploy carries out at once. It calls Lambda for all of them through one role; when their calls
- * together exceed Lambda's request limit, a deployment fails.
- * @see AWS CodeDeploy API reference, "ErrorInformation": THROTTLED
- */
-const mostAtOnce = 5;
-
-interface Canary {
-  /** Each rolls a new version back, and stops a deployment that begins while it is on. */
-  alarms: IAlarm[];
-  /** Decides whether a new version may get requests at all. */
-  check: NewVersionCheck;
+interface LiveVersionsProps {
+  /** The CodeDeploy application with a deployment group for each function. */
+  application: string;
+  /**
+   * Deployments that CodeDeploy carries out at once. It calls Lambda for all of them through one role; when their calls
+   * together exceed Lambda's request limit, a deployment fails.
+   * @see AWS CodeDeploy API reference, "ErrorInformation": THROTTLED
+   */
+  atOnce: number;
+  /** Decides whether new versions may get requests at all. Without one, there is no canary: a new version is live at once. */
+  check: IFunction | undefined;
 }
 
 /**
  * How new code goes live. The API calls each function by its alias `live`. With a canary, CodeDeploy moves the alias to
- * the new version for a tenth of the requests, for all of them after five minutes, and back when the alarm goes off.
+ * the new version for a tenth of the requests, for all of them some minutes later, and back when an alarm goes off.
  */
 export class LiveVersions extends Construct {
+  /** The role with which CodeDeploy moves aliases, if there is a canary. */
+  readonly role: InlineRole | undefined;
   readonly #aliases: CfnAlias[] = [];
-  readonly #canary: (Canary & { application: LambdaApplication; role: Role }) | undefined;
+  readonly #props: LiveVersionsProps;
 
-  /** @param canary without one, a new version is live at once */
-  constructor(scope: Construct, id: string, canary: Canary | undefined) {
+  constructor(scope: Construct, id: string, props: LiveVersionsProps) {
     super(scope, id);
-    if (!canary) return;
-    const role = new Role(this, 'Role', {
-      assumedBy: new ServicePrincipal('codedeploy.amazonaws.com'),
-      managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName(policy)],
-    });
-    Validations.of(role).acknowledge({
-      id: `AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${policy}]`,
-      reason: 'AWS keeps this policy to what CodeDeploy needs for Lambda; no function has the role',
-    });
-    Validations.of(role).acknowledge({
-      id: 'AwsSolutions-IAM5[Resource::<CheckNewVersions.Arn>:*]',
-      reason: 'The permission to invoke a function names its versions too, of which this one has none',
-    });
-    this.#canary = { ...canary, application: new LambdaApplication(this, 'Application'), role };
+    this.#props = props;
+    this.role = props.check && this.#roleToDeploy(props.check);
   }
 
   /** The names under which the API calls the functions. One that exists is live. */
@@ -57,22 +43,25 @@ export class LiveVersions extends Construct {
     return this.#aliases;
   }
 
-  /** The live version of a function. The last one asked for goes live last. */
-  of({ key, lambda }: ServiceFunction): IFunction {
+  /**
+   * The live version of a function. The last one asked for goes live last.
+   * @param groups the stack of the deployment groups
+   */
+  of({ key, lambda }: ServiceFunction, groups: NestedStack): IFunction {
     const alias = lambda.addAlias('live');
     const resource = resourceOf(alias, CfnAlias);
     resource.overrideLogicalId(`${logicalIdOf(key)}Live`);
     this.#goLiveAfterEarlierGroup(resource);
-    if (this.#canary) {
-      const { application, role, alarms, check } = this.#canary;
-      new LambdaDeploymentGroup(this, key, {
-        application,
-        alias,
-        role,
-        alarms,
-        ...(check.calls(key) && { preHook: check.lambda }),
-        deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
-      });
+    const { application, check } = this.#props;
+    if (check) {
+      alias.node.addDependency(groups);
+      resource.cfnOptions.updatePolicy = {
+        codeDeployLambdaAliasUpdate: {
+          applicationName: application,
+          deploymentGroupName: key,
+          beforeAllowTrafficHook: check.functionName,
+        },
+      };
     }
     // To the compiler, an `Alias` is no `IFunction` (its role may be undefined), so it is referred to by its ARN.
     return LambdaFunction.fromFunctionAttributes(this, `${key}-live`, {
@@ -81,10 +70,26 @@ export class LiveVersions extends Construct {
     });
   }
 
+  #roleToDeploy(check: IFunction): InlineRole {
+    const role = new InlineRole(this, 'Role', {
+      assumedBy: new ServicePrincipal('codedeploy.amazonaws.com'),
+      managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName(policy)],
+    });
+    role.addToPolicy(
+      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [check.functionArn] }),
+    );
+    Validations.of(role).acknowledge({
+      id: `AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${policy}]`,
+      reason: 'AWS keeps this policy to what CodeDeploy needs for Lambda; no function has the role',
+    });
+    return role;
+  }
+
   /** Each alias of a group waits for the group before. */
   #goLiveAfterEarlierGroup(alias: CfnAlias): void {
-    const group = Math.floor(this.#aliases.length / mostAtOnce);
-    for (const earlier of this.#aliases.slice(Math.max(0, group - 1) * mostAtOnce, group * mostAtOnce)) {
+    const { atOnce } = this.#props;
+    const group = Math.floor(this.#aliases.length / atOnce);
+    for (const earlier of this.#aliases.slice(Math.max(0, group - 1) * atOnce, group * atOnce)) {
       alias.addResourceDependency(earlier);
     }
     this.#aliases.push(alias);

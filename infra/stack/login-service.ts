@@ -6,6 +6,7 @@ import { type AnyEndpoint, isAudited } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Functions } from '../endpoints.ts';
 import { type Settings, tokenVariables } from '../settings/settings.ts';
+import { AlarmTopic } from './alarm-topic.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { stackDescription } from './description.ts';
 import { EventPublishing } from './event-publishing.ts';
@@ -15,16 +16,18 @@ import { Measurements } from './measurements.ts';
 import { newVersionCheck } from './new-version-check.ts';
 import { PinnedSettings } from './pinned-settings.ts';
 import { SecretRotation, signingKeyWindows } from './secret-rotation.ts';
-import { ServiceAlarms } from './service-alarms.ts';
 import { ServiceApi } from './service-api.ts';
-import { ServiceDashboard } from './service-dashboard.ts';
 import { ServiceFunction, type ServiceFunctionProps } from './service-function.ts';
 import { ServiceSecrets } from './service-secrets.ts';
 import { existingTable, ServiceTable } from './service-table.ts';
 import { TableFormat } from './table-format.ts';
+import { Watching } from './watching.ts';
 
 /** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
 export class LoginService extends Stack {
+  /** The stack within this one, with the alarms. */
+  readonly watching: Watching;
+
   constructor(app: App, settings: Settings, { endpoints, others }: Functions) {
     const { account, region, stage } = settings;
     super(app, settings.stack, {
@@ -103,19 +106,10 @@ export class LoginService extends Stack {
         })
       : undefined;
 
-    const measurements = new Measurements(settings.stack, api.api, table);
-    const { serverErrors, all, topic } = new ServiceAlarms(this, 'Alarms', {
-      measurements,
-      rotations: [keyRotation, secretRotation],
-      finishing,
+    const { topic } = new AlarmTopic(this, 'Alarms', {
       secrets: Object.values(secrets),
-      endpoints,
-      forwarder: forwarder.lambda,
-      undeliveredAudit: audit.undelivered,
-      publishing,
       email: settings.alarmEmail,
     });
-    new ServiceDashboard(this, 'Dashboard', measurements, all);
 
     // Last, the function whose failure is noticed most: what others check tokens with is live before it.
     const issuesTokens = ({ path }: AnyEndpoint): boolean => path === tokenPath;
@@ -127,17 +121,34 @@ export class LoginService extends Stack {
         return { endpoint, served: new ServiceFunction(this, key, props) };
       });
     const functions = inOrder.map(({ served }) => served);
-    const canary = settings.canary && {
-      alarms: settings.ignoreAlarms ? [] : [serverErrors],
-      check: newVersionCheck(withoutRoute('check-new-versions'), functions),
-    };
-    const live = new LiveVersions(this, 'LiveVersions', canary || undefined);
+    const live = new LiveVersions(this, 'LiveVersions', {
+      application: settings.stack,
+      atOnce: settings.canariesAtOnce,
+      check: settings.canary
+        ? newVersionCheck(withoutRoute('check-new-versions'), functions, settings.stack)
+        : undefined,
+    });
     const guard = withoutRoute('guard-table-format');
     const format = new TableFormat(this, 'TableFormat', { tableName: table.tableName, guard });
     format.checkBefore(this.node.findAll().filter((one) => one instanceof ServiceFunction));
+    this.watching = new Watching(this, 'Watching', {
+      topic,
+      settings,
+      measurements: new Measurements(settings.stack, api.api, table),
+      rotations: [keyRotation, secretRotation],
+      finishing,
+      endpoints: inOrder.map((watched) => ({
+        ...watched,
+        isThrottled: api.isThrottled(watched.served.key),
+      })),
+      forwarder: forwarder.lambda,
+      undeliveredAudit: audit.undelivered,
+      publishing,
+      role: live.role,
+    });
     for (const { endpoint, served } of inOrder) {
       if (isAudited(endpoint)) audit.of(served);
-      api.addRoute(served.key, endpoint, live.of(served));
+      api.addRoute(served.key, endpoint, live.of(served, this.watching));
     }
     format.recordAfter(live.aliases);
 

@@ -1,36 +1,44 @@
 import { Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { deploymentGroupArn } from './deployment-groups.ts';
 import { logicalIdOf, type ServiceFunction } from './service-function.ts';
 
-/** The functions that the check calls, and the variables that name their new versions to it. */
-const variables: Record<string, string> = {
-  'issue-token': 'ISSUE_TOKEN_VERSION',
-  'list-signing-keys': 'LIST_SIGNING_KEYS_VERSION',
-  'search-events': 'SEARCH_EVENTS_VERSION',
-};
-
-/** The function that CodeDeploy invokes before one of these functions goes live. */
-export interface NewVersionCheck {
-  lambda: IFunction;
-  /** Whether it calls the function of this key. */
-  calls: (key: string) => boolean;
-}
-
-/** Lets a function call the new versions of those that it tries. */
-export function newVersionCheck(check: ServiceFunction, served: readonly ServiceFunction[]): NewVersionCheck {
-  for (const { key, lambda: tried } of served) {
-    const variable = variables[key];
-    if (!variable) continue;
-    check.lambda.addEnvironment(variable, tried.currentVersion.functionArn);
-    check.lambda.addToRolePolicy(
+/**
+ * Lets a function call the new versions of those that serve requests, and tell CodeDeploy about each.
+ * @param application the CodeDeploy application
+ * @returns the function that CodeDeploy invokes before one of them goes live
+ */
+export function newVersionCheck(
+  check: ServiceFunction,
+  served: readonly ServiceFunction[],
+  application: string,
+): IFunction {
+  // One variable, and no ARNs: the environment of a function takes 4 KB.
+  check.lambda.addEnvironment(
+    'NEW_VERSIONS',
+    served
+      .map(({ key, lambda }) => `${key}=${lambda.functionName}:${lambda.currentVersion.version}`)
+      .join(' '),
+  );
+  check.lambda.addToRolePolicy(
+    new PolicyStatement({
+      actions: ['lambda:InvokeFunction'],
       // Not of one version alone: a new permission may take effect after CodeDeploy's call.
-      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [`${tried.functionArn}:*`] }),
-    );
+      resources: served.map(({ lambda }) => `${lambda.functionArn}:*`),
+    }),
+  );
+  check.lambda.addToRolePolicy(
+    new PolicyStatement({
+      actions: ['codedeploy:PutLifecycleEventHookExecutionStatus'],
+      resources: served.map(({ key }) => deploymentGroupArn(check, application, key)),
+    }),
+  );
+  for (const { key } of served) {
     Validations.of(check).acknowledge({
       id: `AwsSolutions-IAM5[Resource::<${logicalIdOf(key)}.Arn>:*]`,
       reason: 'Each deployment makes a version, which it must call before it can be sure of a new permission',
     });
   }
-  return { lambda: check.lambda, calls: (key) => key in variables };
+  return check.lambda;
 }

@@ -1,20 +1,16 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import { Rule } from 'aws-cdk-lib/aws-events';
-import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
-import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
-import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
-import { Topic } from 'aws-cdk-lib/aws-sns';
-import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { EventPublishing } from './event-publishing.ts';
 import type { Measurements } from './measurements.ts';
-import { logicalIdOf } from './service-function.ts';
+import { logicalIdOf, type ServiceFunction } from './service-function.ts';
 
 /** The rule by which an alarm goes off: in `periods` of the last `of` periods of the metric, it was at least `from`. */
 interface Limit {
@@ -24,125 +20,123 @@ interface Limit {
   of: number;
 }
 
-interface ServiceAlarmsProps {
+/** An endpoint, the function that serves it, and whether its route has a throttle of its own. */
+export interface WatchedEndpoint {
+  endpoint: AnyEndpoint;
+  served: ServiceFunction;
+  isThrottled: boolean;
+}
+
+export interface ServiceAlarmsProps {
+  topic: ITopic;
+  settings: Settings;
   measurements: Measurements;
   rotations: IFunction[];
   /** The function that finishes deletions. */
   finishing: IFunction;
-  secrets: Secret[];
-  endpoints: ReadonlyMap<string, AnyEndpoint>;
+  endpoints: readonly WatchedEndpoint[];
   forwarder: IFunction;
   /** The queue of audit lines that were not forwarded. */
   undeliveredAudit: IQueue;
   /** Absent when nothing is published. */
   publishing: Pick<EventPublishing, 'publisher' | 'deadLetters'> | undefined;
-  /** The e-mail addresses that alarms go to. */
-  email?: string | undefined;
 }
 
-/** The alarms and their topic. `docs/watching.md` says what to do about each. */
-export class ServiceAlarms extends Construct {
-  readonly topic: Topic;
-  readonly all: Alarm[];
-  /** The alarm that rolls a new version back. */
-  readonly serverErrors: Alarm;
+/** The rule of what must never happen. */
+const once = { from: 1, periods: 1, of: 1 };
 
-  constructor(
-    scope: Construct,
-    id: string,
-    {
-      measurements,
-      rotations,
-      finishing,
-      secrets,
-      endpoints,
-      forwarder,
-      undeliveredAudit,
-      publishing,
-      email,
-    }: ServiceAlarmsProps,
-  ) {
+/** The alarms. `docs/watching.md` says what to do about each. */
+export class ServiceAlarms extends Construct {
+  readonly all: Alarm[];
+  /** The alarm about the whole API, which rolls any new version back. */
+  readonly serverErrors: Alarm;
+  readonly #topic: ITopic;
+  readonly #serverErrorsOf = new Map<string, Alarm>();
+
+  constructor(scope: Construct, id: string, props: ServiceAlarmsProps) {
     super(scope, id);
-    this.topic = new Topic(this, 'Topic', { enforceSSL: true });
-    // This policy replaces the topic's default one, which would let alarms publish.
-    this.topic.addToResourcePolicy(
-      new PolicyStatement({
-        actions: ['sns:Publish'],
-        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
-        resources: [this.topic.topicArn],
-        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
-      }),
-    );
-    this.#tellOfFailedRotations(secrets);
-    if (email) this.topic.addSubscription(new EmailSubscription(email));
-    const { total } = measurements;
+    const { settings, measurements, rotations, finishing, endpoints, publishing } = props;
+    this.#topic = props.topic;
+    const fewest = settings.alarmFewest;
     this.serverErrors = this.#alarm('ServerErrors', {
-      metric: measurements.serverErrorRate(),
-      from: 1,
+      metric: measurements.serverErrorRate(fewest),
+      from: settings.alarmErrorPercent,
       periods: 2,
       of: 3,
     });
+    // The share of all requests hides a route that few use. Such a route may get less than one request a minute, so its
+    // errors are added up over a longer time: a few in a row are enough, even minutes apart.
+    for (const { endpoint, served } of endpoints) {
+      const alarm = this.#alarm(`ServerErrorsOf${logicalIdOf(served.key)}`, {
+        metric: measurements.serverErrorRateOf(routeKeyOf(endpoint), served.lambda, fewest),
+        from: settings.alarmErrorPercent,
+        periods: 1,
+        of: 1,
+      });
+      this.#serverErrorsOf.set(served.key, alarm);
+    }
+    const throttled = { from: settings.alarmThrottledPercent, periods: 2, of: 5 };
     this.all = [
       this.serverErrors,
-      this.#alarm('Latency', { metric: measurements.latency(Stats.p(99)), from: 3000, periods: 5, of: 5 }),
-      this.#alarm('FunctionThrottles', {
-        metric: measurements.functionThrottles(),
-        from: 1,
-        periods: 2,
+      this.#alarm('Latency', {
+        metric: measurements.usualLatency(Stats.p(99)),
+        from: settings.alarmLatencyMilliseconds,
+        periods: 5,
         of: 5,
       }),
-      this.#alarm('TableThrottles', { metric: measurements.tableThrottles(), from: 1, periods: 2, of: 5 }),
-      this.#alarm('ProviderFailures', { metric: total('ProviderFailures'), from: 5, periods: 3, of: 5 }),
-      this.#alarm('StaleSecrets', { metric: total('StaleSecrets'), from: 1, periods: 2, of: 5 }),
+      this.#alarm('FunctionThrottles', { metric: measurements.functionThrottleRate(fewest), ...throttled }),
+      this.#alarm('TableThrottles', { metric: measurements.tableThrottleRate(fewest), ...throttled }),
+      this.#alarm('ProviderFailures', {
+        metric: measurements.providerFailureRate(fewest),
+        from: settings.alarmProviderFailurePercent,
+        periods: 3,
+        of: 5,
+      }),
+      this.#alarm('StaleSecrets', { metric: measurements.total('StaleSecrets'), from: 1, periods: 2, of: 5 }),
       this.#alarm('RefreshTokensReused', {
-        metric: total('RefreshTokensReused'),
-        from: 5,
+        metric: measurements.reusedRefreshRate(fewest),
+        from: settings.alarmReusedPercent,
         periods: 1,
         of: 1,
       }),
       this.#alarm('RefreshTokensRepeated', {
         metric: measurements.repeatedRefreshRate(),
-        from: 10,
+        from: settings.alarmRepeatedPercent,
         periods: 3,
         of: 5,
       }),
-      this.#alarm('WrongSecrets', { metric: measurements.wrongSecrets(), from: 100, periods: 3, of: 5 }),
-      this.#alarm('AccessRequestFull', {
-        metric: measurements.fullAccessRequests(),
-        from: 1,
-        periods: 1,
-        of: 1,
+      this.#alarm('WrongSecrets', {
+        metric: measurements.wrongSecretRate(),
+        from: settings.alarmWrongSecretPercent,
+        periods: 3,
+        of: 5,
       }),
-      this.#alarm('RotationFailure', {
-        metric: measurements.errorsOf(rotations),
-        from: 1,
-        periods: 1,
-        of: 1,
-      }),
-      this.#alarm('DeletionsUnfinished', {
-        metric: measurements.errorsOf([finishing]),
-        from: 1,
-        periods: 1,
-        of: 1,
-      }),
-      // The share of all requests hides a route that few use. Such a route may get less than one request a minute, so its
-      // errors are added up over a longer time: five in a row are enough, even minutes apart.
-      ...[...endpoints].map(([key, endpoint]) =>
-        this.#alarm(`ServerErrorsOf${logicalIdOf(key)}`, {
-          metric: measurements.serverErrorsOf(routeKeyOf(endpoint), Duration.minutes(15)),
-          from: 5,
-          periods: 1,
-          of: 1,
-        }),
-      ),
+      this.#alarm('AccessRequestFull', { metric: measurements.fullAccessRequests(), ...once }),
+      this.#alarm('RotationFailure', { metric: measurements.errorsOf(rotations), ...once }),
+      this.#alarm('DeletionsUnfinished', { metric: measurements.errorsOf([finishing]), ...once }),
+      ...this.#serverErrorsOf.values(),
+      ...endpoints
+        .filter(({ isThrottled }) => isThrottled)
+        .map(({ endpoint, served: { key, lambda } }) =>
+          this.#alarm(`ThrottledAt${logicalIdOf(key)}`, {
+            metric: measurements.throttleRateOf(routeKeyOf(endpoint), lambda),
+            from: settings.alarmThrottledPercent,
+            periods: 1,
+            of: 1,
+          }),
+        ),
       this.#alarm('AuditFailure', {
-        metric: measurements.auditFailures(forwarder, undeliveredAudit),
-        from: 1,
-        periods: 1,
-        of: 1,
+        metric: measurements.auditFailures(props.forwarder, props.undeliveredAudit),
+        ...once,
       }),
       ...(publishing ? this.#publishingAlarms(publishing) : []),
     ];
+  }
+
+  /** Alarms that a new version of a function rolls back on: about the whole API, and about its own route. */
+  about(key: string): Alarm[] {
+    const own = this.#serverErrorsOf.get(key);
+    return own ? [this.serverErrors, own] : [this.serverErrors];
   }
 
   #publishingAlarms({ publisher, deadLetters }: Pick<EventPublishing, 'publisher' | 'deadLetters'>): Alarm[] {
@@ -151,28 +145,8 @@ export class ServiceAlarms extends Construct {
     const letters = deadLetters.metricApproximateNumberOfMessagesVisible(most);
     return [
       this.#alarm('EventsDelayed', { metric: age, from: 15 * 60_000, periods: 3, of: 5 }),
-      this.#alarm('EventsUndeliverable', { metric: letters, from: 1, periods: 1, of: 1 }),
+      this.#alarm('EventsUndeliverable', { metric: letters, ...once }),
     ];
-  }
-
-  /**
-   * Secrets Manager reports a rotation that has failed as a whole, also when the function was never invoked. EventBridge
-   * gets the event from CloudTrail, if the account has a trail.
-   * @see AWS Secrets Manager user guide, "Match AWS Secrets Manager events with Amazon EventBridge"
-   */
-  #tellOfFailedRotations(secrets: Secret[]): void {
-    const rule = new Rule(this, 'FailedRotations', {
-      description: 'RotationFailure: see docs/watching.md',
-      eventPattern: {
-        source: ['aws.secretsmanager'],
-        detailType: ['AWS Service Event via CloudTrail'],
-        detail: {
-          eventName: ['RotationFailed'],
-          additionalEventData: { SecretId: secrets.map(({ secretArn }) => secretArn) },
-        },
-      },
-    });
-    rule.addTarget(new SnsTopic(this.topic));
   }
 
   #alarm(name: string, { metric, from, periods, of }: Limit): Alarm {
@@ -185,7 +159,7 @@ export class ServiceAlarms extends Construct {
       evaluationPeriods: of,
       treatMissingData: TreatMissingData.NOT_BREACHING,
     });
-    const tell = new SnsAction(this.topic);
+    const tell = new SnsAction(this.#topic);
     alarm.addAlarmAction(tell);
     alarm.addOkAction(tell);
     return alarm;

@@ -17,7 +17,7 @@ import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { logRetention } from './log-retention.ts';
-import { routeServerErrors } from './measurements.ts';
+import { routeServerErrors, routeThrottles } from './measurements.ts';
 import { resourceOf } from './resource-of.ts';
 
 /** The access log: a line per request, about load and failures. Nothing of the query, the headers or the body. */
@@ -98,6 +98,9 @@ export class ServiceApi extends Construct {
     });
   }
 
+  /** Whether the route of a function has a throttle of its own. */
+  isThrottled = (key: string): boolean => this.#throttles.has(key);
+
   /** Routes an endpoint to its function, with the throttle of its own that the route may have. */
   addRoute(key: string, endpoint: AnyEndpoint, target: IFunction): void {
     const routes = this.api.addRoutes({
@@ -123,12 +126,17 @@ export class ServiceApi extends Construct {
       removalPolicy: RemovalPolicy.DESTROY,
     });
     // API Gateway's own metrics by route would be billed for every route, all the time.
-    logGroup.addMetricFilter('ServerErrors', {
-      filterPattern: FilterPattern.stringValue('$.status', '=', '5*'),
-      metricNamespace: this.#settings.stack,
-      metricName: routeServerErrors,
-      dimensions: { route: '$.route' },
-    });
+    for (const [id, status, metricName] of [
+      ['ServerErrors', '5*', routeServerErrors],
+      ['Throttles', '429', routeThrottles],
+    ] as const) {
+      logGroup.addMetricFilter(id, {
+        filterPattern: FilterPattern.stringValue('$.status', '=', status),
+        metricNamespace: this.#settings.stack,
+        metricName,
+        dimensions: { route: '$.route' },
+      });
+    }
     return logGroup;
   }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
-import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, CfnFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -10,6 +10,7 @@ import { Construct } from 'constructs';
 import type { Access, SecretName } from '../../lib/http/endpoint.ts';
 import { tableRightsOf } from '../table-rights.ts';
 import { bundling } from './bundling.ts';
+import { InlineRole } from './inline-role.ts';
 import { logRetention } from './log-retention.ts';
 import { resourceOf } from './resource-of.ts';
 import { indexArnsOf } from './service-table.ts';
@@ -55,13 +56,13 @@ export class ServiceFunction extends Construct {
     super(scope, key);
     this.key = key;
     this.log = new LogGroup(this, 'Log', {
-      logGroupName: `/${Stack.of(this).stackName}/${key}`,
+      logGroupName: logGroupNameOf(this, key),
       retention: logRetention,
       // Its name is fixed: if it were retained, the stack could not be deployed again under the same name.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     // The CDK's default role may write to every log group of the account.
-    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    const role = new InlineRole(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     this.log.grantWrite(role);
 
     this.lambda = new NodejsFunction(this, 'Function', {
@@ -112,6 +113,10 @@ export class ServiceFunction extends Construct {
     }
   }
 }
+
+/** The name of a function's log group; `*` stands for those of all functions of the stack. */
+export const logGroupNameOf = (scope: Construct, key: string): string =>
+  `/${Stack.of(scope).stackName}/${key}`;
 
 /** The name that `sam local invoke` takes: `issue-token` is `IssueToken`. */
 export const logicalIdOf = (key: string): string =>

@@ -36,9 +36,9 @@ export async function requireAccess(accountId: string, accessRequestId: number):
 export const grantAccess = (
   accessRequestId: number,
   accountId: string,
-  more: { login_app_id?: string; expires_at?: number } = {},
+  more: { login_app_id?: string; used_until?: number; expires_at?: number } = {},
 ): Promise<void> =>
-  putItem<v.InferOutput<typeof accessItem> & { login_app_id?: string }>({
+  putItem<v.InferOutput<typeof accessItem> & { login_app_id?: string; used_until?: number }>({
     ...more,
     ...accessKey(accessRequestId, accountId),
     account_id: accountId,

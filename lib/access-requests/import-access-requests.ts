@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
-import { type ImportLine, type ImportResult, type Read, readLine } from '../schema/import-lines.ts';
+import { type ImportLine, type ImportResult, readLine } from '../schema/import-lines.ts';
 import { timeField } from '../schema/rfc3339.ts';
-import { keyRequired, unprocessableEntity, validated } from '../schema/validation.ts';
+import { keyRequired } from '../schema/validation.ts';
 import { readItem, readItems, updateItem } from '../storage/items.ts';
 import { accessKey, hashOf, importedAccessRequestKey } from '../storage/keys.ts';
 import { grantAccess } from './access.ts';
@@ -20,7 +20,7 @@ const importedLineSchema = v.object(
     ),
     created_at: timeField('created_at'),
   },
-  (issue) => (issue.path ? keyRequired()(issue) : 'The line must be a JSON object.'),
+  keyRequired(),
 );
 type ImportedLine = v.InferOutput<typeof importedLineSchema>;
 
@@ -47,7 +47,7 @@ export async function importAccessRequests(
   const result: AccessRequestsImport = { added: 0, repeated: 0, refused: [], ids: [] };
   const wanted: ImportedLine[] = [];
   for (const { line, text } of lines) {
-    const outcome = read(text);
+    const outcome = readLine(text, importedLineSchema);
     if ('reason' in outcome) result.refused.push({ line, reason: outcome.reason });
     else wanted.push(outcome.content);
   }
@@ -74,9 +74,6 @@ export async function findImported(accountId: string, id: string): Promise<numbe
 }
 
 const keyOf = (accountId: string, id: string) => importedAccessRequestKey(accountId, hashOf(id));
-
-const read = (text: string): Read<ImportedLine> =>
-  readLine(text, (value) => validated(importedLineSchema, value, unprocessableEntity));
 
 async function readImported(accountId: string, wanted: ImportedLine[]): Promise<Map<string, number>> {
   const ids = [...new Set(wanted.map(({ id }) => id))];

@@ -1,25 +1,32 @@
 import * as v from 'valibot';
 import { type ImportLine, type ImportResult, type Read, readLine } from '../schema/import-lines.ts';
 import { timeField } from '../schema/rfc3339.ts';
-import { keyRequired, unprocessableEntity, validated } from '../schema/validation.ts';
+import { keyRequired } from '../schema/validation.ts';
 import { hashOf } from '../storage/keys.ts';
 import { readAccessRequest } from './access-request.ts';
 import { appendEvents, type Draft } from './append-events.ts';
-import { newEventSchema } from './new-event.ts';
+import { newEventSchema, newReviewSchema } from './new-event.ts';
 import type { Writer } from './writer.ts';
 
 /** Fields of a line besides the event itself. An id is ignored: ids follow the order of the lines. */
 const circumstancesSchema = v.object(
   {
     access_request_id: v.pipe(
-      v.number('access_request_id must be a number.'),
+      v.number('access_request_id must be a number; --ids-from replaces the ids of another system.'),
       v.safeInteger('access_request_id must be an integer.'),
     ),
     created_at: timeField('created_at'),
     updated_at: timeField('updated_at'),
   },
-  (issue) => (issue.path ? keyRequired()(issue) : 'The line must be a JSON object.'),
+  keyRequired(),
 );
+
+const lineSchema = v.intersect([circumstancesSchema, newEventSchema]);
+const typedSchema = v.object({ type: v.picklist(['comment', 'review']) });
+/** A line whose type is unknown: its other errors are named too. */
+const untypedSchema = v.intersect([lineSchema, v.omit(newReviewSchema, ['type', 'status'])]);
+/** A whole line. */
+const anyLineSchema = v.lazy((input) => (v.is(typedSchema, input) ? lineSchema : untypedSchema));
 
 /**
  * Adds events with their own times, within each access request in the order of the lines. A line that was imported
@@ -56,13 +63,14 @@ export async function importEvents(lines: ImportLine[], writer: Writer): Promise
   return result;
 }
 
-const readEvent = (
+function readEvent(
   { text, repetition }: ImportLine,
   writer: Writer,
-): Read<{ accessRequestId: number; draft: Draft }> =>
-  readLine(text, (content) => {
-    const { access_request_id, ...times } = validated(circumstancesSchema, content, unprocessableEntity);
-    const event = validated(newEventSchema, content, unprocessableEntity);
-    const idempotencyKey = hashOf('import', text, String(repetition));
-    return { accessRequestId: access_request_id, draft: { event, writer, idempotencyKey, ...times } };
-  });
+): Read<{ accessRequestId: number; draft: Draft }> {
+  const read = readLine(text, anyLineSchema);
+  if ('reason' in read) return read;
+  const { access_request_id, created_at, updated_at, ...event } = read.content;
+  const idempotencyKey = hashOf('import', text, String(repetition));
+  const draft = { event, writer, idempotencyKey, created_at, updated_at };
+  return { content: { accessRequestId: access_request_id, draft } };
+}

@@ -7,11 +7,12 @@ import { issuer } from '../tokens/issuer.ts';
 import { keysPath, tokenPath } from '../tokens/paths.ts';
 import { askVersion } from './invoke-version.ts';
 import { type Probe, withProbe } from './probe.ts';
-import { tryOut } from './try-out.ts';
+import { provider, setUpProvider } from './probe-provider.ts';
+import { tryExamples } from './try-examples.ts';
+import { basic, tryOut } from './try-out.ts';
 
-const issueToken = environment('ISSUE_TOKEN_VERSION');
-const listSigningKeys = environment('LIST_SIGNING_KEYS_VERSION');
-const searchEvents = environment('SEARCH_EVENTS_VERSION');
+/** `KEY=NAME:VERSION` for each function that serves requests, with spaces between. */
+const newVersions = environment('NEW_VERSIONS');
 
 const client = new CodeDeployClient({});
 
@@ -20,7 +21,7 @@ const hookEventSchema = v.object({ DeploymentId: v.string(), LifecycleEventHookE
 
 /**
  * Tells CodeDeploy whether the new versions work, before any of them gets a request. A service with few requests would
- * notice a broken one too late: five of its requests would have to fail in a minute.
+ * notice a broken one too late: five of its requests would have to fail before an alarm goes off.
  */
 export async function checkNewVersions(event: unknown): Promise<void> {
   const { DeploymentId, LifecycleEventHookExecutionId } = v.parse(hookEventSchema, event);
@@ -47,29 +48,60 @@ async function work(): Promise<boolean> {
 }
 
 /** The first thing that is wrong ends it. @throws Error */
-const tryVersions = (probe: Probe): Promise<void> => {
-  const versions = {
-    'signing keys': { version: listSigningKeys(), routeKey: `GET ${keysPath}` },
-    token: { version: issueToken(), routeKey: `POST ${tokenPath}` },
-    search: {
-      version: searchEvents(),
-      routeKey: 'GET /v1/rbac/access_requests/{access_request_id}/events',
-      pathParameters: { access_request_id: String(probe.accessRequestId) },
-    },
-  };
-  return tryOut(
+async function tryVersions(probe: Probe): Promise<void> {
+  await tryOut(
     { ...probe, issuer: issuer() },
-    async ({ step, headers, form, body }) =>
-      v.parse(
-        body,
-        await askVersion({
-          ...versions[step],
-          headers: { ...headers, ...(form && { 'content-type': 'application/x-www-form-urlencoded' }) },
-          ...(form && { body: String(new URLSearchParams(form)) }),
-        }),
-      ),
+    async ({ step, headers, form, body }) => {
+      const request = {
+        'signing keys': { ...versionOf('list-signing-keys'), routeKey: `GET ${keysPath}`, headers },
+        token: tokenRequest({ ...headers }, { ...form }),
+        search: {
+          ...versionOf('search-events'),
+          routeKey: 'GET /v1/rbac/access_requests/{access_request_id}/events',
+          pathParameters: { access_request_id: String(probe.accessRequestId) },
+          headers,
+        },
+      }[step];
+      return v.parse(body, await askVersion(request));
+    },
     (problem) => {
       throw new Error(problem);
     },
   );
-};
+  const accessToken = await logIn(probe);
+  await tryExamples(probe, accessToken, (key, request) => askVersion({ ...versionOf(key), ...request }));
+  await askVersion({
+    ...versionOf('delete-login-user'),
+    routeKey: 'DELETE /v2/marketing/login/user',
+    headers: { authorization: `Bearer ${accessToken}` },
+    status: 204,
+  });
+}
+
+/** Logs the probe's person in, through its provider. @returns their access token */
+async function logIn({ client, loginAppId, expiresAt }: Probe): Promise<string> {
+  const id_token = await setUpProvider(loginAppId, expiresAt);
+  const request = tokenRequest(
+    { authorization: basic(client) },
+    { grant_type: 'provider_credentials', provider, id_token },
+  );
+  return v.parse(loginSchema, await askVersion(request)).access_token;
+}
+
+const loginSchema = v.object({ access_token: v.string(), refresh_token: v.string() });
+
+const tokenRequest = (headers: Record<string, string>, form: Record<string, string>) => ({
+  ...versionOf('issue-token'),
+  routeKey: `POST ${tokenPath}`,
+  headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+  body: String(new URLSearchParams(form)),
+});
+
+/** The new version of the function of a key. @throws Error when there is none */
+function versionOf(key: string): { version: string } {
+  const pair = newVersions()
+    .split(' ')
+    .find((one) => one.startsWith(`${key}=`));
+  if (pair === undefined) throw new Error(`There is no new version of ${key}.`);
+  return { version: pair.slice(key.length + 1) };
+}

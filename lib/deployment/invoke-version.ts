@@ -6,22 +6,32 @@ const client = new LambdaClient({});
 
 /** A request to a version of a function. */
 interface VersionRequest {
-  /** ARN with the version. */
+  /** The name of the function, with the version. */
   version: string;
   /** The route as API Gateway writes it. */
   routeKey: string;
-  headers?: Record<string, string>;
-  pathParameters?: Record<string, string>;
-  body?: string;
+  headers?: Record<string, string> | undefined;
+  rawQueryString?: string;
+  queryStringParameters?: Record<string, string> | undefined;
+  pathParameters?: Record<string, string> | undefined;
+  body?: string | undefined;
+  isBase64Encoded?: boolean;
+  /** The status that it must answer with. @default 200 */
+  status?: number;
 }
 
 const answerSchema = v.object({ statusCode: v.number(), body: v.optional(v.string(), 'null') });
 
 /**
  * The JSON body that a version answers with, invoked as API Gateway would: payload format 2.0.
- * @throws Error that names the route, when the version fails or answers anything but 200
+ * @throws Error that names the route, when the version fails or answers with another status
  */
-export async function askVersion({ version, routeKey, ...request }: VersionRequest): Promise<unknown> {
+export async function askVersion({
+  version,
+  routeKey,
+  status = 200,
+  ...request
+}: VersionRequest): Promise<unknown> {
   const event = {
     version: '2.0',
     routeKey,
@@ -36,6 +46,7 @@ export async function askVersion({ version, routeKey, ...request }: VersionReque
   );
   if (FunctionError) throw new Error(`The new version for ${routeKey} does not run: ${FunctionError}.`);
   const { statusCode, body } = v.parse(answerSchema, JSON.parse(Payload?.transformToString() ?? ''));
-  if (statusCode !== 200) throw new Error(`The new version for ${routeKey} answers ${statusCode}.`);
-  return JSON.parse(body);
+  if (statusCode !== status)
+    throw new Error(`The new version for ${routeKey} answers ${statusCode}, not ${status}.`);
+  return JSON.parse(body || 'null');
 }

@@ -27,7 +27,12 @@ const publishedKeysSchema = v.object({
  * @see RFC 9068, section 4
  */
 export async function tryOut(
-  { issuer, client, account, loginAppId }: Omit<Probe, 'accessRequestId'> & { issuer: string },
+  {
+    issuer,
+    client,
+    account,
+    loginAppId,
+  }: Pick<Probe, 'client' | 'account' | 'loginAppId'> & { issuer: string },
   ask: Ask,
   note: (problem: string) => void,
 ): Promise<void> {
@@ -35,7 +40,7 @@ export async function tryOut(
   if (!keys) return;
   const token = await ask({
     step: 'token',
-    headers: basic(client),
+    headers: { authorization: basic(client) },
     form: { grant_type: 'client_credentials' },
     body: v.looseObject({ access_token: v.string() }),
   });
@@ -44,7 +49,7 @@ export async function tryOut(
     await jwtVerify(token.access_token, createLocalJWKSet(keys), expected).catch(() => note(unverifiable));
   const found = await ask({
     step: 'search',
-    headers: basic(account),
+    headers: { authorization: basic(account) },
     body: v.looseObject({ results: v.array(v.unknown()) }),
   });
   if (found && found.results.length > 0) note('The search found events that nobody wrote.');
@@ -53,6 +58,6 @@ export async function tryOut(
 const unverifiable =
   'The token cannot be verified with the published keys, the issuer and the audience: verifiers reject it.';
 
-const basic = ({ id, secret }: Probe['client']): { authorization: string } => ({
-  authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
-});
+/** The value of a header with HTTP Basic credentials. */
+export const basic = ({ id, secret }: Probe['client']): string =>
+  `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;

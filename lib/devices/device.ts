@@ -8,12 +8,17 @@ import { shardNumberOf } from '../storage/shards.ts';
 /** The gateways of Apple's push service: a token that one has issued means nothing to the other. */
 export const environments = ['production', 'sandbox'] as const;
 
+/** Types of push tokens: a device token of APNs, a registration token of FCM, or a Firebase installation id. */
+export const tokenTypes = ['apns', 'fcm', 'fid'] as const;
+
 /**
  * Details that a registration may leave out, as they are stored. Whatever takes or gives a device's details follows this
  * list: a registration, an import, an export, and what senders get.
  */
 export const details = {
-  /** The gateway of Apple's push service that knows the token; absent for android, and where nothing was said. */
+  /** The type of the push token; absent where nothing was said, which `tokenTypeOf` reads. */
+  token_type: v.exactOptional(v.picklist(tokenTypes)),
+  /** The gateway of Apple's push service that knows the token; absent for Firebase, and where nothing was said. */
   environment: v.exactOptional(v.picklist(environments)),
   /** A language tag (BCP 47) in its canonical form. */
   locale: v.exactOptional(v.string()),
@@ -29,7 +34,7 @@ export const deviceItem = v.object({
   device_id: v.string(),
   login_app_id: v.string(),
   platform: v.picklist(platforms),
-  /** The push token, in lower case for ios. */
+  /** The push token, in lower case if it is one of APNs. */
   token: v.string(),
   ...details,
   created_at: v.string(),
@@ -48,6 +53,12 @@ export const deviceItem = v.object({
   took_over: v.exactOptional(v.string()),
 });
 export type Device = v.InferOutput<typeof deviceItem>;
+
+/** The type of a device's push token: `apns` for ios and `fcm` for android, unless its registration said another one. */
+export const tokenTypeOf = ({
+  platform,
+  token_type = platform === 'ios' ? 'apns' : 'fcm',
+}: Pick<Device, 'platform' | 'token_type'>): (typeof tokenTypes)[number] => token_type;
 
 /** Milliseconds after which a device that was not seen is stale: 270 days, as FCM expires its own tokens. */
 const staleAfter = 270 * 24 * 60 * 60 * 1000;

@@ -2,9 +2,8 @@ import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import { readLoginUser } from '../login-users/login-user.ts';
-import { type ImportLine, type ImportResult, readLine } from '../schema/import-lines.ts';
+import { type ImportLine, type ImportResult, lineMessage, readLine } from '../schema/import-lines.ts';
 import { timeField } from '../schema/rfc3339.ts';
-import { unprocessableEntity, validated } from '../schema/validation.ts';
 import { putNewItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
 import { activeSince, type Device } from './device.ts';
@@ -12,19 +11,14 @@ import { claimInstallation } from './installation.ts';
 import { type NewDevice, newDevice } from './new-device.ts';
 import { attributesOf, noMobileApplication } from './register-device.ts';
 
-const lineMessage = 'The line must be a JSON object.';
-const deviceOnLine = newDevice('', lineMessage);
-
 /** Fields of a line besides the device itself. */
-const historySchema = v.object(
-  {
-    created_at: timeField('created_at'),
-    last_seen_at: timeField('last_seen_at'),
-    login_user_id: v.optional(v.string('login_user_id must be a string.')),
-    related_at: timeField('related_at'),
-  },
-  lineMessage,
-);
+const historySchema = v.object({
+  created_at: timeField('created_at'),
+  last_seen_at: timeField('last_seen_at'),
+  login_user_id: v.optional(v.string('login_user_id must be a string.')),
+  related_at: timeField('related_at'),
+});
+const lineSchema = v.intersect([newDevice('', lineMessage), historySchema]);
 
 /** A line that can be imported if the Login App has what it needs. */
 interface Draft {
@@ -47,8 +41,8 @@ interface Surroundings {
 export async function importDevices(loginAppId: string, lines: ImportLine[]): Promise<ImportResult> {
   const result: ImportResult = { added: 0, repeated: 0, refused: [] };
   const drafts = lines.flatMap(({ line, text }) => {
-    const read = readLine(text, readDevice);
-    if ('content' in read) return [{ line, ...read.content }];
+    const read = readLine(text, lineSchema);
+    if ('content' in read) return [{ line, ...draftOf(read.content) }];
     result.refused.push({ line, reason: read.reason });
     return [];
   });
@@ -67,10 +61,10 @@ export async function importDevices(loginAppId: string, lines: ImportLine[]): Pr
   return result;
 }
 
-const readDevice = (content: unknown): Omit<Draft, 'line'> => ({
-  device: validated(deviceOnLine, content, unprocessableEntity),
-  history: validated(historySchema, content, unprocessableEntity),
-});
+function draftOf(content: v.InferOutput<typeof lineSchema>): Omit<Draft, 'line'> {
+  const { created_at, last_seen_at, login_user_id, related_at, ...device } = content;
+  return { device, history: { created_at, last_seen_at, login_user_id, related_at } };
+}
 
 async function look(loginAppId: string, drafts: Draft[]): Promise<Surroundings> {
   const surroundings: Surroundings = { problems: new Map(), people: new Map() };
@@ -97,10 +91,12 @@ async function importDevice(
 ): Promise<'added' | 'repeated' | { reason: string }> {
   const now = timestamp();
   const { last_seen_at = now, created_at = last_seen_at, login_user_id = '' } = history;
-  const problem = problems.get(device.platform) ?? problems.get(login_user_id);
-  if (problem !== undefined) return { reason: problem };
-  if (last_seen_at > now) return { reason: 'last_seen_at must not be in the future.' };
-  if (last_seen_at < activeSince()) return { reason: 'The device was not seen for 270 days.' };
+  const reasons = [
+    ...[device.platform, login_user_id].flatMap((reference) => problems.get(reference) ?? []),
+    ...(last_seen_at > now ? ['last_seen_at must not be in the future.'] : []),
+    ...(last_seen_at < activeSince() ? ['The device was not seen for 270 days.'] : []),
+  ];
+  if (reasons.length > 0) return { reason: reasons.join(' ') };
   const attributes = attributesOf(loginAppId, device, last_seen_at);
   const { device_id } = attributes;
   const { installation_id } = device;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { platforms } from '../login-apps/platforms.ts';
 import { jsonObject, keyRequired } from '../schema/validation.ts';
 import { wire } from '../schema/wire.ts';
-import { type details, environments } from './device.ts';
+import { type details, environments, tokenTypes } from './device.ts';
 
 /** The canonical form of a language tag; undefined when it is none. @see BCP 47, ECMA-402 section 6.2 */
 function canonicalLocale(tag: string): string | undefined {
@@ -43,8 +43,19 @@ function detailsAt(at: string) {
         ),
       ),
     ),
-  } satisfies Record<Exclude<keyof typeof details, 'environment'>, v.GenericSchema>;
+  } satisfies Record<Exclude<keyof typeof details, 'token_type' | 'environment'>, v.GenericSchema>;
 }
+
+/** The type of a token, as clients read it. */
+const tokenTypeOnWire = v.pipe(
+  v.picklist(tokenTypes),
+  v.title('TokenType'),
+  v.description(
+    'Who issued the token: `apns` (an APNs device token), `fcm` (an FCM registration token) or `fid` (a Firebase installation id). Without it: `apns` for ios, `fcm` for android.',
+  ),
+);
+/** Types of tokens that Firebase issues, on any platform. */
+const firebaseTypes = v.picklist(['fcm', 'fid']);
 
 const environmentAt = (at: string) =>
   v.pipe(
@@ -54,56 +65,96 @@ const environmentAt = (at: string) =>
 
 const notText = (at: string): string => `${at}token must be a string.`;
 
-/** A new device by its platform, with what a token is there. */
-const deviceOfPlatformAt = (at: string) =>
+/** An APNs device token in hexadecimal, of any case. */
+export const apnsToken = /^([0-9a-fA-F]{2}){32,200}$/;
+
+/** Opaque text, as Firebase issues it. @param kind in the message, the devices that are meant */
+const firebaseTokenAt = (at: string, kind: string) =>
   v.pipe(
-    v.variant('platform', [
-      v.pipe(
-        v.object(
-          {
-            platform: v.literal('ios'),
-            /** An APNs device token in hexadecimal, of any case; stored in lower case. */
-            token: v.pipe(
-              v.string(notText(at)),
-              v.regex(
-                /^([0-9a-fA-F]{2}){32,200}$/,
-                `${at}token must be 64 to 400 hexadecimal digits for ios.`,
-              ),
-              v.toLowerCase(),
-            ),
-            environment: v.optional(environmentAt(at)),
-            ...detailsAt(at),
-          },
-          keyRequired(at),
-        ),
-        v.title('IosDevice'),
+    v.string(notText(at)),
+    v.regex(/^[\x21-\x7e]{1,4096}$/, `${at}token must be 1 to 4096 visible ASCII characters for ${kind}.`),
+  );
+const noEnvironmentAt = (at: string, kind: string) =>
+  v.optional(v.never(`${at}environment must not be supplied for ${kind}.`));
+
+/** A rule of the API document about one field. It is in an `allOf`, for tools that take any other object to be closed. */
+const fieldWith = (name: string, schema: object) => ({
+  allOf: [{ required: [name] }, { properties: { [name]: schema } }],
+});
+
+/** A new ios device by its token type, with what a token is there. The API document has one schema for both. */
+function iosDeviceAt(at: string) {
+  const message = `${at}token must be 64 to 400 hexadecimal digits for ios, unless token_type is fcm or fid.`;
+  const platform = v.literal('ios');
+  const environment = v.optional(environmentAt(at));
+  const details = detailsAt(at);
+  const either = v.object({
+    platform,
+    token_type: v.optional(tokenTypeOnWire),
+    token: firebaseTokenAt(at, 'ios'),
+    environment,
+    ...details,
+  });
+  return v.pipe(
+    v.variant('token_type', [
+      v.object(
+        {
+          platform,
+          token_type: v.optional(v.literal('apns')),
+          token: v.pipe(v.string(notText(at)), v.regex(apnsToken, message), v.toLowerCase()),
+          environment,
+          ...details,
+        },
+        keyRequired(at),
       ),
-      v.pipe(
-        v.object(
-          {
-            platform: v.literal('android'),
-            /** An FCM registration token: opaque. */
-            token: v.pipe(
-              v.string(notText(at)),
-              v.regex(
-                /^[\x21-\x7e]{1,4096}$/,
-                `${at}token must be 1 to 4096 visible ASCII characters for android.`,
-              ),
-            ),
-            environment: v.optional(v.never(`${at}environment must not be supplied for android.`)),
-            ...detailsAt(at),
-          },
-          keyRequired(at),
-        ),
-        v.title('AndroidDevice'),
+      v.object(
+        {
+          platform,
+          token_type: firebaseTypes,
+          token: firebaseTokenAt(at, 'fcm or fid'),
+          environment: noEnvironmentAt(at, 'fcm or fid'),
+          ...details,
+        },
+        keyRequired(at),
       ),
     ]),
-    v.title('NewDevice'),
+    wire(either, {
+      if: fieldWith('token_type', { enum: firebaseTypes.options }),
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { propertyNames: { not: { enum: ['environment'] } } },
+      else: fieldWith('token', { pattern: apnsToken.source }),
+    }),
+    v.title('IosDevice'),
   );
+}
+
+function androidDeviceAt(at: string) {
+  const device = v.object(
+    {
+      platform: v.literal('android'),
+      token_type: v.optional(
+        v.pipe(
+          v.picklist(firebaseTypes.options, `${at}token_type must be fcm or fid for android.`),
+          wire(tokenTypeOnWire),
+        ),
+      ),
+      token: firebaseTokenAt(at, 'android'),
+      environment: noEnvironmentAt(at, 'android'),
+      ...detailsAt(at),
+    },
+    keyRequired(at),
+  );
+  const rules = { not: fieldWith('token_type', { const: 'apns' }) };
+  return v.pipe(device, wire(device, rules), v.title('AndroidDevice'));
+}
+
+/** A new device by its platform. */
+const deviceOfPlatformAt = (at: string) =>
+  v.pipe(v.variant('platform', [iosDeviceAt(at), androidDeviceAt(at)]), v.title('NewDevice'));
 export type NewDevice = v.InferOutput<ReturnType<typeof deviceOfPlatformAt>>;
 
 /**
- * A device that is to be registered. Each field that is wrong is named, also when the platform is.
+ * A device that is to be registered. Each field that is wrong is named, also when the platform or the token type is.
  * @param at what stands before a field's name in messages
  * @param message for what is no JSON object
  */
@@ -112,13 +163,17 @@ export function newDevice(at: string, message: string) {
   const deviceOfAnyPlatform = v.object(
     {
       platform: v.picklist(platforms, `${at}platform must be ios or android.`),
+      token_type: v.optional(v.picklist(tokenTypes, `${at}token_type must be apns, fcm or fid.`)),
       token: v.string(notText(at)),
       environment: v.optional(environmentAt(at)),
       ...detailsAt(at),
     },
     keyRequired(at),
   );
-  const hasPlatform = v.object({ platform: v.picklist(platforms) });
+  const hasPlatform = v.object({
+    platform: v.picklist(platforms),
+    token_type: v.optional(v.picklist(tokenTypes)),
+  });
   return v.pipe(
     jsonObject(message),
     v.lazy((input) =>

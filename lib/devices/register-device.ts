@@ -8,7 +8,7 @@ import { updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
 import { type Device, detailNames, details, deviceLifetimeSeconds, shardOf } from './device.ts';
 import { formerAttributes, takeInstallation, takeOver } from './installation.ts';
-import type { NewDevice } from './new-device.ts';
+import { apnsToken, type NewDevice } from './new-device.ts';
 
 /** The device as registration and relation return it. */
 export const registeredDeviceSchema = v.object({
@@ -18,9 +18,14 @@ export const registeredDeviceSchema = v.object({
   ),
 });
 
-/** The id of the device that has a token on a platform. */
-export const deviceIdOf = (loginAppId: string, { platform, token }: NewDevice): string =>
-  `d_${hashOf(loginAppId, platform, token)}`;
+/** The id of the device that has a token on a platform, whatever the token's type. */
+export function deviceIdOf(
+  loginAppId: string,
+  { platform, token }: Pick<NewDevice, 'platform' | 'token'>,
+): string {
+  const isApnsToken = platform === 'ios' && apnsToken.test(token);
+  return `d_${hashOf(loginAppId, platform, isApnsToken ? token.toLowerCase() : token)}`;
+}
 
 /**
  * Registers a device for push notifications. A token that registers again is the device that it was, however often. What

@@ -3,7 +3,7 @@ import { timestampField } from '../schema/wire.ts';
 import { readItems } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
-import { type Device, deviceItem, isActive } from './device.ts';
+import { type Device, deviceItem, isActive, tokenTypeOf, tokenTypes } from './device.ts';
 import { notReplaced } from './installation.ts';
 import { endLeftoverRelations } from './relation.ts';
 
@@ -54,6 +54,7 @@ const shownDeviceSchema = v.object({
   id: v.string(),
   active: v.boolean(),
   platform: deviceItem.entries.platform,
+  token_type: v.picklist(tokenTypes),
   created_at: timestampField,
   last_seen_at: timestampField,
   related_at: v.optional(timestampField),
@@ -72,6 +73,7 @@ export async function listDevices(loginUserId: string): Promise<v.InferOutput<ty
 const shown = (found: Device): ShownDevice => ({
   id: found.device_id,
   platform: found.platform,
+  token_type: tokenTypeOf(found),
   active: isActive(found),
   created_at: found.created_at,
   last_seen_at: found.last_seen_at,

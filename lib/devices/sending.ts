@@ -6,7 +6,15 @@ import { timestampField } from '../schema/wire.ts';
 import { readItems, updateOwnItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
-import { activeSince, type Device, details, deviceItem, isActive } from './device.ts';
+import {
+  activeSince,
+  type Device,
+  details,
+  deviceItem,
+  isActive,
+  tokenTypeOf,
+  tokenTypes,
+} from './device.ts';
 import { notReplaced } from './installation.ts';
 import { mostDevices, readCurrentDevices } from './related-devices.ts';
 import { endLeftoverRelations } from './relation.ts';
@@ -18,6 +26,7 @@ export const recipientSchema = v.object({
   /** The push token. */
   token: v.string(),
   ...v.omit(v.object(details), ['installation_id']).entries,
+  token_type: v.picklist(tokenTypes),
   last_seen_at: timestampField,
   login_user_id: v.optional(v.string()),
 });
@@ -109,6 +118,8 @@ export const disableDevice = (id: string, loginAppId?: string): Promise<boolean>
     when: loginAppId === undefined ? { pk: { exists: true } } : { login_app_id: { is: loginAppId } },
   });
 
-/** A device as a worker sees it; only ios devices have an environment. */
-export const toRecipient = ({ environment = 'production', ...found }: Device): Recipient =>
-  v.parse(recipientSchema, { ...found, ...(found.platform === 'ios' && { environment }) });
+/** A device as a worker sees it; only one with a token of APNs has an environment. */
+export function toRecipient({ environment = 'production', ...found }: Device): Recipient {
+  const token_type = tokenTypeOf(found);
+  return v.parse(recipientSchema, { ...found, token_type, ...(token_type === 'apns' && { environment }) });
+}

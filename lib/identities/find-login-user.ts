@@ -3,8 +3,8 @@ import type { LoginApp } from '../login-apps/login-app.ts';
 import type { Identity } from '../login-users/identity.ts';
 import { type LoginUser, readLoginUser } from '../login-users/login-user.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
-import { canonicalIssuer } from '../provider-settings/issuer.ts';
-import { issuersOf } from '../provider-settings/oidc.ts';
+import { canonicalIssuer, voucherOf } from '../provider-settings/issuer.ts';
+import { issuerEntriesOf } from '../provider-settings/oidc.ts';
 import { valueAtPath } from '../schema/value-at-path.ts';
 import { confirmedOwner, findSlot } from './slot.ts';
 
@@ -18,7 +18,8 @@ export async function findLoginUser(
   { login_app_id, providers }: LoginApp,
   { provider, subject, issuer }: { provider: ProviderId; subject: string; issuer: string | undefined },
 ): Promise<LoginUser | undefined> {
-  const namespaces = issuer === undefined ? namespacesOf(providers.get(provider)) : [canonicalIssuer(issuer)];
+  const settings = providers.get(provider);
+  const namespaces = issuer === undefined ? namespacesOf(settings) : namespacesNamed(issuer, settings);
   if (namespaces.length === 0) {
     throw new ServiceError('invalid_request', `The Login App has no ${provider}; name its --issuer.`);
   }
@@ -26,7 +27,7 @@ export async function findLoginUser(
     namespaces.map((namespace) => readOwner(login_app_id, { namespace, subject })),
   );
   const [user, ...others] = found.filter((one) => one !== undefined);
-  if (others.length > 0) {
+  if (issuer === undefined && others.length > 0) {
     const known = namespaces.filter((_, place) => found[place]).join(', ');
     throw new ServiceError(
       'invalid_request',
@@ -44,9 +45,10 @@ export function namespaceOf(
   { providers }: LoginApp,
   { provider, issuer }: { provider: ProviderId; issuer: string | undefined },
 ): string {
-  const known = namespacesOf(providers.get(provider));
-  const [namespace, ...others] =
-    issuer === undefined ? known : known.filter((name) => name === canonicalIssuer(issuer));
+  const settings = providers.get(provider);
+  const known = namespacesOf(settings);
+  const named = issuer === undefined ? known : namespacesNamed(issuer, settings);
+  const [namespace, ...others] = known.filter((name) => named.includes(name));
   if (namespace !== undefined && others.length === 0) return namespace;
   const message = `Choose one of these with --issuer: ${known.join(', ') || 'none, since the Login App has no such provider'}.`;
   throw new ServiceError('invalid_request', message);
@@ -59,11 +61,17 @@ async function readOwner(loginAppId: string, identity: Identity): Promise<LoginU
 
 /** The namespaces that vouch for the people of a provider. */
 function namespacesOf(settings: object | undefined): string[] {
-  const named = ['namespace', 'authorization_code.id_token.issuer'].map((path) =>
-    valueAtPath(settings, path),
-  );
-  return [
-    ...named.filter((name) => typeof name === 'string'),
-    ...issuersOf(settings).map(({ issuer }) => issuer),
+  const namespace = valueAtPath(settings, 'namespace');
+  const known = [
+    ...(typeof namespace === 'string' ? [namespace] : []),
+    ...issuerEntriesOf(settings).map(voucherOf),
   ];
+  return [...new Set(known)];
+}
+
+/** The namespaces that an issuer may stand for: the one of its name, and the one that its settings give it. */
+function namespacesNamed(issuer: string, settings: object | undefined): string[] {
+  const name = canonicalIssuer(issuer);
+  const entries = issuerEntriesOf(settings).filter((entry) => entry.issuer === name);
+  return [...new Set([name, ...entries.map(voucherOf)])];
 }

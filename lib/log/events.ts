@@ -228,7 +228,7 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
     fields: { kid: 'the key that signs from now on' },
   },
   new_versions_checked: {
-    when: 'During a deployment: the new versions have issued a token that can be verified, and have searched',
+    when: 'During a deployment: the new versions have let somebody log in, and answered every example as documented',
     fields: {},
   },
   new_versions_failed: {

@@ -1,11 +1,21 @@
 import { gunzipSync } from 'node:zlib';
-import { CloudWatchLogsClient, PutLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
+import {
+  CloudWatchLogsClient,
+  CreateLogStreamCommand,
+  PutLogEventsCommand,
+  ResourceAlreadyExistsException,
+  ResourceNotFoundException,
+} from '@aws-sdk/client-cloudwatch-logs';
 import * as v from 'valibot';
 import { environment } from '../environment.ts';
 
 const auditLogGroup = environment('AUDIT_LOG_GROUP');
-/** The client reads the environment, so it is made when the first lines come. */
 let client: CloudWatchLogsClient | undefined;
+/** The client reads the environment, so it is made when the first lines come. */
+const logs = (): CloudWatchLogsClient => {
+  client ??= new CloudWatchLogsClient();
+  return client;
+};
 
 /** The most lines of one request: CloudWatch takes 1 MiB, and no audit line has more than 2 KiB. */
 const mostLines = 400;
@@ -42,17 +52,33 @@ export async function forwardAuditLines({
 }
 
 async function put(logGroup: string, logEvents: LogEvent[]): Promise<void> {
-  client ??= new CloudWatchLogsClient();
-  const { rejectedLogEventsInfo } = await client.send(
-    new PutLogEventsCommand({
-      logGroupName: auditLogGroup(),
-      logStreamName: logGroup.slice(logGroup.lastIndexOf('/') + 1),
-      logEvents: logEvents.map(({ id, timestamp, message }) => ({
-        timestamp,
-        message: JSON.stringify({ ...JSON.parse(message), log_group: logGroup, log_event_id: id }),
-      })),
-    }),
-  );
+  const stream = {
+    logGroupName: auditLogGroup(),
+    logStreamName: logGroup.slice(logGroup.lastIndexOf('/') + 1),
+  };
+  const lines = new PutLogEventsCommand({
+    ...stream,
+    logEvents: logEvents.map(({ id, timestamp, message }) => ({
+      timestamp,
+      message: JSON.stringify({ ...JSON.parse(message), log_group: logGroup, log_event_id: id }),
+    })),
+  });
+  const { rejectedLogEventsInfo } = await logs()
+    .send(lines)
+    .catch(async (error: unknown) => {
+      if (!(error instanceof ResourceNotFoundException)) throw error;
+      await createStream(stream);
+      return logs().send(lines);
+    });
   // Lines that are too old or from the future are left out with a status of 200.
   if (rejectedLogEventsInfo) throw new Error('CloudWatch Logs did not take every line.');
+}
+
+/** Creates the stream of a function that has written no audit line before. Another delivery may do the same meanwhile. */
+async function createStream(stream: { logGroupName: string; logStreamName: string }): Promise<void> {
+  await logs()
+    .send(new CreateLogStreamCommand(stream))
+    .catch((error: unknown) => {
+      if (!(error instanceof ResourceAlreadyExistsException)) throw error;
+    });
 }

@@ -1,4 +1,5 @@
 import { timestamp } from '../clock.ts';
+import { tokenTypeOf } from '../devices/device.ts';
 import { readRelatedDevices } from '../devices/related-devices.ts';
 import { ownIdentities } from '../identities/own-identities.ts';
 import type { LoginUser } from '../login-users/login-user.ts';
@@ -20,7 +21,10 @@ export async function exportLoginUser(user: LoginUser): Promise<Record<string, u
     login_user: { login_user_id, login_app_id, created_at, last_login_at, blocked_at },
     identities,
     sessions: sessions.map(({ login_user_id: _, ...session }) => session),
-    devices: devices.map(({ token: _, login_user_since, ...device }) => device),
+    devices: devices.map(({ token: _, login_user_since, ...device }) => ({
+      ...device,
+      token_type: tokenTypeOf(device),
+    })),
     /** A note that the person's history is in the log, which is not in the table. */
     log_lines: {
       where:

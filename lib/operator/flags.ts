@@ -14,7 +14,7 @@ export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
   placeholder: string;
   /** The schema of the value. Its messages go on after the flag's name: `must be an integer`. */
   schema: Schema;
-  /** The command that shows such ids. */
+  /** The command, or commands, that show such ids. */
   from?: string;
   optional?: true;
 }
@@ -114,7 +114,7 @@ function problem(name: string, flag: Flag, value: unknown): string | undefined {
   const typed = `--${typedName(name, flag)}`;
   if (value === undefined) return flag.optional ? undefined : `${typed} is missing${sourceOf(flag)}`;
   const { issues: [issue] = [] } = v.safeParse(flag.schema, value, { abortPipeEarly: true });
-  return issue && `${typed} ${issue.message}`;
+  return issue && `${typed} ${issue.message}${sourceOf(flag)}`;
 }
 
 /** Advice on where the operator finds the id that a flag takes. */

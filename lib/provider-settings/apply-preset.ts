@@ -14,11 +14,12 @@ export function applyPreset(
   const fitting = fittingPart(preset, provider);
   if (!fitting) {
     const families = Object.keys(preset.settings).join(' or ');
-    const codes = preset.codes ? `, or for authorization codes of ${authorizationCodeProvider}` : '';
+    const purposes = [
+      ...(families ? [`a provider of the family ${families}`] : []),
+      ...(preset.codes ? [`authorization codes of ${authorizationCodeProvider}`] : []),
+    ];
     return {
-      problems: [
-        `the preset ${name} is for a provider of the family ${families}${codes}, and ${provider} is ${family}`,
-      ],
+      problems: [`the preset ${name} is for ${purposes.join(', or for ')}, and ${provider} is ${family}`],
     };
   }
   const needs = new Set(fitting.needs);
@@ -33,7 +34,10 @@ export function applyPreset(
   ];
   if (problems.length > 0) return { problems };
   const { namespace } = options;
-  return { settings: { ...fitting.settings(options), ...(namespace && { namespace }) } };
+  const settings = fitting.settings(options);
+  // An issuer of id tokens has its own: from the preset, or by the way in which it is combined with what is stored.
+  const vouchesItself = 'user_info' in settings || 'verify_url' in settings;
+  return { settings: namespace && vouchesItself ? { ...settings, namespace } : settings };
 }
 
 /** Settings that a preset has for a provider. */
@@ -47,6 +51,8 @@ const isGiven: Record<Need, (options: PresetOptions) => boolean> = {
   'app-secret': ({ appSecret }) => appSecret !== '',
   'team-id': ({ teamId }) => teamId !== undefined,
   'key-id': ({ keyId }) => keyId !== undefined,
+  issuer: ({ issuer }) => issuer !== undefined,
+  'redirect-uri': ({ redirectUris = [] }) => redirectUris.length > 0,
   tenant: ({ tenant = '' }) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(tenant),
 };
 

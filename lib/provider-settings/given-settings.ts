@@ -2,6 +2,8 @@
 export interface GivenSettings {
   settings: unknown;
   isPreset: boolean;
+  /** Settings that the operator names beside a preset. Unlike the preset's own, they replace what is stored. */
+  named?: { namespace?: string; jwks_uri?: string };
 }
 
 /** Settings to store, or every reason why they cannot be. */

@@ -15,6 +15,15 @@ export const spellingsOf = (issuer: string): string[] => [
   ...[...otherSpellings].filter(([, canonical]) => canonical === issuer).map(([spelling]) => spelling),
 ];
 
+/** The namespace of an issuer's people: the issuer itself, unless its settings name another. */
+export const voucherOf = ({
+  issuer,
+  namespace = issuer,
+}: {
+  issuer: string;
+  namespace?: string | undefined;
+}) => namespace;
+
 /** Seconds for which an id token counts at most, unless the settings of its issuer say otherwise. */
 export const defaultMaxAge = 86_400;
 /** Action on a person of whom their issuer tells something. */
@@ -40,6 +49,10 @@ export const issuerOf = (tokens: string) =>
 /** The settings that any trusted issuer has, besides its audiences. */
 export const issuerEntries = {
   issuer: issuerOf('id tokens'),
+  namespace: described(
+    v.optional(textSchema),
+    'identifies who vouches for the people, where another provider knows them by the same ids; the issuer when left out',
+  ),
   jwks_uri: described(
     v.optional(providerUrlSchema),
     'where its keys are, which saves the discovery; needed when they are on another host',
@@ -76,6 +89,7 @@ export const issuerEntries = {
 
 /** An issuer, and the apps whose id tokens count. */
 export interface TrustedIssuer extends KeySource {
+  namespace?: string | undefined;
   audiences: string[];
   nonce: 'optional' | 'required';
   nonce_form?: NonceForm | undefined;

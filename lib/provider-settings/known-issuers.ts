@@ -6,6 +6,7 @@ export const knownIssuers = {
     jwks_uri: 'https://limited.facebook.com/.well-known/oauth/openid/jwks/',
   },
   google: { issuer: 'https://accounts.google.com', jwks_uri: 'https://www.googleapis.com/oauth2/v3/certs' },
+  kakao: { issuer: 'https://kauth.kakao.com', jwks_uri: 'https://kauth.kakao.com/.well-known/jwks.json' },
   linkedin: {
     issuer: 'https://www.linkedin.com/oauth',
     jwks_uri: 'https://www.linkedin.com/oauth/openid/jwks',

@@ -50,14 +50,18 @@ export const keepNamespace = (...vouchers: Voucher[]) => {
   };
   return <Settings extends { namespace?: string | undefined }>(
     checked: Settings,
-    { settings: given }: GivenSettings,
+    { settings: given, isPreset, named }: GivenSettings,
     current: object | undefined,
   ): Combined => {
     const known = valueAtPath(current, 'namespace');
     const [before, now] = [defaultOf(current), defaultOf(checked)];
-    const isSaid = valueAtPath(given, 'namespace') !== undefined || !now;
-    if (isSaid || typeof known !== 'string' || known === now.namespace) return { settings: checked };
+    const isGiven = valueAtPath(given, 'namespace') !== undefined;
+    const isSaid = isPreset ? named?.namespace !== undefined : isGiven;
+    if (isSaid || !now || typeof known !== 'string' || known === checked.namespace)
+      return { settings: checked };
+    // What a preset gives is for a new provider: those who have logged in at a known one are known by its own.
     if (before?.namespace === now.namespace) return { settings: { ...checked, namespace: known } };
+    if (isGiven) return { settings: checked };
     return {
       problems: [
         `namespace: must be set, since ${now.path} ${now.change}: ${known} keeps the Login Users, ${now.namespace} starts with new ones`,

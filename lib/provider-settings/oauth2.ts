@@ -126,8 +126,10 @@ const authorizationCodeSchema = v.pipe(
 );
 
 /**
- * Settings of an OAuth 2.0 provider. The audience of every credential is validated: of an access token by
- * asking the provider or by its issuer's signature, of a code by the id token that comes for it, or else as for an access token.
+ * Settings of an OAuth 2.0 provider. The audience of every credential is validated: of an access token by asking the
+ * provider, or by its issuer's signature; of a code by the id token that comes for it, or as for an access token, or by
+ * its exchange alone, since a provider gives tokens for it only to the client that it was issued to.
+ * @see RFC 6749, section 4.1.3
  */
 export const oauth2SettingsSchema = v.pipe(
   v.strictObject({
@@ -149,7 +151,8 @@ export const oauth2SettingsSchema = v.pipe(
     if (!dataset.typed) return;
     const { user_info, audience_validation, authorization_code } = dataset.value;
     if (authorization_code?.id_token && !user_info && !audience_validation) return;
-    for (const key of ['user_info', 'audience_validation'] as const) {
+    const isForCodesAlone = authorization_code && !authorization_code.id_token && !audience_validation;
+    for (const key of isForCodesAlone ? (['user_info'] as const) : accessTokenKeys) {
       // The subject of a JWT is in the JWT.
       if (key === 'user_info' && audience_validation?.method === 'jwt') continue;
       if (!dataset.value[key]) addIssue({ message: 'is missing', path: [pathItem(dataset.value, key)] });
@@ -162,6 +165,9 @@ export const oauth2SettingsSchema = v.pipe(
     return { ...settings, ...(voucher !== undefined && { namespace: settings.namespace ?? voucher }) };
   }),
 );
+
+/** The settings without which no access token can be verified. */
+const accessTokenKeys = ['user_info', 'audience_validation'] as const;
 
 /** The path of an object's field, for an issue about it. */
 const pathItem = (input: Record<string, unknown>, key: string): v.ObjectPathItem => ({
@@ -179,13 +185,18 @@ export type TokenInfo = v.InferOutput<typeof tokenInfoSchema>;
 export type Introspection = v.InferOutput<typeof introspectionSchema>;
 export type JwtValidation = v.InferOutput<typeof jwtSchema>;
 
-/** Settings that access tokens are verified with. Only a JWT says by itself whose it is. */
-export type AccessTokenSettings = { namespace: string } & (
-  | { user_info: UserInfo; audience_validation: Introspection | TokenInfo | JwtValidation }
-  | { user_info?: undefined; audience_validation: JwtValidation }
-);
+/** The settings that say whose an access token is. */
+export interface UserInfoSettings {
+  namespace: string;
+  user_info: UserInfo;
+}
 
-/** The settings for access tokens; undefined if the provider only takes codes that return an id token. */
+/** Settings that access tokens are verified with. Only a JWT says by itself whose it is. */
+export type AccessTokenSettings =
+  | (UserInfoSettings & { audience_validation: Introspection | TokenInfo | JwtValidation })
+  | { namespace: string; user_info?: undefined; audience_validation: JwtValidation };
+
+/** The settings for access tokens; undefined if the provider only takes codes. */
 export function accessTokenSettings({
   namespace,
   user_info,

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
+import { valueAtPath } from '../schema/value-at-path.ts';
 import type { Combined, GivenSettings } from './given-settings.ts';
-import { canonicalIssuer, issuerEntries } from './issuer.ts';
+import { canonicalIssuer, issuerEntries, voucherOf } from './issuer.ts';
 import { audiences } from './settings-fields.ts';
 
 /** Settings of an OpenID Connect provider. */
@@ -17,10 +18,10 @@ export const oidcSettingsSchema = v.strictObject({
 });
 export type OidcSettings = v.InferOutput<typeof oidcSettingsSchema>;
 
-/** Settings replace what was there. A preset adds its issuer, or replaces its audiences; its other settings stay. */
+/** Settings replace what was there. A preset adds its issuer, or replaces its audiences and what the operator names; its other settings stay. */
 export function combineIssuers(
   checked: OidcSettings,
-  { isPreset }: GivenSettings,
+  { isPreset, named }: GivenSettings,
   current: object | undefined,
 ): Combined {
   if (!isPreset) return { settings: checked };
@@ -30,7 +31,7 @@ export function combineIssuers(
   const issuers = new Map(issuersOf(current).map((known) => [known.issuer, known]));
   for (const added of checked.issuers) {
     const known = issuers.get(added.issuer);
-    issuers.set(added.issuer, { ...(known ?? added), audiences: added.audiences });
+    issuers.set(added.issuer, { ...(known ?? added), audiences: added.audiences, ...named });
   }
   return { settings: { issuers: [...issuers.values()] } };
 }
@@ -39,6 +40,30 @@ export function combineIssuers(
 export function issuersOf(current: object | undefined): OidcSettings['issuers'] {
   const result = v.safeParse(oidcSettingsSchema, current);
   return result.success ? result.output.issuers : [];
+}
+
+/** The issuers of stored settings of any family: their own, and that of a code exchange. */
+export function issuerEntriesOf(
+  settings: object | undefined,
+): { issuer: string; namespace?: string | undefined }[] {
+  const ofCodes = v.safeParse(entrySchema, valueAtPath(settings, 'authorization_code.id_token'));
+  return [...(ofCodes.success ? [ofCodes.output] : []), ...issuersOf(settings)];
+}
+const entrySchema = v.object({ issuer: v.string(), namespace: v.optional(v.string()) });
+
+/**
+ * Names of what stored settings have of issuers and new ones no longer: an issuer, or the namespace in which it vouches
+ * for its people, who are new Login Users in another one.
+ */
+export function removedIssuers(before: object | undefined, after: object): string[] {
+  const vouchers = new Map(issuerEntriesOf(after).map((entry) => [entry.issuer, voucherOf(entry)]));
+  const ofIdTokens = issuerEntriesOf(before).flatMap((entry) => {
+    const [now, known] = [vouchers.get(entry.issuer), voucherOf(entry)];
+    if (now === undefined) return [`the issuer ${entry.issuer}`];
+    return now === known ? [] : [`the namespace ${known} of the issuer ${entry.issuer}`];
+  });
+  const [known, now] = [before, after].map((one) => valueAtPath(one, 'audience_validation.issuer'));
+  return [...ofIdTokens, ...(typeof known === 'string' && known !== now ? [`the issuer ${known}`] : [])];
 }
 
 /** Stored settings without one of their issuers. The last one stays: without any, nobody could log in. */

@@ -13,12 +13,16 @@ export interface PresetOptions {
   /** For Apple, whose client secret is signed with a private key: the `appSecret`. */
   teamId?: string | undefined;
   keyId?: string | undefined;
-  /** The namespace in place of the default of an OAuth provider. */
+  /** The issuer, for the preset that fits any. */
+  issuer?: string | undefined;
+  /** The address of that issuer's keys, if they are on another host. */
+  jwksUri?: string | undefined;
+  /** The namespace in place of the provider's own. */
   namespace?: string | undefined;
 }
 
 /** An option that a preset cannot do without, besides an app id. */
-export type Need = 'app-secret' | 'tenant' | 'team-id' | 'key-id';
+export type Need = 'app-secret' | 'tenant' | 'team-id' | 'key-id' | 'issuer' | 'redirect-uri';
 
 /** A well-known provider: its addresses and its audience validation. */
 export interface Preset {
@@ -26,7 +30,7 @@ export interface Preset {
   documentation: string[];
   needs: Need[];
   settings: Partial<Record<FamilyName, (options: PresetOptions) => object>>;
-  /** Settings of the provider for authorization codes, where it identifies a person by an id token alone. */
+  /** Settings of the provider for authorization codes alone, where it takes no access tokens. */
   codes?: { needs: Need[]; settings: (options: PresetOptions) => object };
 }
 
@@ -37,7 +41,7 @@ export const firstOf = ({ appIds: [first = ''] }: PresetOptions): string => firs
 export const codeExchange = (options: PresetOptions, tokenUrl: string, special: object = {}): object =>
   options.redirectUris?.length ? exchangeAt(tokenUrl, options, special) : {};
 
-/** Needs of a preset, whether or not there is a redirect URI. */
+/** The exchange of authorization codes, whether or not there is a redirect URI. */
 export const exchangeAt = (tokenUrl: string, options: PresetOptions, special: object) => ({
   authorization_code: {
     token_url: tokenUrl,
@@ -49,20 +53,34 @@ export const exchangeAt = (tokenUrl: string, options: PresetOptions, special: ob
   },
 });
 
+/** The exchange of authorization codes of a provider whose id token alone says who a person is. */
+export const exchangeForIdToken = (
+  tokenUrl: string,
+  options: PresetOptions,
+  issuer: KnownIssuer,
+  special: object = {},
+) => {
+  const { namespace } = options;
+  return exchangeAt(tokenUrl, options, {
+    ...special,
+    id_token: { ...issuer, ...(namespace && { namespace }) },
+  });
+};
+
 /** Id tokens of an issuer, and authorization codes that it exchanges for one. */
 export const openId = (issuer: KnownIssuer, tokenUrl: string) => ({
   needs: [],
   settings: { oidc: ({ appIds }: PresetOptions) => trusting(issuer, appIds) },
   codes: {
     needs: ['app-secret'] as Need[],
-    settings: (options: PresetOptions) => exchangeAt(tokenUrl, options, { id_token: issuer }),
+    settings: (options: PresetOptions) => exchangeForIdToken(tokenUrl, options, issuer),
   },
 });
 
 /** Settings of a preset about an issuer. */
 interface KnownIssuer {
   issuer: string;
-  jwks_uri: string;
+  jwks_uri?: string;
   nonce_form?: NonceForm;
 }
 

@@ -2,6 +2,7 @@ import { knownIssuers } from './known-issuers.ts';
 import {
   codeExchange,
   exchangeAt,
+  exchangeForIdToken,
   firstOf,
   openId,
   type Preset,
@@ -29,6 +30,8 @@ export const presets = {
     needs: ['app-secret'],
     settings: {
       oauth2: (options) => ({
+        // The id is the `sub` of Limited Login's id tokens: a person is one Login User, whatever the app sends.
+        namespace: knownIssuers.facebook.issuer,
         user_info: { url: 'https://graph.facebook.com/me?fields=id', subject_field: 'id' },
         audience_validation: {
           method: 'token_info',
@@ -89,6 +92,26 @@ export const presets = {
         consumer_key: firstOf(options),
         consumer_secret: options.appSecret,
         subject_field: 'data.id',
+      }),
+    },
+  },
+  x: {
+    documentation: [
+      'https://docs.x.com/fundamentals/authentication/oauth-2-0/user-access-token',
+      'https://docs.x.com/x-api/users/lookup/quickstart/authenticated-lookup',
+    ],
+    needs: [],
+    settings: {},
+    // X does not say which app an access token was issued to, but redeems a code only for its own app.
+    codes: {
+      needs: ['app-secret', 'redirect-uri'],
+      settings: (options) => ({
+        user_info: { url: 'https://api.x.com/2/users/me', subject_field: 'data.id' },
+        ...exchangeAt('https://api.x.com/2/oauth2/token', options, {
+          client_authentication: 'basic',
+          // X's error for a code or a verifier that is wrong.
+          refused_errors: ['invalid_request', 'invalid_grant'],
+        }),
       }),
     },
   },
@@ -153,14 +176,13 @@ export const presets = {
     codes: {
       needs: ['app-secret', 'team-id', 'key-id'],
       settings: (options) =>
-        exchangeAt(`${appleIssuer}/auth/token`, options, {
+        exchangeForIdToken(`${appleIssuer}/auth/token`, options, knownIssuers.apple, {
           client_secret_jwt: {
             team_id: options.teamId,
             key_id: options.keyId,
             private_key_secret: options.appSecret,
           },
           revocation_url: `${appleIssuer}/auth/revoke`,
-          id_token: knownIssuers.apple,
         }),
     },
   },
@@ -175,9 +197,7 @@ export const presets = {
     codes: {
       needs: ['app-secret', 'tenant'],
       settings: (options) =>
-        exchangeAt(`${microsoftAt(options)}/oauth2/v2.0/token`, options, {
-          id_token: microsoft(options),
-        }),
+        exchangeForIdToken(`${microsoftAt(options)}/oauth2/v2.0/token`, options, microsoft(options)),
     },
   },
   'facebook-limited': {
@@ -221,6 +241,22 @@ export const presets = {
       { ...knownIssuers.linkedin, nonce_form: 'plain' },
       'https://www.linkedin.com/oauth/v2/accessToken',
     ),
+  },
+  kakao: {
+    documentation: [
+      'https://developers.kakao.com/docs/latest/en/kakaologin/utilize',
+      'https://developers.kakao.com/docs/latest/en/kakaologin/rest-api',
+    ],
+    // Kakao repeats any nonce: some apps send it the nonce, others the hash.
+    ...openId(knownIssuers.kakao, 'https://kauth.kakao.com/oauth/token'),
+  },
+  oidc: {
+    documentation: ['https://openid.net/specs/openid-connect-core-1_0.html'],
+    needs: ['issuer'],
+    settings: {
+      oidc: ({ issuer = '', jwksUri, appIds }) =>
+        trusting({ issuer, ...(jwksUri !== undefined && { jwks_uri: jwksUri }) }, appIds),
+    },
   },
 } as const satisfies Record<string, Preset>;
 

@@ -54,7 +54,6 @@ export function family<
     v.parse(settings, await decryptSecrets(stored.settings, stored.place)),
   );
   return {
-    parameters: entries,
     read,
     /** The schema of a token request with a credential of this family. */
     credentialOf: (provider: ProviderId) =>

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { ServiceError } from '../errors/service-error.ts';
+import { jsonObject, unprocessableEntity, validated } from './validation.ts';
 
 /** Lines of a file to import. */
 export const importLinesSchema = v.array(
@@ -25,10 +26,18 @@ export type ImportResult = v.InferOutput<typeof importResultSchema>;
 /** The content of a line, or the reason why it is rejected. */
 export type Read<Content> = { content: Content } | { reason: string };
 
-/** Reads the JSON of a line. @param toContent throws ServiceError for a value that is rejected */
-export function readLine<Content>(text: string, toContent: (value: unknown) => Content): Read<Content> {
+/** The reason for a line that holds other JSON. */
+export const lineMessage = 'The line must be a JSON object.';
+const objectSchema = jsonObject(lineMessage);
+
+/** Reads the JSON object of a line; the reason names each field that is wrong. */
+export function readLine<Schema extends v.GenericSchema>(
+  text: string,
+  schema: Schema,
+): Read<v.InferOutput<Schema>> {
   try {
-    return { content: toContent(JSON.parse(text)) };
+    const object = validated(objectSchema, JSON.parse(text), unprocessableEntity);
+    return { content: validated(schema, object, unprocessableEntity) };
   } catch (error) {
     if (error instanceof SyntaxError) return { reason: 'The line is not JSON.' };
     if (error instanceof ServiceError) return { reason: error.message };

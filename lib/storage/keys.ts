@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { placeIn } from '../ids.ts';
+import { placeIn, probeIssuer } from '../ids.ts';
 
 /**
  * Every key of the table is built here. Nothing that comes from outside stands in a key as it came: a subject or an
@@ -31,7 +31,10 @@ export const leadingKeys = {
   /** The format of the table as a whole. */
   table_format: ['TABLE'],
   /** Items that the check of new versions makes and removes again; all of it also belongs to a kind above. */
-  probes: ['LOGIN_APP#la_probe-*', 'ACCOUNT#ac_probe-*', 'ACCESS_REQUEST#9999999999999'],
+  probes: [
+    ...['LOGIN_APP#la_probe-*', 'ACCOUNT#ac_probe-*', 'ACCESS_REQUEST#9999999999999'],
+    ...['LOGIN_USER#lu_probe-*', 'ISSUER#probe#*'],
+  ],
 } as const satisfies Record<string, readonly string[]>;
 export type ItemKind = keyof typeof leadingKeys;
 
@@ -187,8 +190,14 @@ export const ordinalOf = (sortKey: string): number => Number(sortKey.slice(-16))
 /** `SIGNING_KEYS / PUBLIC` */
 export const publicSigningKeysKey = (): Key => ({ pk: 'SIGNING_KEYS', sk: 'PUBLIC' });
 
-/** `ISSUER#Zx9… / KEYS`: the keys of an identity provider, by the hash of its issuer. */
-export const issuerKeysKey = (issuer: string): Key => ({ pk: `ISSUER#${hashOf(issuer)}`, sk: 'KEYS' });
+/**
+ * `ISSUER#Zx9… / KEYS`: the keys of an identity provider, by the hash of its issuer; `ISSUER#probe#Zx9… / KEYS` for that
+ * of a probe, so that whoever may write the one can't write the other.
+ */
+export const issuerKeysKey = (issuer: string): Key => ({
+  pk: `ISSUER#${issuer.startsWith(probeIssuer) ? 'probe#' : ''}${hashOf(issuer)}`,
+  sk: 'KEYS',
+});
 
 /** `TABLE / FORMAT`: the format of the table. */
 export const tableFormatKey = (): Key => ({ pk: 'TABLE', sk: 'FORMAT' });

@@ -93,17 +93,18 @@ describe('operator events import FILE.ndjson', () => {
       { ...line(id, 10), comment: 'a'.repeat(300_000) },
       line(id, 11),
       { ...line(id, 12), comment: 'bell \u0007' },
+      { ...line(id, 13), access_request_id: 'AR-17' },
+      { ...line(id, 14), access_request_id: 'AR-17', type: 'verdict', actor_type: 'robot', created_at: 1 },
     ]);
     expect(code).toBe(2);
-    expect(summary).toMatchObject({ lines: 12, added: 2, already_there: 0, refused: 10 });
+    expect(summary).toMatchObject({ lines: 14, added: 2, already_there: 0, refused: 12 });
     expect(
       Object.fromEntries(
         summary.reasons.map((one: { reason: string; lines: number[] }) => [one.reason, one.lines]),
       ),
     ).toEqual({
       'The line is not JSON.': [3],
-      'access_request_id is required.': [4],
-      'The line must be a JSON object.': [5],
+      'The line must be a JSON object.': [4, 5],
       'actor_type must be login_user or custom.': [6],
       'created_at must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.': [7],
       'type must be comment or review.': [8],
@@ -112,6 +113,9 @@ describe('operator events import FILE.ndjson', () => {
       'The line is longer than 250000 characters.': [11],
       'comment must be well-formed Unicode without control characters other than tab, line feed and carriage return.':
         [13],
+      'access_request_id must be a number; --ids-from replaces the ids of another system.': [14],
+      'access_request_id must be a number; --ids-from replaces the ids of another system. created_at must be a string. type must be comment or review. actor_type must be login_user or custom.':
+        [15],
     });
     expect((await all(id)).map(({ comment }) => comment)).toEqual(['event 1', 'event 11']);
   });

@@ -1,8 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { applyPreset } from '../../lib/provider-settings/apply-preset.ts';
+import { presetNames } from '../../lib/provider-settings/presets.ts';
 import { assertDocumented } from '../support/api-document.ts';
 import { createClient, createLoginApp } from '../support/login-app.ts';
 import { basic, unique } from '../support/service.ts';
@@ -234,3 +236,68 @@ describe('credentials of another kind or in another place are none', () => {
     expect([unknown.status, unknown.text]).toEqual([wrong.status, wrong.text]);
   });
 });
+
+describe('the list of providers', () => {
+  const options = {
+    appIds: ['our-app-id'],
+    appSecret: generateKeyPairSync('ec', {
+      namedCurve: 'prime256v1',
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+    }).privateKey,
+    redirectUris: ['https://app.example/callback'],
+    tenant: '9188040d-6c67-4c5b-b112-36a304b66dad',
+    teamId: 'our-team-id',
+    keyId: 'our-key-id',
+    issuer: 'https://login.example',
+  };
+  const list = ({ client_id, client_secret } = demo.login_app, query = '') =>
+    service.call(`/v2/marketing/providers${query}`, {
+      headers: { authorization: basic(client_id, client_secret) },
+    });
+  /** The companies whose presets have another name. */
+  const companies: Record<string, string> = {
+    twitter: 'x',
+    'facebook-limited': 'facebook',
+    oidc: options.issuer,
+  };
+
+  test.each(presetNames)(
+    '[OWASP API3 2023] holds no secret, app id or address of the preset %s',
+    async (name) => {
+      const app = await createLoginApp(service, unique('app'));
+      const set: object[] = [];
+      for (const provider of ['provider_b', 'provider_c', 'provider_f'] as const) {
+        const applied = applyPreset(name, provider, options);
+        if ('problems' in applied) continue;
+        const flags = { 'login-app': app.login_app_id, provider, settings: applied.settings };
+        await service.operate('providers', 'set', flags);
+        set.push(applied.settings);
+      }
+      const { body, text } = await list(app);
+      const provider = {
+        companies: [expect.stringMatching(new RegExp(`^${companies[name] ?? name}$`, 'i'))],
+      };
+      expect(body.providers).toMatchObject(set.map(() => provider));
+      // All other texts are choices or names of fields.
+      const hidden = new Set(textsIn(set).filter((one) => /^our-|PRIVATE KEY|^https:|\./.test(one)));
+      for (const { issuers } of body.providers) for (const { issuer } of issuers) hidden.delete(issuer);
+      expect(hidden).toContain('our-app-id');
+      for (const one of hidden) expect(text).not.toContain(JSON.stringify(one).slice(1, -1));
+    },
+  );
+
+  test('[OWASP API1 2023] a client sees the providers of its own Login App alone', async () => {
+    const app = await createLoginApp(service, unique('app'), { providers: ['provider_a'] });
+    const { body: others } = await list();
+    expect(others.providers.length).toBeGreaterThan(1);
+    for (const query of ['', `?login_app_id=${demo.login_app.login_app_id}`]) {
+      expect((await list(app, query)).body.providers).toMatchObject([{ provider: 'provider_a' }]);
+    }
+    expect((await list({ ...demo.login_app, client_secret: app.client_secret })).status).toBe(401);
+  });
+});
+
+/** Every text in a value, however deep. */
+const textsIn = (value: unknown): string[] =>
+  value instanceof Object ? Object.values(value).flatMap(textsIn) : typeof value === 'string' ? [value] : [];

@@ -2,7 +2,6 @@ import { seedDemo } from '../../infra/local/demo.ts';
 import { startStack } from '../../infra/local/stack.ts';
 import { Meter } from './measure.ts';
 import { measureRequests } from './requests.ts';
-import { costTable, limitTable } from './tables.ts';
 
 // Measures what requests consume and prints the tables of `docs/capacity.md`.
 const print = process.stdout.write.bind(process.stdout);
@@ -10,9 +9,12 @@ process.env.METRICS_NAMESPACE = 'login-service';
 process.stdout.write = () => true;
 const stack = await startStack({ port: 0, report: () => {} });
 const demo = await seedDemo(stack);
+// Both load AWS clients, which read the environment that the stack has set.
+const { costTable, edgeTable, limitTable, partitionTable } = await import('./tables.ts');
 const { documentClient } = await import('../../lib/storage/client.ts');
 const measured = await measureRequests(new Meter(documentClient), demo);
 await stack.close();
 
-print(`${costTable(measured)}\n\n${limitTable(measured)}\n`);
+const tables = [costTable(measured), edgeTable(), limitTable(measured), partitionTable(measured)];
+print(`${tables.join('\n\n')}\n`);
 process.exit();

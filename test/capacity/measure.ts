@@ -1,12 +1,20 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as v from 'valibot';
+import { happeningsOf } from '../../lib/publishing/changes.ts';
+import type { Item } from '../../lib/storage/items.ts';
 import { assumptions, prices } from './prices.ts';
+import { type Place, writtenBy } from './written.ts';
 
 /** What one request consumes. */
 export interface Cost {
   storeRequests: number;
   readUnits: number;
   writeUnits: number;
+  /** How many of the write units the table and each index gave, and the partition of each that gave most. */
+  written: { [At in Place]?: { units: number; busiest: number } };
+  /** Events that it publishes. */
+  events: number;
   /** Bytes that its function logs, rounded up to hundreds. */
   logBytes: number;
 }
@@ -22,24 +30,37 @@ const consumed = v.object({
   ]),
 });
 
+const total = (units: number[]): number => units.reduce((sum, one) => sum + one, 0);
+
+const writeSchema = v.object({
+  TableName: v.string(),
+  Key: v.optional(v.record(v.string(), v.unknown())),
+  Item: v.optional(v.record(v.string(), v.unknown())),
+});
+
 /**
  * Measures what requests consume of the store and of the log, through the handlers in this process. Each call asks the
- * store what it consumed.
+ * store what it consumed. What a write takes of the indexes, and what it publishes, follows from its item before and after.
  */
 export class Meter {
-  #cost: Cost = { storeRequests: 0, readUnits: 0, writeUnits: 0, logBytes: 0 };
+  readonly #ownClient = DynamoDBDocumentClient.from(new DynamoDBClient());
+  #cost = { storeRequests: 0, readUnits: 0, events: 0, logBytes: 0 };
+  /** Write units by place and partition. */
+  #written = new Map<string, Map<string, number>>();
 
   constructor(client: DynamoDBDocumentClient) {
     client.middlewareStack.add(
       (next, { commandName }) =>
         async (call) => {
           Object.assign(call.input, { ReturnConsumedCapacity: 'TOTAL' });
+          this.#cost.storeRequests += 1;
+          const isRead = /^(Get|BatchGet|Query)/.test(commandName ?? '');
+          const before = isRead ? undefined : await this.#itemOf(call.input);
           const result = await next(call);
           const taken = v.parse(consumed, result.output).ConsumedCapacity;
-          const isRead = /^(Get|BatchGet|Query)/.test(commandName ?? '');
-          this.#cost.storeRequests += 1;
-          for (const { CapacityUnits } of taken)
-            this.#cost[isRead ? 'readUnits' : 'writeUnits'] += CapacityUnits;
+          const units = total(taken.map(({ CapacityUnits }) => CapacityUnits));
+          if (isRead) this.#cost.readUnits += units;
+          else this.#count(before, await this.#itemOf(call.input), units);
           return result;
         },
       { step: 'initialize', name: 'meter' },
@@ -51,22 +72,57 @@ export class Meter {
     };
   }
 
+  /** The item that a write is about, as it is now. */
+  async #itemOf(write: unknown): Promise<Item | undefined> {
+    const { TableName, Key, Item: { pk, sk } = {} } = v.parse(writeSchema, write);
+    const { Item } = await this.#ownClient.send(
+      new GetCommand({ TableName, Key: Key ?? { pk, sk }, ConsistentRead: true }),
+    );
+    return Item;
+  }
+
+  #count(before: Item | undefined, after: Item | undefined, itemUnits: number): void {
+    for (const { place, partition, units } of writtenBy(before, after, itemUnits)) {
+      const partitions = this.#written.get(place) ?? new Map<string, number>();
+      this.#written.set(place, partitions.set(partition, (partitions.get(partition) ?? 0) + units));
+    }
+    this.#cost.events += happeningsOf(String((after ?? before)?.sk), {
+      before,
+      after,
+      isExpiry: false,
+    }).length;
+  }
+
   /** What a successful action consumes. */
   async measure(action: () => Promise<Response>): Promise<Cost> {
-    this.#cost = { storeRequests: 0, readUnits: 0, writeUnits: 0, logBytes: 0 };
+    this.#cost = { storeRequests: 0, readUnits: 0, events: 0, logBytes: 0 };
+    this.#written = new Map();
     const { ok, status, url } = await action();
     if (!ok) throw new Error(`${url} answered ${status}.`);
-    return { ...this.#cost, logBytes: Math.ceil(this.#cost.logBytes / 100) * 100 };
+    const written = [...this.#written].map(([place, partitions]) => {
+      const units = [...partitions.values()];
+      return [place, { units: total(units), busiest: Math.max(...units) }] as const;
+    });
+    return {
+      ...this.#cost,
+      writeUnits: total(written.map(([, { units }]) => units)),
+      written: Object.fromEntries(written),
+      logBytes: Math.ceil(this.#cost.logBytes / 100) * 100,
+    };
   }
 }
 
 /** Dollars for one request. @param waiting milliseconds for a provider */
-export function dollars({ readUnits, writeUnits, logBytes }: Cost, waiting = 0): Record<string, number> {
+export function dollars(
+  { readUnits, writeUnits, events, logBytes }: Cost,
+  waiting = 0,
+): Record<string, number> {
   const seconds = (assumptions.milliseconds + waiting) / 1000;
   return {
     gateway: prices.apiRequest,
     function: prices.invocation + seconds * assumptions.gigabytes * prices.gigabyteSecond,
     table: readUnits * prices.readUnit + writeUnits * prices.writeUnit,
     log: ((logBytes + assumptions.accessLogBytes) / 1e9) * prices.logGigabyte,
+    events: events * prices.event,
   };
 }

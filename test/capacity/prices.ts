@@ -1,7 +1,7 @@
 /**
  * Dollars in us-east-1 (N. Virginia), on demand, first tier, as published in May 2025. Other regions cost
  * up to half as much again.
- * @see https://aws.amazon.com/api-gateway/pricing/, …/lambda/pricing/, …/dynamodb/pricing/on-demand/, …/cloudwatch/pricing/
+ * @see https://aws.amazon.com/api-gateway/pricing/, …/lambda/pricing/, …/dynamodb/pricing/on-demand/, …/cloudwatch/pricing/, …/eventbridge/pricing/
  */
 export const prices = {
   /** One request to an HTTP API. */
@@ -16,7 +16,25 @@ export const prices = {
   writeUnit: 0.625 / 1e6,
   /** One gigabyte of log lines. */
   logGigabyte: 0.5,
+  /** One event that an application publishes on EventBridge. */
+  event: 1.0 / 1e6,
 } as const;
+
+/**
+ * Dollars for CloudFront and AWS WAF in front, for callers in North America, after the free tier: CloudFront takes ten
+ * million requests and sends a terabyte a month for nothing. Read in November 2026: transfer and free tier on a copy of AWS's
+ * page, the other prices as others quote them.
+ * @see https://aws.amazon.com/cloudfront/pricing/, https://aws.amazon.com/waf/pricing/, https://aws.amazon.com/secrets-manager/pricing/
+ */
+export const edgePrices = {
+  monthly: { webAcl: 5, rule: 1, secret: 0.4 },
+  millionRequests: { cloudFront: 1.0, waf: 0.6 },
+  /** One gigabyte of responses. */
+  gigabyteOut: 0.085,
+} as const;
+
+/** Numbers of the parts of an edge that are billed by the month. */
+export const edgeParts = { webAcl: 1, rule: 1, secret: 1 } as const;
 
 /** Assumptions, which only a deployment could measure; its dashboard shows the real values. */
 export const assumptions = {
@@ -28,6 +46,8 @@ export const assumptions = {
   providerMilliseconds: 250,
   /** Bytes of one line of the access log. */
   accessLogBytes: 350,
-  /** Share of requests that meet a cold start, with its three reads of secrets. */
+  /** Share of requests that meet a cold start, with its three reads of secrets and its new log stream. */
   coldShare: 0.01,
+  /** Requests a second in which Lambda sends a busy instance's lines to CloudWatch Logs; AWS doesn't publish it. */
+  logRequestsPerSecond: 1,
 } as const;

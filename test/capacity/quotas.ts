@@ -4,73 +4,76 @@ import { signingKeyFreshFor } from '../../lib/signing-keys/key-set.ts';
 import { freshForMilliseconds } from '../../lib/storage/recently-read.ts';
 import type { Cost } from './measure.ts';
 import { assumptions } from './prices.ts';
+import type { MeasuredRequests } from './requests.ts';
+import type { Place } from './written.ts';
 
-/** Logins per second. */
+/** Requests per second. */
 export const rates = [100, 10_000, 100_000];
 
 /** Seconds after which a warm function reads a secret again. */
 const secretSeconds = { key: signingKeyFreshFor / 1000, others: serviceSecretFreshFor / 1000 };
 
+/** The most events of one request to EventBridge. */
+const entriesOfRequest = 10;
+
 /** What may be the first limit. */
 interface Quota {
   name: string;
-  /** Who can raise it, and the source of the figure. */
+  /** Who can raise it. */
   raisedBy: string;
   most: number;
-  /** How much of it a rate of logins uses. */
-  taken: (loginsPerSecond: number) => number;
+  /** How much of it a rate of requests uses. */
+  taken: (perSecond: number) => number;
 }
 
+const onRequest = 'AWS, on request';
+
 /**
- * Defaults of AWS accounts in large regions, as published in May 2025.
+ * Defaults of AWS accounts in us-east-1. Those of DynamoDB, EventBridge, CloudWatch Logs and CloudFront were read on copies of AWS's
+ * pages in November 2026, the others in May 2025.
  * @see https://docs.aws.amazon.com/general/latest/gr/aws-service-information.html
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Limits.html
+ * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html
+ * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html
+ * @see https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html
  */
-export function quotasFor({ login, unread }: { login: Cost; unread: Cost }): Quota[] {
-  const instances = (milliseconds: number) => (rate: number) => (rate * milliseconds) / 1000;
+export function quotasFor(measured: MeasuredRequests): Quota[] {
+  const { firstLogin, login, refresh, again, unread } = measured;
   const waiting = assumptions.milliseconds + assumptions.providerMilliseconds;
-  const settings = readSettings({});
+  const requests = (rate: number) => rate;
   return [
     {
-      name: 'The throttle of the token route, requests a second',
+      name: 'The throttle of the token route, requests a second: logins and refreshes',
       raisedBy: 'the setting `tokenRateLimit`',
-      most: settings.tokenRateLimit,
-      taken: (rate) => rate,
+      most: readSettings({}).tokenRateLimit,
+      taken: requests,
     },
-    {
-      name: 'API Gateway, requests a second of the account',
-      raisedBy: 'AWS, on request',
-      most: 10_000,
-      taken: (rate) => rate,
-    },
-    {
-      name: `Lambda, concurrent executions, ${assumptions.milliseconds} ms a login (id token)`,
-      raisedBy: 'AWS, on request',
-      most: 1000,
-      taken: instances(assumptions.milliseconds),
-    },
-    {
-      name: `Lambda, concurrent executions, ${waiting} ms a login (provider called)`,
-      raisedBy: 'AWS, on request',
-      most: 1000,
-      taken: instances(waiting),
-    },
-    {
-      name: 'DynamoDB, write units a second of the table',
-      raisedBy: 'AWS, on request',
-      most: 40_000,
-      taken: (rate) => rate * login.writeUnits,
-    },
-    {
-      name: 'DynamoDB, write units a second of one partition: one person who logs in once a second',
-      raisedBy: 'nobody',
-      most: 1000,
-      taken: () => login.writeUnits,
-    },
+    quota('API Gateway, requests a second of the account', 10_000, requests),
+    quota('CloudFront, requests a second of a distribution', 250_000, requests),
+    quota(
+      `Lambda, concurrent executions, ${assumptions.milliseconds} ms each: logins (id token), refreshes`,
+      1000,
+      instances(assumptions.milliseconds),
+    ),
+    quota(
+      `Lambda, concurrent executions, ${waiting} ms each: logins (provider called)`,
+      1000,
+      instances(waiting),
+    ),
+    writes('logins', 'table', login.cost),
+    writes('refreshes', 'table', refresh.cost),
+    quota(
+      'DynamoDB, read units a second of the table: refreshes',
+      40_000,
+      (rate) => rate * refresh.cost.readUnits,
+    ),
+    writes('first logins', 'by_list', firstLogin.cost),
+    writes('repeated registrations', 'by_shard', again.cost),
     {
       name: 'DynamoDB, read units a second of one partition: one Login App, read by each instance every 30 seconds',
       raisedBy: 'nobody',
       most: 3000,
-      taken: (rate) => (instances(waiting)(rate) / (freshForMilliseconds / 1000)) * unread.readUnits,
+      taken: (rate) => (instances(waiting)(rate) / (freshForMilliseconds / 1000)) * unread.cost.readUnits,
     },
     {
       name: 'Secrets Manager, reads a second: three at a cold start, each again after four or five minutes',
@@ -80,5 +83,45 @@ export function quotasFor({ login, unread }: { login: Cost; unread: Cost }): Quo
         rate * assumptions.coldShare * 3 +
         instances(waiting)(rate) * (1 / secretSeconds.key + 2 / secretSeconds.others),
     },
+    ...publishing('first logins', firstLogin.cost),
+    ...publishing('later logins', login.cost),
+    quota(
+      'CloudWatch Logs, new log streams a second: one at a cold start',
+      50,
+      (rate) => rate * assumptions.coldShare,
+    ),
+    quota(
+      `CloudWatch Logs, requests to write lines a second: ${assumptions.logRequestsPerSecond} of each instance, ${waiting} ms a login`,
+      5000,
+      (rate) => instances(waiting)(rate) * assumptions.logRequestsPerSecond,
+    ),
   ];
 }
+
+const quota = (name: string, most: number, taken: Quota['taken']): Quota => ({
+  ...{ name, most, taken },
+  raisedBy: onRequest,
+});
+
+const instances = (milliseconds: number) => (rate: number) => (rate * milliseconds) / 1000;
+
+/** The quota that the table and each of its indexes have for themselves. */
+const writes = (requests: string, place: Place, { written }: Cost): Quota => {
+  const units = written[place]?.units ?? 0;
+  const where = place === 'table' ? 'the table' : `the index \`${place}\``;
+  return quota(`DynamoDB, write units a second of ${where}: ${requests}`, 40_000, (rate) => rate * units);
+};
+
+/** The quotas of EventBridge. Two events of one item never share a request, so the last of one goes with the first of the next. */
+const publishing = (requests: string, { events }: Cost): Quota[] => [
+  quota(
+    `EventBridge, requests a second to publish: ${requests}`,
+    10_000,
+    (rate) => rate * Math.max(events - 1, events / entriesOfRequest),
+  ),
+  quota(
+    `EventBridge, invocations a second: one rule of yours for every event, ${requests}`,
+    18_750,
+    (rate) => rate * events,
+  ),
+];

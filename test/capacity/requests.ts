@@ -11,41 +11,51 @@ interface MeasuredRequest {
   waiting: number;
 }
 
-export type MeasuredRequests = Record<
-  'login' | 'unread' | 'called' | 'refresh' | 'registration' | 'relation' | 'search' | 'unreadAccount',
-  MeasuredRequest
->;
+export type MeasuredRequests = Awaited<ReturnType<typeof measureRequests>>;
 
 /** Prepares, sends and measures each request once. */
-export async function measureRequests(meter: Meter, demo: Demo): Promise<MeasuredRequests> {
+export async function measureRequests(meter: Meter, demo: Demo) {
   const requests = demoRequests(demo);
   // A warm function has cached the issuer's keys and the Login App.
   const user = await readTokens((await requests.logIn('provider_f', 'first'))());
   const app = await readTokens(requests.clientCredentials()());
   const { id } = await readDevice(requests.register(app.access_token, 'first-phone')());
-  const measured = async (name: string, send: Send, waiting = 0) => ({
+  const measured = async (name: string, send: Send, waiting = 0): Promise<MeasuredRequest> => ({
     name,
     cost: await meter.measure(send),
     waiting,
   });
+  const logIn = (subject: string, at?: Demo['login_app']) => requests.logIn('provider_f', subject, at);
+  const callProvider = () => requests.logIn('provider_a', 'carol');
+  await (await callProvider())();
+  const linked = await readTokens(fetch(`${demo.sandbox_url}/provider_a/credentials?subject=dora`));
+  const register = (phone: string) => requests.register(app.access_token, phone);
   return {
-    login: await measured('Login, id token', await requests.logIn('provider_f', 'alice')),
     unread: await measured(
-      'Login, id token, the Login App not read in the last 30 s',
-      await requests.logIn('provider_f', 'bob', demo.other_login_app),
+      'First login, id token, the Login App not read in the last 30 s',
+      await logIn('bob', demo.other_login_app),
     ),
+    firstLogin: await measured('First login, id token', await logIn('alice')),
+    login: await measured('Login, id token', await logIn('alice')),
     called: await measured(
       'Login, access token (provider called)',
-      await requests.logIn('provider_a', 'carol'),
+      await callProvider(),
       assumptions.providerMilliseconds,
     ),
     refresh: await measured('Refresh', requests.refresh(user.refresh_token)),
-    registration: await measured(
-      'Registration of a device',
-      requests.register(app.access_token, 'another-phone'),
+    link: await measured(
+      'Link of an identity (provider called)',
+      requests.link(user.access_token, 'provider_a', linked.access_token),
+      assumptions.providerMilliseconds,
     ),
+    registration: await measured('First registration of a device', register('another-phone')),
+    again: await measured('Registration again', register('first-phone')),
     relation: await measured('Relation of a device', requests.relate(user.access_token, id)),
+    relatedAgain: await measured('Registration again, of a related device', register('first-phone')),
     unreadAccount: await measured('Search, the account not read in the last 30 s', requests.search()),
     search: await measured('Search', requests.search()),
+    accessRequest: await measured('Access request', requests.createAccessRequest()),
+    comment: await measured('Comment', requests.addComment('Please have a look at this.')),
+    review: await measured('Review', requests.addReview('rejected', 'A page is missing.')),
   };
 }

@@ -1,4 +1,6 @@
 import { dollars } from './measure.ts';
+import { partitionEnds } from './partitions.ts';
+import { edgeParts, edgePrices } from './prices.ts';
 import { quotasFor, rates } from './quotas.ts';
 import type { MeasuredRequests } from './requests.ts';
 
@@ -6,6 +8,10 @@ const sum = (parts: Record<string, number>): number => Object.values(parts).redu
 const number = (value: number): string =>
   value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 2 : 0 });
 const row = (cells: (string | number)[]): string => `| ${cells.join(' | ')} |`;
+
+/** Markdown of a table. @param texts how many columns, from the left, are texts */
+const tableOf = (head: string[], texts: number, rows: (string | number)[][]): string =>
+  [row(head), row(head.map((_, place) => (place < texts ? '---' : '---:'))), ...rows.map(row)].join('\n');
 
 /** What each request consumes, and the price of a million. */
 export function costTable(measured: MeasuredRequests): string {
@@ -19,26 +25,45 @@ export function costTable(measured: MeasuredRequests): string {
     'Function, $',
     'Table, $',
     'Log, $',
+    'Events, $',
     'A million, $',
   ];
   const rows = Object.values(measured).map(({ name, cost, waiting }) => {
     const parts = dollars(cost, waiting);
     const perMillion = [...Object.values(parts), sum(parts)].map((value) => (value * 1e6).toFixed(2));
-    return row([name, cost.storeRequests, cost.readUnits, cost.writeUnits, cost.logBytes, ...perMillion]);
+    return [name, cost.storeRequests, cost.readUnits, cost.writeUnits, cost.logBytes, ...perMillion];
   });
-  return [row(head), row(['---', ...head.slice(1).map(() => '---:')]), ...rows].join('\n');
+  return tableOf(head, 1, rows);
 }
 
-/** How much of each quota each rate of logins uses; bold above the quota. */
-export function limitTable({ login, unread }: MeasuredRequests): string {
-  const head = ['Limit', 'Raised by', 'Most', ...rates.map((rate) => `${number(rate)} logins/s`)];
-  const rows = quotasFor({ login: login.cost, unread: unread.cost }).map(
-    ({ name, raisedBy, most, taken }) => {
-      const cells = rates.map((rate) =>
-        taken(rate) > most ? `**${number(taken(rate))}**` : number(taken(rate)),
-      );
-      return row([name, raisedBy, number(most), ...cells]);
-    },
-  );
-  return [row(head), row(['---', '---', ...head.slice(2).map(() => '---:')]), ...rows].join('\n');
+/** Prices of CloudFront and AWS WAF in front. */
+export function edgeTable(): string {
+  const { monthly, millionRequests, gigabyteOut } = edgePrices;
+  const { webAcl, rule, secret } = edgeParts;
+  const month = webAcl * monthly.webAcl + rule * monthly.rule + secret * monthly.secret;
+  return tableOf(['With `edge`', '$'], 1, [
+    [`A month: ${webAcl} web ACL, ${rule} rule, ${secret} secret`, month.toFixed(2)],
+    ['A million HTTPS requests, CloudFront', millionRequests.cloudFront.toFixed(2)],
+    ['A million requests, AWS WAF', millionRequests.waf.toFixed(2)],
+    ['A gigabyte of responses, CloudFront', gigabyteOut],
+  ]);
+}
+
+/** How much of each quota each rate of requests uses; bold above the quota. */
+export function limitTable(measured: MeasuredRequests): string {
+  const head = ['Limit', 'Raised by', 'Most', ...rates.map((rate) => `${number(rate)}/s`)];
+  const rows = quotasFor(measured).map(({ name, raisedBy, most, taken }) => [
+    ...[name, raisedBy, number(most)],
+    ...rates.map((rate) => (taken(rate) > most ? `**${number(taken(rate))}**` : number(taken(rate)))),
+  ]);
+  return tableOf(head, 2, rows);
+}
+
+/** The most requests a second that the same partitions take. */
+export function partitionTable(measured: MeasuredRequests): string {
+  const rows = partitionEnds(measured).map(({ requests, place, partitions, units, most }) => [
+    ...[requests, place === 'table' ? 'the table' : `\`${place}\``],
+    ...[partitions, units, number(most)],
+  ]);
+  return tableOf(['Requests', 'In', 'Partitions', 'Write units of one', 'Most a second'], 2, rows);
 }

@@ -11,6 +11,7 @@ import { requireTools } from '../support/needed-tools.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { runCheck, step } from '../support/steps.ts';
+import { compareRequestsToFcm } from './firebase/compare-requests.ts';
 
 const here = import.meta.dirname;
 
@@ -114,6 +115,7 @@ runCheck(async (cleanUps) => {
     assert.match(stdout, /^d_[\w-]{43}$/);
   });
 
+  await check('FCM: the worker of sending.md sends what firebase-admin does', compareRequestsToFcm);
   await check('Swift: the client is generated without a warning', () => generate('Swift'));
 
   const judgement = async (command: string, ...words: string[]): Promise<unknown> => {

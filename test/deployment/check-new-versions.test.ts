@@ -1,5 +1,7 @@
 import { DeleteCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import * as v from 'valibot';
+import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { type InvocableFunction, startLocalAws } from '../../infra/local/aws.ts';
 import type { Route } from '../../infra/local/gateway.ts';
 import {
@@ -13,6 +15,7 @@ import { rotateSigningKeys } from '../../infra/local/stack.ts';
 import { clock } from '../../lib/clock.ts';
 import { startOwnTable } from '../support/own-table.ts';
 
+const { endpoints } = await readFunctions();
 const table = await startOwnTable();
 const functions = new Map<string, InvocableFunction>();
 const aws = await startLocalAws(functions);
@@ -35,9 +38,7 @@ setEnvironment({
 Object.assign(process.env, {
   AWS_ENDPOINT_URL_LAMBDA: aws.url,
   AWS_ENDPOINT_URL_CODEDEPLOY: codeDeploy.url,
-  ISSUE_TOKEN_VERSION: 'issue-token',
-  LIST_SIGNING_KEYS_VERSION: 'list-signing-keys',
-  SEARCH_EVENTS_VERSION: 'search-events',
+  NEW_VERSIONS: [...endpoints.keys()].map((key) => `${key}=${key}`).join(' '),
 });
 await loadOtherFunctions(functions);
 await rotateSigningKeys(aws.url);
@@ -51,16 +52,19 @@ const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
 });
 afterAll(() => write.mockRestore());
 
+/** The handler of an endpoint, as a function that is invoked. */
+function handlerOf(key: string): InvocableFunction {
+  const endpoint = endpoints.get(key);
+  const route = routes.find((one) => endpoint && routeKeyOf(one.endpoint) === routeKeyOf(endpoint));
+  if (!route) throw new Error(`There is no ${key}.`);
+  return (event) => Reflect.apply(route.handler, undefined, [event, {}]);
+}
+
 /** The new versions are those of this code. */
 beforeEach(() => {
   told.length = 0;
   log = '';
-  for (const { endpoint, handler } of routes) {
-    const key = { POST: 'issue-token', GET: 'search-events', DELETE: '' }[endpoint.method];
-    const name = endpoint.path.endsWith('/jwks') ? 'list-signing-keys' : key;
-    const tried = /oauth\/(token|jwks)$|\{access_request_id\}\/events$/.test(endpoint.path);
-    if (tried) functions.set(name, (event) => Reflect.apply(handler, undefined, [event, {}]));
-  }
+  for (const key of endpoints.keys()) functions.set(key, handlerOf(key));
 });
 
 /** Does what CodeDeploy does before a version gets requests. */
@@ -77,8 +81,27 @@ const itemsLeft = async () =>
 /** The partitions that are left: with nothing of the check, only the public signing keys. */
 const partitionsLeft = async (): Promise<unknown[]> => (await itemsLeft()).map(({ pk }) => pk);
 
-test('versions that issue a token, publish its key and search may get requests; nothing of the check is left', async () => {
+test('versions that answer as documented may get requests; nobody else is called, and nothing of the check is left', async () => {
+  const asked = new Map<string, number[]>();
+  for (const [key, version] of functions) {
+    if (!endpoints.has(key)) continue;
+    functions.set(key, async (event, context) => {
+      const answer = await version(event, context);
+      const { statusCode } = v.parse(v.looseObject({ statusCode: v.number() }), answer);
+      asked.set(key, [...(asked.get(key) ?? []), statusCode]);
+      return answer;
+    });
+  }
+  const outside = jest.spyOn(globalThis, 'fetch');
   await check();
+  expect(outside).not.toHaveBeenCalled();
+  outside.mockRestore();
+  expect([...asked.keys()].sort()).toEqual([...endpoints.keys()]);
+  // A token of the app, a login, and the example, whose client nobody knows.
+  expect(asked.get('issue-token')).toEqual([200, 200, 401]);
+  expect(asked.get('show-login-user')).toEqual([200]);
+  expect(asked.get('add-comment')).toEqual([401]);
+  expect(asked.get('delete-login-user')).toEqual([401, 204]);
   expect(log).not.toContain('new_versions_failed');
   expect(told).toEqual(verdict('Succeeded'));
   expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
@@ -96,6 +119,12 @@ const answering = (statusCode: number, body: unknown) => async () => ({
   body: JSON.stringify(body),
 });
 
+/** The version as it is, but for requests with a text. */
+const unless =
+  (text: string, broken: InvocableFunction): InvocableFunction =>
+  (event, context) =>
+    (JSON.stringify(event).includes(text) ? broken : handlerOf('issue-token'))(event, context);
+
 test.each<[string, string, InvocableFunction]>([
   ['does not run', 'issue-token', () => Promise.reject(new Error('Cannot find module'))],
   ['rejects the client', 'issue-token', answering(401, { error: 'invalid_client' })],
@@ -103,6 +132,10 @@ test.each<[string, string, InvocableFunction]>([
   ['publishes no keys', 'list-signing-keys', answering(200, { keys: [] })],
   ['answers a search with an error', 'search-events', answering(500, {})],
   ['finds what nobody wrote', 'search-events', answering(200, { total: 1, results: [{ id: 1 }] })],
+  ['lets nobody log in', 'issue-token', unless('provider_credentials', answering(500, {}))],
+  ['does not know who has logged in', 'show-login-user', answering(401, {})],
+  ['is of a quiet route and fails', 'register-device', answering(500, {})],
+  ['cannot delete a person', 'delete-login-user', answering(500, {})],
 ])('one that %s gets none, and nothing of the check is left', async (_, name, broken) => {
   functions.set(name, broken);
   await check();
@@ -167,12 +200,25 @@ describe('the format of the table', () => {
   });
 });
 
-test('what a killed check left ends by itself, and the next check removes it unless it may be in use', async () => {
-  const { createProbe } = await import('../../lib/deployment/probe.ts');
-  const { client } = await createProbe();
+test('what a killed check left is removed by the next one, unless it may be in use', async () => {
+  const { promise: killed, resolve: kill } = Promise.withResolvers<void>();
+  const { promise: end, resolve: endIt } = Promise.withResolvers<void>();
+  functions.set('add-comment', async () => {
+    kill();
+    await end;
+    return { statusCode: 500 };
+  });
+  const first = check();
+  await killed;
+  functions.set('add-comment', handlerOf('add-comment'));
   const left = (await itemsLeft()).filter(({ pk }) => pk !== 'SIGNING_KEYS');
-  expect(left.map(({ client_id }) => client_id)).toContain(client.id);
-  for (const { expires_at } of left) expect(expires_at - Date.now() / 1000).toBeLessThanOrEqual(600);
+  const kinds = left.map(({ pk }) => String(pk).replace(/(?<=probe)\W.*|#\d+$/, ''));
+  expect([...new Set(kinds)].sort()).toEqual([
+    ...['ACCESS_REQUEST', 'ACCOUNT#ac_probe', 'ISSUER#probe', 'LOGIN_APP#la_probe', 'LOGIN_USER#lu_probe'],
+  ]);
+  // The table removes the rest, too; the access leads to the person for longer.
+  const ends = left.filter(({ pk }) => /^(ACCOUNT|ISSUER|LOGIN_APP)#/.test(pk));
+  for (const { expires_at } of ends) expect(expires_at - Date.now() / 1000).toBeLessThanOrEqual(600);
 
   await check();
   expect(await itemsLeft()).toHaveLength(left.length + 1);
@@ -182,4 +228,6 @@ test('what a killed check left ends by itself, and the next check removes it unl
   clock.now = now;
   expect(told).toEqual([...verdict('Succeeded'), ...verdict('Succeeded')]);
   expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
+  endIt();
+  await first;
 });

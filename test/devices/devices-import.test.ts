@@ -84,6 +84,7 @@ describe('operator devices import FILE.ndjson', () => {
         device_id: expect.stringMatching(/^d_/),
         platform: 'ios',
         token: line.token,
+        token_type: 'apns',
         environment: 'sandbox',
         locale: 'de-AT',
         app_version: '4.2.0',
@@ -98,6 +99,7 @@ describe('operator devices import FILE.ndjson', () => {
   test('every detail that a registration may give is stored, sent, exported and imported', async () => {
     const [from, to] = [await newApp(), await newApp()];
     const values: Record<keyof typeof details, string> = {
+      token_type: 'apns',
       environment: 'sandbox',
       locale: 'de-AT',
       app_version: '4.2.0',
@@ -197,7 +199,7 @@ describe('operator devices import FILE.ndjson', () => {
       '[]',
       android({ platform: 'windows' }),
       { platform: 'ios', token: 'x' },
-      android({ environment: 'sandbox' }),
+      android({ token_type: 'fcm', environment: 'sandbox' }),
       android({ locale: 'de_AT' }),
       android({ app_version: '4.2 beta' }),
       android({ last_seen_at: 'yesterday' }),
@@ -207,9 +209,12 @@ describe('operator devices import FILE.ndjson', () => {
       android({ installation_id }),
       android({ installation_id }),
       { platform: 'android' },
+      android({ token_type: 'apns' }),
+      android({ platform: 'windows', last_seen_at: 'yesterday' }),
+      android({ login_user_id: person.loginUserId, last_seen_at: daysAgo(271) }),
     ]);
     expect(code).toBe(2);
-    expect(summary).toMatchObject({ lines: 15, added: 2, already_there: 0, refused: 13 });
+    expect(summary).toMatchObject({ lines: 18, added: 2, already_there: 0, refused: 16 });
     const reasons = summary.reasons.map((one: { reason: string; lines: number[] }) => [
       one.reason,
       one.lines,
@@ -218,7 +223,7 @@ describe('operator devices import FILE.ndjson', () => {
       'The line is not JSON.': [3],
       'The line must be a JSON object.': [4],
       'platform must be ios or android.': [5],
-      'token must be 64 to 400 hexadecimal digits for ios.': [6],
+      'token must be 64 to 400 hexadecimal digits for ios, unless token_type is fcm or fid.': [6],
       'environment must not be supplied for android.': [7],
       'locale must be a language tag of at most 100 characters, such as de-AT.': [8],
       'app_version must be 1 to 64 visible ASCII characters.': [9],
@@ -228,6 +233,10 @@ describe('operator devices import FILE.ndjson', () => {
       'The Login App has no such Login User.': [13],
       'The installation has another device.': [15],
       'token is required.': [16],
+      'token_type must be fcm or fid for android.': [17],
+      'platform must be ios or android. last_seen_at must be an RFC 3339 time of a real calendar date, such as 2024-05-02T08:00:00Z.':
+        [18],
+      'The Login App has no such Login User. The device was not seen for 270 days.': [19],
     });
   });
 
@@ -260,19 +269,24 @@ describe('operator devices export', () => {
         locale: 'de-AT',
       }),
       { platform: 'ios', token: hexToken(), environment: 'sandbox', created_at: daysAgo(300) },
+      { platform: 'ios', token_type: 'fid', token: unique('fid') },
     ];
-    expect((await importLines(lines, from)).summary).toMatchObject({ added: 122 });
+    expect((await importLines(lines, from)).summary).toMatchObject({ added: 123 });
     const { text, lines: printed } = await eventually(
       () => exported(from),
-      ({ lines: found }) => found.length === 122,
+      ({ lines: found }) => found.length === 123,
     );
-    for (const line of lines) expect(printed).toContainEqual(expect.objectContaining(line));
+    for (const line of lines) {
+      expect(printed).toContainEqual(
+        expect.objectContaining({ token_type: line.platform === 'ios' ? 'apns' : 'fcm', ...line }),
+      );
+    }
     const to = await newApp();
     const { summary } = await importText(text.replaceAll(/,"login_user_id":"[^"]*"/g, ''), to);
-    expect(summary).toMatchObject({ added: 122, refused: 0 });
+    expect(summary).toMatchObject({ added: 123, refused: 0 });
     const again = await eventually(
       () => exported(to),
-      ({ lines: found }) => found.length === 122,
+      ({ lines: found }) => found.length === 123,
     );
     const tokens = (all: Record<string, unknown>[]) => all.map(({ token }) => token).toSorted();
     expect(tokens(again.lines)).toEqual(tokens(printed));

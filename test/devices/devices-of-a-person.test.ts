@@ -46,7 +46,7 @@ describe('GET /v2/marketing/login/user/push_notifications/devices', () => {
     expect(await idsWhen(person, 2)).toEqual([second, first]);
     const { status, body } = await service.listDevices(person.token);
     const times = { created_at: timestamp, last_seen_at: timestamp, related_at: timestamp };
-    const shown = { platform: 'android', active: true, ...times };
+    const shown = { platform: 'android', token_type: 'fcm', active: true, ...times };
     expect({ status, body }).toEqual({
       status: 200,
       body: {

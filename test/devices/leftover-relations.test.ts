@@ -158,7 +158,9 @@ describe('after a Login User is deleted while the index lags behind', () => {
       () => list({ 'login-app': app.login_app_id }),
       (devices) => Array.isArray(devices) && devices.length === 1,
     );
-    expect(listed).toEqual([{ device_id: id, platform: 'android', last_seen_at: expect.any(String) }]);
+    expect(listed).toEqual([
+      { device_id: id, platform: 'android', token_type: 'fcm', last_seen_at: expect.any(String) },
+    ]);
     expect(await ownerOf(id)).toBeUndefined();
   });
 

@@ -17,6 +17,7 @@ const devices = '/v2/marketing/push_notifications/devices';
 interface Recipient {
   device_id: string;
   platform: string;
+  token_type: string;
   login_user_id?: string;
 }
 
@@ -95,12 +96,13 @@ describe('GET recipients?login_user_id', () => {
     };
     expectAnswer(await list(`?login_user_id=${person.loginUserId}`), 200, {
       recipients: [
-        { ...known, platform: 'android', token: tokens[2] },
-        { ...known, platform: 'ios', token: tokens[1], environment: 'production' },
+        { ...known, platform: 'android', token: tokens[2], token_type: 'fcm' },
+        { ...known, platform: 'ios', token: tokens[1], token_type: 'apns', environment: 'production' },
         {
           ...known,
           platform: 'ios',
           token: tokens[0],
+          token_type: 'apns',
           environment: 'sandbox',
           locale: 'de-AT',
           app_version: '4.2.0',
@@ -111,7 +113,56 @@ describe('GET recipients?login_user_id', () => {
     expect(narrowed.body.recipients).toHaveLength(1);
     await service.register({ platform: 'ios', token: tokens[0] }, appToken);
     const [first] = await forPerson(person.loginUserId);
-    expect(first).toEqual({ ...known, platform: 'ios', token: tokens[0], environment: 'production' });
+    const apns = { ...known, platform: 'ios', token: tokens[0], token_type: 'apns' };
+    expect(first).toEqual({ ...apns, environment: 'production' });
+  });
+
+  test.each([
+    ['ios', 'apns', hexToken().toUpperCase()],
+    ['android', 'fcm', unique('push-token')],
+  ])(
+    '%s: the same token with another type is the same device, without a type it is %s',
+    async (platform, usual, token) => {
+      const person = await newPerson(service);
+      const registered = (token_type?: string) => service.register({ platform, token, token_type }, appToken);
+      const typeOf = async () => {
+        const [recipient] = await eventually(
+          () => forPerson(person.loginUserId),
+          ({ length }) => length === 1,
+        );
+        const own = await service.listDevices(person.token);
+        const { token_type } = await operate('devices', 'show', { device: recipient?.device_id });
+        expect([own.body.devices[0].token_type, token_type]).toEqual([recipient?.token_type, token_type]);
+        return { id: recipient?.device_id, token_type };
+      };
+      const { status, body } = await registered();
+      expect(status).toBe(201);
+      await service.relate(body.id, person.token);
+      expect(await typeOf()).toEqual({ id: body.id, token_type: usual });
+      for (const token_type of ['fid', 'fcm', usual, 'fid']) {
+        expectAnswer(await registered(token_type), 200, body);
+        expect(await typeOf()).toEqual({ id: body.id, token_type });
+      }
+      expectAnswer(await registered(), 200, body);
+      expect(await typeOf()).toEqual({ id: body.id, token_type: usual });
+    },
+  );
+
+  test('an ios device with a token of FCM has no environment, and its token keeps its case', async () => {
+    const person = await newPerson(service);
+    const device = { platform: 'ios', token_type: 'fcm', token: unique('fTq0:APA91') };
+    const { id } = (await service.register(device, appToken)).body;
+    await service.relate(id, person.token);
+    const [found] = await eventually(
+      () => forPerson(person.loginUserId),
+      ({ length }) => length === 1,
+    );
+    expect(found).toMatchObject(device);
+    expect(found).not.toHaveProperty('environment');
+    const flags = { 'login-app': demo.login_app.login_app_id, platform: 'ios', token: device.token };
+    expect(await operate('devices', 'find', flags)).toMatchObject({ device_id: id, token_type: 'fcm' });
+    const exported = await operate('login-users', 'export', { 'login-user': person.loginUserId });
+    expect(exported.devices).toMatchObject([{ device_id: id, token_type: 'fcm' }]);
   });
 
   test('a device that moves to another person is listed for that one alone', async () => {

@@ -83,12 +83,46 @@ describe('a registration may say more of the device', () => {
     });
   });
 
-  test('an environment is for ios alone', async () => {
-    expectError(await android({ environment: 'production' }), {
-      status: 422,
-      error: 'unprocessable_entity',
-      naming: /device\.environment must not be supplied for android/,
-      fields: ['device.environment'],
-    });
+  test('an environment is for APNs tokens alone', async () => {
+    const answers = {
+      android: await android({ environment: 'production' }),
+      'fcm or fid': await ios({ token_type: 'fcm', environment: 'production' }),
+    };
+    for (const [what, answer] of Object.entries(answers)) {
+      expectError(answer, {
+        status: 422,
+        error: 'unprocessable_entity',
+        naming: new RegExp(`device\\.environment must not be supplied for ${what}\\.`),
+        fields: ['device.environment'],
+      });
+    }
+  });
+
+  test.each([
+    ['ios', 'apns', 'a'.repeat(64)],
+    ['ios', 'fcm', 'fTq0EXAMPLE:APA91b'],
+    ['ios', 'fid', 'cIzzPzp0QFyA_r-B1hQ9xx'],
+    ['ios', 'fcm', '~'.repeat(4096)],
+    ['android', 'fcm', 'fTq0EXAMPLE:APA91b'],
+    ['android', 'fid', '!'],
+  ])('%s: %s is the type of the token %.30s', async (platform, token_type, token) => {
+    const answer = await register({ platform, token_type, token }, appToken);
+    expectAnswer(answer, answer.status === 200 ? 200 : 201, device);
+  });
+
+  test.each([
+    ['ios', 'apns', 'fTq0EXAMPLE:APA91b', /^device\.token must be 64 to 400 hexadecimal digits/],
+    ['ios', undefined, 'fTq0EXAMPLE:APA91b', /unless token_type is fcm or fid\.$/],
+    ['ios', 'fcm', 'with space', /^device\.token must be 1 to 4096 visible ASCII characters/],
+    ['ios', 'fid', 'a'.repeat(4097), /^device\.token must be 1 to 4096 visible ASCII characters/],
+    ['android', 'fid', '', /^device\.token must be 1 to 4096 visible ASCII characters/],
+    ['android', 'apns', 'a'.repeat(64), /^device\.token_type must be fcm or fid for android\.$/],
+    ['ios', 'FCM', 'fTq0EXAMPLE:APA91b', /^device\.token_type must be apns, fcm or fid\.$/],
+    ['ios', null, 'fTq0EXAMPLE:APA91b', /^device\.token_type must be apns, fcm or fid\.$/],
+    ['android', ['fcm'], 'fTq0EXAMPLE:APA91b', /^device\.token_type must be apns, fcm or fid\.$/],
+  ])('%s: with the type %j, the token %.20s is a 422', async (platform, token_type, token, naming) => {
+    const [field = ''] = naming.source.includes('token_type must') ? ['device.token_type'] : ['device.token'];
+    const answer = await register({ platform, token_type, token }, appToken);
+    expectError(answer, { status: 422, error: 'unprocessable_entity', naming, fields: [field] });
   });
 });

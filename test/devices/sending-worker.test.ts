@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,10 +6,10 @@ import { createServer as createHttp2Server } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
-import { promisify } from 'node:util';
 import { afterAll, expect, test } from '@jest/globals';
+import { execa } from 'execa';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
-import { createLoginApp } from '../support/login-app.ts';
+import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { eventually } from '../support/people.ts';
 import { basic, sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
@@ -27,7 +26,7 @@ const google = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const apple = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const pem = ({ privateKey }: typeof google) => privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-/** Each push that a stand-in was sent: where to, and the token. */
+/** Each push that a stand-in was sent: where to, and the token. FCM gets an installation id in another field. */
 const pushes: string[] = [];
 /** What a stand-in answers for a token, once each; 200 after that. */
 type Planned = { status: number; body: unknown; headers?: Record<string, string> };
@@ -61,8 +60,11 @@ async function push(
   expectEqual([url, headers.authorization], ['/v1/projects/demo/messages:send', 'Bearer ya29.demo']);
   const { message } = JSON.parse(body);
   expectEqual(message.notification, { title: 'Hello', body: 'Something is new.' });
-  pushes.push(`fcm ${message.token}`);
-  const { status, body: answer, headers: more } = outcomeOf(message.token);
+  const { notification: _, ...target } = message;
+  const [[kind, token] = []] = Object.entries<string>(target);
+  expectEqual([Object.keys(target).length, headers['content-type']], [1, 'application/json']);
+  pushes.push(`${kind} ${token}`);
+  const { status, body: answer, headers: more } = outcomeOf(token ?? '');
   response.writeHead(status, { 'content-type': 'application/json', ...more }).end(JSON.stringify(answer));
 }
 
@@ -93,6 +95,8 @@ function expectEqual(found: unknown, wanted: unknown): void {
   if (JSON.stringify(found) !== JSON.stringify(wanted)) problems.push({ found, wanted });
 }
 
+// A connection that the server closes while the worker sends is an answer less, and a push more.
+fcm.keepAliveTimeout = 0;
 const servers = [fcm, production, sandbox];
 for (const server of servers) {
   server.listen(0, '127.0.0.1');
@@ -118,9 +122,39 @@ const violation = (field: string) => ({
 });
 const again = { 'retry-after': '1' };
 
+const account = {
+  project_id: 'demo',
+  client_email: 'sender@demo.iam.gserviceaccount.com',
+  private_key: pem(google),
+  token_uri: `http://127.0.0.1:${portOf(fcm)}/token`,
+};
+const googleVariables = {
+  GOOGLE_FILE: file('account.json', JSON.stringify(account)),
+  FCM: `http://127.0.0.1:${portOf(fcm)}`,
+};
+const appleVariables = {
+  APNS_FILE: file('key.p8', pem(apple)),
+  APNS_KEY_ID: 'KEY1234567',
+  APNS_TEAM_ID: 'TEAM123456',
+  APNS_TOPIC: 'com.example.app',
+  APNS: `http://127.0.0.1:${portOf(production)}`,
+  APNS_SANDBOX: `http://127.0.0.1:${portOf(sandbox)}`,
+};
+async function runWorker({ client_id, client_secret }: LoginApp, variables: Record<string, string>) {
+  const env = {
+    BASE: service.demo.base_url,
+    CLIENT_ID: client_id,
+    CLIENT_SECRET: client_secret,
+    ...variables,
+  };
+  const run = execa(process.execPath, [file('worker.mjs', worker)], { env, extendEnv: false, reject: false });
+  const { exitCode, stdout, stderr } = await run;
+  return { exitCode, stdout, stderr, counts: stdout.split('\n').at(-1) };
+}
+const newApp = () => createLoginApp(service, unique('app'), { platforms: ['ios', 'android'] });
+
 test('the worker sends to every device, tries again what may be tried again, and reports dead tokens', async () => {
-  expect(worker.trimEnd().split('\n').length).toBeLessThan(60);
-  const app = await createLoginApp(service, unique('app'), { platforms: ['ios', 'android'] });
+  const app = await newApp();
   const appToken = await service.loginAppToken(app);
   const ids = new Map<string, string>();
   const expected: string[] = [];
@@ -129,16 +163,17 @@ test('the worker sends to every device, tries again what may be tried again, and
     platform: string,
     name: string,
     answers: Planned[],
-    details: { environment?: string } = {},
+    details: { environment?: string; token_type?: 'fcm' | 'fid' } = {},
   ) => {
-    const token = platform === 'ios' ? hexToken() : unique('push-token');
+    const token = platform === 'ios' && !details.token_type ? hexToken() : unique('push-token');
     const { body } = await service.register({ platform, token, ...details }, appToken);
     ids.set(name, body.id);
     planned.set(token, answers);
-    const { environment: gateway = platform === 'ios' ? 'production' : 'fcm' } = details;
-    // The worker tries again after exactly those answers that say when.
-    const repeated = answers.filter(({ headers }) => headers === again);
-    expected.push(...[...repeated, 'the last time'].map(() => `${gateway} ${token}`));
+    const { environment = 'production', token_type = platform === 'ios' ? environment : 'token' } = details;
+    const field = token_type === 'fcm' ? 'token' : token_type;
+    // The worker tries again after exactly those answers that say when, five times at most.
+    const repeated = answers.filter(({ headers }) => headers === again).slice(0, 5);
+    expected.push(...[...repeated, 'the last time'].map(() => `${field} ${token}`));
     return token;
   };
   const future = Date.now() + 60_000;
@@ -159,6 +194,21 @@ test('the worker sends to every device, tries again what may be tried again, and
     await device('android', 'denied', [fcmError(403, 'PERMISSION_DENIED', [])]),
     await device('android', 'unauthenticated', [fcmError(401, 'UNAUTHENTICATED', [])]),
     await device('android', 'broken', [fcmError(500, 'INTERNAL', [detail('INTERNAL')], again)]),
+    await device('android', 'installation', [], { token_type: 'fid' }),
+    await device('android', 'installationGone', [fcmError(404, 'NOT_FOUND', [detail('UNREGISTERED')])], {
+      token_type: 'fid',
+    }),
+    await device(
+      'android',
+      'noInstallation',
+      [fcmError(400, 'INVALID_ARGUMENT', [violation('message.fid')])],
+      {
+        token_type: 'fid',
+      },
+    ),
+    await device('android', 'wrongProject', [fcmError(404, 'NOT_FOUND', [])], { token_type: 'fid' }),
+    await device('ios', 'iosOfFirebase', [], { token_type: 'fcm' }),
+    await device('android', 'always busy', Array(6).fill(fcmError(503, 'UNAVAILABLE', [], again))),
     await device('ios', 'ios', []),
     await device('ios', 'sandbox', [], { environment: 'sandbox' }),
     await device('ios', 'iosBusy', [
@@ -187,32 +237,47 @@ test('the worker sends to every device, tries again what may be tried again, and
   };
   await eventually(listed, ({ length }) => length === ids.size);
 
-  const account = {
-    project_id: 'demo',
-    client_email: 'sender@demo.iam.gserviceaccount.com',
-    private_key: pem(google),
-    token_uri: `http://127.0.0.1:${portOf(fcm)}/token`,
-  };
-  const { stdout } = await promisify(execFile)(process.execPath, [file('worker.mjs', worker)], {
-    env: {
-      BASE: service.demo.base_url,
-      CLIENT_ID: app.client_id,
-      CLIENT_SECRET: app.client_secret,
-      GOOGLE_FILE: file('account.json', JSON.stringify(account)),
-      APNS_FILE: file('key.p8', pem(apple)),
-      APNS_KEY_ID: 'KEY1234567',
-      APNS_TEAM_ID: 'TEAM123456',
-      APNS_TOPIC: 'com.example.app',
-      FCM: `http://127.0.0.1:${portOf(fcm)}`,
-      APNS: `http://127.0.0.1:${portOf(production)}`,
-      APNS_SANDBOX: `http://127.0.0.1:${portOf(sandbox)}`,
-    },
+  const { exitCode, stdout, counts } = await runWorker(app, { ...googleVariables, ...appleVariables });
+  expect({ exitCode, counts }).toEqual({
+    exitCode: 1,
+    counts: '{"sent":9,"dead":7,"failed":10,"skipped":0}',
   });
-
   expect(problems).toEqual([]);
   expect(pushes.toSorted()).toEqual(expected.toSorted());
-  const dead = ['gone', 'malformed', 'iosGone', 'iosExpired', 'iosBad'];
+  const dead = ['gone', 'malformed', 'installationGone', 'noInstallation', 'iosGone', 'iosExpired', 'iosBad'];
   const alive = [...ids].filter(([name]) => !dead.includes(name)).map(([, id]) => id);
   expect((await listed()).toSorted()).toEqual(alive.toSorted());
   for (const token of tokens) expect(stdout).not.toContain(token);
+});
+
+test.each([
+  ['FCM', googleVariables, 'token', 'android', () => unique('push-token')],
+  ['APNs', appleVariables, 'production', 'ios', hexToken],
+])('with %s alone, the worker skips the other devices', async (_, variables, field, platform, newToken) => {
+  const app = await newApp();
+  const appToken = await service.loginAppToken(app);
+  const token = newToken();
+  await service.register({ platform, token }, appToken);
+  const other =
+    platform === 'ios' ? { platform: 'android', token: 'other' } : { platform: 'ios', token: hexToken() };
+  await service.register(other, appToken);
+  const { exitCode, counts } = await eventually(
+    () => runWorker(app, variables),
+    ({ counts = '' }) => /"sent":1,.*"skipped":1/.test(counts),
+  );
+  expect({ exitCode, counts }).toEqual({ exitCode: 0, counts: '{"sent":1,"dead":0,"failed":0,"skipped":1}' });
+  expect(pushes).toContain(`${field} ${token}`);
+});
+
+test('what is not set up right is a message, and the exit code 1', async () => {
+  const app = await newApp();
+  const wrong = await runWorker({ ...app, client_secret: 'wrong' }, googleVariables);
+  expect(wrong).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(wrong.stderr).toMatch(
+    /^GET http.*\/recipients\?shard=\d+&limit=50: 401 \{"error":"invalid_client".*\}$/,
+  );
+  const swapped = await runWorker(app, { APNS_FILE: googleVariables.GOOGLE_FILE });
+  expect(swapped).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/^APNS_FILE: .+$/) });
+  const none = await runWorker(app, {});
+  expect(none).toMatchObject({ exitCode: 1, stderr: 'Set GOOGLE_FILE, APNS_FILE or both.' });
 });

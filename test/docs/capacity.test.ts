@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import * as v from 'valibot';
-import { resources } from '../support/template.ts';
+import { resources, watching } from '../support/template.ts';
 
 const page = readFileSync('docs/capacity.md', 'utf8');
 const rowsOf = (text: string): string[] => text.split('\n').filter((line) => line.startsWith('|'));
@@ -18,7 +18,7 @@ test('the tables of the page about capacity are what npm run capacity prints', (
 test('the fixed costs count the alarms that a deployment has', () => {
   const alarm = v.object({ Metrics: v.optional(v.array(v.object({ MetricStat: v.optional(v.unknown()) }))) });
   // CloudWatch bills an alarm for each metric that it reads, but not for the expression over them.
-  const metrics = resources('AWS::CloudWatch::Alarm', alarm).map(
+  const metrics = resources('AWS::CloudWatch::Alarm', alarm, watching).map(
     ({ properties }) => properties.Metrics?.filter(({ MetricStat }) => MetricStat !== undefined).length ?? 1,
   );
   const sum = metrics.reduce((total, count) => total + count, 0);

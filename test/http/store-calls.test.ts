@@ -3,7 +3,7 @@ import { accountOf } from '../support/account.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createClient, createLoginApp } from '../support/login-app.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
-import { unique } from '../support/service.ts';
+import { basic, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
@@ -155,6 +155,16 @@ describe('token, refresh_token', () => {
   test('a made-up refresh token causes none', async () => {
     const form = { grant_type: 'refresh_token', refresh_token: 'rt.made-up' };
     await expectRounds(() => service.token(form), 400, []);
+  });
+});
+
+describe('providers', () => {
+  test('2 small reads (the client, the Login App), then 1 query; 0 reads before it within 30 s', async () => {
+    const { client_id, client_secret } = await unreadLoginApp();
+    const headers = { authorization: basic(client_id, client_secret) };
+    const list = () => service.call('/v2/marketing/providers', { headers });
+    await expectRounds(list, 200, [['GetItem'], ['GetItem'], ['Query']]);
+    await expectRounds(list, 200, [['Query']]);
   });
 });
 

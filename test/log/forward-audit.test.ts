@@ -8,12 +8,15 @@ let requests: {
   body: { logGroupName: string; logStreamName: string; logEvents: { timestamp: number; message: string }[] };
 }[] = [];
 let answer: { status: number; body: object };
+/** Answers to the next requests, before that one. */
+let answersBefore: (typeof answer)[];
 
 const logs = await serve((request, response) => {
   void readBody(request).then((body) => {
     requests.push({ target: String(request.headers['x-amz-target']), body: JSON.parse(body.toString()) });
-    response.writeHead(answer.status, { 'content-type': 'application/x-amz-json-1.1' });
-    response.end(JSON.stringify(answer.body));
+    const { status, body: content } = answersBefore.shift() ?? answer;
+    response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' });
+    response.end(JSON.stringify(content));
   });
 });
 afterAll(() => logs.close());
@@ -31,7 +34,10 @@ const { handler } = await import('../../functions/forward-audit.ts');
 beforeEach(() => {
   requests = [];
   answer = { status: 200, body: {} };
+  answersBefore = [];
 });
+
+const refusal = (__type: string) => ({ status: 400, body: { __type } });
 
 /** What CloudWatch delivers of the log of `add-comment`. */
 const deliver = (logEvents: object[], messageType = 'DATA_MESSAGE') => {
@@ -68,6 +74,21 @@ describe('the forwarder', () => {
     ]);
   });
 
+  test.each([
+    ['', { status: 200, body: {} }],
+    [', which another delivery has created meanwhile', refusal('ResourceAlreadyExistsException')],
+  ])("creates the stream of a function's first lines%s", async (_, created) => {
+    answersBefore = [refusal('ResourceNotFoundException'), created];
+    await deliver([line(1)]);
+    const [put, create, again] = requests;
+    expect(create).toEqual({
+      target: 'Logs_20140328.CreateLogStream',
+      body: { logGroupName: 'the-audit-log', logStreamName: 'add-comment' },
+    });
+    expect(again).toEqual(put);
+    expect(requests).toHaveLength(3);
+  });
+
   test('a function cannot speak for another one', async () => {
     await deliver([{ ...line(1), message: '{"event":"audit","log_group":"/a-stack/operator"}' }]);
     const [message] = requests[0]?.body.logEvents ?? [];
@@ -88,7 +109,7 @@ describe('the forwarder', () => {
 
   test.each([
     ['an error of CloudWatch', { status: 500, body: {} }],
-    ['a group that does not exist', { status: 400, body: { __type: 'ResourceNotFoundException' } }],
+    ['a group that does not exist', refusal('ResourceNotFoundException')],
     [
       'lines that are left out',
       { status: 200, body: { rejectedLogEventsInfo: { tooOldLogEventEndIndex: 1 } } },

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { commands } from '../../lib/operator/commands.ts';
 import { newAccount as newPersonWithAccount } from '../support/account.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { operator } from '../support/operator.ts';
+import { operator, writeSettings } from '../support/operator.ts';
 import { newPerson } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
@@ -23,7 +23,7 @@ const everything = async (): Promise<Map<string, unknown>> => {
 };
 
 const newAccount = async () => String((await operate('accounts', 'create', { name: 'Test' })).account_id);
-const newApp = () => createLoginApp(service, unique('app'));
+const newApp = () => createLoginApp(service, 'My app');
 
 /** Every command that deletes or revokes, with something that it can take away. */
 const taking: Record<string, () => Promise<Record<string, unknown>>> = {
@@ -64,6 +64,22 @@ const taking: Record<string, () => Promise<Record<string, unknown>>> = {
   'signing-keys revoke': async () => ({ kid: (await stolenSigningKeys(running)).next.kid }),
 };
 
+/** Names of what the flags stand for, where it has one. */
+const names = new Map([
+  ['--login-app', 'My app'],
+  ['--token', 'Test'],
+  ['--account', 'Test'],
+]);
+
+/** The question about a command line: each id has the name beside it. */
+const questionFor = (words: string[]): string => {
+  const named = words.map((word, place) => {
+    const name = names.get(words[place - 1] ?? '');
+    return name === undefined ? word : `${word} (${name})`;
+  });
+  return `${named.join(' ')}, on the stack on this machine. Continue? [y/N] `;
+};
+
 /** A command line of that command, without a word about which stack. */
 async function newLine(command: string): Promise<string[]> {
   const flags = Object.entries((await taking[command]?.()) ?? {});
@@ -81,7 +97,7 @@ test('every command that deletes or revokes is here', () => {
 describe.each(Object.keys(taking))('npm run operator %s', (command) => {
   test('asks on a terminal: changes nothing after n, and goes on after y', async () => {
     const words = await newLine(command);
-    const asked = `${words.join(' ')}, on the stack on this machine. Continue? [y/N] `;
+    const asked = questionFor(words);
     const before = await everything();
     expect(await atTerminal('n\n')(...words, '--local')).toEqual({
       code: 1,
@@ -108,6 +124,114 @@ describe.each(Object.keys(taking))('npm run operator %s', (command) => {
   });
 });
 
+describe('npm run operator providers set', () => {
+  const google = { issuer: 'https://accounts.google.com', audiences: ['us'] };
+  const apple = { issuer: 'https://appleid.apple.com', audiences: ['us'] };
+  const codes = {
+    token_url: 'https://appleid.apple.com/auth/token',
+    client_id: 'us',
+    client_secret: 'our-secret',
+  };
+  const user_info = { url: 'https://accounts.example/me' };
+
+  /** A Login App with a provider that is set up; the command line with which it is set again. */
+  async function setUpAgain(provider: string, settings: object, ...by: string[]): Promise<string[]> {
+    const { login_app_id } = await newApp();
+    await operate('providers', 'set', { 'login-app': login_app_id, provider, settings });
+    return ['providers', 'set', '--login-app', login_app_id, '--provider', provider, ...by, '--local'];
+  }
+  const file = (settings: object) => writeSettings(JSON.stringify(settings));
+  const secretFile = writeSettings('our-secret');
+
+  test.each<[string, () => Promise<string[]>, string]>([
+    [
+      'a file without two issuers',
+      () =>
+        setUpAgain(
+          'provider_f',
+          { issuers: [google, apple] },
+          ...['--settings', file({ issuers: [{ ...google, issuer: 'https://accounts.example' }] })],
+        ),
+      `the issuer ${google.issuer}, the issuer ${apple.issuer}`,
+    ],
+    [
+      'a preset in the place of codes with an issuer',
+      () =>
+        setUpAgain(
+          'provider_b',
+          { authorization_code: { ...codes, id_token: { issuer: apple.issuer } } },
+          ...['--preset', 'x', '--app-id', 'us', '--app-secret-file', secretFile],
+          ...['--redirect-uri', 'https://app.example/callback'],
+        ),
+      `the issuer ${apple.issuer}`,
+    ],
+    [
+      'another issuer of access tokens that are JWTs',
+      () =>
+        setUpAgain(
+          'provider_a',
+          { user_info, audience_validation: { method: 'jwt', ...google } },
+          ...['--settings', file({ user_info, audience_validation: { method: 'jwt', ...apple } })],
+        ),
+      `the issuer ${google.issuer}`,
+    ],
+    [
+      'a file that leaves out the namespace of an issuer',
+      () =>
+        setUpAgain(
+          'provider_f',
+          { issuers: [{ ...google, namespace: 'our-people' }] },
+          ...['--settings', file({ issuers: [google] })],
+        ),
+      `the namespace our-people of the issuer ${google.issuer}`,
+    ],
+    [
+      'a preset with another namespace',
+      () =>
+        setUpAgain(
+          'provider_f',
+          { issuers: [google] },
+          ...['--preset', 'google', '--app-id', 'us', '--namespace', 'our-people'],
+        ),
+      `the namespace ${google.issuer} of the issuer ${google.issuer}`,
+    ],
+  ])('names what %s would remove, and asks', async (_, line, issuers) => {
+    const words = await line();
+    const before = await everything();
+    expect(await byProgram(...words)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `providers set removes ${issuers}: add --yes to confirm it.\n`,
+    });
+    const asked = `providers set removes ${issuers}, on the stack on this machine. Continue? [y/N] `;
+    expect(await atTerminal('n\n')(...words)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${asked}Nothing was changed.\n`,
+    });
+    expect(await everything()).toEqual(before);
+    expect(await atTerminal('y\n')(...words)).toMatchObject({ code: 0, stderr: asked });
+    expect(await everything()).not.toEqual(before);
+  });
+
+  test.each<[string, () => string[]]>([
+    ['a file that keeps the issuers', () => ['--settings', file({ issuers: [apple, google] })]],
+    ['--yes', () => ['--settings', file({ issuers: [apple] }), '--yes']],
+    ['a preset that adds one', () => ['--preset', 'kakao', '--app-id', 'us']],
+    [
+      'a preset that adds any issuer',
+      () =>
+        ['oidc', 'https://accounts.example', 'us', 'https://keys.example/jwks'].flatMap((value, at) => [
+          `--${['preset', 'issuer', 'app-id', 'jwks-uri'][at]}`,
+          value,
+        ]),
+    ],
+  ])('asks nothing after %s', async (_, by) => {
+    const words = await setUpAgain('provider_f', { issuers: [google, apple] }, ...by());
+    expect(await byProgram(...words)).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
 describe('npm run operator, when it has asked', () => {
   test.each(['yes\n', 'YES\n', 'Y\n'])('goes on after %j', async (typed) => {
     expect(await atTerminal(typed)(...(await newLine('accounts revoke')), '--local')).toMatchObject({
@@ -128,6 +252,13 @@ describe('npm run operator, when it has asked', () => {
   });
 });
 
+test('npm run operator asks with the id alone when it stands for nothing', async () => {
+  const words = ['accounts', 'delete', '--account', `ac_${'A'.repeat(22)}`];
+  const asked = `${words.join(' ')}, on the stack on this machine. Continue? [y/N] `;
+  const { stderr } = await atTerminal('y\n')(...words, '--local');
+  expect(stderr).toBe(`${asked}There is no such account.\n`);
+});
+
 describe('npm run operator asks nothing', () => {
   test('on a terminal with --yes', async () => {
     const words = await newLine('accounts revoke');
@@ -137,5 +268,15 @@ describe('npm run operator asks nothing', () => {
   test('before other commands', async () => {
     const create = ['accounts', 'create', '--name=x', '--local'];
     expect(await atTerminal('')(...create)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test.each([
+    ['providers', '--provider', 'provider_f'],
+    ['mobile-applications', '--platform', 'ios'],
+  ])('before %s remove, also when a program runs it', async (noun, ...what) => {
+    const setup = { platforms: ['ios'], providers: ['provider_f'] };
+    const { login_app_id } = await createLoginApp(service, 'My app', setup);
+    const words = [noun, 'remove', '--login-app', login_app_id, ...what, '--local'];
+    expect(await byProgram(...words)).toMatchObject({ code: 0, stderr: '' });
   });
 });

@@ -44,14 +44,18 @@ const failures: [string[], string][] = [
   ],
   [
     ['clients', 'create', '--login-app', 'la_x'],
-    'clients create: --login-app must be a complete id of the form la_….',
+    'clients create: --login-app must be a complete id of the form la_… (see login-apps list or login-apps find).',
+  ],
+  [
+    ['login-apps', 'show', '--login-app', 'Demo'],
+    'login-apps show: --login-app must be a complete id of the form la_… (see login-apps list or login-apps find).',
   ],
   [['clients', 'create', '--login-app', nobody], 'There is no such Login App.'],
   [
     ['clients', 'revoke', ...loginApp, '--client', 'x'],
-    'clients revoke: --client must be a complete id of the form la_….c_….',
+    'clients revoke: --client must be a complete id of the form la_….c_… (see clients list).',
   ],
-  [['clients', 'create'], 'clients create: --login-app is missing (see login-apps list).'],
+  [['clients', 'create'], 'clients create: --login-app is missing (see login-apps list or login-apps find).'],
   [
     ['clients', 'create', ...loginApp, '--grant-types', 'password'],
     'clients create: --grant-types must be all, none, or some of provider_credentials, provider_authorization_code, refresh_token, client_credentials, separated by commas.',
@@ -70,7 +74,7 @@ const failures: [string[], string][] = [
   ],
   [
     ['access-requests', 'create', '--account', 'ac_x'],
-    'access-requests create: --account must be a complete id of the form ac_….',
+    'access-requests create: --account must be a complete id of the form ac_… (see accounts list or accounts find).',
   ],
   [['access-requests', 'create', '--account', noAccount], 'There is no such account.'],
   [['access-requests', 'grant', ...inNone, '--account', account], 'There is no such access request.'],
@@ -116,7 +120,7 @@ const failures: [string[], string][] = [
   ],
   [
     ['login-users', 'block', '--login-user', 'lu_x'],
-    'login-users block: --login-user must be a complete id of the form lu_….',
+    'login-users block: --login-user must be a complete id of the form lu_… (see login-users find).',
   ],
   [['login-users', 'block', '--login-user', `lu_${'A'.repeat(43)}`], 'There is no such Login User.'],
 ];
@@ -131,11 +135,21 @@ describe('an operator command that fails says why and changes nothing', () => {
     },
   );
 
-  test('a settings file that is missing, or no JSON', async () => {
+  test('a settings file that is missing', async () => {
     const set = ['providers', 'set', ...loginApp, '--provider', 'provider_f', '--settings'];
     expect(await failed(...set, '/nowhere.json')).toBe('--settings: the file /nowhere.json cannot be read.');
-    const file = writeSettings('{"issuer": ');
-    expect(await failed(...set, file)).toBe(`--settings: the file ${file} is not JSON.`);
+  });
+
+  test.each([
+    ['{"issuer": ', 'line 1, column 12'],
+    ['', 'line 1, column 1'],
+    ['{\n  "issuers": [\n    "a",\n  ]\n}', 'line 4, column 3'],
+    ['{\n  "app_secret": our-secret,\n  "app_id": "1"\n}', 'line 2, column 17'],
+    ['{\n  "issuer": "a"\n  "app_id": "1"\n}', 'line 3, column 3'],
+  ])('a settings file that is no JSON: %j, with the place and nothing of the text', async (text, place) => {
+    const file = writeSettings(text);
+    const set = ['providers', 'set', ...loginApp, '--provider', 'provider_f', '--settings'];
+    expect(await failed(...set, file)).toBe(`--settings: the file ${file} is not JSON: see ${place}.`);
   });
 
   test('a secret that is missing, empty, or on the command line', async () => {

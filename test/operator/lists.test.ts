@@ -83,10 +83,22 @@ describe('npm run operator: Login Apps and clients', () => {
     expect(await allOf(['login-apps', 'list'], 'login_apps')).toContainEqual(row);
     const { token_id } = await operate('login-apps', 'tokens create', { ...flags, name: 'Phones' });
     await operate('login-apps', 'disable', flags);
+    const issuers = ['provider_f', 'provider_f/second'].map((path) => `${service.demo.sandbox_url}/${path}`);
     expect(await succeeded('login-apps', 'show', '--login-app', app.login_app_id)).toEqual({
       ...row,
       ...{ disabled: true, disabled_at: time },
       providers: ['provider_f'],
+      logins: [
+        {
+          provider: 'provider_f',
+          companies: issuers,
+          protocol: 'oidc',
+          grant_type: 'provider_credentials',
+          required: ['id_token'],
+          optional: ['access_token', 'nonce'],
+          issuers,
+        },
+      ],
       mobile_applications: ['android'],
       clients: [
         {

@@ -99,6 +99,7 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     'accounts revoke': async () => oldSecretOf('accounts', await ofAccount()),
     'login-apps find': async () => ({ name: unique('nobody') }),
     'login-apps show': ofApp,
+    'login-apps describe': ofApp,
     'login-apps rename': async () => ({ ...(await ofApp()), name: 'New' }),
     'login-apps create': async () => ({ name: 'Test' }),
     'login-apps disable': ofApp,

@@ -113,7 +113,7 @@ describe('the audit line of a command names what each command was about', () => 
     });
     const revoke = service.operate('accounts', 'revoke', { account: account_id, secret: account_secret });
     await expect(revoke).rejects.toThrow(
-      /^accounts revoke: --secret must be a complete id of the form sec_…\.$/,
+      /^accounts revoke: --secret must be a complete id of the form sec_… \(see accounts show\)\.$/,
     );
     expect(running.output()).not.toContain(account_secret);
   });

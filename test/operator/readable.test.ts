@@ -19,12 +19,23 @@ describe('npm run operator: a table on a terminal', () => {
     const members = [
       { id: 'a', name: 'Zoë', on: true },
       { id: 'bc', grants: ['x', 'y'] },
+      { id: 'd', grants: [] },
     ];
     expect(readable({ login_app_id: 'la_1', settings: { a: 1 }, members, tokens: [], next: 'n3xt' })).toBe(
       [
         ...['login_app_id  la_1', 'settings      {"a":1}', ''],
-        ...['ID  NAME  ON   GRANTS', 'a   Zoë   yes  -', 'bc  -     -    x, y', ''],
+        ...['ID  NAME  ON   GRANTS', 'a   Zoë   yes  -', 'bc  -     -    x, y', 'd   -     -    none', ''],
         ...['No tokens.', '', 'More follow: repeat the command with --after n3xt'],
+      ].join('\n'),
+    );
+  });
+
+  test('times are ISO times, also those that JSON has in epoch seconds', () => {
+    const times = { created_at: '2026-01-31T08:00:00.000Z', sessions_valid_from: 1_769_846_400 };
+    expect(readable({ ...times, sessions: [{ generation: 7, started_at: 1_769_846_400 }] })).toBe(
+      [
+        ...['created_at           2026-01-31T08:00:00.000Z', 'sessions_valid_from  2026-01-31T08:00:00.000Z'],
+        ...['', 'GENERATION  STARTED AT', '7           2026-01-31T08:00:00.000Z'],
       ].join('\n'),
     );
   });

@@ -10,11 +10,14 @@ import { operator, operatorProcess } from '../support/operator.ts';
 const command = ['accounts', 'create', '--name=x'];
 const failsWith = (stderr: string) => ({ code: 1, stdout: '', stderr: `${stderr}\n` });
 
-describe('npm run operator -- --local, when no stack runs on this machine', () => {
-  const noStack = failsWith('No stack runs on this machine. Start one with npm start.');
+describe('npm run operator -- --local, when no stack runs in the folder', () => {
+  const noStack = (folder: string) =>
+    failsWith(
+      `No stack runs with its files in ${folder}. Start one with npm start, or name the folder of one that was started elsewhere: LOCAL_DIR=CLONE/.local.`,
+    );
 
   test('because none was started', async () => {
-    expect(await operator.at('/nowhere')(...command, '--local')).toEqual(noStack);
+    expect(await operator.at('/nowhere')(...command, '--local')).toEqual(noStack('/nowhere'));
   });
 
   test('because the one that ran was killed, and left its files behind', async () => {
@@ -24,7 +27,9 @@ describe('npm run operator -- --local, when no stack runs on this machine', () =
     const { pid } = spawnSync(process.execPath, ['--version']);
     const stack = { pid, url: closed.url, aws_endpoint: closed.url };
     writeFileSync(join(directory, 'stack.json'), JSON.stringify(stack));
-    expect(await operatorProcess({ LOCAL_DIR: directory }, ...command, '--local')).toEqual(noStack);
+    expect(await operatorProcess({ LOCAL_DIR: directory }, ...command, '--local')).toEqual(
+      noStack(directory),
+    );
   });
 });
 
@@ -69,7 +74,7 @@ describe('npm run operator without --local and --stack says which stacks there a
         },
         ...command,
       );
-      const line = `${nothing} --local would be the one of npm start, which is not running. Deployed in this AWS account and region: live, staging.`;
+      const line = `${nothing} --local would be the one with its files in /nowhere, which is not running. Deployed in this AWS account and region: live, staging.`;
       expect(await run).toEqual(failsWith(line));
     } finally {
       await cloudFormation.close();
@@ -102,6 +107,19 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
   });
 
   test.each([
+    [
+      { AWS_PROFILE: 'nobody' },
+      'There is no AWS profile nobody, which AWS_PROFILE names, or it has no region: set AWS_REGION, or AWS_PROFILE to a profile with a region.',
+    ],
+    [
+      { AWS_PROFILE: 'nobody', AWS_REGION: 'eu-central-1' },
+      'There is no AWS profile nobody, which AWS_PROFILE names, or it has no credentials: log in with aws sso login --profile nobody, or change AWS_PROFILE.',
+    ],
+  ])('a wrong profile: %j', async (environment, line) => {
+    expect(await run(environment)).toEqual(failsWith(line));
+  });
+
+  test.each([
     ['http://nowhere.invalid', /getaddrinfo (ENOTFOUND|EAI_AGAIN) nowhere\.invalid/],
     ['http://127.0.0.1:1', /connect ECONNREFUSED 127\.0\.0\.1:1/],
   ])('no connection to %s', async (AWS_ENDPOINT_URL_LAMBDA, why) => {
@@ -115,8 +133,16 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
     const { aws_endpoint } = JSON.parse(
       readFileSync(join(process.env.SERVICE_DIR ?? '', 'stack.json'), 'utf8'),
     );
-    const line = `There is no function login-service-operator in this AWS account and region. Name another stack with --stack, or change AWS_PROFILE or AWS_REGION.`;
-    expect(await run({ ...credentials, AWS_ENDPOINT_URL_LAMBDA: aws_endpoint })).toEqual(failsWith(line));
+    const endpoint = { AWS_ENDPOINT_URL_LAMBDA: aws_endpoint };
+    const line = (profile: string) =>
+      `There is no function login-service-operator in this AWS account and region. Name another stack with --stack, or change ${profile} or AWS_REGION.`;
+    expect(await run({ ...credentials, ...endpoint })).toEqual(failsWith(line('AWS_PROFILE')));
+    const AWS_CONFIG_FILE = join(mkdtempSync(join(tmpdir(), 'aws-')), 'config');
+    const keys = ['region=eu-central-1', 'aws_access_key_id=id', 'aws_secret_access_key=secret'];
+    writeFileSync(AWS_CONFIG_FILE, ['[profile other]', ...keys].join('\n'));
+    expect(await run({ AWS_CONFIG_FILE, AWS_PROFILE: 'other', ...endpoint })).toEqual(
+      failsWith(line('AWS_PROFILE (now other)')),
+    );
   });
 
   test.each([

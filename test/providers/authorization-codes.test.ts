@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
+import { applyPreset } from '../../lib/provider-settings/apply-preset.ts';
 import { accountOf } from '../support/account.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
@@ -149,6 +150,94 @@ describe('nonce, where the settings use no id token', () => {
   test('400 naming it', async () => {
     const answer = await send({ authorization_code: await code(), nonce: 'x' });
     expectError(answer, invalidRequest(/^The parameter nonce must not be supplied/));
+  });
+});
+
+describe('a code that counts by its exchange alone', () => {
+  /** Settings of a provider that doesn't say to which app it issued an access token. */
+  const byExchange = (scene: Scene, exchange: object = {}) => {
+    const { audience_validation: _, ...settings } = byAccessToken(scene, exchange);
+    return settings;
+  };
+
+  test('200, the person of the user info', async () => {
+    const scene = standIn.openScene();
+    exchangesAt(scene);
+    const app = await setUp(byExchange(scene));
+    expectAnswer(await send({ authorization_code: 'a-code' }, app), 200, tokenResponse);
+    expect([scene.calls('user_info'), scene.calls('introspection')]).toEqual([1, 0]);
+  });
+
+  test('its provider takes no access tokens, by no endpoint: 400, and is not asked', async () => {
+    const scene = standIn.openScene();
+    exchangesAt(scene);
+    const app = await setUp(byExchange(scene));
+    const { body } = await send({ authorization_code: 'a-code' }, app);
+    const form = { provider: 'provider_b', access_token: 'an-access-token' };
+    const notSetUp = invalidRequest(/provider_b is not set up/);
+    expectError(await token({ grant_type: 'provider_credentials', ...form }, app), notSetUp);
+    const link = await service.call('/v2/marketing/login/user/identities', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${body.access_token}` },
+      body: new URLSearchParams(form),
+    });
+    expectError(link, notSetUp);
+    expect(scene.calls('user_info')).toBe(1);
+  });
+
+  test("[RFC 6749 4.1.3] another client's code: 400 invalid_grant, by a certified server", async () => {
+    const settings = v.parse(v.looseObject({}), sandbox.settings.provider_b);
+    const app = await setUp({ ...settings, audience_validation: undefined });
+    const issued = async (more: Record<string, string>): Promise<string> => {
+      const query = new URLSearchParams({ subject: 'alice', ...more });
+      const answer = await (await fetch(`${sandbox.url}/provider_b/credentials?${query}`)).json();
+      return v.parse(v.object({ authorization_code: v.string() }), answer).authorization_code;
+    };
+    expectAnswer(await send({ authorization_code: await issued({}) }, app), 200, tokenResponse);
+    const foreign = await issued({ audience: 'another-app' });
+    expectError(await send({ authorization_code: foreign }, app), invalidGrant);
+  });
+
+  describe('by the preset x', () => {
+    const redirectUris = ['https://app.example/callback'];
+    const options = { appIds: ['our-app'], appSecret: 'our-secret', redirectUris };
+    /** The preset's settings, with X at a scene. */
+    const setUpAt = ({ url }: Scene) =>
+      setUp(
+        JSON.parse(
+          JSON.stringify(Object(applyPreset('x', 'provider_b', options)).settings).replaceAll(
+            'https://api.x.com',
+            url,
+          ),
+        ),
+      );
+    const code_verifier = 'v'.repeat(43);
+
+    test('the exchange is as its documentation has it', async () => {
+      const scene = standIn.openScene();
+      const sent: unknown[] = [];
+      scene.misbehave('2/oauth2/token', async (request, response) => {
+        sent.push(
+          request.headers.authorization,
+          Object.fromEntries(new URLSearchParams(await text(request))),
+        );
+        sendJson(response, 200, { access_token: 'an-access-token', token_type: 'bearer', expires_in: 7200 });
+      });
+      scene.answer('2/users/me', { status: 200, body: { data: { id: '2244994945', name: 'X Dev' } } });
+      const answer = await send({ authorization_code: 'a-code', code_verifier }, await setUpAt(scene));
+      expectAnswer(answer, 200, tokenResponse);
+      const credentials = Buffer.from('our-app:our-secret').toString('base64');
+      const grant = { grant_type: 'authorization_code', code: 'a-code', redirect_uri: redirectUris[0] };
+      expect(sent).toEqual([`Basic ${credentials}`, { ...grant, code_verifier }]);
+    });
+
+    test('a code that X refuses: 400 invalid_grant', async () => {
+      const scene = standIn.openScene();
+      const error_description = 'Value passed for the authorization code was invalid.';
+      scene.answer('2/oauth2/token', { status: 400, body: { error: 'invalid_request', error_description } });
+      const answer = await send({ authorization_code: 'a-code', code_verifier }, await setUpAt(scene));
+      expectError(answer, invalidGrant);
+    });
   });
 });
 

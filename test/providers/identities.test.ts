@@ -1,9 +1,12 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { serve } from '../../infra/local/loopback-server.ts';
+import { applyPreset } from '../../lib/provider-settings/apply-preset.ts';
+import type { ProviderId } from '../../lib/provider-settings/identifiers.ts';
+import type { PresetName } from '../../lib/provider-settings/presets.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
-import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 
 const { running, service } = await ownService({}, { movableClock: true });
@@ -105,6 +108,83 @@ describe('the namespace of an OAuth provider', () => {
     const before = await alice();
     await set(at(elsewhere.url, { namespace: new URL(elsewhere.url).host }));
     expect(await alice()).not.toBe(before);
+  });
+});
+
+describe('Facebook, whose access tokens and id tokens have the same ids', () => {
+  const options = { appIds: [ourApp], appSecret: 'our-secret' };
+
+  /** The settings of a preset, with Facebook at a scene. */
+  const facebookAt = ({ url }: Scene, name: PresetName, provider: ProviderId): Record<string, unknown> => {
+    const settings = JSON.stringify(Object(applyPreset(name, provider, options)).settings)
+      .replace('https://limited.facebook.com/.well-known/oauth/openid/jwks/', `${url}/jwks`)
+      .replaceAll(/https:\/\/(www|graph)\.facebook\.com/g, url);
+    return JSON.parse(settings);
+  };
+  const onAndroid = () => alice();
+  const onIos = async (scene: Scene) => {
+    const form = {
+      grant_type: 'provider_credentials',
+      provider: 'provider_f',
+      id_token: await scene.idToken(),
+    };
+    return decodeJwt((await token(form, app)).body.access_token).sub;
+  };
+  const open = (): Scene => {
+    const scene = standIn.openScene();
+    scene.answer('me', { status: 200, body: { id: 'alice' } });
+    return scene;
+  };
+  const preset = (name: PresetName, provider: string, more = {}) =>
+    operate('providers', 'set', {
+      ...{ ...flags(provider), preset: name, 'app-id': ourApp, ...more },
+      ...(name === 'facebook' && { 'app-secret': 'our-secret' }),
+    });
+  const limitedShown = async () =>
+    Object((await operate('providers', 'show', flags('provider_f'))).providers).provider_f.issuers;
+
+  test('is one person on Android (access token) and iOS (Limited Login)', async () => {
+    const scene = open();
+    await set(facebookAt(scene, 'facebook', 'provider_a'));
+    await set(facebookAt(scene, 'facebook-limited', 'provider_f'), 'provider_f');
+    expect(await onIos(scene)).toBe(await onAndroid());
+  });
+
+  test('set up before: the preset keeps the namespace of its people, until another is named', async () => {
+    const { namespace: _, ...before } = Object(applyPreset('facebook', 'provider_a', options)).settings;
+    await set(before);
+    expect(await namespaceShown()).toBe('graph.facebook.com');
+    await preset('facebook', 'provider_a');
+    expect(await namespaceShown()).toBe('graph.facebook.com');
+    await preset('facebook', 'provider_a', { namespace: 'https://www.facebook.com' });
+    expect(await namespaceShown()).toBe('https://www.facebook.com');
+  });
+
+  test('set up before: Limited Login joins its people when their namespace is named', async () => {
+    await preset('facebook-limited', 'provider_f');
+    await preset('facebook-limited', 'provider_f', { namespace: 'graph.facebook.com' });
+    await preset('facebook-limited', 'provider_f');
+    expect(await limitedShown()).toMatchObject([
+      { issuer: 'https://www.facebook.com', namespace: 'graph.facebook.com' },
+    ]);
+    const scene = open();
+    const { namespace: _, ...before } = facebookAt(scene, 'facebook', 'provider_a');
+    await set(before);
+    const android = await onAndroid();
+    const namespace = await namespaceShown();
+    const { issuers } = Object(facebookAt(scene, 'facebook-limited', 'provider_f'));
+    await set({ issuers: [{ ...issuers[0], namespace }] }, 'provider_f');
+    expect(await onIos(scene)).toBe(android);
+    for (const by of [{}, { issuer: issuers[0].issuer }, { issuer: namespace }]) {
+      const found = await operate('login-users', 'find', { ...flags('provider_f'), subject: 'alice', ...by });
+      expect(found).toMatchObject({ login_user_id: android });
+    }
+    const { issuer } = issuers[0];
+    const bob = { 'login-user': android, provider: 'provider_f', subject: 'bob', issuer };
+    await operate('identities', 'add', bob);
+    expect(await operate('identities', 'list', { 'login-user': android })).toMatchObject({
+      identities: [{ namespace }, { namespace, subject: 'bob' }],
+    });
   });
 });
 

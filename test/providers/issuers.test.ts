@@ -125,6 +125,20 @@ describe('the issuers of provider_f, as an operator sets them', () => {
     expect(await shown()).toEqual({ issuers: [{ ...required, audiences: ['ios', 'web'] }, apple] });
   });
 
+  test('any issuer is added by the preset oidc, and its keys where it names them', async () => {
+    const issuer = 'https://accounts.example';
+    const oidc = { ...flags, preset: 'oidc', issuer, 'app-id': 'us' };
+    await preset('google');
+    await operate('providers', 'set', { ...oidc, 'jwks-uri': 'https://keys.example/jwks' });
+    const added = { issuer, jwks_uri: 'https://keys.example/jwks', audiences: ['us'], nonce };
+    expect(await shown()).toEqual({ issuers: [google, added] });
+    await operate('providers', 'set', { ...oidc, 'jwks-uri': 'https://keys.example/new' });
+    expect(await shown()).toEqual({ issuers: [google, { ...added, jwks_uri: 'https://keys.example/new' }] });
+    await expect(
+      operate('providers', 'set', { ...flags, preset: 'google', 'app-id': 'us', issuer }),
+    ).rejects.toThrow('--issuer and --jwks-uri are for the preset oidc.');
+  });
+
   test('presets set by many operators at once are all kept', async () => {
     const names = ['google', 'apple', 'twitch', 'linkedin', 'facebook-limited'];
     await Promise.all(names.map((name) => preset(name)));

@@ -51,6 +51,7 @@ describe('the claims of an access token that the issuer has signed', () => {
     ['the type of an id token, as Keycloak writes it', { typ: 'ID', scope: 'openid' }, jwt],
     ['the type of a refresh token, as Keycloak writes it', { typ: 'Refresh', scope: 'openid' }, jwt],
     ['a type that is no text', { typ: ['Bearer'] }],
+    ['the list of scopes of an id token, as UAA writes it', { scope: ['openid'], client_id: ourApp }, jwt],
     ['the use of an id token, as Cognito writes it', { token_use: 'id', scope: 'openid' }, jwt],
     ['the header of a logout token', { scope: 'openid' }, { typ: 'logout+jwt' }],
     ['the header of a DPoP proof', { scope: 'openid' }, { typ: 'dpop+jwt' }],

@@ -21,6 +21,8 @@ const options: PresetOptions = {
   tenant: '9188040d-6c67-4c5b-b112-36a304b66dad',
   teamId: 'our-team',
   keyId: 'our-key',
+  issuer: 'https://accounts.example',
+  jwksUri: 'https://accounts.example/keys',
 };
 /** The settings that each preset makes for a family, or for codes alone, as its provider's documentation has them. */
 const presetSettings = JSON.parse(readFileSync('test/providers/preset-settings.json', 'utf8'));
@@ -38,7 +40,8 @@ const fitting = presetNames.flatMap((name) => {
 
 describe('a preset', () => {
   test.each(fitting)('%s for %s: makes valid settings', (name, provider) => {
-    const applied = applyPreset(name, provider, options);
+    // X redeems no code without a redirect URI.
+    const applied = applyPreset(name, provider, name === 'x' ? withCode : options);
     expect(applied).toEqual({ settings: expect.any(Object) });
     const { settings } = Object(applied);
     expect(checkSettings(provider, settings)).toMatchObject({ settings });
@@ -65,6 +68,16 @@ describe('a preset', () => {
       const { settings } = Object(applyPreset(name, provider, given));
       const family = presetSettings[name][protocols[provider].name];
       expect(settings).toEqual(family ?? presetSettings[name].codes);
+    },
+  );
+
+  test.each(fitting.filter(([, provider]) => provider === 'provider_b'))(
+    '%s for %s: the user info, or the id token where there is none, has the namespace that is named',
+    (name, provider) => {
+      const { settings } = Object(applyPreset(name, provider, { ...withCode, namespace: 'our-people' }));
+      const voucher = settings.user_info ? settings : settings.authorization_code.id_token;
+      expect(voucher.namespace).toBe('our-people');
+      expect(checkSettings(provider, settings)).toMatchObject({ settings });
     },
   );
 
@@ -113,6 +126,9 @@ describe('a preset is an error', () => {
         'the preset google is for a provider of the family oidc or oauth2, and provider_c is oauth1',
       ],
     });
+    expect(applyPreset('x', families.oauth2, withCode)).toEqual({
+      problems: ['the preset x is for authorization codes of provider_b, and provider_a is oauth2'],
+    });
   });
 
   test('without what it needs, each named', () => {
@@ -126,6 +142,12 @@ describe('a preset is an error', () => {
       ),
     });
     expect(applyPreset('google', families.oidc, nothing)).toEqual({ problems: ['--app-id is missing'] });
+    expect(applyPreset('x', 'provider_b', { ...nothing, appIds: ['our-app'] })).toEqual({
+      problems: ['app-secret-file', 'redirect-uri'].map((flag) => `--${flag} is needed for the preset x`),
+    });
+    expect(applyPreset('oidc', families.oidc, { ...nothing, appIds: ['our-app'] })).toEqual({
+      problems: ['--issuer is needed for the preset oidc'],
+    });
   });
 
   test('for the exchange of codes without a secret', () => {
@@ -157,6 +179,7 @@ const documentationHosts = {
   facebook: ['developers.facebook.com'],
   google: ['developers.google.com', 'docs.cloud.google.com'],
   twitter: ['docs.x.com'],
+  x: ['docs.x.com'],
   github: ['docs.github.com'],
   line: ['developers.line.biz'],
   apple: ['developer.apple.com'],
@@ -165,4 +188,6 @@ const documentationHosts = {
   discord: ['discord.com'],
   twitch: ['dev.twitch.tv'],
   linkedin: ['learn.microsoft.com'],
+  kakao: ['developers.kakao.com'],
+  oidc: ['openid.net'],
 };

@@ -262,17 +262,18 @@ describe('invalid provider settings, with the exact reason', () => {
       { audience_validation: { ...jwt, audiences: [] } },
       'audience_validation.audiences: must name at least one app id',
     ],
-    [
-      'codes alone without an id token',
-      'provider_b',
-      { authorization_code },
-      'user_info: is missing; audience_validation: is missing',
-    ],
+    ['codes alone without an id token', 'provider_b', { authorization_code }, 'user_info: is missing'],
     [
       'a user info without audience validation beside codes with id tokens',
       'provider_b',
       { user_info, authorization_code: { ...authorization_code, id_token } },
       'audience_validation: is missing',
+    ],
+    [
+      'a code exchange in the place of audience validation where no codes are taken',
+      'provider_a',
+      { user_info, authorization_code },
+      'authorization_code: only provider_b exchanges authorization codes',
     ],
     [
       'another type of subject',
@@ -303,6 +304,7 @@ describe('valid provider settings', () => {
       },
     ],
     ['provider_b', { ...oauth2, authorization_code }, {}],
+    ['provider_b', { user_info, authorization_code }, { namespace: 'provider.example' }],
     [
       'provider_b',
       { ...oauth2, authorization_code: { ...authorization_code, redirect_uris: redirectUris(20) } },

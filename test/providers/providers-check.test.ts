@@ -30,6 +30,28 @@ describe('providers check says that all is well with the demo', () => {
     });
   });
 
+  test('provider_b for codes alone: all but the audience validation, which it does not have', async () => {
+    const { login_app_id } = await createLoginApp(service, unique('app'));
+    const scene = standIn.openScene();
+    scene.answer('user_info', { status: 401, body: {} });
+    scene.answer('token', { status: 400, body: { error: 'invalid_grant' } });
+    const { audience_validation: _, ...settings } = targets.codeExchange.settings(
+      (at) => `${scene.url}/${at}`,
+    );
+    await service.operate('providers', 'set', {
+      'login-app': login_app_id,
+      provider: 'provider_b',
+      settings,
+    });
+    const { ok, checks } = await check(login_app_id, 'provider_b');
+    const passed = ['user info', 'authorization code'].map((name) => ({
+      check: name,
+      ok: true,
+      detail: rejected,
+    }));
+    expect({ ok, checks }).toEqual({ ok: true, checks: passed });
+  });
+
   test('provider_c: but that only a login shows whether our key is right', async () => {
     const { ok, checks } = await check(service.demo.login_app.login_app_id, 'provider_c');
     const detail = expect.stringContaining('if the consumer key or secret were wrong: only a login shows');

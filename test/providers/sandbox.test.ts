@@ -3,9 +3,9 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import OAuth from 'oauth-1.0a';
 import * as v from 'valibot';
-import { parametersOf } from '../../infra/docs/provider-tables.ts';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { type ProviderId, providerIds } from '../../lib/provider-settings/identifiers.ts';
+import { parametersOf } from '../../lib/providers/parameters.ts';
 
 const sandbox = await startSandbox();
 afterAll(() => sandbox.close());

@@ -46,6 +46,16 @@ const sequenceOf = (record: StreamRecord | undefined) => ({
 });
 
 describe('a batch', () => {
+  test('does not tell of the person who logs in while a new version is tried out', async () => {
+    const person = (id: string) => ({
+      ...{ pk: `LOGIN_USER#${id}`, sk: 'LOGIN_USER', login_user_id: id, login_app_id: 'la_1' },
+      ...{ provider: 'provider_f', created_at: at, last_login_at: at },
+    });
+    const records = ['lu_probe-1', 'lu_1'].map((id) => recordOf(undefined, person(id)));
+    expect(await handler({ Records: records })).toEqual({ batchItemFailures: [] });
+    expect(new Set(bus.taken.map(({ Detail }) => Detail.login_user_id))).toEqual(new Set(['lu_1']));
+  });
+
   test('is published in requests of at most ten, in order, with the name of the bus and the time of the change', async () => {
     expect(await handler({ Records: comments(25) })).toEqual({ batchItemFailures: [] });
     expect(bus.requests.map((entries) => entries.length)).toEqual([10, 10, 5]);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { isAudited } from '../../lib/http/endpoint.ts';
 import {
@@ -49,6 +50,7 @@ describe('the audit log group', () => {
       rightsOf(properties.Role).map((right) => `${id}: ${right}`),
     );
     expect(rights.filter((right) => right.includes('AuditLog'))).toEqual([
+      'ForwardAudit: logs:CreateLogStream AuditLog',
       'ForwardAudit: logs:PutLogEvents AuditLog',
     ]);
     expect(rights.filter((right) => /logs:(?!CreateLogStream|PutLogEvents)/.test(right))).toEqual([]);
@@ -74,13 +76,19 @@ describe('the audit lines', () => {
     }
   });
 
-  test('have a stream for each of these functions, which the forwarder need not create', () => {
-    const streams = resources(
-      'AWS::Logs::LogStream',
-      v.object({ LogStreamName: v.string(), LogGroupName: v.unknown() }),
-    );
-    expect(streams.map(({ properties }) => properties.LogStreamName).sort()).toEqual(writers.sort());
-    for (const { properties } of streams) expect(text(properties.LogGroupName)).toBe(auditGroup()?.id);
+  test('are delivered from the logs of this stack, and from no other', () => {
+    template.hasResourceProperties('AWS::Lambda::Permission', {
+      FunctionName: { 'Fn::GetAtt': ['ForwardAudit', 'Arn'] },
+      Principal: 'logs.amazonaws.com',
+      SourceAccount: { Ref: 'AWS::AccountId' },
+      SourceArn: {
+        'Fn::Join': ['', Match.arrayWith([Match.stringLikeRegexp('^:log-group:/a-stack/\\*$')])],
+      },
+    });
+    // CloudWatch Logs tries the delivery when the subscription is made.
+    template.allResources('AWS::Logs::SubscriptionFilter', {
+      DependsOn: [Match.stringLikeRegexp('^AuditDeliveries')],
+    });
   });
 
   test('that cannot be forwarded wait in a queue, encrypted, for 14 days', () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
 import { readDeployment } from '../../infra/settings/deployment-file.ts';
-import { root, stackWith, templateWith } from '../support/template.ts';
+import { root, stackWith, templateWith, watchingWith } from '../support/template.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'deployments-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -47,7 +47,10 @@ describe('the file of a deployment', () => {
 
   const inFile = 'in deployments/wrong.json';
   test.each<[unknown, string]>([
-    ['{"rateLimit": 5', 'deployment must name a JSON object, which deployments/wrong.json does not hold.'],
+    [
+      '{\n  "rateLimit": 5,\n}',
+      'deployment must name a JSON object, which deployments/wrong.json does not hold: see its line 3, column 1.',
+    ],
     ['[]', 'deployment must name a JSON object, which deployments/wrong.json does not hold.'],
     [{ somethingElse: 5 }, `somethingElse ${inFile} is unknown; there are deployment, stack, `],
     [{ rateLimit: 'often' }, `rateLimit ${inFile} must be a whole number from 1 to 100000.`],
@@ -146,10 +149,10 @@ describe('a deployed stack keeps', () => {
 });
 
 test('a change of table is never a canary, which would write to two tables', () => {
-  const changed = templateWith({ ...table('restored'), change: 'tableName', canary: true });
-  changed.resourceCountIs('AWS::CodeDeploy::DeploymentGroup', 0);
-  const kept = templateWith(table('restored'));
-  expect(Object.keys(kept.findResources('AWS::CodeDeploy::DeploymentGroup'))).not.toEqual([]);
+  const groups = 'AWS::CodeDeploy::DeploymentGroup';
+  const changed = watchingWith({ ...table('restored'), change: 'tableName', canary: true });
+  changed.resourceCountIs(groups, 0);
+  expect(Object.keys(watchingWith(table('restored')).findResources(groups))).not.toEqual([]);
 });
 
 test('with an account and a region, the CDK rejects credentials for another', () => {

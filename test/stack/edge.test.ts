@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { Match, Template } from 'aws-cdk-lib/assertions';
+import { edgeParts } from '../capacity/prices.ts';
 import { stackWith, withEdge } from '../support/template.ts';
 
 function edgeWith(more: Record<string, unknown> = {}) {
@@ -77,5 +78,13 @@ test('AWS WAF stops an address that sends too much, and shows no requests, which
         VisibilityConfig: visible,
       },
     ],
+  });
+});
+
+test('the page about costs counts what is billed by the month', () => {
+  template.resourceCountIs('AWS::WAFv2::WebACL', edgeParts.webAcl);
+  template.resourceCountIs('AWS::SecretsManager::Secret', edgeParts.secret);
+  template.hasResourceProperties('AWS::WAFv2::WebACL', {
+    Rules: Array.from({ length: edgeParts.rule }, () => Match.anyValue()),
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { readSettings, settingNames } from '../../infra/settings/settings.ts';
-import { resources, root, template, templateWith } from '../support/template.ts';
+import { endpoints, resources, root, template, templateWith } from '../support/template.ts';
 
 const tableStreamArn =
   'arn:aws:dynamodb:eu-central-1:123456789012:table/restored/stream/2026-01-31T08:00:00.000';
@@ -14,7 +14,8 @@ const domain = { domainName: 'login.example.com', certificateArn };
 const anything = v.record(v.string(), v.unknown());
 
 describe('the page about the settings', () => {
-  const rows = readFileSync(join(root, 'docs/settings.md'), 'utf8')
+  const page = readFileSync(join(root, 'docs/settings.md'), 'utf8');
+  const rows = page
     .split('\n')
     .flatMap((line) => line.match(/^\| `(\w+)` \| .+ \| (.+) \| (.*)\|$/)?.slice(1, 4) ?? [])
     .map((cell) => cell.trim());
@@ -46,6 +47,14 @@ describe('the page about the settings', () => {
       }
     },
   );
+
+  test('says how long a deployment takes', () => {
+    const { canaryMinutes, canariesAtOnce } = readSettings({});
+    const groups = Math.ceil(endpoints.size / canariesAtOnce);
+    expect(page.replaceAll(/\s+/g, ' ')).toContain(
+      `${endpoints.size} functions in ${groups} groups, so at least ${groups * canaryMinutes} minutes`,
+    );
+  });
 
   test('states the defaults', () => {
     const stages = ['production', 'development'].map((stage) => readSettings({ stage }));

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
@@ -29,6 +29,15 @@ export const withEdge = {
   edgeCertificateArn: 'arn:aws:acm:us-east-1:123456789012:certificate/1234-abcd',
 };
 
+/** Settings of a deployment with everything that can be switched on. */
+export const everything = {
+  ...withEdge,
+  alarmEmail: 'ops@example.com',
+  tracing: true,
+  tokenConcurrency: 1,
+  tokenReservedConcurrency: 10,
+};
+
 /**
  * The stack of a deployment with these settings. Its functions are not bundled, which takes seconds; `npm run synth` does it.
  * @param builtinCloudFormationValidation takes a second per synthesis
@@ -51,24 +60,34 @@ const templates = new Map<string, Template>();
  * Synthesizes the template of a deployment. This takes a second; so it is kept in the folder that `TEMPLATES_DIR` names, for
  * all files of a test run.
  */
-export function templateWith(settings: Record<string, unknown> = {}): Template {
+export const templateWith = (settings: Record<string, unknown> = {}): Template =>
+  keptTemplate('service', settings);
+
+/** Synthesizes the template of the stack within it, with the alarms, the dashboard and the deployment groups. */
+export const watchingWith = (settings: Record<string, unknown> = {}): Template =>
+  keptTemplate('watching', settings);
+
+function keptTemplate(part: 'service' | 'watching', settings: Record<string, unknown>): Template {
   const { TEMPLATES_DIR } = process.env;
   if (!TEMPLATES_DIR) throw new Error('TEMPLATES_DIR is not set; jest sets it before the tests.');
-  const key = createHash('sha256').update(JSON.stringify(settings)).digest('hex');
-  const file = join(TEMPLATES_DIR, key);
-  if (!existsSync(file)) {
+  const folder = join(TEMPLATES_DIR, createHash('sha256').update(JSON.stringify(settings)).digest('hex'));
+  if (!existsSync(folder)) {
     // Written whole: another process may look for it meanwhile.
-    const whole = `${file}.${process.pid}`;
-    writeFileSync(whole, JSON.stringify(Template.fromStack(stackWith(settings).stack).toJSON()));
-    renameSync(whole, file);
+    const whole = mkdtempSync(`${folder}-`);
+    const { stack } = stackWith(settings);
+    for (const [name, one] of Object.entries({ service: stack, watching: stack.watching }))
+      writeFileSync(join(whole, name), JSON.stringify(Template.fromStack(one).toJSON()));
+    if (!existsSync(folder)) renameSync(whole, folder);
   }
-  const template = templates.get(key) ?? Template.fromString(readFileSync(file, 'utf8'));
-  templates.set(key, template);
+  const file = join(folder, part);
+  const template = templates.get(file) ?? Template.fromString(readFileSync(file, 'utf8'));
+  templates.set(file, template);
   return template;
 }
 
-/** The template of a deployment that sets nothing. */
+/** The template of a deployment that sets nothing, and that of the stack within it. */
 export const template = templateWith();
+export const watching = watchingWith();
 
 /** The properties of all resources of a type, with their logical ids. */
 export const resources = <Schema extends v.GenericSchema>(type: string, schema: Schema, of = template) =>
@@ -92,22 +111,21 @@ export const functions = resources(
   }),
 );
 
-export const policies = resources(
-  'AWS::IAM::Policy',
+const statements = v.array(
   v.object({
-    Roles: v.array(v.unknown()),
-    PolicyDocument: v.object({
-      Statement: v.array(
-        v.object({
-          Effect: v.literal('Allow'),
-          Action: v.union([v.string(), v.array(v.string())]),
-          Resource: v.unknown(),
-          Condition: v.optional(
-            v.object({ 'ForAllValues:StringLike': v.object({ 'dynamodb:LeadingKeys': v.unknown() }) }),
-          ),
-        }),
-      ),
-    }),
+    Effect: v.literal('Allow'),
+    Action: v.union([v.string(), v.array(v.string())]),
+    Resource: v.unknown(),
+    Condition: v.optional(
+      v.object({ 'ForAllValues:StringLike': v.object({ 'dynamodb:LeadingKeys': v.unknown() }) }),
+    ),
+  }),
+);
+
+export const roles = resources(
+  'AWS::IAM::Role',
+  v.looseObject({
+    Policies: v.optional(v.array(v.object({ PolicyDocument: v.object({ Statement: statements }) })), []),
   }),
 );
 
@@ -123,8 +141,11 @@ export function text(value: unknown): string {
   return v.parse(v.string(), value);
 }
 
-/** The same without the hashes that CDK puts at the ends of logical ids. */
-export const readable = (value: unknown): string => text(value).replace(/[0-9A-F]{8}(?=$|\/)/, '');
+/** The same without the hashes that CDK puts at the ends of logical ids, and without its names for parameters. */
+export const readable = (value: unknown): string =>
+  text(value)
+    .replace(/^referencetoastack(\w+[0-9A-F]{8})(?:Ref|Arn|QueueName)$/, '$1')
+    .replace(/[0-9A-F]{8}(?=$|\/)/, '');
 
 const listed = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
 
@@ -136,9 +157,10 @@ interface Right {
 }
 
 const rightsIn = (role: unknown): Right[] =>
-  policies
-    .filter(({ properties }) => properties.Roles.map(text).includes(text(role)))
-    .flatMap(({ properties }) => properties.PolicyDocument.Statement)
+  roles
+    .filter(({ id }) => id === text(role))
+    .flatMap(({ properties }) => properties.Policies)
+    .flatMap(({ PolicyDocument }) => PolicyDocument.Statement)
     .flatMap(({ Action, Resource, Condition }) => {
       const keys = Condition?.['ForAllValues:StringLike']['dynamodb:LeadingKeys'];
       return listed(Action).flatMap((action) =>

@@ -8,6 +8,8 @@ export interface Case {
   name: string;
   token: string;
   accepted: boolean;
+  /** The login is longer ago than the recipe for a recent login allows. */
+  isStale?: boolean;
 }
 
 /** Tokens of a service, as its clients get them, and what could be made of them. Its clock must be movable. */
@@ -22,8 +24,13 @@ export async function casesOf(service: Service, running: RunningService): Promis
   running.advance(-twoHours);
   const expired = await logIn();
   running.advance(twoHours);
+  const twentyMinutes = 1200;
+  running.advance(-twentyMinutes);
+  const stale = await logIn();
+  running.advance(twentyMinutes);
   return [
     { name: 'a Login User Token', token, accepted: true },
+    { name: 'a Login User Token of a login 20 minutes ago', token: stale, accepted: true, isStale: true },
     { name: 'a Login User Token after a refresh', token: await refreshed(service), accepted: true },
     rejected('an expired token', expired),
     rejected('a token for another Login App', await logIn(service.demo.other_login_app)),

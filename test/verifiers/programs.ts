@@ -1,9 +1,11 @@
-import { copyFileSync, writeFileSync } from 'node:fs';
+import assert from 'node:assert/strict';
+import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { execa } from 'execa';
-import { shown } from '../support/commands.ts';
+import { shown, startServer } from '../support/commands.ts';
 import { installed, localDirectory } from '../support/local-directories.ts';
 import { verdictsOfEnvoy } from './envoy.ts';
+import { freePort, verdictsOver } from './over-http.ts';
 import { recipe } from './recipes.ts';
 
 /** The service whose tokens are verified. */
@@ -18,11 +20,14 @@ export type Verify = (service: Issuer, tokens: string[]) => Promise<string[]>;
 const here = import.meta.dirname;
 const workDirectory = (name: string): string => localDirectory('verifiers', name);
 
+/** The variables that the recipes read. */
+const environmentOf = ({ issuer, loginAppId }: Issuer) => ({ ISSUER: issuer, LOGIN_APP_ID: loginAppId });
+
 /** A program that reads a token a line, and writes a verdict a line. */
 const program =
   (command: string, words: string[], environment: Record<string, string> = {}): Verify =>
-  async ({ issuer, loginAppId }, tokens) => {
-    const env = { ...environment, ISSUER: issuer, LOGIN_APP_ID: loginAppId };
+  async (service, tokens) => {
+    const env = { ...environment, ...environmentOf(service) };
     const { stdout } = await execa(command, words, {
       env,
       input: `${tokens.join('\n')}\n`,
@@ -31,11 +36,26 @@ const program =
     return stdout.split('\n');
   };
 
-/** Express's middleware, with aws-jwt-verify. */
-export async function express(): Promise<Verify> {
-  const file = join(workDirectory('express'), 'login-user.js');
+/** Installs Express and jose; the verdicts of the recipe's program about requests of a method. */
+export async function express(): Promise<(method: 'GET' | 'DELETE') => Verify> {
+  const packages = join(here, 'express');
+  const directory = await installed('verifiers-express', join(packages, 'package-lock.json'), (directory) => {
+    for (const name of readdirSync(packages)) copyFileSync(join(packages, name), join(directory, name));
+    return execa('npm', ['ci', '--silent'], { ...shown, cwd: directory });
+  });
+  const file = join(directory, 'orders.mjs');
   writeFileSync(file, recipe('Express', 'js'));
-  return program(process.execPath, [join(here, 'express/verify.js'), file]);
+  return (method) => async (issuer, tokens) => {
+    const port = await freePort();
+    await using server = await startServer([process.execPath, file], {
+      logFile: join(directory, 'orders.log'),
+      env: { ...environmentOf(issuer), PORT: port },
+      isReady: (output) => output.includes('Orders are at'),
+    });
+    const verdicts = await verdictsOver(method, `http://127.0.0.1:${port}/orders`, tokens);
+    assert.match(server.output(), /^Token rejected: "exp" claim timestamp check failed$/m);
+    return verdicts;
+  };
 }
 
 /** Fetches what comes from PyPI; the folder of the commands. Needs Python 3 with venv. */
@@ -75,7 +95,7 @@ export async function python(commands: string): Promise<Verify> {
 export const envoy =
   (commands: string): Verify =>
   (service, tokens) =>
-    verdictsOfEnvoy(join(commands, 'envoy'), { ...service, directory: workDirectory('envoy') }, tokens);
+    verdictsOfEnvoy(join(commands, 'envoy'), workDirectory('envoy'), environmentOf(service), tokens);
 
 const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
 

@@ -10,6 +10,3 @@ export function recipe(heading: string, language: string): string {
   if (!code) throw new Error(`There is no ${language} under ${heading}.`);
   return code;
 }
-
-/** The issuer and the Login App that the recipes name. */
-export const example = { issuer: 'https://login.example.com', loginAppId: 'la_9hXq2m0c1KfYw8Zt5nVbEg' };

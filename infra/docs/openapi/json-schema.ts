@@ -74,9 +74,14 @@ function annotationsOf(schema: object) {
   return {
     title: last(v.object({ type: v.literal('title'), title: v.string() }))?.title,
     description: last(v.object({ type: v.literal('description'), description: v.string() }))?.description,
-    wire: last(
-      v.object({ metadata: v.object({ wire: v.custom<WireFormat>((value) => value instanceof Object) }) }),
-    )?.metadata.wire,
+    ...last(
+      v.object({
+        metadata: v.object({
+          wire: v.custom<WireFormat>((value) => value instanceof Object),
+          rules: v.looseObject({}),
+        }),
+      }),
+    )?.metadata,
   };
 }
 
@@ -88,14 +93,14 @@ function substituted(value: unknown, components: Components, isComponent = false
   if (Array.isArray(value)) return value.map((item) => substituted(item, components));
   if (typeof value !== 'object' || value === null) return value;
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  const { title, description, wire } = annotationsOf(value);
+  const { title, description, wire, rules } = annotationsOf(value);
   if (title !== undefined && !isComponent) {
     components.set(title, convert(substituted(value, components, true)));
     return carrying({ $ref: `#/components/schemas/${title}` });
   }
   if (wire !== undefined) {
     const format = isSchema(wire) ? jsonSchemaOf(wire, components) : wire;
-    return carrying({ ...format, ...(description !== undefined && { description }) });
+    return carrying({ ...format, ...rules, ...(description !== undefined && { description }) });
   }
   return Object.fromEntries(
     Object.entries(value).map(([name, part]) => [

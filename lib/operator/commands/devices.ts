@@ -1,5 +1,12 @@
 import * as v from 'valibot';
-import { type Device, detailNames, deviceItem, isActive, readDevice } from '../../devices/device.ts';
+import {
+  type Device,
+  detailNames,
+  deviceItem,
+  isActive,
+  readDevice,
+  tokenTypeOf,
+} from '../../devices/device.ts';
 import { importDevices } from '../../devices/import-devices.ts';
 import { registrationRequestSchema } from '../../devices/new-device.ts';
 import { deviceIdOf } from '../../devices/register-device.ts';
@@ -56,7 +63,8 @@ export const deviceCommands = [
     },
     run: async ({ 'login-app': id, platform, token }) => {
       const { login_app_id } = await requireLoginApp(id);
-      const given = { device: { platform, token } };
+      // Of this type, any token is valid; the id doesn't depend on it.
+      const given = { device: { platform, token, token_type: 'fcm' } };
       const { device: asked } = validated(registrationRequestSchema, given, invalidRequest);
       return deviceShown(await readDevice(deviceIdOf(login_app_id, asked)));
     },
@@ -122,14 +130,19 @@ const exportedSchema = v.pick(deviceItem, [
   'login_user_id',
   'related_at',
 ]);
-const toLine = (found: Device) => v.parse(exportedSchema, found);
+const toLine = (found: Device) => v.parse(exportedSchema, { ...found, token_type: tokenTypeOf(found) });
 
 /** A device as it is stored, whether messages go to it, and whose it is, without its push token. */
 async function deviceShown(found: Device | undefined): Promise<Record<string, unknown>> {
   if (!found) throw noSuchDevice();
   const [current = found] = await endLeftoverRelations([found]);
   const { token: _, login_user_since, ...device } = current;
-  return { ...device, active: isActive(device), disabled: device.disabled_at !== undefined };
+  return {
+    ...device,
+    token_type: tokenTypeOf(device),
+    active: isActive(device),
+    disabled: device.disabled_at !== undefined,
+  };
 }
 
 const onePage = (): ServiceError =>

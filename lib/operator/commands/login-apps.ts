@@ -7,6 +7,7 @@ import { deleteLoginApp, reasonToKeep } from '../../offboarding/delete-login-app
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { defineCommand } from '../command.ts';
 import { onOff } from '../flags.ts';
+import { loginsOf, pageOfLogins } from '../logins.ts';
 import { readPage } from '../pages.ts';
 import { clientShown } from './clients.ts';
 import { disabledSince } from './disabled.ts';
@@ -59,17 +60,28 @@ export const loginAppCommands = [
   }),
   defineCommand({
     words: 'login-apps show',
-    summary: 'Show a Login App, what is set up for it and whether it is disabled',
+    summary: 'Show a Login App, what is set up for it, how people log in and whether it is disabled',
     flags: { 'login-app': loginApp },
     run: async ({ 'login-app': id }) => {
       const found = await requireLoginApp(id);
       return {
         ...loginAppShown(found),
         providers: [...found.providers.keys()],
+        logins: loginsOf(found),
         mobile_applications: [...found.mobileApplications],
         clients: [...found.clients.values()].map(clientShown),
         tokens: [...found.tokens.values()].map(tokenShown),
       };
+    },
+  }),
+  defineCommand({
+    words: 'login-apps describe',
+    summary: 'Print a page for app developers: which provider is which company, and what to send',
+    flags: { 'login-app': loginApp },
+    text: 'page',
+    run: async ({ 'login-app': id }) => {
+      const found = await requireLoginApp(id);
+      return { login_app_id: found.login_app_id, page: pageOfLogins(found) };
     },
   }),
   defineCommand({

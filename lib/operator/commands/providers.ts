@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { ServiceError } from '../../errors/service-error.ts';
 import { providerSettingsOf } from '../../login-apps/login-app.ts';
 import { applyPreset } from '../../provider-settings/apply-preset.ts';
@@ -5,7 +6,7 @@ import { checkSettings } from '../../provider-settings/check-settings.ts';
 import { combineSettings } from '../../provider-settings/combine-settings.ts';
 import type { GivenSettings } from '../../provider-settings/given-settings.ts';
 import type { ProviderId } from '../../provider-settings/identifiers.ts';
-import { withoutIssuer } from '../../provider-settings/oidc.ts';
+import { removedIssuers, withoutIssuer } from '../../provider-settings/oidc.ts';
 import { presetNames } from '../../provider-settings/presets.ts';
 import { maskSecrets } from '../../provider-settings/settings-encryption.ts';
 import { changeProviderSettings, removeProviderSettings } from '../../provider-settings/stored-settings.ts';
@@ -33,6 +34,9 @@ function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFla
     throw new ServiceError('invalid_request', 'Give either --settings or --preset.');
   }
   if (preset === undefined) return { settings, isPreset: false };
+  const { namespace, issuer, 'jwks-uri': jwksUri } = flags;
+  if (preset !== 'oidc' && (issuer ?? jwksUri) !== undefined)
+    throw new ServiceError('invalid_request', '--issuer and --jwks-uri are for the preset oidc.');
   const applied = applyPreset(preset, provider, {
     appIds: listOf(flags['app-id']),
     appSecret: flags['app-secret'] ?? '',
@@ -40,9 +44,13 @@ function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFla
     tenant: flags.tenant,
     teamId: flags['team-id'],
     keyId: flags['key-id'],
-    namespace: flags.namespace,
+    ...{ issuer, jwksUri, namespace },
   });
-  return { settings: accepted(provider, applied), isPreset: true };
+  const named = {
+    ...(namespace !== undefined && { namespace }),
+    ...(jwksUri !== undefined && { jwks_uri: jwksUri }),
+  };
+  return { settings: accepted(provider, applied), isPreset: true, named };
 }
 
 const listOf = (text = ''): string[] => text.split(',').filter(Boolean);
@@ -68,14 +76,27 @@ const settingsFlags = {
   tenant: optional(text('With --preset microsoft: the tenant id')),
   'team-id': optional(text('With --preset apple: the team id')),
   'key-id': optional(text('With --preset apple: the id of the private key')),
+  issuer: optional(text('With --preset oidc: the iss of the id tokens')),
+  'jwks-uri': optional(text("With --preset oidc: where the issuer's keys are, if on another host")),
   namespace: optional(text('With --preset: who vouches for the people; needed when the host changes')),
 };
+
+/** The settings by provider, as `providers show` shows them. */
+const shownSchema = v.record(v.string(), v.record(v.string(), v.unknown()));
 
 export const providerCommands = [
   defineCommand({
     words: 'providers set',
     summary: 'Set how the credentials of a provider are verified for a Login App',
     flags: { 'login-app': loginApp, provider, ...settingsFlags },
+    removes: {
+      shownBy: { noun: 'providers', verb: 'show', flags: ['login-app', 'provider'] },
+      list: ({ provider, ...flags }, { providers }) => {
+        const before = v.parse(shownSchema, providers)[provider];
+        const combined = combineSettings(provider, settingsFrom(provider, flags), before);
+        return 'settings' in combined ? removedIssuers(before, combined.settings) : [];
+      },
+    },
     run: async ({ 'login-app': id, provider, ...flags }) => {
       const { login_app_id } = await requireLoginApp(id);
       const given = settingsFrom(provider, flags);

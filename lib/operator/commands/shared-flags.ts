@@ -4,8 +4,8 @@ import { choice, id, number, optional, text } from '../flags.ts';
 
 // Flags that commands of several nouns take.
 
-export const loginApp = id('la_…', 'The Login App', 'login-apps list');
-export const account = id('ac_…', 'The account', 'accounts list');
+export const loginApp = id('la_…', 'The Login App', 'login-apps list or login-apps find');
+export const account = id('ac_…', 'The account', 'accounts list or accounts find');
 export const accessRequest = number('The id of the access request');
 export const loginUser = id('lu_…', 'The Login User: the sub of their tokens', 'login-users find');
 export const provider = choice(providerIds, 'The provider');

@@ -5,25 +5,18 @@ import {
   type CodeExchange,
 } from '../../provider-settings/oauth2.ts';
 import { oauth2Protocol } from '../../provider-settings/protocols.ts';
-import { forbidden, required } from '../../schema/form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { type CheckResult, madeUp, rejectsMadeUp } from '../checks.ts';
 import { family } from '../family.ts';
 import { checkKeys } from '../oidc/family.ts';
+import { credentialParameters } from '../parameters.ts';
 import { exchangeCode } from './exchange-code.ts';
 import { validateAudience } from './validate-audience.ts';
 import { userInfo, verifyAccessToken } from './verify.ts';
 
-const forProvider = 'for an OAuth 2.0 provider';
-
 /** An access token, verified by audience validation and user info. @see RFC 6749 */
 export const oauth2 = family(oauth2Protocol, {
-  parameters: {
-    access_token: required('access_token'),
-    access_secret: forbidden('access_secret', forProvider),
-    id_token: forbidden('id_token', forProvider),
-    nonce: forbidden('nonce', forProvider),
-  },
+  parameters: credentialParameters.oauth2,
   verify: async (settings, { provider, access_token }) => {
     const forAccessTokens = accessTokenSettings(settings);
     if (!forAccessTokens) throw notSetUp(provider);
@@ -32,22 +25,19 @@ export const oauth2 = family(oauth2Protocol, {
   check: (settings) => {
     const signal = verificationDeadline();
     const forAccessTokens = accessTokenSettings(settings);
+    const { user_info } = settings;
     return [
-      ...(forAccessTokens ? checkAccessTokens(forAccessTokens, signal) : []),
+      ...(forAccessTokens ? [checkAudience(forAccessTokens, signal)] : []),
+      ...(user_info ? [rejectsMadeUp('user info', () => userInfo({ user_info }, madeUp, signal))] : []),
       ...(settings.authorization_code ? checkExchange(settings.authorization_code, signal) : []),
     ];
   },
 });
 
-function checkAccessTokens(settings: AccessTokenSettings, signal: AbortSignal): Promise<CheckResult>[] {
-  const { audience_validation, user_info } = settings;
-  if (!user_info) return [checkKeys(audience_validation)];
-  return [
-    audience_validation.method === 'jwt'
-      ? checkKeys(audience_validation)
-      : rejectsMadeUp('audience validation', () => validateAudience(settings, madeUp, signal)),
-    rejectsMadeUp('user info', () => userInfo(settings, madeUp, signal)),
-  ];
+function checkAudience(settings: AccessTokenSettings, signal: AbortSignal): Promise<CheckResult> {
+  if (!settings.user_info) return checkKeys(settings.audience_validation);
+  if (settings.audience_validation.method === 'jwt') return checkKeys(settings.audience_validation);
+  return rejectsMadeUp('audience validation', () => validateAudience(settings, madeUp, signal));
 }
 
 const checkExchange = (exchange: CodeExchange, signal: AbortSignal): Promise<CheckResult>[] => [

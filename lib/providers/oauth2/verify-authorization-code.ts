@@ -10,7 +10,7 @@ import { prepareIssuerKeys } from '../oidc/issuer-keys.ts';
 import { requireNonce } from '../oidc/nonce.ts';
 import { verifyIdToken } from '../oidc/verify.ts';
 import { type AuthorizationCode, exchangeCode } from './exchange-code.ts';
-import { verifyAccessToken } from './verify.ts';
+import { personOfOwnToken, verifyAccessToken } from './verify.ts';
 
 /** A code, and the nonce of the id token that the provider gives for it. */
 type CodeCredential = AuthorizationCode & { nonce?: string | undefined };
@@ -25,8 +25,8 @@ export async function verifyAuthorizationCode(
 ): Promise<ProvenIdentity | undefined> {
   const { authorization_code: exchange } = settings;
   if (exchange?.id_token) return verifyByIdToken(exchange, exchange.id_token, credential);
-  const forAccessTokens = accessTokenSettings(settings);
-  if (!exchange || !forAccessTokens) return undefined;
+  const personOf = ownTokenVerifier(settings);
+  if (!exchange || !personOf) return undefined;
   const { nonce, ...code } = credential;
   if (nonce !== undefined)
     throw new ServiceError(
@@ -35,8 +35,18 @@ export async function verifyAuthorizationCode(
     );
   const signal = verificationDeadline();
   const { access_token = '', refresh_token } = await exchangeCode(exchange, code, signal);
-  const person = await verifyAccessToken(forAccessTokens, access_token, signal);
-  return { ...person, ...revocable(exchange, refresh_token) };
+  return { ...(await personOf(access_token, signal)), ...revocable(exchange, refresh_token) };
+}
+
+/** The way to the person of an access token that came for a code; undefined when the settings name none. */
+function ownTokenVerifier(
+  settings: OAuth2Settings,
+): ((token: string, signal: AbortSignal) => Promise<ProvenIdentity>) | undefined {
+  const forAccessTokens = accessTokenSettings(settings);
+  if (forAccessTokens) return (token, signal) => verifyAccessToken(forAccessTokens, token, signal);
+  const { namespace, user_info } = settings;
+  if (namespace === undefined || !user_info) return undefined;
+  return (token, signal) => personOfOwnToken({ namespace, user_info }, token, signal);
 }
 
 /**

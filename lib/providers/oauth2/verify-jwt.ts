@@ -55,7 +55,8 @@ const foreignClaims = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'];
 
 /**
  * Whether a JWT says that it is an access token: by its type (RFC 9068), by a claim of Keycloak (`typ`) or Cognito
- * (`token_use`), or by a scope, which no id token has. An id token need not say what it is.
+ * (`token_use`), or by a scope: a text, since UAA's id tokens have a list, or the `scp` of Entra and Okta. An id token
+ * need not say what it is.
  */
 function isAccessToken(claims: JWTPayload, headerType: string): boolean {
   const { typ = 'Bearer', token_use = 'access' } = claims;
@@ -63,6 +64,7 @@ function isAccessToken(claims: JWTPayload, headerType: string): boolean {
   if (typeof typ !== 'string' || !/^bearer$/i.test(typ) || token_use !== 'access') return false;
   return (
     /at\+jwt$/i.test(headerType) ||
-    ['typ', 'token_use', 'scope', 'scp'].some((claim) => claims[claim] !== undefined)
+    typeof claims.scope === 'string' ||
+    ['typ', 'token_use', 'scp'].some((claim) => claims[claim] !== undefined)
   );
 }

@@ -1,5 +1,5 @@
 import type { ProvenIdentity } from '../../login-users/identity.ts';
-import type { AccessTokenSettings, UserInfo } from '../../provider-settings/oauth2.ts';
+import type { AccessTokenSettings, UserInfo, UserInfoSettings } from '../../provider-settings/oauth2.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
 import { profileIn } from '../profile.ts';
 import { ProviderFailure } from '../provider-failure.ts';
@@ -28,10 +28,9 @@ export async function verifyAccessToken(
     userInfo(settings, token, signal),
   ]);
   if (audience.status === 'fulfilled' && user.status === 'fulfilled') {
-    const { subject, answer } = user.value;
-    if (audience.value !== undefined && audience.value !== subject) throw rejected('subject_mismatch');
-    const profile = profileIn(answer, settings.user_info.profile);
-    return { namespace: settings.namespace, subject, profile };
+    if (audience.value !== undefined && audience.value !== user.value.subject)
+      throw rejected('subject_mismatch');
+    return personOf(settings, user.value);
   }
   const errors = [audience, user]
     .filter((result) => result.status === 'rejected')
@@ -39,12 +38,38 @@ export async function verifyAccessToken(
   throw errors.find((error) => !(error instanceof ProviderFailure)) ?? errors[0];
 }
 
+/**
+ * The person of an access token that the provider has just given us for a code: it does so only for a code that was
+ * issued to our app. Never for a token that a caller sent.
+ * @throws ServiceError, ProviderFailure
+ * @see RFC 6749, section 4.1.3
+ */
+export async function personOfOwnToken(
+  settings: UserInfoSettings,
+  accessToken: string,
+  signal: AbortSignal,
+): Promise<ProvenIdentity> {
+  return personOf(settings, await userInfo(settings, wellFormedCredential(accessToken), signal));
+}
+
+/** Whom an answer of the user info endpoint is about. */
+const personOf = ({ namespace, user_info }: UserInfoSettings, { subject, answer }: UserInfoAnswer) => ({
+  namespace,
+  subject,
+  profile: profileIn(answer, user_info.profile),
+});
+
+interface UserInfoAnswer {
+  subject: string;
+  answer: unknown;
+}
+
 /** The answer of the user info endpoint, and the subject that it names. @throws ServiceError, ProviderFailure */
 export async function userInfo(
   { user_info }: { user_info: UserInfo },
   token: string,
   signal: AbortSignal,
-): Promise<{ subject: string; answer: unknown }> {
+): Promise<UserInfoAnswer> {
   const { url, subject_field, subject_type } = user_info;
   const { status, body } = await presentCredential({
     url,

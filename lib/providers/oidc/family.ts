@@ -1,24 +1,15 @@
-import * as v from 'valibot';
 import type { KeySource } from '../../provider-settings/known-issuers.ts';
 import { oidcProtocol } from '../../provider-settings/protocols.ts';
-import { forbidden, optional, required } from '../../schema/form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { check } from '../checks.ts';
 import { family } from '../family.ts';
+import { credentialParameters } from '../parameters.ts';
 import { fetchIssuerKeys } from './fetch-issuer-keys.ts';
 import { verifyIdToken } from './verify.ts';
 
 /** An id token, verified with the keys that its issuer publishes. @see OpenID Connect Core 1.0 */
 export const oidc = family(oidcProtocol, {
-  parameters: {
-    id_token: required('id_token'),
-    access_token: optional('access_token'),
-    nonce: v.pipe(
-      optional('nonce'),
-      v.description('The nonce of the id token, which may have it literally or as its SHA-256.'),
-    ),
-    access_secret: forbidden('access_secret', 'for the OIDC provider'),
-  },
+  parameters: credentialParameters.oidc,
   verify: ({ issuers }, credential) => verifyIdToken(issuers, credential),
   check: ({ issuers }) => issuers.map(checkKeys),
 });

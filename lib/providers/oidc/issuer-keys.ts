@@ -21,7 +21,7 @@ const issuerKeysItem = v.object({
   /** Milliseconds since 1970. */
   fetched_at: v.number(),
 });
-type KnownKeys = v.InferOutput<typeof issuerKeysItem>;
+export type KnownKeys = v.InferOutput<typeof issuerKeysItem>;
 
 /** Keys of an issuer that a warm function knows. */
 interface Knowledge {

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { epochSeconds } from '../../clock.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Identity } from '../../login-users/identity.ts';
-import type { TrustedIssuer } from '../../provider-settings/issuer.ts';
+import { type TrustedIssuer, voucherOf } from '../../provider-settings/issuer.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
 import { leeway, reasonOf, trustedIssuerOf, verifiedJwt } from './verify.ts';
@@ -57,7 +57,7 @@ export async function verifyNotification(
     if (kind === undefined) return undefined;
     return {
       kind,
-      person: { namespace: trusted.issuer, subject },
+      person: { namespace: voucherOf(trusted), subject },
       issuedAt: payload.iat ?? 0,
       action: trusted[`on_${kind}`] ?? 'end_sessions',
     };

@@ -8,6 +8,7 @@ import {
   defaultMaxAge,
   spellingsOf,
   type TrustedIssuer,
+  voucherOf,
 } from '../../provider-settings/issuer.ts';
 import type { KeySource } from '../../provider-settings/known-issuers.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
@@ -65,7 +66,7 @@ export async function verifyIdToken(
     if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
     if (!subject) throw rejected('no_usable_subject');
-    return { namespace: trusted.issuer, subject, profile: profileIn(payload, trusted.profile) };
+    return { namespace: voucherOf(trusted), subject, profile: profileIn(payload, trusted.profile) };
   } catch (error) {
     throw error instanceof errors.JOSEError ? rejected(reasonOf(error)) : error;
   }

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { codeParameters, personOfCode } from '../../identities/authorization-code.ts';
+import { personOfCode } from '../../identities/authorization-code.ts';
+import { codeParameters } from '../../identities/code-parameters.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { parameters } from '../../schema/form-parameters.ts';
 import type { TokenResponse } from '../token-response.ts';

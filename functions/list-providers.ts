@@ -1,0 +1,68 @@
+import * as v from 'valibot';
+import { loginAppClient } from '../lib/auth/login-app-client.ts';
+import { ok } from '../lib/http/answers.ts';
+import { defineEndpoint } from '../lib/http/endpoint.ts';
+import { serve } from '../lib/http/serve.ts';
+import { listProviders, offeredProviderSchema } from '../lib/identities/offered-providers.ts';
+
+export const endpoint = defineEndpoint({
+  method: 'GET',
+  path: '/v2/marketing/providers',
+  summary: 'Lists the providers of the Login App: which company each is, and what to send',
+  description:
+    'For the server of an app, or whoever writes it. Two Login Apps may have another company behind the same identifier. A change of the provider settings shows at once. The list is the same for every client, also where a client may not use all grants.',
+  tag: 'Metadata',
+  authenticate: loginAppClient,
+  responses: {
+    200: {
+      description: 'The providers that are set up, in the order of their identifiers.',
+      body: v.object({ providers: v.array(offeredProviderSchema) }),
+      example: {
+        providers: [
+          {
+            provider: 'provider_b',
+            companies: ['Facebook'],
+            protocol: 'oauth2',
+            grants: [
+              { grant_type: 'provider_credentials', required: ['access_token'], optional: [] },
+              {
+                grant_type: 'provider_authorization_code',
+                required: ['authorization_code'],
+                optional: ['code_verifier', 'redirect_uri'],
+              },
+            ],
+            issuers: [],
+          },
+          {
+            provider: 'provider_f',
+            companies: ['Apple', 'Google'],
+            protocol: 'oidc',
+            grants: [
+              {
+                grant_type: 'provider_credentials',
+                required: ['id_token'],
+                optional: ['access_token', 'nonce'],
+              },
+            ],
+            issuers: [
+              { issuer: 'https://appleid.apple.com', nonce: 'required' },
+              { issuer: 'https://accounts.google.com', nonce: 'optional' },
+            ],
+          },
+        ],
+      },
+    },
+  },
+  errors: {
+    unauthorized_client: {
+      when: 'The Login App is disabled, or the client may only introspect tokens.',
+      example: 'The Login App is disabled.',
+    },
+  },
+  table: { GetItem: ['login_apps'], Query: ['login_apps'] },
+  secrets: [],
+  example: {},
+  handle: async ({ caller }) => ok(await listProviders(caller)),
+});
+
+export const handler = serve(endpoint);

@@ -1,0 +1,51 @@
+import { type OfferedProvider, offerOf } from '../identities/offered-providers.ts';
+import type { LoginApp } from '../login-apps/login-app.ts';
+import { type ProviderId, providerIds } from '../provider-settings/identifiers.ts';
+import { protocols } from '../provider-settings/protocols.ts';
+import { tokenPath } from '../tokens/paths.ts';
+
+/** A way to log in to a Login App: a provider, who that is, and the parameters of one grant. */
+type Login = Pick<OfferedProvider, 'provider' | 'companies' | 'protocol'> &
+  OfferedProvider['grants'][number] & { issuers: string[] };
+
+/** The ways to log in to a Login App, each a row of a table. */
+export const loginsOf = ({ providers }: LoginApp): Login[] =>
+  providerIds.flatMap((id) => {
+    const settings = providers.get(id);
+    return settings ? rowsOf(offerOf(id, settings)) : [];
+  });
+
+const rowsOf = ({ provider, companies, protocol, grants, issuers }: OfferedProvider): Login[] =>
+  grants.map((grant) => ({
+    ...{ provider, companies, protocol, ...grant },
+    issuers: issuers.map(({ issuer, nonce }) =>
+      nonce === 'required' ? `${issuer} (nonce required)` : issuer,
+    ),
+  }));
+
+/** A page in Markdown for those who write the app: which provider is which company, and what to send. */
+export function pageOfLogins(app: LoginApp): string {
+  const lines = loginsOf(app).map((login) => [
+    `\`${login.provider}\``,
+    login.companies.map(literal).join(', '),
+    titleOf(login.provider),
+    `\`${login.grant_type}\``,
+    [...login.required.map(code), ...login.optional.map((name) => `${code(name)} (optional)`)].join(', '),
+    login.issuers.map(literal).join(', '),
+  ]);
+  const heading = ['Provider', 'Company', 'Protocol', '`grant_type`', 'Parameters', 'Issuers of id tokens'];
+  return [
+    `# How to log in to ${literal(app.name)}`,
+    '',
+    `Send the form to \`POST ${tokenPath}\`, with the client id and client secret of the Login App (HTTP Basic):`,
+    '`grant_type`, `provider` and the parameters of a row. The client guide of the service has examples.',
+    '',
+    ...[heading, heading.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`),
+  ].join('\n');
+}
+
+const titleOf = (provider: ProviderId): string => protocols[provider].title;
+const code = (name: string): string => `\`${name}\``;
+
+/** Text in Markdown that stands for itself, on one line. */
+const literal = (text: string): string => text.replaceAll(/\s+/g, ' ').replaceAll(/[\\`*_[\]<>|#]/g, '\\$&');

@@ -1,0 +1,205 @@
+import { describe, expect, test } from '@jest/globals';
+import { expectAnswer, expectError } from '../support/expectations.ts';
+import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { operator, succeeded } from '../support/operator.ts';
+import { basic, sharedService, unique } from '../support/service.ts';
+
+const service = sharedService();
+const { call, demo, operate } = service;
+const sandboxHost = new URL(demo.sandbox_url).host;
+
+const list = ({ client_id, client_secret }: LoginApp) =>
+  call('/v2/marketing/providers', { headers: { authorization: basic(client_id, client_secret) } });
+const newApp = (providers: string[] = []) => createLoginApp(service, unique('app'), { providers });
+const credentials = (required: string[], optional: string[] = []) => ({
+  grant_type: 'provider_credentials',
+  required,
+  optional,
+});
+const code = (optional: string[], required = ['authorization_code']) => ({
+  grant_type: 'provider_authorization_code',
+  required,
+  optional,
+});
+
+/** A Login App with these settings, by provider. */
+async function appWith(settings: Record<string, Record<string, unknown>>): Promise<LoginApp> {
+  const app = await newApp();
+  for (const [provider, flags] of Object.entries(settings)) {
+    await operate('providers', 'set', { 'login-app': app.login_app_id, provider, ...flags });
+  }
+  return app;
+}
+
+const issuer = {
+  issuer: 'https://accounts.google.com',
+  jwks_uri: 'https://www.googleapis.com/oauth2/v3/certs',
+};
+const realm = { issuer: 'https://id.example/realm', jwks_uri: 'https://id.example/keys', nonce: 'required' };
+const exchange = { token_url: 'https://id.example/token', client_id: 'us', client_secret: 'our-secret' };
+
+describe('GET /v2/marketing/providers', () => {
+  test('nothing is set up', async () => {
+    expectAnswer(await list(await newApp()), 200, { providers: [] });
+  });
+
+  test('each family, in the order of the identifiers', async () => {
+    const app = await newApp(['provider_f', 'provider_c', 'provider_a']);
+    const companies = [sandboxHost];
+    const issuers = ['provider_f', 'provider_f/second'].map((path) => `${demo.sandbox_url}/${path}`);
+    const { body } = await list(app);
+    expect(body.providers).toEqual([
+      {
+        ...{ provider: 'provider_a', protocol: 'oauth2', companies, issuers: [] },
+        grants: [credentials(['access_token'])],
+      },
+      {
+        ...{ provider: 'provider_c', protocol: 'oauth1', companies, issuers: [] },
+        grants: [credentials(['access_token', 'access_secret'])],
+      },
+      {
+        ...{ provider: 'provider_f', protocol: 'oidc', companies: issuers },
+        grants: [credentials(['id_token'], ['access_token', 'nonce'])],
+        issuers: issuers.map((one) => ({ issuer: one, nonce: 'optional' })),
+      },
+    ]);
+  });
+
+  test('settings that were given as a whole are recognised as a well-known company', async () => {
+    const app = await appWith({
+      provider_f: {
+        settings: {
+          issuers: [
+            { ...issuer, audiences: ['us'] },
+            { ...realm, audiences: ['us'] },
+          ],
+        },
+      },
+    });
+    expect((await list(app)).body.providers).toMatchObject([
+      {
+        companies: ['Google', realm.issuer],
+        grants: [credentials(['id_token'], ['access_token', 'nonce'])],
+        issuers: [
+          { issuer: issuer.issuer, nonce: 'optional' },
+          { issuer: realm.issuer, nonce: 'required' },
+        ],
+      },
+    ]);
+  });
+
+  test('a provider whose access tokens are JWTs is known by their issuer', async () => {
+    const jwt = { method: 'jwt', issuer: realm.issuer, audiences: ['us'] };
+    const app = await appWith({ provider_a: { settings: { audience_validation: jwt } } });
+    expect((await list(app)).body.providers).toMatchObject([
+      { companies: [realm.issuer], grants: [credentials(['access_token'], [])], issuers: [] },
+    ]);
+  });
+
+  test('a host that only looks like that of a well-known company is not recognised', async () => {
+    const issuers = ['https://google.com.example', 'https://notgoogle.com'].map((one) => ({
+      ...{ issuer: one, jwks_uri: `${one}/keys`, audiences: ['us'] },
+    }));
+    const app = await appWith({ provider_f: { settings: { issuers } } });
+    expect((await list(app)).body.providers).toMatchObject([{ companies: issuers.map((one) => one.issuer) }]);
+  });
+
+  test('a nonce that every issuer requires is among what must be sent', async () => {
+    const app = await appWith({
+      provider_b: { settings: { authorization_code: { ...exchange, id_token: realm } } },
+      provider_f: { settings: { issuers: [{ ...realm, audiences: ['us'] }] } },
+    });
+    expect((await list(app)).body.providers).toMatchObject([
+      {
+        grants: [code(['code_verifier'], ['authorization_code', 'nonce'])],
+        issuers: [{ nonce: 'required' }],
+      },
+      { grants: [credentials(['id_token', 'nonce'], ['access_token'])] },
+    ]);
+  });
+
+  test('provider_b: access tokens and codes, with the parameters that its settings take', async () => {
+    const flags = { preset: 'google', 'app-id': 'us', 'app-secret': 'our-secret' };
+    const redirect = { 'redirect-uri': 'https://app.example/callback' };
+    const google = await appWith({ provider_b: { ...flags, ...redirect } });
+    const facebook = await appWith({ provider_b: { ...flags, ...redirect, preset: 'facebook' } });
+    const grantsOf = async (app: LoginApp) => (await list(app)).body.providers[0].grants;
+    const accessToken = credentials(['access_token']);
+    expect(await grantsOf(google)).toEqual([accessToken, code(['code_verifier', 'redirect_uri', 'nonce'])]);
+    expect(await grantsOf(facebook)).toEqual([accessToken, code(['code_verifier', 'redirect_uri'])]);
+  });
+
+  test('a change of the settings shows at once', async () => {
+    const app = await newApp(['provider_f', 'provider_a']);
+    expect((await list(app)).body.providers).toHaveLength(2);
+    await operate('providers', 'remove', { 'login-app': app.login_app_id, provider: 'provider_f' });
+    expect((await list(app)).body.providers).toMatchObject([{ provider: 'provider_a' }]);
+  });
+
+  test('what a limited client may learn: everything, unless it may only introspect', async () => {
+    const app = await newApp(['provider_f']);
+    const clientFor = async (grantTypes: string) => {
+      const flags = { 'login-app': app.login_app_id, 'grant-types': grantTypes };
+      const { client_id, client_secret } = await operate('clients', 'create', flags);
+      return { ...app, client_id: String(client_id), client_secret: String(client_secret) };
+    };
+    const { body } = await list(app);
+    expectAnswer(await list(await clientFor('refresh_token')), 200, body);
+    expectError(await list(await clientFor('none')), {
+      ...{ status: 400, error: 'unauthorized_client' },
+      naming: 'The client may only introspect tokens.',
+    });
+  });
+
+  test('an error for a disabled Login App, a revoked client and a wrong secret', async () => {
+    const [disabled, revoked] = [await newApp(), await newApp()];
+    await operate('login-apps', 'disable', { 'login-app': disabled.login_app_id });
+    await operate('clients', 'revoke', { 'login-app': revoked.login_app_id, client: revoked.client_id });
+    expectError(await list(disabled), {
+      ...{ status: 400, error: 'unauthorized_client' },
+      naming: 'The Login App is disabled.',
+    });
+    for (const client of [revoked, { ...demo.login_app, client_secret: revoked.client_secret }]) {
+      expectError(await list(client), { status: 401, error: 'invalid_client' });
+    }
+  });
+});
+
+describe('npm run operator: login-apps describe', () => {
+  test('prints a page in Markdown, in which a name is only text', async () => {
+    const app = await appWith({
+      provider_c: { preset: 'twitter', 'app-id': 'us', 'app-secret': 'our-secret' },
+      provider_f: {
+        settings: {
+          issuers: [
+            { ...issuer, audiences: ['us'] },
+            { ...realm, audiences: ['us'] },
+          ],
+        },
+      },
+    });
+    const flags = { 'login-app': app.login_app_id };
+    await operate('login-apps', 'rename', { ...flags, name: 'Shop\n| <b>' });
+    const words = ['login-apps', 'describe', '--login-app', app.login_app_id];
+    const { code: exitCode, stdout } = await operator(...words, '--local');
+    expect({ exitCode, page: stdout.split('\n') }).toEqual({
+      exitCode: 0,
+      page: [
+        '# How to log in to Shop \\| \\<b\\>',
+        '',
+        'Send the form to `POST /v2/marketing/oauth/token`, with the client id and client secret of the Login App (HTTP Basic):',
+        '`grant_type`, `provider` and the parameters of a row. The client guide of the service has examples.',
+        '',
+        '| Provider | Company | Protocol | `grant_type` | Parameters | Issuers of id tokens |',
+        '| --- | --- | --- | --- | --- | --- |',
+        '| `provider_c` | X | OAuth 1.0 | `provider_credentials` | `access_token`, `access_secret` |  |',
+        '| `provider_f` | Google, https://id.example/realm | OpenID Connect | `provider_credentials` | `id_token`, `access_token` (optional), `nonce` (optional) | https://accounts.google.com, https://id.example/realm (nonce required) |',
+        '',
+      ],
+    });
+    expect(await succeeded(...words, '--json')).toEqual({
+      login_app_id: app.login_app_id,
+      page: stdout.trimEnd(),
+    });
+  });
+});

@@ -1,0 +1,136 @@
+import { describe, expect, test } from '@jest/globals';
+import { Match } from 'aws-cdk-lib/assertions';
+import * as v from 'valibot';
+import { logicalIdOf } from '../../infra/stack/service-function.ts';
+import {
+  endpoints,
+  named,
+  readable,
+  resources,
+  template,
+  templateWith,
+  watching,
+  watchingWith,
+} from '../support/template.ts';
+
+describe('new code', () => {
+  const live = 'AWS::Lambda::Alias';
+  const group = 'AWS::CodeDeploy::DeploymentGroup';
+  const withoutCanary = { canary: false };
+
+  test('gets a tenth of the requests for five minutes, and is rolled back when the API or its own route returns 5xx', () => {
+    const groups = resources(
+      group,
+      v.looseObject({
+        DeploymentGroupName: v.string(),
+        AlarmConfiguration: v.object({
+          Alarms: v.array(v.object({ Name: v.object({ Ref: v.string() }) })),
+          Enabled: v.literal(true),
+        }),
+      }),
+      watching,
+    );
+    const nameOf = ({ Name }: { Name: { Ref: string } }): string => readable(Name).replace(/^Alarms/, '');
+    const alarmsOf = groups.map(({ properties: { DeploymentGroupName, AlarmConfiguration } }) => [
+      DeploymentGroupName,
+      AlarmConfiguration.Alarms.map(nameOf),
+    ]);
+    expect(alarmsOf.sort()).toEqual(
+      [...endpoints.keys()].map((key) => [key, ['ServerErrors', `ServerErrorsOf${logicalIdOf(key)}`]]),
+    );
+    watching.allResourcesProperties(group, {
+      DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent5Minutes',
+      AutoRollbackConfiguration: {
+        Enabled: true,
+        Events: Match.arrayWith(['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM']),
+      },
+    });
+  });
+
+  test('of any function gets requests only after it has been tried', () => {
+    for (const [key] of endpoints) {
+      expect(template.findResources(live)[`${logicalIdOf(key)}Live`]?.UpdatePolicy).toEqual({
+        CodeDeployLambdaAliasUpdate: {
+          ApplicationName: 'a-stack',
+          DeploymentGroupName: key,
+          BeforeAllowTrafficHook: { Ref: 'CheckNewVersions' },
+        },
+      });
+    }
+    // What it tries are the versions that are about to go live.
+    const published = Object.entries(template.findResources('AWS::Lambda::Version')).map(
+      ([id, { Properties }]) => [Properties.FunctionName, id] as const,
+    );
+    const versions = JSON.stringify(named('check-new-versions').Environment.Variables.NEW_VERSIONS);
+    for (const [name, id] of published)
+      expect(versions).toContain(`=",${JSON.stringify(name)},":",{"Fn::GetAtt":["${id}","Version"]}`);
+    expect(published).toHaveLength(endpoints.size);
+    templateWith(withoutCanary).resourcePropertiesCountIs('AWS::Lambda::Function', { Timeout: 180 }, 0);
+  });
+
+  test('is watched for longer, and in larger groups, when the settings say so', () => {
+    const settings = { canaryMinutes: '10', canariesAtOnce: 50 };
+    watchingWith(settings).allResourcesProperties(group, {
+      DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent10Minutes',
+    });
+    const aliases = Object.values(templateWith(settings).findResources(live));
+    for (const { DependsOn = [] } of aliases)
+      expect([DependsOn].flat().filter((id) => /Live$/.test(id))).toEqual([]);
+  });
+
+  test('goes live in spite of an alarm that is on, when the setting ignoreAlarms says so', () => {
+    const fix = watchingWith({ ignoreAlarms: true });
+    fix.resourceCountIs(group, endpoints.size);
+    fix.allResourcesProperties(group, { AlarmConfiguration: { Alarms: [], Enabled: false } });
+  });
+
+  test('is in use at once without a canary', () => {
+    for (const alias of Object.values(templateWith(withoutCanary).findResources(live)))
+      expect(alias.UpdatePolicy).toBeUndefined();
+    watchingWith(withoutCanary).resourceCountIs(group, 0);
+    watchingWith(withoutCanary).resourceCountIs('AWS::CodeDeploy::Application', 0);
+  });
+
+  test('of the token function has as many warm instances as are set, by default none', () => {
+    const version = 'AWS::Lambda::Version';
+    template.resourcePropertiesCountIs(version, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
+    const warm = templateWith({ tokenConcurrency: 5 });
+    const provisioned = { ProvisionedConcurrencyConfig: { ProvisionedConcurrentExecutions: 5 } };
+    warm.resourcePropertiesCountIs(version, provisioned, 1);
+    warm.hasResourceProperties(version, { ...provisioned, FunctionName: { Ref: 'IssueToken' } });
+  });
+
+  test('of the token function has them in the version alone: Lambda rejects an alias that has them and shifts weights', () => {
+    const warm = templateWith({ tokenConcurrency: 5 });
+    warm.resourcePropertiesCountIs(live, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
+  });
+
+  test('of the token function is published anew for another number of warm instances', () => {
+    const publishedWith = (tokenConcurrency: number): unknown =>
+      Object.entries(templateWith({ tokenConcurrency }).findResources('AWS::Lambda::Version'))
+        .filter(([, { Properties }]) => Properties.FunctionName.Ref === 'IssueToken')
+        .map(([id]) => id);
+    expect(publishedWith(5)).not.toEqual(publishedWith(6));
+    expect(publishedWith(5)).not.toEqual(publishedWith(0));
+    const configured = (tokenConcurrency: number): unknown =>
+      templateWith({ tokenConcurrency }).findResources('AWS::Lambda::Function').IssueToken?.Properties;
+    expect(configured(5)).not.toEqual(configured(6));
+  });
+
+  test('goes live in groups of at most five, each after the one before, with the token function in the last', () => {
+    const waiting = Object.entries(template.findResources(live)).map(([id, { DependsOn = [] }]) => ({
+      id,
+      after: [DependsOn].flat().filter((other) => /Live$/.test(other)),
+    }));
+    const groups = Map.groupBy(waiting, ({ after }) => after.toSorted().join());
+    const first = waiting.filter(({ after }) => after.length === 0).map(({ id }) => id);
+    const order = [first];
+    for (let group = first; group.length > 0; ) {
+      group = (groups.get(group.toSorted().join()) ?? []).map(({ id }) => id);
+      if (group.length > 0) order.push(group);
+    }
+    expect(order.flat().sort()).toEqual(waiting.map(({ id }) => id).sort());
+    for (const group of order) expect(group.length).toBeLessThanOrEqual(5);
+    expect(order.at(-1)).toContain('IssueTokenLive');
+  });
+});
