@@ -13,17 +13,19 @@ export interface DynamoDbLocal extends AsyncDisposable {
   url: string;
 }
 
-/** Fetches the version that the pom names; the folder of its jars. Needs Maven. */
-export async function installDynamoDbLocal(): Promise<string> {
-  await requireTools([
+/** Stops a check that lacks what DynamoDB Local needs. @throws Error naming what installs it */
+export const requireDynamoDbTools = (): Promise<void> =>
+  requireTools([
     ['java -version', 'default-jdk-headless'],
     ['mvn --version', 'maven'],
   ]);
-  return installed('dynamodb-local', pom, (directory) => {
+
+/** Fetches the version that the pom names; the folder of its jars. Needs Maven. */
+export const installDynamoDbLocal = (): Promise<string> =>
+  installed('dynamodb-local', pom, (directory) => {
     const options = ['-DincludeScope=runtime', `-DoutputDirectory=${directory}`];
     return execa('mvn', ['--quiet', '--batch-mode', '--file', pom, copyDependencies, ...options], shown);
   });
-}
 
 /**
  * Starts it in memory, on a free port of the loopback interface. Needs Java 17 or newer.

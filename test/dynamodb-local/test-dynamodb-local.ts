@@ -1,11 +1,12 @@
 import { runJest } from '../support/commands.ts';
 import { testsWithStore } from '../support/select-tests.ts';
 import { print, runCheck, step } from '../support/steps.ts';
-import { installDynamoDbLocal, startDynamoDbLocal } from './dynamodb-local.ts';
+import { installDynamoDbLocal, requireDynamoDbTools, startDynamoDbLocal } from './dynamodb-local.ts';
 import { checkPublishedEvents } from './published-events.ts';
 
 /** Runs the tests that lean on the store against Amazon's DynamoDB Local. */
 runCheck(async (cleanUps) => {
+  await requireDynamoDbTools();
   const jars = await step('Fetch DynamoDB Local from Maven Central', installDynamoDbLocal);
   const { url } = cleanUps.use(await step('Start it', () => startDynamoDbLocal(jars, 'dynamodb-local')));
   print(`    ${url}`);

@@ -1,5 +1,9 @@
 import { rmSync } from 'node:fs';
-import { installDynamoDbLocal, startDynamoDbLocal } from '../dynamodb-local/dynamodb-local.ts';
+import {
+  installDynamoDbLocal,
+  requireDynamoDbTools,
+  startDynamoDbLocal,
+} from '../dynamodb-local/dynamodb-local.ts';
 import { localDirectory } from '../support/local-directories.ts';
 import { runCheck, step } from '../support/steps.ts';
 import { checkOut } from './checkout.ts';
@@ -15,6 +19,7 @@ const ports: [number, number] = [18473, 18474];
  * `node test/upgrade/make-dump.ts COMMIT`.
  */
 runCheck(async (cleanUps) => {
+  await requireDynamoDbTools();
   const [, , commit = ''] = process.argv;
   const root = await step(`Check out ${commit}`, () => checkOut(commit));
   rmSync(localDirectory('upgrade'), { recursive: true });

@@ -1,7 +1,11 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startDynalite } from '../../infra/local/dynamodb.ts';
-import { installDynamoDbLocal, startDynamoDbLocal } from '../dynamodb-local/dynamodb-local.ts';
+import {
+  installDynamoDbLocal,
+  requireDynamoDbTools,
+  startDynamoDbLocal,
+} from '../dynamodb-local/dynamodb-local.ts';
 import { localDirectory } from '../support/local-directories.ts';
 import { noteOutcome } from '../support/outcomes.ts';
 import { serviceOf } from '../support/service.ts';
@@ -21,6 +25,7 @@ const root = join(import.meta.dirname, '..', '..');
  * has left, with the release, as after a rollback.
  */
 runCheck(async (cleanUps) => {
+  await requireDynamoDbTools();
   const jars = await step('Fetch DynamoDB Local from Maven Central', installDynamoDbLocal);
   rmSync(localDirectory('upgrade'), { recursive: true });
   const released = await step(`Check out release ${release.version}`, () => checkOut(release.commit));
