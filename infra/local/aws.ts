@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type BusEvent, putEvents, sendMessage } from './event-bus.ts';
+import { type Bus, putEvents, sendMessage } from './event-bus.ts';
 import { LocalSecrets } from './local-secrets.ts';
 import { answerIdentity, localAccount } from './local-sts.ts';
 import { type LoopbackServer, readBody, serve } from './loopback-server.ts';
@@ -20,12 +20,12 @@ export interface LocalAws extends LoopbackServer {
  * Serves them on a loopback port. Requests must be signed, as the SDK's are, so that no web page can send them. The
  * signature itself is checked by STS alone.
  * @param functions by name; may be filled later
- * @param options.bus takes the events that are put on the event bus
+ * @param options.bus receives what is published
  * @param options.secretsFile keeps the secrets; without one they end with the process
  */
 export async function startLocalAws(
   functions: Map<string, InvocableFunction>,
-  { bus = () => {}, secretsFile }: { bus?: (event: BusEvent) => void; secretsFile?: string } = {},
+  { bus = noBus, secretsFile }: { bus?: Bus; secretsFile?: string } = {},
 ): Promise<LocalAws> {
   const secrets = new LocalSecrets(secretsFile);
   const server = await serve((request, response) => {
@@ -36,10 +36,12 @@ export async function startLocalAws(
   return { ...server, secrets };
 }
 
+const noBus: Bus = { takeEvent: () => {}, takeDeadLetter: () => {} };
+
 interface Parts {
   functions: Map<string, InvocableFunction>;
   secrets: LocalSecrets;
-  bus: (event: BusEvent) => void;
+  bus: Bus;
 }
 
 async function answer(

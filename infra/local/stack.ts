@@ -11,7 +11,7 @@ import {
   localDynamoDb,
   startDynalite,
 } from './dynamodb.ts';
-import type { BusEvent } from './event-bus.ts';
+import type { Bus } from './event-bus.ts';
 import { followStream } from './follow-stream.ts';
 import { gateway, type RequestLine, type Route } from './gateway.ts';
 import { loadOtherFunctions, loadRoutes, secretIds, setEnvironment } from './load-functions.ts';
@@ -26,11 +26,13 @@ export interface StackOptions {
   port: number;
   /** A DynamoDB endpoint to use instead of starting one. */
   dynamoDbEndpoint?: string | undefined;
+  /** Starts the store that the stack uses without such an endpoint. @default the embedded one */
+  startStore?: ((path?: string) => Promise<LoopbackServer>) | undefined;
   /** Keeps the data for the next start; without it they end with the process. */
   data?: LocalData | undefined;
   report: (line: RequestLine) => void;
-  /** Takes the events that are put on the event bus. */
-  bus?: (event: BusEvent) => void;
+  /** Receives what is published. */
+  bus?: Bus;
 }
 
 /** The whole service on this machine. */
@@ -57,6 +59,7 @@ export interface Stack {
 export async function startStack({
   port,
   dynamoDbEndpoint,
+  startStore = startDynalite,
   data,
   report,
   bus,
@@ -65,13 +68,13 @@ export async function startStack({
   const functions = new Map<string, InvocableFunction>();
   // First, so that a taken port fails before anything else starts.
   const api = await serve(gateway(routes, report), port);
-  const [aws, sandbox, dynalite] = await Promise.all([
+  const [aws, sandbox, store] = await Promise.all([
     startLocalAws(functions, { ...(bus && { bus }), ...(data && { secretsFile: data.secretsFile }) }),
     startSandbox({ port: data?.saved && portOf(data.saved.sandbox_url), keysFolder: data?.folder }),
-    dynamoDbEndpoint ? undefined : startDynalite(data?.tableFolder),
+    dynamoDbEndpoint ? undefined : startStore(data?.tableFolder),
   ]);
-  const servers = [api, aws, sandbox, dynalite].filter((server) => server !== undefined);
-  const endpoint = dynamoDbEndpoint ?? dynalite?.url ?? '';
+  const servers = [api, aws, sandbox, store].filter((server) => server !== undefined);
+  const endpoint = dynamoDbEndpoint ?? store?.url ?? '';
   const dynamoDb = localDynamoDb(endpoint);
   const { tableName, streamArn } = await openStore(dynamoDb, { dynamoDbEndpoint, data });
 

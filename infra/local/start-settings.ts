@@ -12,6 +12,12 @@ const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text)
 const isWebAddress = (text: string): boolean =>
   text === '' || /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 
+/** Whether an address leads to this machine alone, so that no event leaves it. */
+function isLoopbackAddress(text: string): boolean {
+  const { protocol, hostname = '' } = URL.parse(text) ?? {};
+  return protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
 /** Schema of the environment variables that change how `npm start` runs the service. */
 const startSettingsSchema = v.object({
   PORT: v.optional(
@@ -19,6 +25,15 @@ const startSettingsSchema = v.object({
   ),
   DYNAMODB_ENDPOINT: v.optional(
     v.pipe(v.string(), v.check(isWebAddress, instead('an address such as http://127.0.0.1:8000'))),
+  ),
+  EVENTS_TO: v.optional(
+    v.pipe(
+      v.string(),
+      v.check(
+        (text) => text === 'terminal' || isLoopbackAddress(text),
+        instead('terminal or an address of this machine such as http://127.0.0.1:9000'),
+      ),
+    ),
   ),
   LOCAL_DATA: v.optional(v.string()),
   JOIN: v.optional(v.string()),

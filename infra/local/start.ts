@@ -1,7 +1,9 @@
 import { relative, resolve } from 'node:path';
 import { reviveDemo, seedDemo } from './demo.ts';
 import { docsRoutes } from './docs-page.ts';
-import type { BusEvent } from './event-bus.ts';
+import { startDynamoDbLocal } from './dynamodb-local/start-dynamodb-local.ts';
+import type { Bus } from './event-bus.ts';
+import { forwardEvents } from './forward-events.ts';
 import type { RequestLine } from './gateway.ts';
 import { joinStack } from './join-stack.ts';
 import { openLocalData, savedPort } from './local-data.ts';
@@ -18,10 +20,6 @@ import { tryIt } from './try-it.ts';
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-const reportEvent = ({ type, detail }: BusEvent): void => {
-  print(`event ${type} ${detail}`);
-};
-
 const reportRequest = ({ method, path, status, milliseconds, ...why }: RequestLine): void => {
   const { error, reason } = why;
   const outcome = [error, reason].filter((text) => text !== undefined).join(': ');
@@ -33,11 +31,15 @@ const reportRequest = ({ method, path, status, milliseconds, ...why }: RequestLi
  * `LOCAL_DIR` of a running stack: then it serves the API of that stack in a second process, with a `LOCAL_DIR` of its own.
  */
 async function main(): Promise<void> {
-  const { JOIN: directory, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA } = readStartSettings(process.env);
+  const { JOIN: directory, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA, EVENTS_TO } = readStartSettings(process.env);
   // One line per request; LOG_LEVEL=INFO shows the whole log.
   process.env.LOG_LEVEL ??= 'ERROR';
-  if (LOCAL_DATA && (directory || DYNAMODB_ENDPOINT))
-    throw new Error('LOCAL_DATA keeps the data of the embedded store. Leave out JOIN and DYNAMODB_ENDPOINT.');
+  if (LOCAL_DATA && (directory || DYNAMODB_ENDPOINT || EVENTS_TO))
+    throw new Error(
+      'LOCAL_DATA keeps the data of the embedded store. Leave out JOIN, DYNAMODB_ENDPOINT and EVENTS_TO.',
+    );
+  if (directory && EVENTS_TO)
+    throw new Error('The stack that JOIN names publishes the events. Start that one with EVENTS_TO.');
   const files = localFiles();
   const other = await runningStack(files);
   if (other) {
@@ -48,7 +50,17 @@ async function main(): Promise<void> {
   writeAuditLinesTo(files);
   const data = LOCAL_DATA ? openLocalData(resolve(LOCAL_DATA)) : undefined;
   const port = savedPort(data?.saved, PORT) ?? 3000;
-  const options = { port, report: reportRequest, bus: reportEvent };
+  const consumer =
+    EVENTS_TO && EVENTS_TO !== 'terminal' ? forwardEvents(EVENTS_TO, { say: print }) : undefined;
+  const bus: Bus = {
+    takeEvent: (event) => {
+      print(`event ${JSON.stringify(event)}`);
+      consumer?.forward(event);
+    },
+    takeDeadLetter: (message) => print(`dead letter ${message}`),
+  };
+  const startStore = EVENTS_TO ? () => startDynamoDbLocal(print) : undefined;
+  const options = { port, report: reportRequest, bus, startStore };
   const stack = directory
     ? await joinStack({ ...options, directory })
     : await startDemo({ ...options, data, dynamoDbEndpoint: DYNAMODB_ENDPOINT || undefined });
@@ -59,21 +71,24 @@ async function main(): Promise<void> {
     if (stopping) return;
     stopping = true;
     removeLocalFiles(files);
-    close().then(() => process.exit(0), fail);
+    close()
+      .finally(() => consumer?.close())
+      .then(() => process.exit(0), fail);
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
 
   writeLocalFiles(files, { url: demo.base_url, aws_endpoint: awsEndpoint }, demo);
   print(`The login service runs at ${demo.base_url}, its providers at ${demo.sandbox_url}.`);
   print(`Read about its API and try it out at ${demo.base_url}/docs.`);
-  if ('publishes' in stack && !stack.publishes) print(noEvents);
+  if ('publishes' in stack)
+    print(stack.publishes ? 'It publishes events, each of which is printed here.' : noEvents);
   const demoFile = relative('', files.demo);
   print(`Its ids and secrets are in ${demoFile}. Ctrl-C stops it. Paste this into another shell:\n`);
   print(tryIt(demo));
 }
 
 const noEvents =
-  'It publishes no events, since its own store has no streams. With DynamoDB Local it does: DYNAMODB_ENDPOINT=http://127.0.0.1:8000 npm start (see docs/events.md).';
+  'It publishes no events, since its store has no streams. EVENTS_TO=terminal npm start takes one that has (see docs/events.md).';
 
 async function startDemo(options: StackOptions) {
   const { data } = options;

@@ -33,7 +33,11 @@ export const offeredProviderSchema = v.pipe(
       v.array(v.string()),
       v.description('Who it is: the name of a well-known company, otherwise the issuer or the host.'),
     ),
-    protocol: v.picklist(['oauth1', 'oauth2', 'oidc'] satisfies FamilyName[]),
+    // Under a title, since generated Swift can't have a type of the name `Protocol`.
+    protocol: v.pipe(
+      v.picklist(['oauth1', 'oauth2', 'oidc'] satisfies FamilyName[]),
+      v.title('ProviderProtocol'),
+    ),
     grants: v.pipe(
       v.array(grantSchema),
       v.description('Each way to log in, with its parameters besides `grant_type` and `provider`.'),

@@ -12,6 +12,7 @@ import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { runCheck, step } from '../support/steps.ts';
 import { compareRequestsToFcm } from './firebase/compare-requests.ts';
+import { compileSwift, hasXcode, startBackend, usePhone, writeBlocks } from './phones.ts';
 
 const here = import.meta.dirname;
 
@@ -45,7 +46,7 @@ async function pythonWithAuthlib(): Promise<string> {
 
 /**
  * Generates the clients as the page says, and uses them against the service on this machine. OAuth libraries, unmodified,
- * judge its token endpoints.
+ * judge its token endpoints. The quickstarts for phones log in through their own backend.
  */
 runCheck(async (cleanUps) => {
   await requireTools([
@@ -54,7 +55,9 @@ runCheck(async (cleanUps) => {
     ['python3 -c "import venv, ensurepip"', 'python3-venv'],
   ]);
   const python = await step('Install Authlib', pythonWithAuthlib);
-  const running = await step('Start the service on this machine', () => startService());
+  const running = await step('Start the service on this machine', () =>
+    startService({}, { movableClock: true }),
+  );
   cleanUps.defer(() => running.stop().then(() => {}));
   const service = serviceOf(running.demo, running.directory);
   const { base_url, login_app } = service.demo;
@@ -70,6 +73,8 @@ runCheck(async (cleanUps) => {
   writeFileSync(join(folder, 'example.ts'), blockOf('Use the TypeScript client', 'ts'));
   const example = localDirectory('clients', 'kotlin-example');
   writeFileSync(join(example, 'HttpClient.kt'), blockOf('Kotlin', 'kotlin'));
+  writeBlocks('phone-kotlin.md', 'kotlin', [join(example, 'Session.kt')]);
+  writeBlocks('phone-react-native.md', 'ts', [join(folder, 'session.ts')]);
 
   const { check, conclude } = countedChecks('clients');
   const run = async (heading: string, before = ''): Promise<string> => {
@@ -100,7 +105,19 @@ runCheck(async (cleanUps) => {
     await build({ entryPoints, bundle: true, format: 'esm', write: false, logLevel: 'error' });
   });
 
+  const { backend, address } = await step('Start the backend of the quickstarts', () =>
+    startBackend(folder, service),
+  );
+  cleanUps.defer(() => void backend.kill());
+  await check('React Native: the quickstart logs in, refreshes once, relates its device, steps up', () =>
+    usePhone(running, service, address, [
+      join(folder, 'node_modules/.bin/tsx'),
+      join(folder, 'phone-of-quickstart.ts'),
+    ]),
+  );
+
   const built = join(folder, 'kotlin-build');
+  const classPath = `${join(built, 'classes')}:${join(built, 'libraries', '*')}`;
   await check('Kotlin: the client is generated without a warning', () => generate('Kotlin'));
   await check('Kotlin: it compiles', () => {
     const places = [`-Dclient=${join(folder, 'kotlin-client')}`, `-Dexample=${example}`, `-Dbuild=${built}`];
@@ -109,14 +126,21 @@ runCheck(async (cleanUps) => {
   });
   await check('Kotlin: it logs in, registers a device and relates it', async () => {
     const { id_token = '' } = await service.credentials('provider_f', { subject: unique('alice') });
-    const classPath = `${join(built, 'classes')}:${join(built, 'libraries', '*')}`;
     const values = [base_url, login_app.client_id, login_app.client_secret, id_token];
     const { stdout } = await execa('java', ['-classpath', classPath, 'PhoneKt', ...values]);
     assert.match(stdout, /^d_[\w-]{43}$/);
   });
+  await check('Kotlin: the quickstart logs in, refreshes once, relates its device, steps up', () =>
+    usePhone(running, service, address, ['java', '-classpath', classPath, 'PhoneOfQuickstartKt']),
+  );
 
   await check('FCM: the worker of sending.md sends what firebase-admin does', compareRequestsToFcm);
   await check('Swift: the client is generated without a warning', () => generate('Swift'));
+  if (await hasXcode()) {
+    await check('Swift: the quickstart compiles', () =>
+      compileSwift(localDirectory('clients', 'swift-example')),
+    );
+  }
 
   const judgement = async (command: string, ...words: string[]): Promise<unknown> => {
     const { id_token } = await service.credentials('provider_f', { subject: unique('alice') });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -21,12 +21,14 @@ for (const name of readdirSync('.')) {
 let running: RunningService;
 beforeEach(async () => {
   running = await startService();
-  symlinkSync(running.directory, join(folder, '.local'));
+  useStack(running);
 });
-afterEach(async () => {
-  unlinkSync(join(folder, '.local'));
-  await running.stop();
-});
+afterEach(() => running.stop());
+
+function useStack({ directory }: RunningService): void {
+  rmSync(join(folder, '.local'), { force: true });
+  symlinkSync(directory, join(folder, '.local'));
+}
 
 test('the lines under "Try it" in the README print what it says', () => {
   const [, section = ''] = readFileSync('README.md', 'utf8').match(/^## Try it$(.*?)^## /ms) ?? [];
@@ -50,10 +52,21 @@ test('the lines about importing devices print what the page says', () => {
   expectPromised(examplesOf(readFileSync('docs/importing-devices.md', 'utf8')));
 });
 
-test('the lines for operators work', () => {
-  const [, tryIt = ''] = readFileSync('README.md', 'utf8').match(/^## Try it$(.*?)^## /ms) ?? [];
-  const lines = [tryIt, readFileSync('docs/operating.md', 'utf8')].flatMap(examplesOf);
-  expectPromised(lines.map((example) => ({ ...example, promised: undefined })));
+test('the lines for operators work, and leave the demo and the folder as they were', async () => {
+  const [, section = ''] = readFileSync('README.md', 'utf8').match(/^## Try it$(.*?)^## /ms) ?? [];
+  const tryIt = examplesOf(section);
+  const lines = examplesOf(readFileSync('docs/operating.md', 'utf8'));
+  const files = readdirSync(folder);
+  expectPromised([...tryIt, ...lines.map((example) => ({ ...example, promised: undefined }))]);
+  expect(readdirSync(folder)).toEqual(files);
+  // Another instance has cached nothing of what the lines may have changed.
+  const another = await startService({ JOIN: running.directory });
+  try {
+    useStack(another);
+    expectPromised(tryIt);
+  } finally {
+    await another.stop();
+  }
 }, 600_000);
 
 describe('the page about production', () => {

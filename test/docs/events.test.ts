@@ -1,9 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { afterAll, expect, test } from '@jest/globals';
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { execa } from 'execa';
+import { forwardEvents } from '../../infra/local/forward-events.ts';
+import { serve } from '../../infra/local/loopback-server.ts';
 import { problemsOf } from '../support/bus-stand-in.ts';
 import { localDirectory } from '../support/local-directories.ts';
 
@@ -58,4 +61,50 @@ test('the event that the page shows is one that the schemas allow', () => {
   const { source, 'detail-type': DetailType, detail } = JSON.parse(blockOf('json'));
   expect(source).toBe('login-service');
   expect(problemsOf({ DetailType, Detail: detail })).toEqual([]);
+});
+
+test('the consumer of the page handles an event once, says which it cannot read, and goes on', async () => {
+  const consumerFile = join(folder, 'consumer.mjs');
+  writeFileSync(consumerFile, blockOf('js'));
+  const consumer = execa(process.execPath, [consumerFile], { env: { PORT: '0' }, reject: false });
+  const lines = createInterface(consumer.stdout)[Symbol.asyncIterator]();
+  const nextLine = async () => String((await lines.next()).value);
+  const url = `http://127.0.0.1:${(await nextLine()).match(/port (\d+)/)?.[1]}`;
+  expect((await fetch(url, { method: 'POST', body: 'no JSON' })).status).toBe(500);
+  const notTaken: string[] = [];
+  const { forward, close } = forwardEvents(url, { say: (line) => notTaken.push(line) });
+  const event = JSON.parse(blockOf('json'));
+  for (const access_request_id of [42, 42, 43]) {
+    const id = `pe_${access_request_id}`;
+    forward({ ...event, detail: { ...event.detail, id, access_request_id } });
+  }
+  expect(await nextLine()).toBe('Access request 42 was approved.');
+  expect(await nextLine()).toBe('Access request 43 was approved.');
+  expect(notTaken).toEqual([]);
+  consumer.kill();
+  expect((await consumer).stderr).toMatch(/not valid JSON/);
+  close();
+});
+
+test('an event that a slow consumer does not answer in time is sent again', async () => {
+  let requests = 0;
+  const slow = await serve((_, response) => {
+    requests += 1;
+    if (requests > 1) response.end();
+  });
+  const lines: string[] = [];
+  const taken = Promise.withResolvers<void>();
+  const say = (line: string) => {
+    if (lines.push(line) === 2) taken.resolve();
+  };
+  const { forward, close } = forwardEvents(slow.url, { say, patience: 100 });
+  forward(JSON.parse(blockOf('json')));
+  await taken.promise;
+  const id = '0f15989d-ecd2-422c-a5b6-338557701698';
+  expect(lines).toEqual([
+    `${slow.url} did not take the event ${id} (it did not answer in time). It is sent again until it does.`,
+    expect.stringMatching(new RegExp(`^${slow.url} took the event ${id} at attempt \\d+\\.$`)),
+  ]);
+  close();
+  await slow.close();
 });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { decodeJwt } from 'jose';
+import type { Envelope } from '../../infra/local/event-bus.ts';
+import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { publishedEvents } from '../../lib/publishing/published-events.ts';
 import { accountOf } from '../support/account.ts';
 import { problemsOf } from '../support/bus-stand-in.ts';
@@ -10,11 +12,16 @@ import { startService } from '../support/start-service.ts';
 type Detail = Record<string, unknown>;
 
 /**
- * Starts a service on DynamoDB Local, uses it, and reads what it publishes from the table's real stream: events of each type,
- * by its schema, and in the order in which they happened.
+ * Starts a service that brings DynamoDB Local with it, uses it, and compares what it sends to a consumer from the table's real
+ * stream: events of each type, by its schema, in the order in which they happened, as the terminal shows them.
  */
-export async function checkPublishedEvents(dynamoDbEndpoint: string): Promise<void> {
-  const running = await startService({ DYNAMODB_ENDPOINT: dynamoDbEndpoint });
+export async function checkPublishedEvents(): Promise<void> {
+  const received: Envelope[] = [];
+  const consumer = await serve(async (request, response) => {
+    received.push(JSON.parse((await readBody(request)).toString()));
+    response.end();
+  });
+  const running = await startService({ EVENTS_TO: consumer.url, DYNAMODB_ENDPOINT: '' });
   try {
     const service = serviceOf(running.demo, running.directory);
     const person = await newPerson(service);
@@ -43,8 +50,8 @@ export async function checkPublishedEvents(dynamoDbEndpoint: string): Promise<vo
       [detail.login_user_id, detail.device_id].some((one) => one === person.loginUserId || one === phone) ||
       detail.access_request_id === id;
     const published = async () =>
-      [...running.output().matchAll(/^event (\S+) (\{.*\})$/gm)]
-        .map(([, DetailType = '', detail = '']) => ({ DetailType, Detail: JSON.parse(detail) }))
+      received
+        .map(({ 'detail-type': DetailType, detail: Detail }) => ({ DetailType, Detail }))
         .filter(({ Detail }) => isOurs(Detail));
     const typesOf = (found: Awaited<ReturnType<typeof published>>) =>
       [...new Set(found.map(({ DetailType }) => DetailType))].toSorted();
@@ -55,7 +62,12 @@ export async function checkPublishedEvents(dynamoDbEndpoint: string): Promise<vo
     const sequencesOf = (name: string) =>
       events.filter(({ Detail }) => Detail[name] !== undefined).map(({ Detail }) => String(Detail.sequence));
     assert.deepEqual(sequencesOf('device_id'), sequencesOf('device_id').toSorted());
+    const printed = [...running.output().matchAll(/^event (\{.*\})$/gm)].map(([, event = '']) =>
+      JSON.parse(event),
+    );
+    assert.deepEqual(printed.slice(0, received.length), received);
   } finally {
     await running.stop();
+    await consumer.close();
   }
 }

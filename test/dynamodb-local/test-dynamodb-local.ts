@@ -1,16 +1,20 @@
+import { startDynamoDbLocal } from '../../infra/local/dynamodb-local/start-dynamodb-local.ts';
 import { runJest } from '../support/commands.ts';
+import { requireTools } from '../support/needed-tools.ts';
 import { testsWithStore } from '../support/select-tests.ts';
 import { print, runCheck, step } from '../support/steps.ts';
-import { installDynamoDbLocal, requireDynamoDbTools, startDynamoDbLocal } from './dynamodb-local.ts';
 import { checkPublishedEvents } from './published-events.ts';
 
 /** Runs the tests that lean on the store against Amazon's DynamoDB Local. */
 runCheck(async (cleanUps) => {
-  await requireDynamoDbTools();
-  const jars = await step('Fetch DynamoDB Local from Maven Central', installDynamoDbLocal);
-  const { url } = cleanUps.use(await step('Start it', () => startDynamoDbLocal(jars, 'dynamodb-local')));
+  await requireTools([
+    ['java -version', 'default-jdk-headless'],
+    ['mvn --version', 'maven'],
+  ]);
+  await step('Publish what happens from the real stream of a table', checkPublishedEvents);
+  const { url, close } = await step('Start DynamoDB Local', () => startDynamoDbLocal(print));
+  cleanUps.defer(close);
   print(`    ${url}`);
-  await step('Publish what happens from the real stream of a table', () => checkPublishedEvents(url));
   await step('Run the tests that lean on a store against it, those that watch or disturb it too', () =>
     runJest(testsWithStore(), { DYNAMODB_ENDPOINT: url }),
   );

@@ -219,11 +219,11 @@ test('data that are in use, or whose providers have lost their port, are refused
   await isTaken(sandbox).finally(other.close);
 });
 
-test.each([{ JOIN: '/nowhere' }, { DYNAMODB_ENDPOINT: 'http://127.0.0.1:1' }])(
+test.each([{ JOIN: '/nowhere' }, { DYNAMODB_ENDPOINT: 'http://127.0.0.1:1' }, { EVENTS_TO: 'terminal' }])(
   'it is refused together with %j',
   async (other) => {
     await expect(startService({ LOCAL_DATA: join(folder, 'both'), ...other })).rejects.toThrow(
-      'LOCAL_DATA keeps the data of the embedded store. Leave out JOIN and DYNAMODB_ENDPOINT.',
+      'LOCAL_DATA keeps the data of the embedded store. Leave out JOIN, DYNAMODB_ENDPOINT and EVENTS_TO.',
     );
   },
 );

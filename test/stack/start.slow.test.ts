@@ -15,11 +15,13 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { serve } from '../../infra/local/loopback-server.ts';
+import type { Envelope } from '../../infra/local/event-bus.ts';
+import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { documentedFetch } from '../support/api-document.ts';
 import { tokenResponse } from '../support/expectations.ts';
 import { serviceOf } from '../support/service.ts';
 import { type RunningService, startService } from '../support/start-service.ts';
+import { startStore } from '../support/start-store.ts';
 
 const run = promisify(execFile);
 
@@ -122,6 +124,9 @@ describe('npm start', () => {
     ...['foo', '127.0.0.1:8000', 'ftp://127.0.0.1'].map((endpoint) => [
       ...['DYNAMODB_ENDPOINT', endpoint, 'an address such as http://127.0.0.1:8000'],
     ]),
+    ...['here', 'http://192.0.2.1', 'http://127.0.0.1.example.com', 'file:///tmp'].map((address) => [
+      ...['EVENTS_TO', address, 'terminal or an address of this machine such as http://127.0.0.1:9000'],
+    ]),
     ['LOG_LEVEL', 'LOUD', 'INFO or ERROR'],
     ['TOKEN_ALGORITHM', 'HS256', 'RS256 or ES256'],
   ])('%s=%s: one clear line, exit code 1', async (name = '', value = '', must) => {
@@ -220,10 +225,73 @@ describe('npm start', () => {
     const { DYNAMODB_ENDPOINT: otherStore } = process.env;
     const lines = running
       .output()
-      .match(
-        /^It publishes no events, .*: DYNAMODB_ENDPOINT=http:\/\/\S+ npm start \(see docs\/events\.md\)\.$/gm,
-      );
+      .match(/^It publishes no events, .* EVENTS_TO=terminal npm start .* \(see docs\/events\.md\)\.$/gm);
     expect(lines?.length ?? 0).toBe(otherStore === undefined ? 1 : 0);
+  });
+
+  test('EVENTS_TO without Java and Maven: one clear line, exit code 1', async () => {
+    expect(await startInVain({ EVENTS_TO: 'terminal', DYNAMODB_ENDPOINT: '', PATH: '' })).toMatchObject({
+      ...{ code: 1, files: [] },
+      stderr:
+        'DynamoDB Local needs Java 17 and Maven. This installs them: apt-get install default-jdk-headless maven\n',
+    });
+  });
+
+  test('EVENTS_TO in a process that joins another: one clear line, exit code 1', async () => {
+    expect(await startInVain({ EVENTS_TO: 'terminal', JOIN: running.directory })).toMatchObject({
+      code: 1,
+      stderr: 'The stack that JOIN names publishes the events. Start that one with EVENTS_TO.\n',
+    });
+  });
+
+  test('events go to the consumer once it is up; the terminal shows them, and says which were not taken', async () => {
+    const down = await serve(() => {});
+    await down.close();
+    const store = await startStore();
+    const started = await startService({ EVENTS_TO: down.url, DYNAMODB_ENDPOINT: store.url });
+    const { aws_endpoint } = JSON.parse(readFileSync(join(started.directory, 'stack.json'), 'utf8'));
+    const publish = async (...types: string[]) => {
+      const Entries = types.map((DetailType) => ({
+        ...{ Source: 'login-service', DetailType, Time: 1_769_846_400.5, Detail: '{"id":"pe_1"}' },
+      }));
+      const headers = { authorization: 'AWS4-HMAC-SHA256 unchecked', 'x-amz-target': 'AWSEvents.PutEvents' };
+      await fetch(aws_endpoint, { method: 'POST', headers, body: JSON.stringify({ Entries }) });
+    };
+    const says = async (line: RegExp) => {
+      while (!line.test(started.output())) await wait(20);
+    };
+    await publish('first', 'second');
+    await says(/^http\S+ did not take the event \S+ \(ECONNREFUSED\)\. It is sent again until it does\.$/m);
+    const received: Envelope[] = [];
+    const statuses = [302, 500];
+    const consumer = await serve(
+      async (request, response) => {
+        const event: Envelope = JSON.parse((await readBody(request)).toString());
+        const status = statuses.pop() ?? 204;
+        if (status === 204 && event['detail-type'] !== 'unwelcome') received.push(event);
+        response.writeHead(event['detail-type'] === 'unwelcome' ? 400 : status, { location: '/' }).end();
+      },
+      Number(new URL(down.url).port),
+    );
+    await publish('unwelcome', 'last');
+    await says(/took the event \S+ at attempt [3-9]\.$/m);
+    await says(/\(it answered with 400\)/);
+    while (received.length < 3) await wait(20);
+    expect(received.map((event) => event['detail-type']).toSorted()).toEqual(['first', 'last', 'second']);
+    expect(await started.interrupt()).toBe(0);
+    expect(started.output()).toMatch(/^http\S+ never took 1 of the events; they are lost\.$/m);
+    const printed = [...started.output().matchAll(/^event (.*)$/gm)].map(([, event = '']) =>
+      JSON.parse(event),
+    );
+    expect(printed).toEqual(expect.arrayContaining(received));
+    expect(printed[0]).toEqual({
+      ...{ version: '0', 'detail-type': 'first', source: 'login-service', account: '000000000000' },
+      ...{ id: expect.stringMatching(/^[0-9a-f-]{36}$/), time: '2026-01-31T08:00:00Z', region: 'us-east-1' },
+      ...{ resources: [], detail: { id: 'pe_1' } },
+    });
+    await started.stop();
+    await consumer.close();
+    await store.close();
   });
 
   test('everything listens on the loopback address alone', async () => {

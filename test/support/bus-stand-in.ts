@@ -65,7 +65,8 @@ export async function startBusStandIn() {
   const takeLetter = (body: unknown) => {
     if (!standIn.queueIsUp)
       return { status: 400, body: { __type: 'AWS.SimpleQueueService.NonExistentQueue' } };
-    const sent = sendMessage(({ detail }) => void standIn.letters.push(JSON.parse(detail)), body);
+    const takeDeadLetter = (message: string) => void standIn.letters.push(JSON.parse(message));
+    const sent = sendMessage({ takeDeadLetter }, body);
     return { status: 200, body: sent };
   };
   const server = await serve(async (request, response) => {

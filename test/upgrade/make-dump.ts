@@ -1,11 +1,8 @@
 import { rmSync } from 'node:fs';
-import {
-  installDynamoDbLocal,
-  requireDynamoDbTools,
-  startDynamoDbLocal,
-} from '../dynamodb-local/dynamodb-local.ts';
+import { startDynamoDbLocal } from '../../infra/local/dynamodb-local/start-dynamodb-local.ts';
 import { localDirectory } from '../support/local-directories.ts';
-import { runCheck, step } from '../support/steps.ts';
+import { requireTools } from '../support/needed-tools.ts';
+import { print, runCheck, step } from '../support/steps.ts';
 import { checkOut } from './checkout.ts';
 import { keepDump } from './dump.ts';
 import { fill } from './fill.ts';
@@ -19,12 +16,15 @@ const ports: [number, number] = [18473, 18474];
  * `node test/upgrade/make-dump.ts COMMIT`.
  */
 runCheck(async (cleanUps) => {
-  await requireDynamoDbTools();
+  await requireTools([
+    ['java -version', 'default-jdk-headless'],
+    ['mvn --version', 'maven'],
+  ]);
   const [, , commit = ''] = process.argv;
   const root = await step(`Check out ${commit}`, () => checkOut(commit));
   rmSync(localDirectory('upgrade'), { recursive: true });
-  const jars = await step('Fetch DynamoDB Local', installDynamoDbLocal);
-  const dynamoDb = cleanUps.use(await step('Start it', () => startDynamoDbLocal(jars, 'upgrade')));
+  const dynamoDb = await step('Start DynamoDB Local', () => startDynamoDbLocal(print));
+  cleanUps.defer(dynamoDb.close);
   const folder = localDirectory('upgrade', 'data');
   const { service, server } = await step('Serve its code', () =>
     serveCheckout({ root, folder, dynamoDbEndpoint: dynamoDb.url, ports }),

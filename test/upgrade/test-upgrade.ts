@@ -1,16 +1,13 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startDynalite } from '../../infra/local/dynamodb.ts';
-import {
-  installDynamoDbLocal,
-  requireDynamoDbTools,
-  startDynamoDbLocal,
-} from '../dynamodb-local/dynamodb-local.ts';
+import { startDynamoDbLocal } from '../../infra/local/dynamodb-local/start-dynamodb-local.ts';
 import { localDirectory } from '../support/local-directories.ts';
+import { requireTools } from '../support/needed-tools.ts';
 import { noteOutcome } from '../support/outcomes.ts';
 import { serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
-import { runCheck, step } from '../support/steps.ts';
+import { print, runCheck, step } from '../support/steps.ts';
 import { checkOut } from './checkout.ts';
 import { restoreDump } from './dump.ts';
 import { fill } from './fill.ts';
@@ -25,11 +22,14 @@ const root = join(import.meta.dirname, '..', '..');
  * has left, with the release, as after a rollback.
  */
 runCheck(async (cleanUps) => {
-  await requireDynamoDbTools();
-  const jars = await step('Fetch DynamoDB Local from Maven Central', installDynamoDbLocal);
+  await requireTools([
+    ['java -version', 'default-jdk-headless'],
+    ['mvn --version', 'maven'],
+  ]);
   rmSync(localDirectory('upgrade'), { recursive: true });
   const released = await step(`Check out release ${release.version}`, () => checkOut(release.commit));
-  const dynamoDb = cleanUps.use(await step('Start it', () => startDynamoDbLocal(jars, 'upgrade')));
+  const dynamoDb = await step('Start DynamoDB Local', () => startDynamoDbLocal(print));
+  cleanUps.defer(dynamoDb.close);
   const dynamoDbEndpoint = dynamoDb.url;
   /** A folder as of `LOCAL_DATA`. */
   const folderOf = (name: string) => localDirectory('upgrade', name);

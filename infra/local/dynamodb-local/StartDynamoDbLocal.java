@@ -1,3 +1,4 @@
+import java.io.OutputStream;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.eclipse.jetty.server.Server;
@@ -6,7 +7,10 @@ import org.eclipse.jetty.server.handler.ContextHandler;
 import software.amazon.dynamodb.services.local.server.LocalDynamoDBRequestHandler;
 import software.amazon.dynamodb.services.local.server.LocalDynamoDBServerHandler;
 
-/** DynamoDB Local in memory, on a free port of the loopback interface: its own main class listens on every interface. */
+/**
+ * DynamoDB Local in memory, on a free port of the loopback interface: its own main class listens on every interface. Ends
+ * when its standard input does, which is when the process that started it has ended.
+ */
 public class StartDynamoDbLocal {
   public static void main(String[] arguments) throws Exception {
     Logger.getLogger("com.almworks.sqlite4java").setLevel(Level.WARNING);
@@ -20,6 +24,7 @@ public class StartDynamoDbLocal {
     server.setHandler(context);
     server.start();
     System.out.println("Listening on port " + connector.getLocalPort());
-    server.join();
+    System.in.transferTo(OutputStream.nullOutputStream());
+    System.exit(0);
   }
 }

@@ -1,0 +1,98 @@
+import java.util.concurrent.atomic.AtomicInteger
+import kotlin.system.exitProcess
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.runBlocking
+import okhttp3.OkHttpClient
+import okhttp3.Request
+import org.json.JSONArray
+import org.json.JSONObject
+
+private const val USER = "/v2/marketing/login/user"
+
+private class Memory(val texts: MutableMap<String, String> = mutableMapOf()) : Vault {
+    override fun get(name: String): String? = texts[name]
+    override fun set(name: String, value: String?) {
+        if (value == null) texts.remove(name) else texts[name] = value
+    }
+
+    fun change(field: String, value: Any) = set("tokens", JSONObject(get("tokens")).put(field, value).toString())
+}
+
+private class Starts(private val input: JSONObject) {
+    private val refreshes = AtomicInteger()
+    private val http = OkHttpClient.Builder()
+        .addInterceptor { chain ->
+            if (chain.request().url.encodedPath == "/refresh") refreshes.incrementAndGet()
+            chain.proceed(chain.request())
+        }
+        .build()
+    private val memory = Memory()
+    private val session = sessionWith(memory)
+
+    private fun sessionWith(vault: Vault) =
+        Session(input.getString("backend"), input.getString("base_url"), vault, http)
+
+    private suspend fun logIn(session: Session): String {
+        val nonce = session.nonce()
+        val subject = input.getString("subject")
+        val url = "${input.getString("sandbox_url")}/provider_f/credentials?subject=$subject&nonce=$nonce"
+        val issued = http.newCall(Request.Builder().url(url).build()).execute().use { JSONObject(it.body.string()) }
+        session.logIn(issued.getString("id_token"), nonce)
+        return nonce
+    }
+
+    private suspend fun outcomeOf(work: suspend () -> Unit): String = try {
+        work()
+        "success"
+    } catch (problem: ServiceException) {
+        problem.code
+    } catch (_: LoggedOutException) {
+        "LoggedOut"
+    }
+
+    suspend fun first(): JSONObject = coroutineScope {
+        val nonce = logIn(session)
+        session.registerDevice(JSONObject().put("token", input.getString("subject")))
+        val devices = session.call("GET", "$USER/push_notifications/devices").getJSONArray("devices")
+
+        val before = session.accessToken()
+        memory.change("expires_at", 0)
+        val (one, other) = List(2) { async { session.accessToken() } }.awaitAll()
+        val atOnce = refreshes.get()
+        memory.change("access_token", "rejected")
+        session.call("GET", USER)
+
+        val another = sessionWith(Memory())
+        logIn(another)
+        val loggedOut = another.accessToken()
+        another.logOut()
+        JSONObject()
+            .put("devices", devices.length())
+            .put("renewed", one != before && one == other)
+            .put("refreshes", JSONArray(listOf(atOnce, refreshes.get())))
+            .put("same_nonce", outcomeOf { session.logIn("any", nonce) })
+            .put("after_logout", outcomeOf { another.accessToken() })
+            .put("logged_out", loggedOut)
+            .put("stored", JSONObject(memory.texts))
+    }
+
+    suspend fun next(stored: JSONObject): JSONObject {
+        for (name in stored.keySet()) memory.set(name, stored.getString(name))
+        val tooLate = outcomeOf { session.call("DELETE", USER) }
+        logIn(session)
+        return JSONObject()
+            .put("deletions", JSONArray(listOf(tooLate, outcomeOf { session.call("DELETE", USER) })))
+            .put("after_deletion", outcomeOf { session.call("GET", USER) })
+            .put("stored", JSONObject(memory.texts))
+    }
+}
+
+/** Lives through a start of the quickstart's app, and prints what it saw. */
+fun main(arguments: Array<String>) {
+    val input = JSONObject(arguments.single())
+    val stored = input.optJSONObject("stored")
+    println(runBlocking { Starts(input).run { if (stored == null) first() else next(stored) } })
+    exitProcess(0)
+}

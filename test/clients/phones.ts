@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { type Service, unique } from '../support/service.ts';
+import type { RunningService } from '../support/start-service.ts';
+
+const pages = join(import.meta.dirname, '../../docs');
+
+/** Writes the blocks of a language on a page of the documentation into files. */
+export function writeBlocks(page: string, language: string, files: string[]): void {
+  const text = readFileSync(join(pages, page), 'utf8');
+  const blocks = [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))];
+  for (const [index, file] of files.entries()) {
+    const [, block] = blocks[index] ?? [];
+    assert.ok(block, `${page} has no block ${index + 1} of ${language}.`);
+    writeFileSync(file, block);
+  }
+}
+
+const simulator = ['--sdk', 'iphonesimulator'];
+
+export const hasXcode = (): Promise<boolean> =>
+  execa('xcrun', [...simulator, '--show-sdk-path']).then(
+    () => true,
+    () => false,
+  );
+
+/** Type-checks both files of the page in Swift with the SDK of iOS, in a folder. */
+export async function compileSwift(folder: string): Promise<void> {
+  const files = ['Session.swift', 'Phone.swift'].map((name) => join(folder, name));
+  writeBlocks('phone-swift.md', 'swift', files);
+  const options = ['-typecheck', '-swift-version', '6', '-target', 'arm64-apple-ios16.4-simulator'];
+  await execa('xcrun', [...simulator, 'swiftc', ...options, ...files]);
+}
+
+/** Installs Express as the page says, and starts the backend of the quickstarts in a folder; its process and its address. */
+export async function startBackend(
+  folder: string,
+  { demo }: Service,
+): Promise<{ backend: ChildProcess; address: string }> {
+  writeBlocks('phones.md', 'js', [join(folder, 'backend.mjs')]);
+  const [, install = ''] = readFileSync(join(pages, 'phones.md'), 'utf8').match(/^(npm install .*)$/m) ?? [];
+  await execa(install, { cwd: folder, shell: true });
+  const { client_id, client_secret } = demo.login_app;
+  const backend = spawn(process.execPath, ['backend.mjs'], {
+    cwd: folder,
+    env: { ...process.env, BASE: demo.base_url, CLIENT: `${client_id}:${client_secret}`, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [printed] = await Promise.race([once(backend.stdout, 'data'), once(backend, 'exit')]);
+  const [, port] = /on port (\d+)/.exec(String(printed)) ?? [];
+  assert.ok(port, 'The backend has not started.');
+  return { backend, address: `http://127.0.0.1:${port}` };
+}
+
+/** Starts an app of the quickstarts twice: it logs in, and a quarter of an hour later its account is deleted. */
+export async function usePhone(
+  running: RunningService,
+  service: Service,
+  backend: string,
+  command: string[],
+): Promise<void> {
+  const { base_url, sandbox_url } = service.demo;
+  const subject = unique('phone');
+  const start = async (stored?: unknown) => {
+    const input = JSON.stringify({ backend, base_url, sandbox_url, subject, stored });
+    const [program = '', ...words] = command;
+    const { stdout } = await execa(program, [...words, input]);
+    return JSON.parse(stdout);
+  };
+
+  const { stored, logged_out, ...first } = await start();
+  assert.deepEqual(first, {
+    devices: 1,
+    renewed: true,
+    refreshes: [1, 2],
+    same_nonce: 'unknown_nonce',
+    after_logout: 'LoggedOut',
+  });
+  const revoked = await service.listDevices(logged_out);
+  assert.equal(revoked.status, 401, 'The session goes on after the logout.');
+
+  running.advance(16 * 60);
+  try {
+    const deletions = ['insufficient_user_authentication', 'success'];
+    assert.deepEqual(await start(stored), { deletions, after_deletion: 'LoggedOut', stored: {} });
+  } finally {
+    running.resetClock();
+  }
+}

@@ -1,0 +1,90 @@
+import { ServiceError, Session, type Vault } from './session';
+
+interface Input {
+  backend: string;
+  base_url: string;
+  sandbox_url: string;
+  subject: string;
+  /** What an earlier start has stored. */
+  stored?: Record<string, string>;
+}
+
+const { backend, base_url, sandbox_url, subject, stored }: Input = JSON.parse(process.argv[2] ?? '');
+
+let refreshes = 0;
+const untold = globalThis.fetch;
+globalThis.fetch = (url, init) => {
+  if (String(url).endsWith('/refresh')) refreshes += 1;
+  return untold(url, init);
+};
+
+function vaultOf(texts: Map<string, string>): Vault {
+  return {
+    get: async (name) => texts.get(name) ?? null,
+    set: async (name, value) => {
+      if (value === null) texts.delete(name);
+      else texts.set(name, value);
+    },
+  };
+}
+
+async function logIn(session: Session): Promise<string> {
+  const nonce = await session.nonce();
+  const query = new URLSearchParams({ subject, nonce });
+  const { id_token } = await (await untold(`${sandbox_url}/provider_f/credentials?${query}`)).json();
+  await session.logIn(id_token, nonce);
+  return nonce;
+}
+
+const outcomeOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => 'success',
+    (error) => (error instanceof ServiceError ? error.code : error.constructor.name),
+  );
+
+const texts = new Map(Object.entries(stored ?? {}));
+const session = new Session(backend, base_url, vaultOf(texts));
+const change = (tokens: object): void => {
+  texts.set('tokens', JSON.stringify({ ...JSON.parse(texts.get('tokens') ?? ''), ...tokens }));
+};
+
+async function firstStart(): Promise<object> {
+  const nonce = await logIn(session);
+  await session.registerDevice({ platform: 'ios', token: subject, token_type: 'fcm' });
+  const path = '/v2/marketing/login/user/push_notifications/devices';
+  const { devices } = await session.call<{ devices: object[] }>('GET', path);
+
+  const before = await session.accessToken();
+  change({ expires_at: 0 });
+  const [one, other] = await Promise.all([session.accessToken(), session.accessToken()]);
+  const atOnce = refreshes;
+  change({ access_token: 'rejected' });
+  await session.call('GET', path);
+
+  const another = new Session(backend, base_url, vaultOf(new Map()));
+  await logIn(another);
+  const logged_out = await another.accessToken();
+  await another.logOut();
+  return {
+    devices: devices.length,
+    renewed: one !== before && one === other,
+    refreshes: [atOnce, refreshes],
+    same_nonce: await outcomeOf(session.logIn('any', nonce)),
+    after_logout: await outcomeOf(another.accessToken()),
+    logged_out,
+    stored: Object.fromEntries(texts),
+  };
+}
+
+async function nextStart(): Promise<object> {
+  const remove = (): Promise<unknown> => outcomeOf(session.call('DELETE', '/v2/marketing/login/user'));
+  const tooLate = await remove();
+  await logIn(session);
+  return {
+    deletions: [tooLate, await remove()],
+    after_deletion: await outcomeOf(session.call('GET', '/v2/marketing/login/user')),
+    stored: Object.fromEntries(texts),
+  };
+}
+
+process.stdout.write(JSON.stringify(await (stored ? nextStart() : firstStart())));
