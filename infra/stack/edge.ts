@@ -16,6 +16,8 @@ import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import { originSecretHeader } from '../../lib/http/origin-secret.ts';
 import type { Settings } from '../settings/settings.ts';
+import { version } from '../version.ts';
+import { versionTag } from './description.ts';
 import type { LoginService } from './login-service.ts';
 
 /** The settings of an edge, all of which `edge: true` demands. */
@@ -39,6 +41,7 @@ export class Edge extends Stack {
     const { account, stack, domainName } = settings;
     super(app, `${stack}-edge`, {
       description: 'CloudFront and AWS WAF in front of a login and access-request service',
+      tags: { [versionTag]: version },
       env: { account, region: 'us-east-1' },
       terminationProtection: service.terminationProtection,
     });

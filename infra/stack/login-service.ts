@@ -6,9 +6,10 @@ import { type AnyEndpoint, isAudited } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Functions } from '../endpoints.ts';
 import { type Settings, tokenVariables } from '../settings/settings.ts';
+import { version } from '../version.ts';
 import { AlarmTopic } from './alarm-topic.ts';
 import { AuditTrail } from './audit-trail.ts';
-import { stackDescription } from './description.ts';
+import { stackDescription, versionOutput, versionTag } from './description.ts';
 import { EventPublishing } from './event-publishing.ts';
 import { FirstRotation } from './first-rotation.ts';
 import { LiveVersions } from './live-versions.ts';
@@ -32,6 +33,7 @@ export class LoginService extends Stack {
     const { account, region, stage } = settings;
     super(app, settings.stack, {
       description: stackDescription,
+      tags: { [versionTag]: version },
       terminationProtection: stage === 'production',
       ...(account && region && { env: { account, region } }),
     });
@@ -152,6 +154,7 @@ export class LoginService extends Stack {
     }
     format.recordAfter(live.aliases);
 
+    new CfnOutput(this, versionOutput, { value: version });
     new CfnOutput(this, 'ApiUrl', { value: api.url });
     new CfnOutput(this, 'TableName', { value: table.tableName });
     new CfnOutput(this, 'AlarmTopic', { value: topic.topicArn });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
+import { version } from '../../infra/version.ts';
 import { table } from '../../lib/storage/table.ts';
 import { resources, template, templateWith } from '../support/template.ts';
 
@@ -207,5 +208,7 @@ test('a deployment outputs its address and what the commands of the docs need', 
     'SigningKeysSecretArn',
     'TableName',
     'UndeliveredAudit',
+    'Version',
   ]);
+  template.hasOutput('Version', { Value: version });
 });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { Match, Template } from 'aws-cdk-lib/assertions';
+import { version } from '../../infra/version.ts';
 import { edgeParts } from '../capacity/prices.ts';
 import { stackWith, withEdge } from '../support/template.ts';
 
@@ -17,6 +18,10 @@ test('the edge is a stack of its own in us-east-1, after that of the service', (
   expect(edge.dependencies).toEqual([stack]);
   expect(edge.terminationProtection).toBe(true);
   expect(stackWith({ ...withEdge, edge: false }).edge).toBeUndefined();
+});
+
+test('both stacks, and so all their resources, have a tag with the version', () => {
+  for (const one of [stack, edge]) expect(one.tags.tagValues()).toEqual({ 'login-service:version': version });
 });
 
 test('CloudFront leads to the API by its own address, forwards the host, and caches nothing', () => {
