@@ -22,6 +22,7 @@ import { ServiceApi } from './service-api.ts';
 import { ServiceFunction, type ServiceFunctionProps } from './service-function.ts';
 import { ServiceSecrets } from './service-secrets.ts';
 import { existingTable, ServiceTable } from './service-table.ts';
+import { TableFormat } from './table-format.ts';
 import { Watching } from './watching.ts';
 
 /** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
@@ -134,6 +135,9 @@ export class LoginService extends Stack {
         ? newVersionCheck(withoutRoute('check-new-versions'), functions, settings.stack)
         : undefined,
     });
+    const guard = withoutRoute('guard-table-format');
+    const format = new TableFormat(this, 'TableFormat', { tableName: table.tableName, guard });
+    format.checkBefore(this.node.findAll().filter((one) => one instanceof ServiceFunction));
     this.watching = new Watching(this, 'Watching', {
       topic,
       settings,
@@ -153,6 +157,7 @@ export class LoginService extends Stack {
       if (isAudited(endpoint)) audit.of(served);
       api.addRoute(served.key, endpoint, live.of(served, this.watching));
     }
+    format.recordAfter(live.aliases);
 
     new CfnOutput(this, versionOutput, { value: version });
     new CfnOutput(this, 'ApiUrl', { value: api.url });

@@ -57,6 +57,32 @@ test('the table is warm for as much as is set, and else as new tables are', () =
   });
 });
 
+test('no other function is updated before the new code has found that it can read the table', () => {
+  const { checks, records } = formatSteps(template);
+  expect(checks).toHaveLength(1);
+  const functions = resources('AWS::Lambda::Function', v.unknown()).map(({ id }) => id);
+  for (const id of functions.filter((id) => id !== 'GuardTableFormat'))
+    expect(template.toJSON().Resources[id].DependsOn).toContain(checks[0]?.id);
+  expect(records.map(({ DependsOn }) => DependsOn)).toEqual([
+    Object.keys(template.findResources('AWS::Lambda::Alias')).toSorted(),
+  ]);
+});
+
+test('without a canary, the format is checked and noted all the same, and again for another table', () => {
+  const steps = formatSteps(templateWith({ canary: false, tableName: 'another', publishEvents: false }));
+  for (const [step] of Object.values(steps)) expect(step?.Properties.TableName).toBe('another');
+});
+
+/** The parts of a deployment that look at the format of the table, and note it. */
+function formatSteps(of: typeof template) {
+  const found = Object.entries(of.findResources('Custom::TableFormat'));
+  const steps = (name: string) =>
+    found.flatMap(([id, one]) =>
+      one.Properties.Step === name ? [{ id, Properties: one.Properties, DependsOn: one.DependsOn }] : [],
+    );
+  return { checks: steps('check'), records: steps('record') };
+}
+
 describe('a table that was restored', () => {
   const tableStreamArn =
     'arn:aws:dynamodb:eu-central-1:123456789012:table/a-stack-restored/stream/2026-01-31T08:00:00.000';
