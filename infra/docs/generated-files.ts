@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import * as v from 'valibot';
 import type { SchemeName } from '../../lib/auth/credentials.ts';
 import { logReasons } from '../../lib/errors/reasons.ts';
 import { logEvents } from '../../lib/log/events.ts';
 import { metrics } from '../../lib/log/metrics.ts';
 import { readFunctions, routeKeyOf } from '../endpoints.ts';
 import { logicalIdOf } from '../stack/service-function.ts';
+import { version } from '../version.ts';
 import { eventOf } from './event-file.ts';
 import { eventSchemas, publishedEventsRows } from './event-schemas.ts';
 import { exampleRequests } from './example-requests.ts';
@@ -20,11 +20,6 @@ const callers: Record<SchemeName, string> = {
   account: 'Account (Basic)',
   none: 'anybody',
 };
-
-const { version } = v.parse(
-  v.object({ version: v.string() }),
-  JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')),
-);
 
 /** Everything that is generated from the code, by file: whole files, and pages with generated blocks. */
 export async function generatedFiles(root: string): Promise<Map<string, string>> {

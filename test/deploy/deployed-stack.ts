@@ -32,8 +32,9 @@ export const cloudEnvironment = ({ endpoint, workDirectory }: Cloud): Record<str
 
 const namesOfAws = (): string[] => Object.keys(process.env).filter((name) => name.startsWith('AWS_'));
 
-const cdk = (cloud: Cloud, words: string[], env: Record<string, string> = {}) =>
+const cdk = (cloud: Cloud, words: string[], { cwd = '.', env = {} as Record<string, string> } = {}) =>
   execa('cdk', [...words, '--no-color'], {
+    cwd,
     env: { ...cloudEnvironment(cloud), ...env },
     stdout: ['pipe', { file: join(cloud.workDirectory, 'cdk.log'), append: true }],
   });
@@ -43,12 +44,19 @@ export const bootstrap = (cloud: Cloud) => cdk(cloud, ['bootstrap', `aws://${acc
 /**
  * Deploys the stack of `app.ts`. `direct`: MiniStack may lose a change set by its name when it updates.
  * @param issuer the service's address; what the app says of itself is returned
+ * @param code the folder of the project to deploy
  */
-export async function deploy(cloud: Cloud, settings: Record<string, string>, issuer: string) {
+export async function deploy(
+  cloud: Cloud,
+  settings: Record<string, string>,
+  issuer: string,
+  code: string,
+): Promise<string[]> {
   const context = Object.entries(settings).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
   const app = ['--app', 'node test/deploy/app.ts', '--output', join(cloud.workDirectory, 'cdk.out')];
   const options = ['--require-approval', 'never', '--method', 'direct'];
-  const { stderr } = await cdk(cloud, ['deploy', ...app, ...context, ...options], { FRONT_URL: issuer });
+  const words = ['deploy', ...app, ...context, ...options];
+  const { stderr } = await cdk(cloud, words, { cwd: code, env: { FRONT_URL: issuer } });
   return stderr.match(/^MiniStack .*$/gm) ?? [];
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import { execa } from 'execa';
 import { decodeProtectedHeader } from 'jose';
@@ -10,12 +11,15 @@ import { seedDemo } from '../../infra/local/demo.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { rotateSecret } from '../../infra/local/stack.ts';
+import { version } from '../../infra/version.ts';
 import { runJest } from '../support/commands.ts';
 import { localDirectory } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
 import { blackBoxTests } from '../support/select-tests.ts';
-import { serviceOf } from '../support/service.ts';
+import { type Service, serviceOf } from '../support/service.ts';
+import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
 import { print, runCheck, step } from '../support/steps.ts';
+import { release, unpackRelease } from '../upgrade/release.ts';
 import {
   bootstrap,
   type Cloud,
@@ -43,13 +47,18 @@ const settings = {
 };
 
 /**
- * Deploys the service to MiniStack with the CDK, runs the black-box tests against what was deployed, restores its
- * table, deploys a changed stack over it, and destroys it.
+ * Deploys the last release to MiniStack with the CDK and today's code over it, runs the black-box tests against what was
+ * deployed, restores its table, deploys a changed stack over it, and destroys it.
  */
 runCheck(async (cleanUps) => {
-  await requireTools([['python3 -c "import venv, ensurepip"', 'python3-venv']]);
+  await requireTools([
+    ['python3 -c "import venv, ensurepip"', 'python3-venv'],
+    ['git --version', 'git'],
+  ]);
   rmSync(localDirectory('deploy'), { recursive: true });
   const workDirectory = localDirectory('deploy');
+  const releasedCode = localDirectory('deploy', 'release');
+  await unpackRelease(releasedCode);
   const installation = await step('Install MiniStack', installMiniStack);
   const functions = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'ministack-')), (directory) =>
     rmSync(directory, { recursive: true, force: true }),
@@ -65,12 +74,13 @@ runCheck(async (cleanUps) => {
   const sandbox = cleanUps.adopt(await startSandbox(), (server) => server.close());
 
   /** The front is the service's address, as a domain of one's own is. */
-  const deployWith = async (changed: Record<string, string>) => {
-    for (const line of await deploy(cloud, { ...settings, ...changed }, front.url)) print(`    ${line}`);
+  const deployWith = async (changed: Record<string, string>, code = '.') => {
+    for (const line of await deploy(cloud, { ...settings, ...changed }, front.url, code))
+      print(`    ${line}`);
   };
 
   await step('cdk bootstrap', () => bootstrap(cloud));
-  await step('cdk deploy', () => deployWith({}));
+  await step(`cdk deploy, with the code of ${release.version}`, () => deployWith({}, releasedCode));
   // Under these logical ids, which a test of the stack keeps as they are.
   const physicalId = await physicalIdsOf(cloud, stack);
   const tableName = physicalId('TableCD117FA1');
@@ -97,12 +107,18 @@ runCheck(async (cleanUps) => {
     JSON.stringify({ aws_endpoint: cloud.endpoint, operator_function: operator.name }),
   );
 
+  const service = serviceOf(demo, serviceDirectory);
+  const released = await step('Log in, register a device, and note what there is', () => leaveData(service));
+  await step("Deploy today's code over it, while people log in, refresh and search", () =>
+    withTraffic(service, () => deployWith({})),
+  );
+  await step('What there was is there', () => findData(service, released, 3600));
+
   await step(`npm run operator -- accounts create … --stack ${stack}`, () => operateByCommandLine(cloud));
   await step('Run the black-box tests against the deployed API', () =>
     runJest(blackBoxTests(), { SERVICE_DIR: serviceDirectory }),
   );
 
-  const service = serviceOf(demo, serviceDirectory);
   await step("Find an approval in a queue, through the table's stream and a rule of the event bus", () =>
     findApproval(service, cloud.endpoint, stack),
   );
@@ -149,6 +165,31 @@ runCheck(async (cleanUps) => {
   print('\nThe deployment test has passed.');
 });
 
+/** Each person's pause before a search. */
+const secondsBetweenRounds = 2;
+
+/** Deploys while people use the service. No request may fail, and their sessions and devices must last. */
+async function withTraffic(service: Service, deployment: () => Promise<void>): Promise<void> {
+  const traffic = steadyTraffic({
+    ...service,
+    // Leaves the emulator time for the deployment.
+    search: async () => {
+      await wait(secondsBetweenRounds * 1000);
+      return service.search();
+    },
+  });
+  await traffic.round();
+  await deployment();
+  await traffic.round();
+  await traffic.stop();
+  print(`    ${JSON.stringify(traffic.statuses)}`);
+  assert.deepEqual(Object.keys(traffic.statuses).toSorted(), noFailure);
+  for (const token of traffic.tokens.filter((_, index) => index % 10 === 0)) {
+    const { status, body } = await service.listDevices(token);
+    assert.deepEqual([status, body.devices?.length], [200, 1]);
+  }
+}
+
 /** The command line finds a deployed stack by its name, and AWS by the environment, as for a person. */
 async function operateByCommandLine(cloud: Cloud): Promise<void> {
   const words = ['accounts', 'create', '--name', 'Back office', '--stack', stack];
@@ -164,8 +205,8 @@ async function operateByCommandLine(cloud: Cloud): Promise<void> {
 async function checkDeployed(cloud: Cloud): Promise<void> {
   const words = ['run', '--silent', 'operator', '--', 'check', '--stack', stack];
   const { stdout } = await execa('npm', words, { env: cloudEnvironment(cloud), stderr: 'inherit' });
-  const { steps, problems } = JSON.parse(stdout);
-  assert.deepEqual(problems, []);
+  const { version: deployed, steps, problems } = JSON.parse(stdout);
+  assert.deepEqual({ deployed, problems }, { deployed: version, problems: [] });
   for (const { step: name, status, milliseconds } of steps)
     print(`    ${name}: ${status}, ${milliseconds} ms`);
 }

@@ -7,8 +7,15 @@ function section(page: string, heading: string): string {
   return text.split(new RegExp(`^#{1,${level}} `, 'm'))[0] ?? '';
 }
 
-/** The changes whose operation, such as `POST /v1/things`, is not named under `### Breaking` of what is unreleased. */
-export function unannounced(changes: BreakingChange[], changelog: string): BreakingChange[] {
-  const announced = section(section(changelog, '## Unreleased'), '### Breaking');
+/**
+ * The changes whose operation, such as `POST /v1/things`, is not named under `### Breaking` of what came after a release:
+ * what is unreleased, and the version that is about to be.
+ */
+export function unannounced(changes: BreakingChange[], changelog: string, release: string): BreakingChange[] {
+  const [news = ''] = `\n${changelog}`.split(`\n## ${release}`);
+  const announced = news
+    .split(/^(?=## )/m)
+    .map((version) => section(version, '### Breaking'))
+    .join('\n');
   return changes.filter(({ operation, path }) => !announced.includes(`\`${operation} ${path}\``));
 }

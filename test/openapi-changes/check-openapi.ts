@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { requireTools } from '../support/needed-tools.ts';
 import { print, runCheck, step } from '../support/steps.ts';
+import { release } from '../upgrade/release.ts';
 import { unannounced } from './changelog.ts';
 import { type BreakingChange, breakingChanges, installOasdiff } from './oasdiff.ts';
 
 const file = 'docs/openapi.json';
+const { version, commit: releaseCommit } = release;
 const changelog = readFileSync('docs/CHANGELOG.md', 'utf8');
 
 /** Changes to the document that clients would notice, and the operation that each one is in. */
@@ -53,9 +55,17 @@ runCheck(async (cleanUps) => {
       writeFileSync(altered, alter(readFileSync(file, 'utf8')));
       const found = await breakingChanges(oasdiff, file, altered);
       assert.ok(found.some(isIn(operation)), `It did not find ${what}.`);
-      assert.deepEqual(unannounced(found, '## Unreleased\n\n### Fixed\n'), found);
-      const entry = `## Unreleased\n\n### Breaking\n\n- \`${operation}\`: …\n\n## 1.0.0\n`;
-      assert.ok(!unannounced(found, entry).some(isIn(operation)), `The changelog does not allow ${what}.`);
+      assert.deepEqual(unannounced(found, '## Unreleased\n\n### Fixed\n', '1.0.0'), found);
+      const entry = `### Breaking\n\n- \`${operation}\`: …\n`;
+      for (const news of [
+        `## Unreleased\n\n${entry}`,
+        `## Unreleased\n\n## 1.1.0 - 2027-01-31\n\n${entry}`,
+      ]) {
+        const left = unannounced(found, `${news}\n## 1.0.0 - 2026-11-23\n`, '1.0.0');
+        assert.ok(!left.some(isIn(operation)), `The changelog does not allow ${what}.`);
+      }
+      const old = unannounced(found, `## Unreleased\n\n## 1.0.0 - 2026-11-23\n\n${entry}`, '1.0.0');
+      assert.deepEqual(old, found);
     }
   });
   await step('Compare the document with its earlier copies', async () => {
@@ -64,7 +74,11 @@ runCheck(async (cleanUps) => {
     if ((await git('rev-parse', '--is-shallow-repository')) === 'true')
       print('    THE CLONE IS SHALLOW: for the copies that it lacks, run `git fetch --unshallow --tags`.');
     for (const commit of commits) {
-      const found = unannounced(await breakingChanges(oasdiff, `${commit}:${file}`, file), changelog);
+      const found = unannounced(
+        await breakingChanges(oasdiff, `${commit}:${file}`, file),
+        changelog,
+        version,
+      );
       const lines = found.map(({ operation, path, text }) => `  ${operation} ${path}: ${text}`);
       if (lines.length > 0)
         throw new Error([`Since ${commit}, clients may break:`, ...lines, advice].join('\n'));
@@ -82,9 +96,8 @@ const isIn =
 
 /** The commits of the copies since the last release, and of the one in it, newest first. What is no clone has none. */
 async function earlierCopies(): Promise<string[]> {
-  const release = await git('describe', '--tags', '--abbrev=0');
-  const since = await git('log', '--format=%h', ...(release ? [`${release}..HEAD`] : []), '--', file);
-  const released = release && (await git('log', '-1', '--format=%h', release, '--', file));
+  const since = await git('log', '--format=%h', `${releaseCommit}..HEAD`, '--', file);
+  const released = await git('log', '-1', '--format=%h', releaseCommit, '--', file);
   return [since, released].flatMap((lines) => lines.split('\n')).filter((line) => line !== '');
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { serve } from '../../infra/local/loopback-server.ts';
-import { stackProblems } from '../../infra/operator/check/check-stack.ts';
+import { lookAtStack } from '../../infra/operator/check/check-stack.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'deployments-'));
 writeFileSync(join(folder, 'live.json'), JSON.stringify({ stage: 'production' }));
@@ -12,11 +12,11 @@ const asDeployed = { deployment: 'live', stage: 'production', domainName: 'none'
 const withProtection = { status: 'UPDATE_COMPLETE', protection: true, kept: asDeployed };
 
 /** What the check says about a stack that CloudFormation describes so. */
-async function problemsOf(stack: {
+async function whatIsSaidOf(stack: {
   status: string;
   protection: boolean;
   kept: Record<string, string>;
-}): Promise<string[]> {
+}): Promise<unknown> {
   const pins = Object.entries(stack.kept).map(([pin, value]) => ({
     name: `Pinned${pin.charAt(0).toUpperCase()}${pin.slice(1)}`,
     value,
@@ -31,7 +31,7 @@ async function problemsOf(stack: {
         <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>${stack.status}</StackStatus>
         <EnableTerminationProtection>${stack.protection}</EnableTerminationProtection>
         <Parameters>${members('ParameterKey', 'ParameterValue')}</Parameters>
-        <Outputs>${members('OutputKey', 'OutputValue', 'Value')}</Outputs>
+        <Outputs><member><OutputKey>Version</OutputKey><OutputValue>1.0.0</OutputValue></member>${members('OutputKey', 'OutputValue', 'Value')}</Outputs>
       </member></Stacks></DescribeStacksResult></DescribeStacksResponse>`);
   });
   Object.assign(process.env, {
@@ -41,7 +41,7 @@ async function problemsOf(stack: {
     AWS_SECRET_ACCESS_KEY: 'x',
   });
   try {
-    return await stackProblems('live', folder);
+    return await lookAtStack('live', folder);
   } finally {
     delete process.env.AWS_ENDPOINT_URL_CLOUDFORMATION;
     await cloudFormation.close();
@@ -71,5 +71,5 @@ test.each([
     ["The stack doesn't keep deployment, stage, domainName, tableName: deploy it once more, without change."],
   ],
 ])('the check of a deployed stack %s', async (_, stack, problems) => {
-  expect(await problemsOf(stack)).toEqual(problems);
+  expect(await whatIsSaidOf(stack)).toEqual({ version: '1.0.0', problems });
 });

@@ -44,6 +44,7 @@ test('a terminal gets a line for each call, with all headers of its response', (
   const text = readableCheck({
     ok: false,
     issuer: 'https://login.example.com',
+    version: '1.0.0',
     steps: [
       { step: 'metadata', request: 'GET https://…', status: 200, milliseconds: 41, headers: { etag: 'x' } },
       {
@@ -58,6 +59,7 @@ test('a terminal gets a line for each call, with all headers of its response', (
     problems: ['search: Wrong.'],
   });
   expect(text).toBe(`https://login.example.com
+version 1.0.0
 metadata  200      41 ms  ok
   etag: x
 search    401    1200 ms  WRONG

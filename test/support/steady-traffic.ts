@@ -40,6 +40,10 @@ export function steadyTraffic(...instances: [Service, ...Service[]]) {
     }
   };
   const all = Promise.all(rounds.map((_, number) => person(number)));
+  // Whoever waits for the end hears of it.
+  all.catch(() => {
+    going = false;
+  });
   return {
     statuses,
     tokens,
@@ -47,7 +51,8 @@ export function steadyTraffic(...instances: [Service, ...Service[]]) {
     /** Waits until each of them has begun and ended a round. */
     round: async () => {
       const before = [...rounds];
-      while (rounds.some((round, number) => round < (before[number] ?? 0) + 2)) await first.loginAppToken();
+      while (going && rounds.some((round, number) => round < (before[number] ?? 0) + 2))
+        await first.loginAppToken();
     },
     stop: async () => {
       going = false;

@@ -3,12 +3,20 @@ import { join } from 'node:path';
 import { CloudFormationClient, DescribeStacksCommand, type Output } from '@aws-sdk/client-cloudformation';
 import { deploymentFolder, readDeployment } from '../../settings/deployment-file.ts';
 import { pinName, pinnedValue, pins } from '../../settings/pins.ts';
+import { versionOutput } from '../../stack/description.ts';
+
+/** A deployed stack, as CloudFormation knows it. */
+interface LookedAt {
+  /** The version of the code that was deployed. Undefined before 1.0.0. */
+  version?: string | undefined;
+  problems: string[];
+}
 
 /**
- * Faults of a deployed stack, as far as CloudFormation knows: an update that failed, or a stack that was
- * production and has lost its protection, or one that keeps other settings than its file has.
+ * Reads a deployed stack's version, and its faults, as far as CloudFormation knows: an update that failed, or a stack that
+ * was production and has lost its protection, or one that keeps other settings than its file has.
  */
-export async function stackProblems(StackName: string, folder = deploymentFolder): Promise<string[]> {
+export async function lookAtStack(StackName: string, folder = deploymentFolder): Promise<LookedAt> {
   const client = new CloudFormationClient({});
   try {
     const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName }));
@@ -16,7 +24,7 @@ export async function stackProblems(StackName: string, folder = deploymentFolder
     const stage = stack?.Parameters?.find(
       ({ ParameterKey }) => ParameterKey === 'PinnedStage',
     )?.ParameterValue;
-    return [
+    const problems = [
       ...(/^(CREATE|UPDATE)_COMPLETE$/.test(status)
         ? []
         : [`The stack is in the state ${status}: its last deployment hasn't ended, or has failed.`]),
@@ -25,8 +33,10 @@ export async function stackProblems(StackName: string, folder = deploymentFolder
         : []),
       ...pinProblems(StackName, stack?.Outputs ?? [], folder),
     ];
+    const version = stack?.Outputs?.find(({ OutputKey }) => OutputKey === versionOutput)?.OutputValue;
+    return { version, problems };
   } catch (error) {
-    return [`The stack can't be checked: ${error instanceof Error ? error.message : error}`];
+    return { problems: [`The stack can't be checked: ${error instanceof Error ? error.message : error}`] };
   } finally {
     client.destroy();
   }

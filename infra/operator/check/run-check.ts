@@ -3,12 +3,14 @@ import { callOperator } from '../../call-operator.ts';
 import { explainFailure, functionOf, type Target } from '../target.ts';
 import type { Step } from './ask.ts';
 import { checkService, probeSchema } from './check-service.ts';
-import { stackProblems } from './check-stack.ts';
+import { lookAtStack } from './check-stack.ts';
 
 /** Findings of a check. */
 export interface CheckResult {
   ok: boolean;
   issuer: string;
+  /** The version of the deployed stack. Undefined of the one on this machine, and before 1.0.0. */
+  version?: string | undefined;
   steps: Step[];
   problems: string[];
 }
@@ -33,12 +35,13 @@ export async function runCheck(target: Target): Promise<CheckResult> {
     }).catch((error) => problems.push(`The probe ${own.login_app_id} was not removed: ${error.message}`)),
   );
   problems.unshift(...steps.flatMap(({ step, problem }) => (problem ? [`${step}: ${problem}`] : [])));
-  if (!target.local) problems.push(...(await stackProblems(target.stack)));
-  return { ok: problems.length === 0, issuer: own.issuer, steps, problems };
+  const stack = target.local ? undefined : await lookAtStack(target.stack);
+  problems.push(...(stack?.problems ?? []));
+  return { ok: problems.length === 0, issuer: own.issuer, version: stack?.version, steps, problems };
 }
 
 /** For a terminal: a line for each call with the response headers below it, then what is wrong. */
-export function readableCheck({ issuer, steps, problems }: CheckResult): string {
+export function readableCheck({ issuer, version, steps, problems }: CheckResult): string {
   const width = Math.max(...steps.map(({ step }) => step.length));
   const lines = steps.flatMap(({ step, status = 'none', milliseconds, headers = {}, problem }) => {
     const mark = problem ? 'WRONG' : 'ok';
@@ -48,5 +51,5 @@ export function readableCheck({ issuer, steps, problems }: CheckResult): string 
     ];
   });
   const conclusion = problems.length === 0 ? ['Everything works.'] : problems;
-  return [issuer, ...lines, '', ...conclusion].join('\n');
+  return [issuer, ...(version ? [`version ${version}`] : []), ...lines, '', ...conclusion].join('\n');
 }

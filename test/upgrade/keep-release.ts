@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { version } from '../../infra/version.ts';
+import { requireTools } from '../support/needed-tools.ts';
+import { print, runCheck } from '../support/steps.ts';
+import { releaseFile } from './release.ts';
+
+/**
+ * Keeps what the checked-out commit deploys, as the release that later versions are compared with and deployed over. Run
+ * it at a release and at no other time.
+ */
+runCheck(async (cleanUps) => {
+  await requireTools([['git --version', 'git']]);
+  const { stdout: uncommitted } = await execa('git', ['status', '--porcelain']);
+  if (uncommitted) throw new Error(`Commit the release first. These files have changed:\n${uncommitted}`);
+  const { stdout: commit } = await execa('git', ['rev-parse', 'HEAD']);
+  process.env.TEMPLATES_DIR = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'templates-')), (directory) =>
+    rmSync(directory, { recursive: true }),
+  );
+  // It reads the variable when it is loaded.
+  const { keptFile, today } = await import('./kept-release.ts');
+  // A line for each resource.
+  writeFileSync(keptFile, `${inLines(today(), 4)}\n`);
+  writeFileSync(releaseFile, `${JSON.stringify({ version, commit }, null, 2)}\n`);
+  print(`Kept ${version} as of ${commit}.`);
+});
+
+/** JSON with a line for each entry of an object, and of the objects in it down to a depth. */
+const inLines = (value: unknown, depth: number): string =>
+  depth === 0 || typeof value !== 'object' || value === null || Array.isArray(value)
+    ? JSON.stringify(value)
+    : `{\n${Object.entries(value)
+        .map(([name, one]) => `${JSON.stringify(name)}: ${inLines(one, depth - 1)}`)
+        .join(',\n')}\n}`;

@@ -1,0 +1,155 @@
+import { expect, test } from '@jest/globals';
+import * as v from 'valibot';
+import { readSettings } from '../../infra/settings/settings.ts';
+import { type Deployable, lastRelease, today } from './kept-release.ts';
+import { upgradeProblems } from './upgrade-problems.ts';
+
+const released = lastRelease();
+
+test("today's code can be deployed over the last release, and a deployment need not set anything", () => {
+  expect(upgradeProblems(released, today())).toEqual([]);
+  expect(() => readSettings({})).not.toThrow();
+});
+
+const table = 'TableCD117FA1';
+const secret = 'SecretsRefreshTokens4B65249A';
+
+type Change = (version: Deployable) => void;
+
+const serviceOf = ({ stacks }: Deployable) => {
+  if (!stacks.service) throw new Error('There is no stack of the service.');
+  return stacks.service;
+};
+
+/** Gives a resource of the service other values of some properties. */
+const setting =
+  (id: string, properties: Record<string, unknown>): Change =>
+  (version) =>
+    void Object.assign(serviceOf(version).Resources[id]?.Properties ?? {}, properties);
+
+const removing =
+  (id: string): Change =>
+  (version) =>
+    void delete serviceOf(version).Resources[id];
+
+const indexes = v.parse(
+  v.array(v.looseObject({ IndexName: v.string() })),
+  serviceOf(released).Resources[table]?.Properties.GlobalSecondaryIndexes,
+);
+const [first] = indexes;
+const withIndexes = (...GlobalSecondaryIndexes: unknown[]): Change =>
+  setting(table, { GlobalSecondaryIndexes });
+const another = (IndexName: string) => ({ ...first, IndexName });
+
+const isGone = (id: string, type: string): string => `${id} (${type}) is gone, or has another logical id.`;
+
+test.each<[what: string, change: Change, problem: string]>([
+  ['a secret is removed', removing(secret), isGone(secret, 'AWS::SecretsManager::Secret')],
+  [
+    'the table has another logical id',
+    (version) => {
+      const { Resources } = serviceOf(version);
+      Object.assign(Resources, { Renamed: Resources[table] });
+      delete Resources[table];
+    },
+    isGone(table, 'AWS::DynamoDB::Table'),
+  ],
+  [
+    'the table is of another type',
+    (version) =>
+      void Object.assign(serviceOf(version).Resources[table] ?? {}, { Type: 'AWS::DynamoDB::GlobalTable' }),
+    isGone(table, 'AWS::DynamoDB::Table'),
+  ],
+  ['the stack at the edge is gone', ({ stacks }) => void delete stacks.edge, 'The stack edge is gone.'],
+  ['the table has a name', setting(table, { TableName: 'people' }), `${table} has another TableName.`],
+  ['the table has other keys', setting(table, { KeySchema: [] }), `${table} has another KeySchema.`],
+  [
+    'a local index is gone',
+    setting(table, { LocalSecondaryIndexes: [] }),
+    `${table} has another LocalSecondaryIndexes.`,
+  ],
+  [
+    'an attribute has another type',
+    setting(table, { AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'N' }] }),
+    `${table} has another type of pk.`,
+  ],
+  [
+    'two indexes are created',
+    withIndexes(...indexes, another('by_one'), another('by_two')),
+    `${table} creates or deletes by_one and by_two; an update can do so with one index.`,
+  ],
+  [
+    'an index gives way to another',
+    withIndexes(...indexes.slice(1), another('by_one')),
+    `${table} creates or deletes ${first?.IndexName} and by_one; an update can do so with one index.`,
+  ],
+  [
+    'an index has other keys',
+    withIndexes({ ...first, KeySchema: [] }, ...indexes.slice(1)),
+    `${table} changes the index ${first?.IndexName}, which can only be deleted and created.`,
+  ],
+  [
+    'a secret is generated in another way',
+    setting(secret, { GenerateSecretString: { PasswordLength: 32 } }),
+    `${secret} has another GenerateSecretString.`,
+  ],
+  ['the secret has a name', setting(secret, { Name: 'mine' }), `${secret} has another Name.`],
+  [
+    'a log group has another name',
+    setting('ApiAccessLog713001CC', { LogGroupName: '/access' }),
+    'ApiAccessLog713001CC has another LogGroupName.',
+  ],
+  [
+    'the API is another one',
+    setting('ApiHttp17514DA7', { ProtocolType: 'WEBSOCKET' }),
+    'ApiHttp17514DA7 has another ProtocolType.',
+  ],
+  [
+    'the bus has another name',
+    setting('EventPublishingBus86E32FD0', { Name: 'bus' }),
+    'EventPublishingBus86E32FD0 has another Name.',
+  ],
+  [
+    'the topic of the alarms is removed',
+    removing('AlarmsTopic3A2DFEBA'),
+    isGone('AlarmsTopic3A2DFEBA', 'AWS::SNS::Topic'),
+  ],
+  [
+    'an output is gone',
+    (version) => void delete serviceOf(version).Outputs.TableName,
+    'The output TableName is gone.',
+  ],
+  [
+    'a parameter has no default',
+    (version) => void Object.assign(serviceOf(version).Parameters, { Team: { Type: 'String' } }),
+    'The parameter Team has no default.',
+  ],
+  [
+    'a setting is gone',
+    ({ settings }) => void settings.splice(settings.indexOf('canary'), 1),
+    'The setting canary is gone.',
+  ],
+])('%s: rejected', (_, change, problem) => {
+  const doctored = lastRelease();
+  change(doctored);
+  expect(upgradeProblems(released, doctored)).toEqual([problem]);
+});
+
+test('whatever is to outlive the stack must stay, also if it is of a type that nobody has thought of', () => {
+  const before = lastRelease();
+  serviceOf(before).Resources.Photos = { Type: 'AWS::S3::Bucket', DeletionPolicy: 'Retain', Properties: {} };
+  expect(upgradeProblems(before, released)).toEqual([isGone('Photos', 'AWS::S3::Bucket')]);
+});
+
+test.each<[what: string, change: Change]>([
+  ['one index is created', withIndexes(...indexes, another('by_one'))],
+  ['one index is deleted', withIndexes(...indexes.slice(1))],
+  ['the table is warm', setting(table, { WarmThroughput: { WriteUnitsPerSecond: 8000 } })],
+  ['a function is removed', removing('ForwardAudit')],
+  ['there is another output', (version) => void Object.assign(serviceOf(version).Outputs, { More: {} })],
+])('%s: accepted', (_, change) => {
+  const doctored = lastRelease();
+  change(doctored);
+  expect(doctored).not.toEqual(released);
+  expect(upgradeProblems(released, doctored)).toEqual([]);
+});

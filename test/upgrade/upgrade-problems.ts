@@ -1,0 +1,95 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as v from 'valibot';
+import type { Deployable, StackTemplate } from './kept-release.ts';
+
+/**
+ * The types of resources that hold data, or an address that others know, each with the properties that an update must not
+ * change: CloudFormation replaces the resource then, rejects the update, or generates another secret.
+ * @see AWS CloudFormation template reference, "Update requires" of each property
+ */
+const fixedProperties: Record<string, readonly string[]> = {
+  'AWS::ApiGatewayV2::Api': ['ProtocolType'],
+  'AWS::ApiGatewayV2::DomainName': ['DomainName'],
+  'AWS::ApiGatewayV2::Stage': ['ApiId', 'StageName'],
+  'AWS::CloudFront::Distribution': [],
+  'AWS::DynamoDB::Table': ['KeySchema', 'LocalSecondaryIndexes', 'TableName'],
+  'AWS::Events::EventBus': ['Name'],
+  'AWS::Logs::LogGroup': ['LogGroupClass', 'LogGroupName'],
+  'AWS::SecretsManager::Secret': ['GenerateSecretString', 'Name'],
+  'AWS::SNS::Topic': ['FifoTopic', 'TopicName'],
+  'AWS::SQS::Queue': ['FifoQueue', 'QueueName'],
+};
+
+/** Reasons why a deployment of one version over another would fail, or lose something. Empty when there are none. */
+export const upgradeProblems = (before: Deployable, after: Deployable): string[] => [
+  ...before.settings
+    .filter((name) => !after.settings.includes(name))
+    .map((name) => `The setting ${name} is gone.`),
+  ...Object.entries(before.stacks).flatMap(([name, template]) => {
+    const updated = after.stacks[name];
+    return updated ? stackProblems(template, updated) : [`The stack ${name} is gone.`];
+  }),
+];
+
+const stackProblems = (before: StackTemplate, after: StackTemplate): string[] => [
+  ...Object.entries(after.Parameters)
+    .filter(([, { Default }]) => Default === undefined)
+    .map(([name]) => `The parameter ${name} has no default.`),
+  ...Object.keys(before.Outputs)
+    .filter((name) => !(name in after.Outputs))
+    .map((name) => `The output ${name} is gone.`),
+  ...Object.entries(before.Resources).flatMap(([id, resource]) =>
+    resourceProblems(id, resource, after.Resources[id]),
+  ),
+];
+
+type Resource = StackTemplate['Resources'][string];
+
+function resourceProblems(id: string, before: Resource, after: Resource | undefined): string[] {
+  const fixed =
+    fixedProperties[before.Type] ?? (before.DeletionPolicy?.startsWith('Retain') ? [] : undefined);
+  if (!fixed) return [];
+  if (after?.Type !== before.Type) return [`${id} (${before.Type}) is gone, or has another logical id.`];
+  const changed = fixed.filter((name) => !isDeepStrictEqual(before.Properties[name], after.Properties[name]));
+  return [
+    ...changed.map((name) => `${id} has another ${name}.`),
+    ...(before.Type === 'AWS::DynamoDB::Table' ? tableProblems(id, before, after) : []),
+  ];
+}
+
+const tableSchema = v.object({
+  AttributeDefinitions: v.array(v.object({ AttributeName: v.string(), AttributeType: v.string() })),
+  GlobalSecondaryIndexes: v.optional(v.array(v.looseObject({ IndexName: v.string() })), []),
+});
+
+/** @see AWS CloudFormation template reference, "AWS::DynamoDB::Table", `AttributeDefinitions` and `GlobalSecondaryIndexes` */
+function tableProblems(
+  id: string,
+  { Properties: before }: Resource,
+  { Properties: after }: Resource,
+): string[] {
+  const [old, updated] = [v.parse(tableSchema, before), v.parse(tableSchema, after)];
+  const types = new Map(
+    updated.AttributeDefinitions.map(({ AttributeName, AttributeType }) => [AttributeName, AttributeType]),
+  );
+  const retyped = old.AttributeDefinitions.filter(
+    ({ AttributeName, AttributeType }) => (types.get(AttributeName) ?? AttributeType) !== AttributeType,
+  );
+  const indexes = [old, updated].map(
+    ({ GlobalSecondaryIndexes }) => new Map(GlobalSecondaryIndexes.map((index) => [index.IndexName, index])),
+  );
+  const names = [...new Set(indexes.flatMap((byName) => [...byName.keys()]))];
+  const isIn = (name: string): boolean[] => indexes.map((byName) => byName.has(name));
+  const madeOrDeleted = names.filter((name) => isIn(name).includes(false));
+  const changed = names.filter((name) => {
+    const [one, other] = indexes.map((byName) => byName.get(name));
+    return one && other && !isDeepStrictEqual(one, other);
+  });
+  return [
+    ...retyped.map(({ AttributeName }) => `${id} has another type of ${AttributeName}.`),
+    ...changed.map((name) => `${id} changes the index ${name}, which can only be deleted and created.`),
+    ...(madeOrDeleted.length > 1
+      ? [`${id} creates or deletes ${madeOrDeleted.join(' and ')}; an update can do so with one index.`]
+      : []),
+  ];
+}
