@@ -5,7 +5,12 @@ import type { Access } from '../lib/http/endpoint.ts';
 /** Rights of the function. Those to invoke the versions and report to CodeDeploy come with the deployment groups. */
 export const access: Access = {
   summary: 'Tries new versions before they get requests',
-  table: { GetItem: ['probes'], Query: ['probes'], PutItem: ['probes'], DeleteItem: ['probes'] },
+  table: {
+    GetItem: ['probes', 'table_format'],
+    Query: ['probes'],
+    PutItem: ['probes'],
+    DeleteItem: ['probes'],
+  },
   secrets: [],
   // Every function starts cold, one after the other.
   seconds: 180,

@@ -83,6 +83,7 @@ export async function startStack({
     aws.secrets.create(id, randomBytes(48).toString('base64url'));
   }
   setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.url });
+  await useFormat(data);
   await loadOtherFunctions(functions);
   // RSA keys take a while; they are made on other threads, while this one loads the routes.
   const rotateAll = () => Promise.all([rotateSigningKeys(aws.url), rotateServiceSecrets(aws.url)]);
@@ -112,6 +113,13 @@ export async function startStack({
       await closeAll(servers, async () => dynamoDbEndpoint && deleteTable(dynamoDb, tableName));
     },
   };
+}
+
+/** Does what a deployment does before its code is live and after it. @throws Error when the code cannot read the table */
+async function useFormat(data: LocalData | undefined): Promise<void> {
+  const { recordFormat, requireReadableFormat } = await import('../../lib/storage/table-format.ts');
+  await requireReadableFormat(data && `The table in ${data.tableFolder}`);
+  await recordFormat();
 }
 
 /** Opens the stack's table. @throws Error saying which store cannot be used, and what to do */

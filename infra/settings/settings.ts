@@ -3,6 +3,7 @@ import { mostPlaces } from '../../lib/ids.ts';
 import { defaultRecentLoginSeconds } from '../../lib/sessions/recent-login.ts';
 import { tokenAlgorithms } from '../../lib/signing-keys/token-algorithm.ts';
 import { type Pin, pins } from './pins.ts';
+import { tagsSchema } from './tags.ts';
 
 /** A whole number; the CDK passes what `-c` sets as text. */
 const whole = (least: number, most: number) => {
@@ -43,6 +44,11 @@ export const canaryMinutes = [5, 10, 15, 30] as const;
 const percent = whole(1, 100);
 
 const text = (pattern: RegExp, message: string) => v.pipe(v.string(message), v.regex(pattern, message));
+
+const keyId = 'mrk-[\\da-f]{32}|[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12}';
+
+const keyArn = (region: RegExp, message: string) =>
+  text(new RegExp(`^arn:aws[\\w-]*:kms:${region.source}:\\d{12}:key/(${keyId})$`), message);
 
 const year = 365 * 86_400;
 
@@ -92,7 +98,10 @@ const settingsSchema = v.object({
   documentBurstLimit: v.optional(whole(1, 100_000), 5),
   rateLimit: v.optional(whole(1, 100_000), 1000),
   burstLimit: v.optional(whole(1, 100_000), 2000),
+  logRetentionDays: v.optional(oneOf(retentionDays), 90),
   auditRetentionDays: v.optional(oneOf(retentionDays), 400),
+  kmsKeyArn: v.optional(keyArn(/[a-z\d-]+/, 'must be the ARN of a KMS key')),
+  tags: v.optional(tagsSchema),
   alarmEmail: v.optional(v.pipe(v.string('must be an e-mail address'), v.email('must be an e-mail address'))),
   alarmErrorPercent: v.optional(percent, 1),
   alarmFewest: v.optional(whole(1, 100_000), 5),
@@ -139,6 +148,8 @@ const settingsSchema = v.object({
     ),
   ),
   edgeRateLimit: v.optional(whole(10, 1_000_000), 2000),
+  edgeLogs: v.optional(truthSchema, false),
+  edgeKmsKeyArn: v.optional(keyArn(/us-east-1/, 'must be the ARN of a KMS key in us-east-1')),
   ignoreAlarms: v.optional(truthSchema, false),
   loopbackProviders: v.optional(truthSchema, false),
 });
@@ -231,6 +242,8 @@ function consistent(given: Given): Settings {
   for (const name of given.edge ? (['domainName', 'account', 'edgeCertificateArn'] as const) : []) {
     if (!given[name]) throw new SettingsError(name, 'must come with edge');
   }
+  if (given.region && given.kmsKeyArn && given.kmsKeyArn.split(':')[3] !== given.region)
+    throw new SettingsError('kmsKeyArn', 'must name a key in the region of the deployment');
   if (isProduction && removalPolicy === 'destroy')
     throw new SettingsError('removalPolicy', 'must be retain in production');
   if (isProduction && given.loopbackProviders)

@@ -2,6 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import { Rule } from 'aws-cdk-lib/aws-events';
 import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
@@ -11,15 +12,17 @@ interface AlarmTopicProps {
   secrets: Secret[];
   /** The e-mail addresses that alarms go to. */
   email?: string | undefined;
+  /** The deployment's own key. Its policy must let CloudWatch and EventBridge use it. */
+  key: IKey | undefined;
 }
 
 /** The topic that alarms notify. It stays where it is: operators have subscribed to it. */
 export class AlarmTopic extends Construct {
   readonly topic: Topic;
 
-  constructor(scope: Construct, id: string, { secrets, email }: AlarmTopicProps) {
+  constructor(scope: Construct, id: string, { secrets, email, key }: AlarmTopicProps) {
     super(scope, id);
-    this.topic = new Topic(this, 'Topic', { enforceSSL: true });
+    this.topic = new Topic(this, 'Topic', { enforceSSL: true, ...(key && { masterKey: key }) });
     // This policy replaces the topic's default one, which would let alarms publish.
     this.topic.addToResourcePolicy(
       new PolicyStatement({

@@ -1,17 +1,20 @@
 import { ArnFormat, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { CfnPermission } from 'aws-cdk-lib/aws-lambda';
-import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import { FilterPattern, LogGroup, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
 import { LambdaDestination } from 'aws-cdk-lib/aws-logs-destinations';
-import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { allowKey } from './key-rights.ts';
 import { logGroupNameOf, type ServiceFunction } from './service-function.ts';
 
 interface AuditTrailProps {
   forwarder: ServiceFunction;
   retentionDays: number;
   removalPolicy: RemovalPolicy;
+  /** The deployment's own key. */
+  key: IKey | undefined;
 }
 
 /**
@@ -26,17 +29,23 @@ export class AuditTrail extends Construct {
   readonly #destination: LambdaDestination;
   readonly #permission: CfnPermission;
 
-  constructor(scope: Construct, id: string, { forwarder, retentionDays, removalPolicy }: AuditTrailProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { forwarder, retentionDays, removalPolicy, key }: AuditTrailProps,
+  ) {
     super(scope, id);
     this.logGroup = new LogGroup(this, 'Log', {
       // CloudFormation chooses its name: a group that was retained must not be in the way of a new stack.
       retention: retentionDays,
+      ...(key && { encryptionKey: key }),
       removalPolicy,
       deletionProtectionEnabled: removalPolicy === RemovalPolicy.RETAIN,
     });
     this.undelivered = new Queue(this, 'Undelivered', {
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
+      ...(key && { encryption: QueueEncryption.KMS, encryptionMasterKey: key }),
     });
     Validations.of(this.undelivered).acknowledge({
       id: 'AwsSolutions-SQS3',
@@ -48,8 +57,14 @@ export class AuditTrail extends Construct {
         resources: [this.logGroup.logGroupArn],
       }),
     );
+    forwarder.lambda.addToRolePolicy(
+      new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.undelivered.queueArn] }),
+    );
+    allowKey(forwarder.lambda, key, 'write', 'sqs');
     forwarder.lambda.addEnvironment('AUDIT_LOG_GROUP', this.logGroup.logGroupName);
-    forwarder.lambda.configureAsyncInvoke({ onFailure: new SqsDestination(this.undelivered) });
+    forwarder.lambda.configureAsyncInvoke({
+      onFailure: { bind: () => ({ destination: this.undelivered.queueArn }) },
+    });
     // One for the logs of all functions of the stack, instead of one for each.
     this.#permission = new CfnPermission(this, 'Deliveries', {
       action: 'lambda:InvokeFunction',

@@ -6,22 +6,36 @@ import {
   Distribution,
   HttpVersion,
   OriginProtocolPolicy,
+  OriginRequestCookieBehavior,
+  OriginRequestHeaderBehavior,
   OriginRequestPolicy,
+  OriginRequestQueryStringBehavior,
   ResponseHeadersPolicy,
   SecurityPolicyProtocol,
   ViewerProtocolPolicy,
 } from 'aws-cdk-lib/aws-cloudfront';
 import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
+import { Key } from 'aws-cdk-lib/aws-kms';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
-import { originSecretHeader } from '../../lib/http/origin-secret.ts';
+import { originSecretHeader, viewerAddressHeader } from '../../lib/http/origin-secret.ts';
 import type { Settings } from '../settings/settings.ts';
 import { version } from '../version.ts';
 import { versionTag } from './description.ts';
+import { EdgeLogs } from './edge-logs.ts';
 import type { LoginService } from './login-service.ts';
 
 /** The settings of an edge, all of which `edge: true` demands. */
-export type EdgeSettings = Pick<Settings, 'originSecretVersion' | 'edgeRateLimit' | 'stack'> &
+export type EdgeSettings = Pick<
+  Settings,
+  | 'originSecretVersion'
+  | 'edgeRateLimit'
+  | 'edgeLogs'
+  | 'edgeKmsKeyArn'
+  | 'logRetentionDays'
+  | 'tags'
+  | 'stack'
+> &
   Record<'account' | 'region' | 'domainName' | 'edgeCertificateArn', string>;
 
 /** Settings of the edge, if the deployment has one. */
@@ -38,17 +52,20 @@ export function edgeSettings(settings: Settings): EdgeSettings | undefined {
  */
 export class Edge extends Stack {
   constructor(app: App, service: LoginService, settings: EdgeSettings) {
-    const { account, stack, domainName } = settings;
+    const { account, stack, domainName, tags, edgeKmsKeyArn } = settings;
     super(app, `${stack}-edge`, {
       description: 'CloudFront and AWS WAF in front of a login and access-request service',
-      tags: { [versionTag]: version },
+      tags: { ...tags, [versionTag]: version },
       env: { account, region: 'us-east-1' },
       terminationProtection: service.terminationProtection,
     });
     this.addStackDependency(service);
+    const key = edgeKmsKeyArn ? Key.fromKeyArn(this, 'Key', edgeKmsKeyArn) : undefined;
+    const webAcl = this.#webAcl(settings);
     const secret = new Secret(this, 'OriginSecret', {
       description: 'What CloudFront proves with that a request came through it',
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
+      ...(key && { encryptionKey: key }),
     });
     Validations.of(secret).acknowledge({
       id: 'AwsSolutions-SMG4',
@@ -60,13 +77,12 @@ export class Edge extends Stack {
       certificate: Certificate.fromCertificateArn(this, 'Certificate', settings.edgeCertificateArn),
       minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       httpVersion: HttpVersion.HTTP2_AND_3,
-      webAclId: this.#webAcl(settings).attrArn,
+      webAclId: webAcl.attrArn,
       defaultBehavior: {
         origin: this.#origin(settings, secret),
         allowedMethods: AllowedMethods.ALLOW_ALL,
         cachePolicy: CachePolicy.CACHING_DISABLED,
-        // With the Host header, by which API Gateway knows the API.
-        originRequestPolicy: OriginRequestPolicy.ALL_VIEWER,
+        originRequestPolicy: this.#originRequests(),
         // For what API Gateway and AWS WAF answer themselves.
         responseHeadersPolicy: ResponseHeadersPolicy.SECURITY_HEADERS,
         // Not redirected: a client that sends credentials without TLS has to notice.
@@ -80,8 +96,12 @@ export class Edge extends Stack {
     Validations.of(distribution).acknowledge({
       id: 'AwsSolutions-CFR3',
       reason:
-        "The API's access log has each request; CloudFront's would add query strings, which it must not have",
+        'The setting edgeLogs has CloudFront log each request, in a way that this rule does not look for',
     });
+    if (settings.edgeLogs) {
+      const retentionDays = settings.logRetentionDays;
+      new EdgeLogs(this, 'Logs', { distribution, webAcl, name: stack, retentionDays, key });
+    }
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
     new CfnOutput(this, 'OriginSecretArn', { value: secret.secretArn });
   }
@@ -99,6 +119,15 @@ export class Edge extends Stack {
       protocolPolicy: OriginProtocolPolicy.HTTPS_ONLY,
       // CloudFormation resolves it; the template has the reference only.
       customHeaders: { [originSecretHeader]: SecretValue.secretsManager(secretArn, version).unsafeUnwrap() },
+    });
+  }
+
+  /** All that a client sends, with the Host header, by which API Gateway knows the API; and the address that it sends from. */
+  #originRequests(): OriginRequestPolicy {
+    return new OriginRequestPolicy(this, 'OriginRequests', {
+      headerBehavior: OriginRequestHeaderBehavior.all(viewerAddressHeader),
+      queryStringBehavior: OriginRequestQueryStringBehavior.all(),
+      cookieBehavior: OriginRequestCookieBehavior.all(),
     });
   }
 

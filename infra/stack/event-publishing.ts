@@ -2,16 +2,20 @@ import { Duration, Validations } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { EventSourceMapping, type IFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { allowKey } from './key-rights.ts';
 import type { ServiceFunction } from './service-function.ts';
 
 interface EventPublishingProps {
   busName: string;
-  table: Pick<ITable, 'tableName'> & { tableStreamArn?: string | undefined };
+  table: Pick<ITable, 'tableName' | 'encryptionKey'> & { tableStreamArn?: string | undefined };
   /** Makes the function, with these environment variables too. */
   publisher: (environment: Record<string, string>) => ServiceFunction;
+  /** The deployment's own key, for the dead letters. */
+  key: IKey | undefined;
 }
 
 /**
@@ -24,7 +28,7 @@ export class EventPublishing extends Construct {
   readonly publisher: IFunction;
 
   /** @throws Error when the table has no stream */
-  constructor(scope: Construct, id: string, { busName, table, publisher }: EventPublishingProps) {
+  constructor(scope: Construct, id: string, { busName, table, publisher, key }: EventPublishingProps) {
     super(scope, id);
     const { tableStreamArn } = table;
     if (!tableStreamArn) throw new Error('The table has no stream.');
@@ -34,7 +38,8 @@ export class EventPublishing extends Construct {
     });
     this.deadLetters = new Queue(this, 'DeadLetters', {
       retentionPeriod: Duration.days(14),
-      encryption: QueueEncryption.SQS_MANAGED,
+      encryption: key ? QueueEncryption.KMS : QueueEncryption.SQS_MANAGED,
+      ...(key && { encryptionMasterKey: key }),
       enforceSSL: true,
     });
     Validations.of(this.deadLetters).acknowledge({
@@ -53,6 +58,8 @@ export class EventPublishing extends Construct {
     ] as const) {
       lambda.addToRolePolicy(new PolicyStatement({ actions: [...actions], resources: [resource] }));
     }
+    allowKey(lambda, table.encryptionKey, 'read', 'dynamodb');
+    allowKey(lambda, key, 'write', 'sqs');
     new EventSourceMapping(this, 'Stream', {
       target: lambda,
       eventSourceArn: tableStreamArn,

@@ -38,6 +38,11 @@ export class LiveVersions extends Construct {
     this.role = props.check && this.#roleToDeploy(props.check);
   }
 
+  /** The names under which the API calls the functions. One that exists is live. */
+  get aliases(): readonly CfnAlias[] {
+    return this.#aliases;
+  }
+
   /**
    * The live version of a function. The last one asked for goes live last.
    * @param groups the stack of the deployment groups

@@ -2,6 +2,7 @@ import { type App, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
 import { type AnyEndpoint, isAudited } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Functions } from '../endpoints.ts';
@@ -21,6 +22,7 @@ import { ServiceApi } from './service-api.ts';
 import { ServiceFunction, type ServiceFunctionProps } from './service-function.ts';
 import { ServiceSecrets } from './service-secrets.ts';
 import { existingTable, ServiceTable } from './service-table.ts';
+import { TableFormat } from './table-format.ts';
 import { Watching } from './watching.ts';
 
 /** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
@@ -29,22 +31,23 @@ export class LoginService extends Stack {
   readonly watching: Watching;
 
   constructor(app: App, settings: Settings, { endpoints, others }: Functions) {
-    const { account, region, stage } = settings;
+    const { account, region, stage, tags, kmsKeyArn, tracing, logRetentionDays } = settings;
     super(app, settings.stack, {
       description: stackDescription,
-      tags: { [versionTag]: version },
+      tags: { ...tags, [versionTag]: version },
       terminationProtection: stage === 'production',
       ...(account && region && { env: { account, region } }),
     });
     new PinnedSettings(this, 'Pinned', settings);
     const removalPolicy = settings.removalPolicy === 'retain' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+    const key = kmsKeyArn ? Key.fromKeyArn(this, 'Key', kmsKeyArn) : undefined;
     const table = settings.tableName
-      ? existingTable(this, settings.tableName, settings.tableStreamArn)
-      : new ServiceTable(this, 'Table', removalPolicy, settings);
-    const secrets = new ServiceSecrets(this, 'Secrets', settings).named;
-    const api = new ServiceApi(this, 'Api', settings);
-    const { tracing } = settings;
-    const shared = { table, secrets, tracing, environment: environmentOf(settings, api.url) };
+      ? existingTable(this, settings.tableName, settings.tableStreamArn, key)
+      : new ServiceTable(this, 'Table', removalPolicy, settings, key);
+    const secrets = new ServiceSecrets(this, 'Secrets', settings, key).named;
+    const api = new ServiceApi(this, 'Api', settings, key);
+    const environment = environmentOf(settings, api.url);
+    const shared = { table, secrets, tracing, logRetentionDays, logKey: key, environment };
 
     const withoutRoute = (key: string, props: Partial<ServiceFunctionProps> = {}): ServiceFunction => {
       const access = others.get(key);
@@ -58,6 +61,7 @@ export class LoginService extends Stack {
       forwarder,
       retentionDays: settings.auditRetentionDays,
       removalPolicy,
+      key,
     });
     audit.of(operator);
     const keyRotation = withoutRoute('rotate-signing-keys').lambda;
@@ -103,6 +107,7 @@ export class LoginService extends Stack {
       ? new EventPublishing(this, 'EventPublishing', {
           busName: settings.stack,
           table,
+          key,
           publisher: (environment) => withoutRoute('publish-events', { environment }),
         })
       : undefined;
@@ -110,6 +115,7 @@ export class LoginService extends Stack {
     const { topic } = new AlarmTopic(this, 'Alarms', {
       secrets: Object.values(secrets),
       email: settings.alarmEmail,
+      key,
     });
 
     // Last, the function whose failure is noticed most: what others check tokens with is live before it.
@@ -129,6 +135,9 @@ export class LoginService extends Stack {
         ? newVersionCheck(withoutRoute('check-new-versions'), functions, settings.stack)
         : undefined,
     });
+    const guard = withoutRoute('guard-table-format');
+    const format = new TableFormat(this, 'TableFormat', { tableName: table.tableName, guard });
+    format.checkBefore(this.node.findAll().filter((one) => one instanceof ServiceFunction));
     this.watching = new Watching(this, 'Watching', {
       topic,
       settings,
@@ -148,6 +157,7 @@ export class LoginService extends Stack {
       if (isAudited(endpoint)) audit.of(served);
       api.addRoute(served.key, endpoint, live.of(served, this.watching));
     }
+    format.recordAfter(live.aliases);
 
     new CfnOutput(this, versionOutput, { value: version });
     new CfnOutput(this, 'ApiUrl', { value: api.url });
@@ -178,5 +188,6 @@ const environmentOf = (settings: Settings, issuer: string): Record<string, strin
   METRICS_NAMESPACE: settings.stack,
   ...tokenVariables(settings),
   ...(settings.originSecretHashes !== undefined && { ORIGIN_SECRET_HASHES: settings.originSecretHashes }),
+  ...(settings.edge && { VIEWER_ADDRESS: 'trusted' }),
   ...(settings.loopbackProviders && { LOOPBACK_PROVIDERS: 'allowed' }),
 });

@@ -4,6 +4,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { CfnRotationSchedule, type Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { TokenAlgorithm } from '../../lib/signing-keys/token-algorithm.ts';
+import { allowKey } from './key-rights.ts';
 
 interface SecretRotationProps {
   secret: Secret;
@@ -39,6 +40,7 @@ export class SecretRotation extends Construct {
         resources: [secret.secretArn],
       }),
     );
+    allowKey(rotation, secret.encryptionKey, 'write', 'secretsmanager');
     rotation.addPermission(id, {
       principal: new ServicePrincipal('secretsmanager.amazonaws.com'),
       sourceAccount: Stack.of(this).account,

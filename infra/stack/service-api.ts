@@ -10,13 +10,13 @@ import {
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { FilterPattern, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
-import { logRetention } from './log-retention.ts';
 import { routeServerErrors, routeThrottles } from './measurements.ts';
 import { resourceOf } from './resource-of.ts';
 
@@ -67,7 +67,8 @@ export class ServiceApi extends Construct {
   readonly #throttles: ReadonlyMap<string, Limits>;
   readonly #routeSettings: Record<string, Limits> = {};
 
-  constructor(scope: Construct, id: string, settings: Settings) {
+  /** @param key the deployment's own, for the access log */
+  constructor(scope: Construct, id: string, settings: Settings, key?: IKey) {
     super(scope, id);
     this.#settings = settings;
     this.#throttles = throttlesOf(settings);
@@ -91,7 +92,7 @@ export class ServiceApi extends Construct {
       // For each route separately.
       throttle: { rateLimit: settings.rateLimit, burstLimit: settings.burstLimit },
       accessLogSettings: {
-        destination: new LogGroupLogDestination(this.#accessLogGroup()),
+        destination: new LogGroupLogDestination(this.#accessLogGroup(key)),
         format: AccessLogFormat.custom(accessLog),
       },
       ...(domain && { domainMapping: { domainName: domain } }),
@@ -117,12 +118,13 @@ export class ServiceApi extends Construct {
     stage.node.addDependency(...routes);
   }
 
-  #accessLogGroup(): LogGroup {
+  #accessLogGroup(key: IKey | undefined): LogGroup {
     const logGroup = new LogGroup(this, 'AccessLog', {
       // API Gateway names every other group one by one in a policy of the account that takes 5,120 characters.
       // @see AWS Step Functions developer guide, "Avoiding Amazon CloudWatch Logs resource policy size restrictions"
       logGroupName: `/aws/vendedlogs/${Stack.of(this).stackName}/access`,
-      retention: logRetention,
+      retention: this.#settings.logRetentionDays,
+      ...(key && { encryptionKey: key }),
       removalPolicy: RemovalPolicy.DESTROY,
     });
     // API Gateway's own metrics by route would be billed for every route, all the time.

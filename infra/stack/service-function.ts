@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Architecture, CfnFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -11,14 +12,17 @@ import type { Access, SecretName } from '../../lib/http/endpoint.ts';
 import { tableRightsOf } from '../table-rights.ts';
 import { bundling } from './bundling.ts';
 import { InlineRole } from './inline-role.ts';
-import { logRetention } from './log-retention.ts';
+import { allowKey } from './key-rights.ts';
 import { resourceOf } from './resource-of.ts';
 import { indexArnsOf } from './service-table.ts';
 
 export interface ServiceFunctionProps {
   access: Access;
-  table: Pick<ITable, 'tableName' | 'tableArn'>;
+  table: Pick<ITable, 'tableName' | 'tableArn' | 'encryptionKey'>;
   secrets: Record<SecretName, Secret>;
+  logRetentionDays: number;
+  /** The deployment's own key, which encrypts the log. */
+  logKey?: IKey | undefined;
   /** Environment variables in addition to those of the table and the secrets. */
   environment?: Record<string, string>;
   functionName?: string;
@@ -48,16 +52,15 @@ export class ServiceFunction extends Construct {
   readonly lambda: NodejsFunction;
   readonly log: LogGroup;
 
-  constructor(
-    scope: Construct,
-    key: string,
-    { access, table, secrets, environment, warm = 0, tracing = false, ...others }: ServiceFunctionProps,
-  ) {
+  constructor(scope: Construct, key: string, props: ServiceFunctionProps) {
     super(scope, key);
+    const { access, table, secrets, environment, warm = 0, tracing = false, ...more } = props;
+    const { logRetentionDays, logKey, ...others } = more;
     this.key = key;
     this.log = new LogGroup(this, 'Log', {
       logGroupName: logGroupNameOf(this, key),
-      retention: logRetention,
+      retention: logRetentionDays,
+      ...(logKey && { encryptionKey: logKey }),
       // Its name is fixed: if it were retained, the stack could not be deployed again under the same name.
       removalPolicy: RemovalPolicy.DESTROY,
     });
@@ -98,7 +101,8 @@ export class ServiceFunction extends Construct {
         reason: 'X-Ray has no resources that a role could be limited to when it writes traces',
       });
     }
-    for (const { action, keys } of tableRightsOf(access)) {
+    const tableRights = tableRightsOf(access);
+    for (const { action, keys } of tableRights) {
       role.addToPolicy(
         new PolicyStatement({
           actions: [`dynamodb:${action}`],
@@ -107,9 +111,14 @@ export class ServiceFunction extends Construct {
         }),
       );
     }
+    if (tableRights.length > 0) {
+      const writes = tableRights.some(({ action }) => !['GetItem', 'BatchGetItem', 'Query'].includes(action));
+      allowKey(role, table.encryptionKey, writes ? 'write' : 'read', 'dynamodb');
+    }
     for (const name of access.secrets) {
       const resources = [secrets[name].secretArn];
       role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources }));
+      allowKey(role, secrets[name].encryptionKey, 'read', 'secretsmanager');
     }
   }
 }

@@ -1,4 +1,5 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { SecretName } from '../../lib/http/endpoint.ts';
@@ -11,9 +12,17 @@ import type { Settings } from '../settings/settings.ts';
 export class ServiceSecrets extends Construct {
   readonly named: Record<SecretName, Secret>;
 
-  constructor(scope: Construct, id: string, settings: Pick<Settings, 'removalPolicy' | 'replicaRegions'>) {
+  constructor(
+    scope: Construct,
+    id: string,
+    settings: Pick<Settings, 'removalPolicy' | 'replicaRegions' | 'region'>,
+    encryptionKey?: IKey,
+  ) {
     super(scope, id);
+    // The region that takes over from another has the same settings, and cannot have a copy of its own secrets.
+    const regions = settings.replicaRegions?.split(',').filter((region) => region !== settings.region) ?? [];
     const kept = {
+      ...(encryptionKey && { encryptionKey }),
       // A first deployment that fails deletes them again: nothing depends on them yet.
       // @see AWS CloudFormation template reference, "DeletionPolicy attribute": RetainExceptOnCreate
       removalPolicy:
@@ -21,9 +30,7 @@ export class ServiceSecrets extends Construct {
           ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
           : RemovalPolicy.DESTROY,
       // @see AWS Secrets Manager user guide, "Replicate AWS Secrets Manager secrets across Regions"
-      ...(settings.replicaRegions && {
-        replicaRegions: settings.replicaRegions.split(',').map((region) => ({ region })),
-      }),
+      ...(regions.length > 0 && { replicaRegions: regions.map((region) => ({ region })) }),
     };
     const random = { generateSecretString: { passwordLength: 64, excludePunctuation: true } };
     this.named = {

@@ -8,6 +8,7 @@ import {
   Table,
   TableEncryption,
 } from 'aws-cdk-lib/aws-dynamodb';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 import { table } from '../../lib/storage/table.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -21,6 +22,7 @@ export class ServiceTable extends Table {
     id: string,
     removalPolicy: RemovalPolicy,
     { warmReadUnits, warmWriteUnits }: Pick<Settings, 'warmReadUnits' | 'warmWriteUnits'>,
+    encryptionKey?: IKey,
   ) {
     super(scope, id, {
       partitionKey: text(table.partitionKey),
@@ -28,7 +30,8 @@ export class ServiceTable extends Table {
       stream: StreamViewType.NEW_AND_OLD_IMAGES,
       timeToLiveAttribute: table.timeToLive,
       billingMode: BillingMode.PAY_PER_REQUEST,
-      encryption: TableEncryption.AWS_MANAGED,
+      encryption: encryptionKey ? TableEncryption.CUSTOMER_MANAGED : TableEncryption.AWS_MANAGED,
+      ...(encryptionKey && { encryptionKey }),
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       deletionProtection: removalPolicy === RemovalPolicy.RETAIN,
       // Not RetainExceptOnCreate: after a failed first deployment, the protection would keep CloudFormation from deleting it.
@@ -59,8 +62,17 @@ export class ServiceTable extends Table {
 }
 
 /** An existing table, such as a restored one, instead of the stack's own. */
-export const existingTable = (scope: Construct, tableName: string, tableStreamArn?: string): ITable =>
-  Table.fromTableAttributes(scope, 'ExistingTable', { tableName, ...(tableStreamArn && { tableStreamArn }) });
+export const existingTable = (
+  scope: Construct,
+  tableName: string,
+  tableStreamArn?: string,
+  encryptionKey?: IKey,
+): ITable =>
+  Table.fromTableAttributes(scope, 'ExistingTable', {
+    tableName,
+    ...(tableStreamArn && { tableStreamArn }),
+    ...(encryptionKey && { encryptionKey }),
+  });
 
 /** Without a wildcard, so that the template shows a function's permissions. */
 export const indexArnsOf = ({ tableArn }: Pick<ITable, 'tableArn'>): string[] =>

@@ -2,6 +2,7 @@ import { CodeDeployClient, PutLifecycleEventHookExecutionStatusCommand } from '@
 import * as v from 'valibot';
 import { environment } from '../environment.ts';
 import { logEvent, logFailure } from '../log/log.ts';
+import { requireReadableFormat } from '../storage/table-format.ts';
 import { issuer } from '../tokens/issuer.ts';
 import { keysPath, tokenPath } from '../tokens/paths.ts';
 import { askVersion } from './invoke-version.ts';
@@ -36,6 +37,7 @@ export async function checkNewVersions(event: unknown): Promise<void> {
 /** Tries the new versions. Whatever goes wrong becomes an answer to CodeDeploy, which would otherwise wait for an hour. */
 async function work(): Promise<boolean> {
   try {
+    await requireReadableFormat();
     await withProbe(tryVersions);
     logEvent('new_versions_checked', {});
     return true;

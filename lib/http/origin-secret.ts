@@ -3,10 +3,18 @@ import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import { optionalEnvironment } from '../environment.ts';
 import { type ErrorRecord, ServiceError } from '../errors/service-error.ts';
+import { note } from '../log/request-fields.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
 
 /** The header in which a content delivery network proves that a request came through it. */
 export const originSecretHeader = 'x-origin-secret';
+
+/**
+ * The header in which CloudFront tells the address and the port of the client. It replaces what the client itself sends
+ * under this name.
+ * @see Amazon CloudFront developer guide, "Add CloudFront request headers"
+ */
+export const viewerAddressHeader = 'CloudFront-Viewer-Address';
 
 /**
  * Stands in the place of the API's id in the event of a direct invocation, for which AWS demands a permission. API Gateway
@@ -36,5 +44,14 @@ export const requireOriginSecret: MiddlewareObj<ApiEvent> = {
     const matches = hashes.map((hash) => equalInConstantTime(sent, hash));
     if (!secret || !matches.includes(true))
       throw new ServiceError('forbidden', originError.example, { reason: 'origin_secret_wrong' });
+    // Only the edge of the deployment itself is known to set this header.
+    if (optionalEnvironment('VIEWER_ADDRESS') === 'trusted')
+      note(addressIn(headers[viewerAddressHeader.toLowerCase()]));
   },
 };
+
+/** The address without its port: `198.51.100.7:443` is 198.51.100.7, `2001:db8::7:443` is 2001:db8::7. */
+function addressIn(value = ''): { source_ip?: string } {
+  const [, address] = /^([\d.]{7,15}|[\da-f:]{2,39}):\d{1,5}$/i.exec(value) ?? [];
+  return address === undefined ? {} : { source_ip: address };
+}

@@ -83,6 +83,8 @@ export interface RequestFields {
   request_id: string;
   /** Method and path, as in API Gateway's route key. */
   route: string;
+  /** The caller's address, which the edge of the deployment has told. */
+  source_ip: string;
   client_id: string;
   account_id: string;
   login_app_id: string;

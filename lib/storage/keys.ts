@@ -28,6 +28,8 @@ export const leadingKeys = {
   access_requests: ['ACCESS_REQUEST#*', 'ACCESS_REQUESTS', 'ACCESS_REQUESTS_OF#*'],
   signing_keys: ['SIGNING_KEYS'],
   issuer_keys: ['ISSUER#*'],
+  /** The format of the table as a whole. */
+  table_format: ['TABLE'],
   /** Items that the check of new versions makes and removes again; all of it also belongs to a kind above. */
   probes: [
     ...['LOGIN_APP#la_probe-*', 'ACCOUNT#ac_probe-*', 'ACCESS_REQUEST#9999999999999'],
@@ -196,6 +198,9 @@ export const issuerKeysKey = (issuer: string): Key => ({
   pk: `ISSUER#${issuer.startsWith(probeIssuer) ? 'probe#' : ''}${hashOf(issuer)}`,
   sk: 'KEYS',
 });
+
+/** `TABLE / FORMAT`: the format of the table. */
+export const tableFormatKey = (): Key => ({ pk: 'TABLE', sk: 'FORMAT' });
 
 /** `DEVICES_OF#lu_5nQ…`: the devices of a Login User in the index `by_list`, by the time they were last seen. */
 export const devicesOfLoginUserList = (loginUserId: string): string => `DEVICES_OF#${encoded(loginUserId)}`;

@@ -70,7 +70,7 @@ runCheck(async (cleanUps) => {
   for (const name of readdirSync(typescript)) copyFileSync(join(typescript, name), join(folder, name));
 
   // The page's examples are compiled along.
-  writeFileSync(join(folder, 'example.ts'), blockOf('Use the TypeScript client', 'ts'));
+  writeFileSync(join(folder, 'example.mts'), blockOf('Use the TypeScript client', 'ts'));
   const example = localDirectory('clients', 'kotlin-example');
   writeFileSync(join(example, 'HttpClient.kt'), blockOf('Kotlin', 'kotlin'));
   writeBlocks('phone-kotlin.md', 'kotlin', [join(example, 'Session.kt')]);
@@ -101,7 +101,7 @@ runCheck(async (cleanUps) => {
     );
   });
   await check('TypeScript: a bundler takes it', async () => {
-    const entryPoints = [join(folder, 'example.ts')];
+    const entryPoints = [join(folder, 'example.mts')];
     await build({ entryPoints, bundle: true, format: 'esm', write: false, logLevel: 'error' });
   });
 

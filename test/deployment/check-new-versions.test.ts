@@ -1,5 +1,5 @@
-import { ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { DeleteCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import * as v from 'valibot';
 import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { type InvocableFunction, startLocalAws } from '../../infra/local/aws.ts';
@@ -143,6 +143,61 @@ test.each<[string, string, InvocableFunction]>([
   expect(log).toContain('new_versions_failed');
   expect(log).not.toMatch(/(lcs|acs)_|eyJ/);
   expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
+});
+
+describe('the format of the table', () => {
+  const key = { pk: 'TABLE', sk: 'FORMAT' };
+  const TableName = table.tableName;
+  const putFormat = (format: unknown) =>
+    table.dynamoDb.send(new PutCommand({ TableName, Item: { ...key, format, updated_at: 'before' } }));
+  const formatNow = async () => (await itemsLeft()).find(({ pk }) => pk === key.pk)?.format;
+  afterEach(() => table.dynamoDb.send(new DeleteCommand({ TableName, Key: key })));
+
+  /** Does what CloudFormation does in a step of a deployment, and returns what it hears. */
+  async function step(Step: 'check' | 'record', RequestType = 'Update'): Promise<unknown> {
+    const event = {
+      RequestType,
+      ResponseURL: codeDeploy.url,
+      StackId: 'a-stack',
+      RequestId: 'a-request',
+      LogicalResourceId: 'TableFormat',
+      ResourceProperties: { Step },
+    };
+    await functions.get('guard-table-format')?.(event, { awsRequestId: 'r-1' });
+    return told.at(-1);
+  }
+
+  const Reason =
+    'The table has format 2, and this version reads format 1. Use the version that wrote it, or a newer one.';
+
+  test('that is newer keeps the new versions from requests, and the deployment from any change', async () => {
+    await putFormat(2);
+    await check();
+    expect(told).toEqual(verdict('Failed'));
+    expect(log).toContain(Reason);
+    expect(await partitionsLeft()).toEqual(expect.arrayContaining(['SIGNING_KEYS', 'TABLE']));
+    expect(await itemsLeft()).toHaveLength(2);
+    expect(await step('check')).toMatchObject({ Status: 'FAILED', Reason });
+    expect(await step('check', 'Delete')).toMatchObject({ Status: 'SUCCESS' });
+  });
+
+  test('that is not noted is the first; a deployment notes its own when it is live', async () => {
+    expect(await step('check', 'Create')).toMatchObject({ Status: 'SUCCESS' });
+    expect(await formatNow()).toBeUndefined();
+    expect(await step('record', 'Create')).toMatchObject({ Status: 'SUCCESS' });
+    expect(await formatNow()).toBe(1);
+    expect(await step('check')).toMatchObject({ Status: 'SUCCESS' });
+    await check();
+    expect(told.at(-1)).toEqual(verdict('Succeeded')[0]);
+  });
+
+  test('never falls, and one that makes no sense is an error', async () => {
+    await putFormat(2);
+    expect(await step('record')).toMatchObject({ Status: 'SUCCESS' });
+    expect(await formatNow()).toBe(2);
+    await putFormat('one');
+    await expect(step('check')).rejects.toThrow();
+  });
 });
 
 test('what a killed check left is removed by the next one, unless it may be in use', async () => {

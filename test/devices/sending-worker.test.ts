@@ -140,15 +140,17 @@ const appleVariables = {
   APNS: `http://127.0.0.1:${portOf(production)}`,
   APNS_SANDBOX: `http://127.0.0.1:${portOf(sandbox)}`,
 };
-async function runWorker({ client_id, client_secret }: LoginApp, variables: Record<string, string>) {
+function startWorker({ client_id, client_secret }: LoginApp, variables: Record<string, string>) {
   const env = {
     BASE: service.demo.base_url,
     CLIENT_ID: client_id,
     CLIENT_SECRET: client_secret,
     ...variables,
   };
-  const run = execa(process.execPath, [file('worker.mjs', worker)], { env, extendEnv: false, reject: false });
-  const { exitCode, stdout, stderr } = await run;
+  return execa(process.execPath, [file('worker.mjs', worker)], { env, extendEnv: false, reject: false });
+}
+async function runWorker(app: LoginApp, variables: Record<string, string>) {
+  const { exitCode, stdout, stderr } = await startWorker(app, variables);
   return { exitCode, stdout, stderr, counts: stdout.split('\n').at(-1) };
 }
 const newApp = () => createLoginApp(service, unique('app'), { platforms: ['ios', 'android'] });
@@ -248,6 +250,8 @@ test('the worker sends to every device, tries again what may be tried again, and
   const alive = [...ids].filter(([name]) => !dead.includes(name)).map(([, id]) => id);
   expect((await listed()).toSorted()).toEqual(alive.toSorted());
   for (const token of tokens) expect(stdout).not.toContain(token);
+  const reasons = ['INVALID_ARGUMENT', 'SENDER_ID_MISMATCH', 'PERMISSION_DENIED', 'DeviceTokenNotForTopic'];
+  for (const reason of reasons) expect(stdout).toContain(`"dead":false,"reason":"${reason}"}`);
 });
 
 test.each([
@@ -276,8 +280,20 @@ test('what is not set up right is a message, and the exit code 1', async () => {
   expect(wrong.stderr).toMatch(
     /^GET http.*\/recipients\?shard=\d+&limit=50: 401 \{"error":"invalid_client".*\}$/,
   );
-  const swapped = await runWorker(app, { APNS_FILE: googleVariables.GOOGLE_FILE });
+  const swapped = await runWorker(app, { ...appleVariables, APNS_FILE: googleVariables.GOOGLE_FILE });
   expect(swapped).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/^APNS_FILE: .+$/) });
+  const half = await runWorker(app, { ...appleVariables, APNS_TOPIC: '' });
+  const needed = 'APNS_FILE needs APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC.';
+  expect(half).toMatchObject({ exitCode: 1, stderr: needed });
   const none = await runWorker(app, {});
   expect(none).toMatchObject({ exitCode: 1, stderr: 'Set GOOGLE_FILE, APNS_FILE or both.' });
+});
+
+test('an address that nobody answers at is named before the worker tries again', async () => {
+  const app = await newApp();
+  const run = startWorker(app, { ...googleVariables, BASE: '127.0.0.1' });
+  const [problem] = await once(run.stderr, 'data');
+  run.kill();
+  await run;
+  expect(String(problem)).toMatch(/^GET 127\.0\.0\.1\/.*: Failed to parse URL .* \(Invalid URL\)$/m);
 });

@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import { commands } from '../../lib/operator/commands.ts';
 import * as keys from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
+import { readableFormats, writtenFormat } from '../../lib/storage/table-format.ts';
 
 const rows = readFileSync('docs/data-model.md', 'utf8')
   .split('\n')
@@ -59,6 +60,10 @@ test('the page about the data model has every index', () => {
     projection,
   ]);
   expect(listed).toEqual([...local, ...global]);
+});
+
+test('this version reads what it writes, and tables that have no format yet', () => {
+  expect(readableFormats).toEqual(expect.arrayContaining([1, writtenFormat]));
 });
 
 test('the page about the data model says what each list, show and find of an operator reads', () => {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Template } from 'aws-cdk-lib/assertions';
+import { readDeployment } from '../../infra/settings/deployment-file.ts';
 import { stackWith, template, templateWith, withEdge } from '../support/template.ts';
 
 const pages = [
@@ -56,4 +57,55 @@ test('each cdk deploy with settings names its deployment, but for a trial', () =
   const without = deploying.filter((line) => !line.includes('-c deployment='));
   expect(deploying.length).toBeGreaterThan(10);
   expect(without).toEqual(['docs/settings.md: npx cdk deploy -c stack=login-trial -c stage=development']);
+});
+
+test('each cdk deploy works with an edge, which is a second stack', () => {
+  const commands = pages
+    .filter(({ path }) => path !== 'docs/CHANGELOG.md')
+    .flatMap(({ text }) => text.match(/npx cdk deploy .*-c deployment=\S+/g) ?? []);
+  expect(commands.length).toBeGreaterThan(10);
+  expect(commands.filter((command) => !/ deploy (--all|NAME( NAME-edge)?) -c/.test(command))).toEqual([]);
+});
+
+describe('the page about a second region', () => {
+  const page = pages.find(({ path }) => path === 'docs/second-region.md')?.text ?? '';
+  const values: Record<string, string> = {
+    TABLE: 'example-Table-1A2B',
+    STREAM: 'arn:aws:dynamodb:eu-west-1:123456789012:table/example-Table-1A2B/stream/2026-01-31T08:00:00.000',
+    CERTIFICATE: 'arn:aws:acm:eu-west-1:123456789012:certificate/1234-abcd',
+  };
+  const commands = page
+    .replaceAll(/\\\n\s+/g, '')
+    .split('\n')
+    .filter((line) => line.trim().startsWith('npx cdk deploy'))
+    .map((line) =>
+      line.replaceAll('NAME', 'example').replaceAll(/"\$(\w+)"/g, (_, name) => values[name] ?? ''),
+    );
+  const { edgeCertificateArn } = withEdge;
+
+  test('has commands that deploy', () => {
+    expect(commands).toHaveLength(2);
+  });
+
+  test.each(commands)('%s makes what it names, with an edge', (command) => {
+    const context: Record<string, unknown> = {
+      ...Object.fromEntries([...command.matchAll(/-c (\w+)=(\S+)/g)].map(([, name, value]) => [name, value])),
+      ...{ edge: true, edgeCertificateArn, replicaRegions: 'eu-west-1' },
+    };
+    const { canary, change, ...settings } = readDeployment(context);
+    const { stack, edge: inFront } = stackWith({ ...settings, canary });
+    const named = command.match(/(?<=deploy )[\w -]+(?= -c deployment)/)?.[0].split(' ');
+    expect([stack.stackName, inFront?.stackName]).toEqual(expect.arrayContaining(named ?? []));
+    expect(change).toEqual([]);
+    expect(stack.region).toBe('eu-west-1');
+    // The edge now leads there.
+    expect(JSON.stringify(inFront && Template.fromStack(inFront).toJSON())).toMatch(
+      /"Fn::GetStackOutput":\{"StackName":"example","Region":"eu-west-1","OutputName":"DomainTarget"\}/,
+    );
+    const service = Template.fromStack(stack);
+    service.hasOutput('DomainTarget', {});
+    service.resourceCountIs('AWS::DynamoDB::Table', 0);
+    // Secrets Manager takes no copy in the region of the secret itself.
+    expect(JSON.stringify(service.toJSON())).not.toContain('ReplicaRegions');
+  });
 });

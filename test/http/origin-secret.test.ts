@@ -13,6 +13,7 @@ const [previous, current] = [newSecret(), newSecret()];
 const { running, service, proxy } = await startServiceWithStore({
   ORIGIN_SECRET_HASHES: [previous, current].map(hashOf).join(','),
   METRICS_NAMESPACE: 'login',
+  VIEWER_ADDRESS: 'trusted',
 });
 const { call, demo } = service;
 const { endpoints } = await readFunctions();
@@ -61,6 +62,27 @@ describe('a deployment with an origin secret', () => {
     expect((await issueToken({ 'x-origin-secret': secret })).status).toBe(200);
     const stranger = { 'x-origin-secret': secret, authorization: basic(demo.login_app.client_id, 'x') };
     expectError(await issueToken(stranger), { status: 401, error: 'invalid_client' });
+  });
+
+  test.each([
+    ['198.51.100.7:46532', '198.51.100.7'],
+    ['2001:db8::7:46532', '2001:db8::7'],
+    ['198.51.100.7', undefined],
+    ['somebody:46532', undefined],
+  ])('the edge tells the address %s: the log has %s', async (told, source_ip) => {
+    const { headers } = await issueToken({
+      'x-origin-secret': current,
+      'cloudfront-viewer-address': told,
+      'x-forwarded-for': '203.0.113.66',
+    });
+    const line = await logLine(running, 'token_issued', { request_id: headers.get('x-request-id') });
+    expect(line.source_ip).toBe(source_ip);
+  });
+
+  test('an address that somebody without the secret tells is not in the log', async () => {
+    const { headers } = await issueToken({ 'cloudfront-viewer-address': '198.51.100.7:46532' });
+    const line = await logLine(running, 'token_refused', { request_id: headers.get('x-request-id') });
+    expect(line).not.toHaveProperty('source_ip');
   });
 
   test('the log has the reason, the metric counts it, and the secret stands nowhere', async () => {

@@ -38,7 +38,7 @@ test('every key builder that takes an id is tried', () => {
   const ofNumbers = ['accessRequestPartition', 'accessRequestKey', 'eventKey', 'ordinalIn', 'ordinalOf'];
   const others = [
     ...['hashOf', 'listNameOf', 'publicSigningKeysKey', 'namePosition', 'namePrefix'],
-    'accessRequestCounterKey',
+    ...['accessRequestCounterKey', 'tableFormatKey'],
   ];
   const all = Object.entries(keys).filter(([, value]) => typeof value === 'function');
   const tried = builders.map(([name]) => name);

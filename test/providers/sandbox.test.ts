@@ -39,6 +39,7 @@ describe('the credentials of the sandbox', () => {
     ['code_challenge', { subject: 'alice', code_challenge: 'x' }],
     ['claims', { subject: 'alice', claims: '{' }],
     ['claims', { subject: 'alice', claims: '3' }],
+    ['expried', { subject: 'alice', expried: 'true' }],
   ])('a wrong %s is a 400 that names it: %j', async (name, query) => {
     const { status, body } = await credentials('provider_f', query);
     expect(status).toBe(400);

@@ -3,7 +3,7 @@ import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { version } from '../../infra/version.ts';
 import { table } from '../../lib/storage/table.ts';
-import { resources, template, templateWith } from '../support/template.ts';
+import { resources, template, templateWith, withKey } from '../support/template.ts';
 
 describe('the table', () => {
   test('is on demand, encrypted, recoverable and protected, and outlives the stack', () => {
@@ -57,6 +57,32 @@ test('the table is warm for as much as is set, and else as new tables are', () =
   });
 });
 
+test('no other function is updated before the new code has found that it can read the table', () => {
+  const { checks, records } = formatSteps(template);
+  expect(checks).toHaveLength(1);
+  const functions = resources('AWS::Lambda::Function', v.unknown()).map(({ id }) => id);
+  for (const id of functions.filter((id) => id !== 'GuardTableFormat'))
+    expect(template.toJSON().Resources[id].DependsOn).toContain(checks[0]?.id);
+  expect(records.map(({ DependsOn }) => DependsOn)).toEqual([
+    Object.keys(template.findResources('AWS::Lambda::Alias')).toSorted(),
+  ]);
+});
+
+test('without a canary, the format is checked and noted all the same, and again for another table', () => {
+  const steps = formatSteps(templateWith({ canary: false, tableName: 'another', publishEvents: false }));
+  for (const [step] of Object.values(steps)) expect(step?.Properties.TableName).toBe('another');
+});
+
+/** The parts of a deployment that look at the format of the table, and note it. */
+function formatSteps(of: typeof template) {
+  const found = Object.entries(of.findResources('Custom::TableFormat'));
+  const steps = (name: string) =>
+    found.flatMap(([id, one]) =>
+      one.Properties.Step === name ? [{ id, Properties: one.Properties, DependsOn: one.DependsOn }] : [],
+    );
+  return { checks: steps('check'), records: steps('record') };
+}
+
 describe('a table that was restored', () => {
   const tableStreamArn =
     'arn:aws:dynamodb:eu-central-1:123456789012:table/a-stack-restored/stream/2026-01-31T08:00:00.000';
@@ -87,9 +113,17 @@ describe('the secrets', () => {
 
   test('have replicas in the regions of the setting, and else nowhere', () => {
     template.allResourcesProperties('AWS::SecretsManager::Secret', { ReplicaRegions: Match.absent() });
-    templateWith({ replicaRegions: 'eu-west-1,us-gov-west-1' }).allResourcesProperties(
-      'AWS::SecretsManager::Secret',
-      { ReplicaRegions: [{ Region: 'eu-west-1' }, { Region: 'us-gov-west-1' }] },
+    const replicaRegions = 'eu-west-1,us-gov-west-1';
+    const type = 'AWS::SecretsManager::Secret';
+    templateWith({ replicaRegions }).allResourcesProperties(type, {
+      ReplicaRegions: [{ Region: 'eu-west-1' }, { Region: 'us-gov-west-1' }],
+    });
+    // The region that takes over has the same settings.
+    templateWith({ account: '123456789012', region: 'eu-west-1', replicaRegions }).allResourcesProperties(
+      type,
+      {
+        ReplicaRegions: [{ Region: 'us-gov-west-1' }],
+      },
     );
   });
 
@@ -185,4 +219,77 @@ test('a deployment outputs its address and what the commands of the docs need', 
     'Version',
   ]);
   template.hasOutput('Version', { Value: version });
+});
+
+describe("a deployment's own key", () => {
+  const keyArn = withKey.kmsKeyArn;
+  const encrypted = templateWith(withKey);
+  const properties: [string, Record<string, unknown>][] = [
+    [
+      'AWS::DynamoDB::Table',
+      { SSESpecification: { SSEEnabled: true, SSEType: 'KMS', KMSMasterKeyId: keyArn } },
+    ],
+    ['AWS::SecretsManager::Secret', { KmsKeyId: keyArn }],
+    ['AWS::Logs::LogGroup', { KmsKeyId: keyArn }],
+    ['AWS::SNS::Topic', { KmsMasterKeyId: keyArn }],
+    ['AWS::SQS::Queue', { KmsMasterKeyId: keyArn }],
+  ];
+
+  test.each(properties)('encrypts each %s', (type, expected) => {
+    encrypted.allResourcesProperties(type, expected);
+  });
+
+  // Each of them takes another key without interruption, as CloudFormation's template reference says of it.
+  test('changes nothing else of what holds data, and no logical id', () => {
+    const without = (of: typeof template, names: string[], type: string) =>
+      Object.entries(of.findResources(type)).map(([id, { Properties = {}, ...others }]) => ({
+        id,
+        ...others,
+        properties: Object.entries(Properties).filter(([name]) => !names.includes(name)),
+      }));
+    for (const [type, changed] of properties) {
+      const names = [...Object.keys(changed), 'SqsManagedSseEnabled'];
+      expect(without(encrypted, names, type)).toEqual(without(template, names, type));
+    }
+    const ids = (of: typeof template) => Object.keys(of.toJSON().Resources).map((id) => id.slice(0, 40));
+    expect(ids(encrypted)).toEqual(ids(template));
+  });
+
+  /** The services through which a function may use the key, each with what it may do. */
+  const uses = (id: string): Record<string, string[]> => {
+    const [, role] = Object.entries(encrypted.findResources('AWS::IAM::Role')).find(([name]) =>
+      name.startsWith(id),
+    ) ?? ['', { Properties: {} }];
+    const statements = role.Properties.Policies?.[0].PolicyDocument.Statement ?? [];
+    return Object.fromEntries(
+      statements
+        .filter(({ Resource }: { Resource: unknown }) => Resource === keyArn)
+        .map(({ Action, Condition }: { Action: string[]; Condition: { StringEquals: unknown } }) => [
+          JSON.stringify(Condition.StringEquals)
+            .match(/(dynamodb|secretsmanager|sqs)\./g)
+            ?.join(' '),
+          Action,
+        ]),
+    );
+  };
+  const read = ['kms:Decrypt', 'kms:DescribeKey'];
+  const write = [
+    ...['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt'],
+    ...['kms:GenerateDataKey', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'],
+  ];
+  test.each([
+    ['searchevents', { 'dynamodb.': read }],
+    ['issuetoken', { 'dynamodb.': write, 'secretsmanager.': read }],
+    ['rotatesigningkeys', { 'dynamodb.': write, 'secretsmanager.': write }],
+    ['publishevents', { 'dynamodb.': read, 'sqs.': write }],
+    ['forwardaudit', { 'sqs.': write }],
+    ['describeserver', {}],
+  ])('%s may use it through these services alone: %j', (id, allowed) => {
+    expect(uses(id)).toEqual(allowed);
+  });
+
+  test('is none without the setting, so that AWS has its own', () => {
+    expect(JSON.stringify(template.toJSON())).not.toContain('kms:');
+    template.allResourcesProperties('AWS::SNS::Topic', { KmsMasterKeyId: Match.absent() });
+  });
 });

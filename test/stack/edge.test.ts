@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { version } from '../../infra/version.ts';
 import { edgeParts } from '../capacity/prices.ts';
-import { stackWith, withEdge } from '../support/template.ts';
+import { stackWith, templateWith, withEdge, withKey } from '../support/template.ts';
 
 function edgeWith(more: Record<string, unknown> = {}) {
   const { stack, edge } = stackWith({ ...withEdge, ...more });
@@ -35,9 +35,9 @@ test('CloudFront leads to the API by its own address, forwards the host, and cac
       WebACLId: Match.anyValue(),
       DefaultCacheBehavior: {
         AllowedMethods: Match.arrayWith(['POST', 'DELETE']),
-        // AWS's CachingDisabled, AllViewer and SecurityHeadersPolicy.
+        // AWS's CachingDisabled and SecurityHeadersPolicy.
         CachePolicyId: '4135ea2d-6df8-44a3-9df3-4b5a84be39ad',
-        OriginRequestPolicyId: '216adef6-5c7f-47e4-b989-5492eafa07d3',
+        OriginRequestPolicyId: { Ref: Match.anyValue() },
         ResponseHeadersPolicyId: '67f7725c-6f97-4210-82d7-5512b31e9d03',
         ViewerProtocolPolicy: 'https-only',
       },
@@ -83,6 +83,60 @@ test('AWS WAF stops an address that sends too much, and shows no requests, which
         VisibilityConfig: visible,
       },
     ],
+  });
+});
+
+test("CloudFront adds the caller's address to what the caller sends, and only behind an edge do functions believe it", () => {
+  template.hasResourceProperties('AWS::CloudFront::OriginRequestPolicy', {
+    OriginRequestPolicyConfig: {
+      HeadersConfig: {
+        HeaderBehavior: 'allViewerAndWhitelistCloudFront',
+        Headers: ['CloudFront-Viewer-Address'],
+      },
+      QueryStringsConfig: { QueryStringBehavior: 'all' },
+    },
+  });
+  const believing = (VIEWER_ADDRESS: unknown) => ({ Environment: { Variables: { VIEWER_ADDRESS } } });
+  templateWith(withEdge).allResourcesProperties('AWS::Lambda::Function', believing('trusted'));
+  templateWith().allResourcesProperties('AWS::Lambda::Function', believing(Match.absent()));
+});
+
+describe('the logs of the edge', () => {
+  const { template: logging } = edgeWith({ edgeLogs: true, logRetentionDays: 30, ...withKey });
+
+  test('are there only when the setting says so', () => {
+    template.resourceCountIs('AWS::Logs::LogGroup', 0);
+    logging.resourceCountIs('AWS::Logs::LogGroup', 2);
+  });
+
+  test("have each request with its caller's address, but no path, query or credential", () => {
+    logging.hasResourceProperties('AWS::Logs::Delivery', {
+      RecordFields: Match.arrayWith(['c-ip', 'cs-method', 'sc-status']),
+    });
+    const [delivery] = Object.values(logging.findResources('AWS::Logs::Delivery'));
+    const secret = /cs-uri|cs\(|host/i;
+    expect(delivery?.Properties.RecordFields.filter((field: string) => secret.test(field))).toEqual([]);
+    logging.hasResourceProperties('AWS::WAFv2::LoggingConfiguration', {
+      LoggingFilter: {
+        DefaultBehavior: 'DROP',
+        Filters: [{ Behavior: 'KEEP', Conditions: [{ ActionCondition: { Action: 'BLOCK' } }] }],
+      },
+      RedactedFields: [
+        { UriPath: {} },
+        { QueryString: {} },
+        ...['authorization', 'authentication', 'cookie'].map((Name) => ({ SingleHeader: { Name } })),
+      ],
+    });
+  });
+
+  test('are kept as long as the others, where the services demand it, encrypted with the key', () => {
+    for (const LogGroupName of ['/aws/vendedlogs/a-stack/edge', 'aws-waf-logs-a-stack'])
+      logging.hasResourceProperties('AWS::Logs::LogGroup', {
+        LogGroupName,
+        RetentionInDays: 30,
+        KmsKeyId: withKey.edgeKmsKeyArn,
+      });
+    logging.hasResourceProperties('AWS::SecretsManager::Secret', { KmsKeyId: withKey.edgeKmsKeyArn });
   });
 });
 

@@ -59,7 +59,7 @@ const ownRights: Record<string, unknown[]> = {
   'forward-audit': [
     'logs:CreateLogStream AuditLog',
     'logs:PutLogEvents AuditLog',
-    ...['GetQueueAttributes', 'GetQueueUrl', 'SendMessage'].map((name) => `sqs:${name} AuditUndelivered`),
+    'sqs:SendMessage AuditUndelivered',
   ],
   'check-new-versions': [
     ...tried.map((key) => `lambda:InvokeFunction ${logicalIdOf(key)}:*`),

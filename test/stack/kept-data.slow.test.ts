@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JWK } from 'jose';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
@@ -171,6 +172,18 @@ test('damaged data are left alone: the line names the file and what to do', asyn
     const line = `The service did not start: The ${part} is damaged. ${left}\n`;
     await expect(startIn(data)).rejects.toThrow(new Error(line));
   }
+});
+
+test('a table of a newer format is left alone: the line names both formats', async () => {
+  const data = join(folder, 'newer-format');
+  const { running } = await startIn(data);
+  const { dynamodb_endpoint, table_name } = running.demo;
+  const Item = { pk: { S: 'TABLE' }, sk: { S: 'FORMAT' }, format: { N: '2' }, updated_at: { S: 'later' } };
+  await localDynamoDb(dynamodb_endpoint).send(new PutItemCommand({ TableName: table_name, Item }));
+  await running.stop();
+  await expect(startIn(data)).rejects.toThrow(
+    `The table in ${join(data, 'table')} has format 2, and this version reads format 1. Use the version that wrote it, or a newer one.\n`,
+  );
 });
 
 test('a folder that another first start is filling is left alone', async () => {

@@ -50,6 +50,8 @@ test('a deployment makes these resources, under these logical ids', () => {
     'ApiGatewayV2::Stage ApiStage4697DF29',
     'CloudFormation::Stack WatchingNestedStackWatchingNestedStackResourceF334BCAB Delete',
     'Custom::FirstRotation FirstRotationWait6E01667C Delete',
+    'Custom::TableFormat TableFormatcheck037B8FCA Delete',
+    'Custom::TableFormat TableFormatrecord5D39E3AA Delete',
     'DynamoDB::Table TableCD117FA1 Retain',
     'Events::EventBus EventPublishingBus86E32FD0',
     'Events::Rule AlarmsFailedRotations458D44BD',

@@ -5,7 +5,15 @@ import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { readSettings, settingNames } from '../../infra/settings/settings.ts';
-import { endpoints, resources, root, template, templateWith } from '../support/template.ts';
+import {
+  endpoints,
+  resources,
+  root,
+  stackWith,
+  template,
+  templateWith,
+  withEdge,
+} from '../support/template.ts';
 
 const tableStreamArn =
   'arn:aws:dynamodb:eu-central-1:123456789012:table/restored/stream/2026-01-31T08:00:00.000';
@@ -99,6 +107,17 @@ describe('settings', () => {
       { edge: true, ...domain, account: '123456789012', region: 'eu-west-1' },
       'edgeCertificateArn must come with edge',
     ],
+    [
+      {
+        account: '123456789012',
+        region: 'eu-west-1',
+        kmsKeyArn: 'arn:aws:kms:eu-central-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
+      },
+      'kmsKeyArn must name a key in the region of the deployment',
+    ],
+    ...[{ 'aws:team': 'login' }, { team: 5 }, { team: '#' }, 'team', 'team=login,'].map(
+      (tags): [Record<string, unknown>, string] => [{ tags }, 'tags must be an object of names and texts'],
+    ),
     [{ account: '123456789012' }, 'region must come with account'],
     [{ region: 'eu-west-1' }, 'account must come with region'],
   ])('%j: %s', (given, message) => {
@@ -187,10 +206,16 @@ describe('the API', () => {
     template.hasResourceProperties('AWS::Logs::LogGroup', { LogGroupName: '/aws/vendedlogs/a-stack/access' });
   });
 
-  test('every log group but that of the audit keeps its lines for 90 days', () => {
-    const groups = resources('AWS::Logs::LogGroup', v.object({ RetentionInDays: v.number() }));
-    const others = groups.filter(({ id }) => !id.startsWith('AuditLog'));
-    expect(new Set(others.map(({ properties }) => properties.RetentionInDays))).toEqual(new Set([90]));
+  test.each([
+    [90, template],
+    [30, templateWith({ logRetentionDays: 30 })],
+  ])('every log group but that of the audit keeps its lines for %i days', (days, of) => {
+    const groups = resources('AWS::Logs::LogGroup', v.object({ RetentionInDays: v.number() }), of);
+    const [audit = [], others = []] = [true, false].map((isAudit) =>
+      groups.filter(({ id }) => id.startsWith('AuditLog') === isAudit),
+    );
+    expect(audit.map(({ properties }) => properties.RetentionInDays)).toEqual([400]);
+    expect(new Set(others.map(({ properties }) => properties.RetentionInDays))).toEqual(new Set([days]));
   });
 
   test('has a domain of its own when it is given one, which is then the issuer', () => {
@@ -259,3 +284,16 @@ describe('a deployment for development', () => {
     });
   });
 });
+
+test.each([{ team: 'login', stage: 'a=b' }, 'team=login,stage=a=b'])(
+  'the tags %j are those of each stack, which CloudFormation gives to what it makes',
+  (tags) => {
+    const { stack, edge } = stackWith({ ...withEdge, tags });
+    for (const one of [stack, edge])
+      expect(one?.tags.tagValues()).toMatchObject({
+        team: 'login',
+        stage: 'a=b',
+        'login-service:version': expect.any(String),
+      });
+  },
+);

@@ -36,7 +36,7 @@ export interface BackgroundServer extends AsyncDisposable {
   output(): string;
 }
 
-interface ServerOptions extends Pick<Options, 'env' | 'extendEnv'> {
+interface ServerOptions extends Pick<Options, 'cwd' | 'env' | 'extendEnv'> {
   /** Where its output goes. */
   logFile: string;
   isReady(output: string): boolean | Promise<boolean>;

@@ -29,9 +29,17 @@ export const withEdge = {
   edgeCertificateArn: 'arn:aws:acm:us-east-1:123456789012:certificate/1234-abcd',
 };
 
+/** Settings of a deployment whose data and logs keys of its own encrypt. */
+export const withKey = {
+  kmsKeyArn: 'arn:aws:kms:eu-central-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
+  edgeKmsKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
+};
+
 /** Settings of a deployment with everything that can be switched on. */
 export const everything = {
   ...withEdge,
+  ...withKey,
+  edgeLogs: true,
   alarmEmail: 'ops@example.com',
   tracing: true,
   tokenConcurrency: 1,
@@ -40,13 +48,13 @@ export const everything = {
 
 /**
  * The stack of a deployment with these settings. Its functions are not bundled, which takes seconds; `npm run synth` does it.
- * @param builtinCloudFormationValidation takes a second per synthesis
+ * @param options `builtinCloudFormationValidation` takes a second per synthesis; `moreContext` is that of the CDK itself
  */
 export function stackWith(
   settings: Record<string, unknown> = {},
-  { builtinCloudFormationValidation = false } = {},
+  { builtinCloudFormationValidation = false, moreContext = {} } = {},
 ): { app: App; stack: LoginService; edge: Edge | undefined } {
-  const bundlingContext = { ...context, 'aws:cdk:bundling-stacks': [] };
+  const bundlingContext = { ...context, ...moreContext, 'aws:cdk:bundling-stacks': [] };
   const app = new App({ context: bundlingContext, stackTraces: false, builtinCloudFormationValidation });
   const given = readSettings({ stack: 'a-stack', ...settings });
   const stack = new LoginService(app, given, recorded);

@@ -45,6 +45,9 @@ export async function express(): Promise<(method: 'GET' | 'DELETE') => Verify> {
   });
   const file = join(directory, 'orders.mjs');
   writeFileSync(file, recipe('Express', 'js'));
+  const env = { ISSUER: 'http://127.0.0.1', LOGIN_APP_ID: '', PORT: '0' };
+  const { stderr } = await execa(process.execPath, [file], { env, reject: false, timeout: 60_000 });
+  assert.match(stderr, /^Error: Set ISSUER and LOGIN_APP_ID\.$/m);
   return (method) => async (issuer, tokens) => {
     const port = await freePort();
     await using server = await startServer([process.execPath, file], {

@@ -9,7 +9,7 @@ const flagSchema = v.optional(
 );
 
 /** The query of a provider's `credentials` address. */
-const credentialsQuerySchema = v.object(
+const credentialsQuerySchema = v.strictObject(
   {
     subject: v.pipe(v.string(), v.minLength(1, 'must not be empty')),
     audience: v.optional(v.literal('another-app', 'must be another-app, or left out')),
@@ -29,10 +29,14 @@ const credentialsQuerySchema = v.object(
     ),
     /** Claims of the id token; of an OAuth 2.0 provider those of the profile in its user info, from now on. */
     claims: v.optional(
-      v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.unknown(), 'must be a JSON object')),
+      v.pipe(
+        v.string(),
+        v.parseJson({}, 'must be a JSON object'),
+        v.record(v.string(), v.unknown(), 'must be a JSON object'),
+      ),
     ),
   },
-  'is required',
+  ({ expected }) => (expected === 'never' ? 'is unknown' : 'is required'),
 );
 
 export type CredentialsQuery = v.InferOutput<typeof credentialsQuerySchema>;

@@ -1,0 +1,44 @@
+import { existsSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import * as v from 'valibot';
+import { shown } from '../support/commands.ts';
+import { localDirectory } from '../support/local-directories.ts';
+
+const project = join(import.meta.dirname, '..', '..');
+
+/** The code of a commit in a folder of its own, ready to run. @throws Error when this clone does not have the commit */
+export async function checkOut(commit: string): Promise<string> {
+  const directory = join(localDirectory('checkouts'), commit);
+  if (existsSync(directory)) return directory;
+  const git = { cwd: project, reject: false } as const;
+  const { exitCode } = await execa('git', ['cat-file', '-e', `${commit}^{commit}`], git);
+  if (exitCode !== 0)
+    throw new Error(
+      `This clone does not have the commit ${commit}. Fetch the whole history: git fetch --unshallow.`,
+    );
+  const draft = `${directory}.new`;
+  rmSync(draft, { recursive: true, force: true });
+  localDirectory('checkouts', `${commit}.new`);
+  await execa('git', ['archive', `--output=${draft}.tar`, commit], { cwd: project });
+  await execa('tar', ['-xf', `${draft}.tar`, '-C', draft]);
+  rmSync(`${draft}.tar`);
+  // Installing takes a minute, which is needed only where a version has changed.
+  if (hasAllOf(draft)) symlinkSync(join(project, 'node_modules'), join(draft, 'node_modules'));
+  else await execa('npm', ['ci'], { ...shown, cwd: draft });
+  renameSync(draft, directory);
+  return directory;
+}
+
+const versions = v.optional(v.record(v.string(), v.string()), {});
+const packageSchema = v.object({ dependencies: versions, devDependencies: versions });
+
+/** Whether every package of a checkout is installed here in its version. */
+function hasAllOf(checkout: string): boolean {
+  const [ours = {}, theirs = {}] = [project, checkout].map((folder) => {
+    const text = readFileSync(join(folder, 'package.json'), 'utf8');
+    const { dependencies, devDependencies } = v.parse(packageSchema, JSON.parse(text));
+    return { ...dependencies, ...devDependencies };
+  });
+  return Object.entries(theirs).every(([name, version]) => ours[name] === version);
+}

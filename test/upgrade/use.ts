@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { decodeJwt } from 'jose';
+import { accountOf } from '../support/account.ts';
+import type { Service } from '../support/service.ts';
+import { drafts, expecting, installed, type Left, lineOf, phone, providers, withKey } from './left.ts';
+import { askAll, questionsAbout, run } from './questions.ts';
+
+/** Does with a service what everybody does who holds something of what was left. @throws AssertionError */
+export async function use(service: Service, left: Left): Promise<void> {
+  await askAgain(service, left);
+  await usePeople(service, left);
+  await useDevices(service, left);
+  await useEvents(service, left);
+  await operateEverything(service, left);
+}
+
+/** Asks again. An answer may have got more fields and more members, and has lost none. */
+async function askAgain(service: Service, left: Left): Promise<void> {
+  const known = questionsAbout(left).filter(({ about }) => about in left.answers);
+  assert.equal(known.length, Object.keys(left.answers).length, 'Some of what was asked is asked no longer.');
+  const wrong = Object.entries(await askAll(service, known)).flatMap(([about, answer]) => {
+    try {
+      assert.partialDeepStrictEqual(Object(answer), Object(left.answers[about]));
+      return [];
+    } catch (error) {
+      return [`${about}: ${error instanceof Error ? error.message : error}`];
+    }
+  });
+  assert.equal(wrong.length, 0, wrong.join('\n\n'));
+}
+
+/** The errors of a refresh by people who may not go on. */
+const refusals: Record<string, string> = {
+  blocked: 'unauthorized_client',
+  deleted: 'invalid_grant',
+  'logged-out': 'invalid_grant',
+};
+
+async function usePeople(service: Service, { people, second, identityId }: Left): Promise<void> {
+  const { logIn, token } = service;
+  const subjectAfter = async (subject: string, provider: string) =>
+    decodeJwt(expecting(200, await logIn(subject, provider)).access_token).sub;
+  for (const provider of providers) {
+    assert.equal(await subjectAfter(`somebody of ${provider}`, provider), people[provider]?.id, provider);
+  }
+  for (const [name, { id, session, refresh_token }] of Object.entries({ ...people, second })) {
+    const answer = await token({ grant_type: 'refresh_token', refresh_token });
+    const refusal = refusals[name];
+    if (refusal !== undefined) {
+      assert.equal(expecting(400, answer).error, refusal, name);
+      continue;
+    }
+    const { sub, sid } = decodeJwt(expecting(200, answer).access_token);
+    assert.deepEqual({ sub, sid }, { sub: id, sid: session }, name);
+    // The one that was replaced still gets its successor, as after an answer that was lost.
+    expecting(200, await token({ grant_type: 'refresh_token', refresh_token }));
+  }
+  assert.equal(expecting(400, await logIn('blocked')).error, 'invalid_grant');
+  assert.notEqual(await subjectAfter('deleted', 'provider_f'), people.deleted?.id);
+  assert.equal(await subjectAfter('alice at a', 'provider_a'), people.alice?.id);
+  const alice = expecting(200, await logIn('alice')).access_token;
+  expecting(204, await accountOf(service, alice).unlink(identityId));
+  assert.notEqual(await subjectAfter('alice at a', 'provider_a'), people.alice?.id);
+  const leaving = expecting(200, await logIn('leaving')).access_token;
+  expecting(204, await accountOf(service, leaving).remove());
+  assert.notEqual(await subjectAfter('leaving', 'provider_f'), people.leaving?.id);
+}
+
+async function useDevices(service: Service, { people, devices, appToken, longLived }: Left): Promise<void> {
+  const { register, relate } = service;
+  for (const name of ['related', 'disabled', 'nobodys', 'imported'])
+    for (const token of [appToken, longLived.token]) {
+      const { id } = expecting(200, await register(phone(name), token));
+      assert.equal(id, devices[name] ?? id, name);
+    }
+  const token = people.alice?.access_token ?? '';
+  expecting(200, await relate(devices.disabled, token));
+  const { id } = expecting(201, await register({ ...installed, ...phone('successor') }, appToken));
+  const ids = expecting(200, await service.listDevices(token)).devices.map((one: { id: string }) => one.id);
+  assert.deepEqual(ids.toSorted(), [devices.related, devices.disabled, id].toSorted());
+}
+
+async function useEvents(service: Service, { accessRequestId: id, events }: Left): Promise<void> {
+  const repeated = expecting(201, await service.createAccessRequest(withKey('creation')));
+  assert.equal(repeated.id, id);
+  for (const path of ['comments', 'reviews'] as const) {
+    const again = expecting(201, await service.addEvent(path, drafts[path], { id, ...withKey(path) }));
+    assert.equal(again.id, events[path]);
+  }
+  const { total } = expecting(200, await service.search('', { id }));
+  assert.equal(expecting(201, await service.addEvent('comments', drafts.comments, { id })).id, total + 1);
+  assert.equal(expecting(200, await service.search('', { id })).total, total + 1);
+  const fresh = expecting(201, await service.createAccessRequest());
+  assert.ok(fresh.id > id, 'An id of an access request was given twice.');
+}
+
+/** Carries out the commands that change something, on what was there before. */
+async function operateEverything({ operate, demo }: Service, left: Left): Promise<void> {
+  const { login_app, other_login_app, other_account, account, login_app_without_mobile_application } = demo;
+  const app = { 'login-app': login_app.login_app_id };
+  const other = { 'login-app': other_login_app.login_app_id };
+  const request = { 'access-request': left.accessRequestId };
+  const actor = { ...request, 'actor-type': 'custom', 'actor-id': 'risk-desk' };
+  const blocked = { 'login-user': left.people.blocked?.id };
+  const alice = { 'login-user': left.people.alice?.id };
+  const secretIdOf = async (words: string, flags: object) => {
+    const { secrets } = await run(operate, words, { ...flags });
+    return String(Object(secrets)[0]?.secret_id);
+  };
+  const client = { client: login_app.client_id };
+  const clientSecret = await secretIdOf('clients show', client);
+  const ofAccount = { account: account.account_id };
+  const accountSecret = await secretIdOf('accounts show', ofAccount);
+  const created_at = '2020-01-31T08:00:00Z';
+  const old = {
+    ...{ account: other_account.account_id },
+    'access-requests': lineOf({ id: 'old-7', created_at }),
+  };
+  const commands: [words: string, flags: Record<string, unknown>][] = [
+    ['login-users unblock', blocked],
+    ['login-users block', blocked],
+    ['login-users logout', alice],
+    ['login-users retry-revocations', alice],
+    ['login-users delete', blocked],
+    ['devices disable', { device: left.devices.nobodys }],
+    ['devices import', { ...app, devices: lineOf(phone('imported')) }],
+    ['comments add', { ...actor, comment: 'Fine.' }],
+    ['reviews add', { ...actor, status: 'approved' }],
+    ['access-requests create', ofAccount],
+    ['access-requests import', old],
+    ['access-requests revoke', { ...request, account: other_account.account_id }],
+    ['access-requests grant', { ...request, account: other_account.account_id }],
+    ['accounts rename', { ...ofAccount, name: 'Renamed' }],
+    ['accounts update', { account: left.reader.account_id, access: 'read-write' }],
+    ['accounts enable', { account: left.disabled.account_id }],
+    ['accounts rotate', ofAccount],
+    ['accounts revoke', { ...ofAccount, secret: accountSecret }],
+    ['accounts delete', { account: left.reader.account_id }],
+    ['clients update', { ...app, client: left.limited.client_id, 'grant-types': 'all' }],
+    ['clients revoke', { ...app, ...client, secret: clientSecret }],
+    ['clients rotate', { ...app, ...client }],
+    ['clients revoke', { ...app, client: left.limited.client_id }],
+    ['login-apps tokens revoke', { ...app, token: left.longLived.token_id }],
+    ['login-apps rename', { ...app, name: 'Renamed' }],
+    ['login-apps disable', other],
+    ['login-apps enable', other],
+    ['login-apps logout', app],
+    ['login-apps undo-logout', app],
+    ...providers.map((provider): (typeof commands)[number] => ['providers check', { ...app, provider }]),
+    ['providers remove', { ...other, provider: 'provider_a' }],
+    ['mobile-applications remove', { ...other, platform: 'ios' }],
+    ['mobile-applications set', { ...other, platform: 'ios' }],
+    [
+      'login-apps delete',
+      { 'login-app': login_app_without_mobile_application.login_app_id, 'with-everything': true },
+    ],
+  ];
+  for (const [words, flags] of commands) {
+    const result = await run(operate, words, flags).catch((error: unknown) => {
+      throw new Error(`${words}: ${error}`);
+    });
+    if (words === 'providers check')
+      assert.ok(result.ok, `${words} ${flags.provider}: ${JSON.stringify(result.checks)}`);
+  }
+}
