@@ -3,10 +3,10 @@ import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { execa } from 'execa';
+import { installed, localDirectory } from '../../infra/local/local-directories.ts';
 import { tryIt } from '../../infra/local/try-it.ts';
 import { shown } from '../support/commands.ts';
 import { countedChecks } from '../support/counted-checks.ts';
-import { installed, localDirectory } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';

@@ -1,8 +1,8 @@
 import { delimiter, dirname, join } from 'node:path';
 import { execa } from 'execa';
+import { installed } from '../../infra/local/local-directories.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { type BackgroundServer, shown, startServer } from '../support/commands.ts';
-import { installed } from '../support/local-directories.ts';
 
 const requirements = join(import.meta.dirname, 'requirements.txt');
 

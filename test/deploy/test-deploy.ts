@@ -9,17 +9,18 @@ import { decodeProtectedHeader } from 'jose';
 import { callOperator } from '../../infra/call-operator.ts';
 import { seedDemo } from '../../infra/local/demo.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
+import { localDirectory } from '../../infra/local/local-directories.ts';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { rotateSecret } from '../../infra/local/stack.ts';
 import { version } from '../../infra/version.ts';
 import { runJest } from '../support/commands.ts';
-import { localDirectory } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
 import { blackBoxTests } from '../support/select-tests.ts';
 import { type Service, serviceOf } from '../support/service.ts';
 import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
 import { print, runCheck, step } from '../support/steps.ts';
-import { release, unpackRelease } from '../upgrade/release.ts';
+import { checkOut } from '../upgrade/checkout.ts';
+import { release } from '../upgrade/release.ts';
 import {
   bootstrap,
   type Cloud,
@@ -57,8 +58,7 @@ runCheck(async (cleanUps) => {
   ]);
   rmSync(localDirectory('deploy'), { recursive: true });
   const workDirectory = localDirectory('deploy');
-  const releasedCode = localDirectory('deploy', 'release');
-  await unpackRelease(releasedCode);
+  const releasedCode = await checkOut(release.commit);
   const installation = await step('Install MiniStack', installMiniStack);
   const functions = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'ministack-')), (directory) =>
     rmSync(directory, { recursive: true, force: true }),

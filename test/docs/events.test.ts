@@ -6,9 +6,9 @@ import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { execa } from 'execa';
 import { forwardEvents } from '../../infra/local/forward-events.ts';
+import { localDirectory } from '../../infra/local/local-directories.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { problemsOf } from '../support/bus-stand-in.ts';
-import { localDirectory } from '../support/local-directories.ts';
 
 const page = readFileSync('docs/events.md', 'utf8');
 const blockOf = (language: string): string =>

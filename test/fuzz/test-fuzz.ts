@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { execa } from 'execa';
+import { installed } from '../../infra/local/local-directories.ts';
 import { shown } from '../support/commands.ts';
-import { installed } from '../support/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
 import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';

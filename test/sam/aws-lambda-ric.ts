@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { installed } from '../support/local-directories.ts';
+import { installed } from '../../infra/local/local-directories.ts';
 
 const version = '4.0.2';
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { localDirectory } from './local-directories.ts';
+import { localDirectory } from '../../infra/local/local-directories.ts';
 import { noteOutcome } from './outcomes.ts';
 import { type RunningService, startService } from './start-service.ts';
 

@@ -5,6 +5,7 @@
  */
 export const handlerPermissions: Record<string, string> = {
   'Custom::FirstRotation': 'lambda:InvokeFunction',
+  'Custom::TableFormat': 'lambda:InvokeFunction',
   'AWS::ApiGatewayV2::Api': 'apigateway:DELETE,GET,PATCH,POST,PUT',
   'AWS::ApiGatewayV2::ApiMapping': 'apigateway:DELETE,GET,PATCH,POST,PUT',
   'AWS::ApiGatewayV2::DomainName': 'apigateway:DELETE,GET,PATCH,POST,PUT',

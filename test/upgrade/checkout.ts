@@ -2,8 +2,8 @@ import { existsSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:
 import { join } from 'node:path';
 import { execa } from 'execa';
 import * as v from 'valibot';
+import { localDirectory } from '../../infra/local/local-directories.ts';
 import { shown } from '../support/commands.ts';
-import { localDirectory } from '../support/local-directories.ts';
 
 const project = join(import.meta.dirname, '..', '..');
 
@@ -15,7 +15,7 @@ export async function checkOut(commit: string): Promise<string> {
   const { exitCode } = await execa('git', ['cat-file', '-e', `${commit}^{commit}`], git);
   if (exitCode !== 0)
     throw new Error(
-      `This clone does not have the commit ${commit}. Fetch the whole history: git fetch --unshallow.`,
+      `This clone does not have the commit ${commit}. Fetch the whole history: git fetch --unshallow --tags`,
     );
   const draft = `${directory}.new`;
   rmSync(draft, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { startDynamoDbLocal } from '../../infra/local/dynamodb-local/start-dynamodb-local.ts';
-import { localDirectory } from '../support/local-directories.ts';
+import { localDirectory } from '../../infra/local/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { checkOut } from './checkout.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startDynalite } from '../../infra/local/dynamodb.ts';
 import { startDynamoDbLocal } from '../../infra/local/dynamodb-local/start-dynamodb-local.ts';
-import { localDirectory } from '../support/local-directories.ts';
+import { localDirectory } from '../../infra/local/local-directories.ts';
 import { requireTools } from '../support/needed-tools.ts';
 import { noteOutcome } from '../support/outcomes.ts';
 import { serviceOf } from '../support/service.ts';

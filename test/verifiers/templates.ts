@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { localDirectory } from '../../infra/local/local-directories.ts';
 import { shown } from '../support/commands.ts';
-import { localDirectory } from '../support/local-directories.ts';
 import { recipe } from './recipes.ts';
 
 /**

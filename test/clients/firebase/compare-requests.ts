@@ -3,8 +3,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { localDirectory } from '../../../infra/local/local-directories.ts';
 import { readBody, serve } from '../../../infra/local/loopback-server.ts';
-import { localDirectory } from '../../support/local-directories.ts';
 
 const here = import.meta.dirname;
 const [, worker = ''] =

@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { execa } from 'execa';
+import { installed, localDirectory } from '../../../infra/local/local-directories.ts';
 import { logicalIdOf } from '../../../infra/stack/service-function.ts';
 import { shown, startServer } from '../../support/commands.ts';
-import { installed, localDirectory } from '../../support/local-directories.ts';
 import type { CloudAssembly } from '../synthesized-functions.ts';
 
 /** With bounds of its own on each package that it needs. */

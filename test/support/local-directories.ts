@@ -1,1 +1,0 @@
-export { installed, localDirectory } from '../../infra/local/local-directories.ts';
