@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import * as v from 'valibot';
 import { type ImportLine, type ImportResult, importResultSchema } from '../../lib/schema/import-lines.ts';
 import type { Progress } from './progress-bar.ts';
@@ -91,9 +91,12 @@ async function* batchesOf(lines: AsyncIterable<ReadLine>): AsyncGenerator<ReadLi
 }
 
 function sizeOf(file: string): number {
+  let found: Stats;
   try {
-    return Math.max(statSync(file).size, 1);
+    found = statSync(file);
   } catch {
     throw new Error(`The file ${file} cannot be read.`);
   }
+  if (found.isDirectory()) throw new Error(`${file} is a folder, not a file.`);
+  return Math.max(found.size, 1);
 }

@@ -177,6 +177,7 @@ describe('operator events import FILE.ndjson', () => {
       '--ids-from: the file /nowhere cannot be read.',
     ],
     [['events', 'import', '/nowhere.ndjson'], 'The file /nowhere.ndjson cannot be read.'],
+    [['events', 'import', 'docs'], 'docs is a folder, not a file.'],
   ])('%j is an error', async (words, why) => {
     const { code, stdout, stderr } = await ownOperator(...words);
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${why}\n` });

@@ -44,20 +44,24 @@ test('the lines in the client guide print what it says', () => {
   ]);
 });
 
-test('the lines about importing events print what the page says', () => {
-  expectPromised(examplesOf(readFileSync('docs/importing-events.md', 'utf8')));
-});
+test.each(['importing-events', 'importing-devices'])(
+  'the lines of %s print what the page says, and write nothing into the folder',
+  (page) => {
+    const files = readdirSync(folder);
+    expectPromised(examplesOf(readFileSync(`docs/${page}.md`, 'utf8')));
+    expect(readdirSync(folder)).toEqual(files);
+  },
+);
 
-test('the lines about importing devices print what the page says', () => {
-  expectPromised(examplesOf(readFileSync('docs/importing-devices.md', 'utf8')));
-});
-
-test('the lines for operators work, and leave the demo and the folder as they were', async () => {
+test('the lines for operators work, revoke the key that signs, and leave the demo and the folder as they were', async () => {
   const [, section = ''] = readFileSync('README.md', 'utf8').match(/^## Try it$(.*?)^## /ms) ?? [];
   const tryIt = examplesOf(section);
   const lines = examplesOf(readFileSync('docs/operating.md', 'utf8'));
   const files = readdirSync(folder);
-  expectPromised([...tryIt, ...lines.map((example) => ({ ...example, promised: undefined }))]);
+  const published = await fetch(`${running.demo.base_url}/v2/marketing/oauth/jwks`);
+  const { keys } = JSON.parse(await published.text());
+  const revoked = { lines: `echo '{"kid":"'$KID'"}'`, promised: JSON.stringify({ kid: keys[0].kid }) };
+  expectPromised([...tryIt, ...lines.map((example) => ({ ...example, promised: undefined })), revoked]);
   expect(readdirSync(folder)).toEqual(files);
   // Another instance has cached nothing of what the lines may have changed.
   const another = await startService({ JOIN: running.directory });
