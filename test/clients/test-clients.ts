@@ -122,7 +122,15 @@ runCheck(async (cleanUps) => {
   await check('Kotlin: it compiles', () => {
     const places = [`-Dclient=${join(folder, 'kotlin-client')}`, `-Dexample=${example}`, `-Dbuild=${built}`];
     const pom = join(here, 'kotlin/pom.xml');
-    return execa('mvn', ['--quiet', '--batch-mode', '--file', pom, 'compile', ...places]).then(() => {});
+    return execa('mvn', [
+      '--quiet',
+      '--batch-mode',
+      '--file',
+      pom,
+      'compile',
+      '-Dkotlin.compiler.daemon=false',
+      ...places,
+    ]).then(() => {});
   });
   await check('Kotlin: it logs in, registers a device and relates it', async () => {
     const { id_token = '' } = await service.credentials('provider_f', { subject: unique('alice') });
