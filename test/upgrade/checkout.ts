@@ -7,13 +7,14 @@ import { shown } from '../support/commands.ts';
 
 const project = join(import.meta.dirname, '..', '..');
 
-/** The code of a commit in a folder of its own, ready to run. @throws Error when this clone does not have the commit */
+/** The code of a commit in a folder of its own, ready to run. @throws Error when this clone can't get the commit */
 export async function checkOut(commit: string): Promise<string> {
   const directory = join(localDirectory('checkouts'), commit);
   if (existsSync(directory)) return directory;
-  const git = { cwd: project, reject: false } as const;
-  const { exitCode } = await execa('git', ['cat-file', '-e', `${commit}^{commit}`], git);
-  if (exitCode !== 0)
+  // A shallow clone gets it from where it came from.
+  if (!(await hasCommit(commit)))
+    await execa('git', ['fetch', '--unshallow'], { cwd: project, reject: false });
+  if (!(await hasCommit(commit)))
     throw new Error(
       `This clone does not have the commit ${commit}. Fetch the whole history: git fetch --unshallow --tags`,
     );
@@ -28,6 +29,11 @@ export async function checkOut(commit: string): Promise<string> {
   else await execa('npm', ['ci'], { ...shown, cwd: draft });
   renameSync(draft, directory);
   return directory;
+}
+
+async function hasCommit(commit: string): Promise<boolean> {
+  const words = ['cat-file', '-e', `${commit}^{commit}`];
+  return (await execa('git', words, { cwd: project, reject: false })).exitCode === 0;
 }
 
 const versions = v.optional(v.record(v.string(), v.string()), {});
