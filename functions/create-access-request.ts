@@ -46,10 +46,7 @@ export const endpoint = defineEndpoint({
       when: 'The Idempotency-Key is malformed.',
       example: 'The header Idempotency-Key must have 1 to 255 characters.',
     },
-    forbidden: {
-      when: 'The account may only read.',
-      example: 'The account may only read.',
-    },
+    forbidden: { when: 'The account may only read.', example: 'The account may only read.' },
     temporarily_unavailable: {
       when: 'Too many access requests are created at once. None was created: send the request again, with the same Idempotency-Key.',
       example: 'Too many access requests are created at once. Try again.',

@@ -16,18 +16,13 @@ export const endpoint = defineEndpoint({
     'For servers that send push notifications: call it when the push service says that it no longer knows the token. The device is no longer listed for sending until it registers again.',
   tag: 'Devices',
   authenticate: loginAppClient,
-  parameters: {
-    path: { device_id: v.pipe(v.string(), v.description('The `device_id` of the recipient.')) },
-  },
+  parameters: { path: { device_id: v.pipe(v.string(), v.description('The `device_id` of the recipient.')) } },
   responses: {
     204: { description: 'The device gets no more messages. Sending the request again changes nothing.' },
   },
   errors: {
     ...senderErrors,
-    not_found: {
-      when: 'The Login App has no such device.',
-      example: 'The Login App has no such device.',
-    },
+    not_found: { when: 'The Login App has no such device.', example: 'The Login App has no such device.' },
   },
   table: { GetItem: ['login_apps', 'devices'], UpdateItem: ['devices'] },
   secrets: [],

@@ -45,11 +45,7 @@ export const endpoint = defineEndpoint({
     },
     ...activeUserErrors,
   },
-  table: {
-    GetItem: ['login_apps', 'signing_keys'],
-    BatchGetItem: ['login_users'],
-    Query: ['login_users'],
-  },
+  table: { GetItem: ['login_apps', 'signing_keys'], BatchGetItem: ['login_users'], Query: ['login_users'] },
   secrets: [],
   example: {},
   handle: async ({ caller, query }) => {

@@ -51,10 +51,7 @@ export const endpoint = defineEndpoint({
       errors: [{ field: 'device.platform', message: 'device.platform must be ios or android.' }],
     },
   },
-  table: {
-    GetItem: ['login_apps', 'signing_keys', 'devices'],
-    UpdateItem: ['devices'],
-  },
+  table: { GetItem: ['login_apps', 'signing_keys', 'devices'], UpdateItem: ['devices'] },
   secrets: [],
   idIs: 'device_id',
   example: {

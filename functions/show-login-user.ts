@@ -29,11 +29,7 @@ export const endpoint = defineEndpoint({
             last_login_at: '2026-03-01T09:30:00.000Z',
             profile: { email: 'alice@example.com', email_verified: true, name: 'Alice Example' },
           },
-          {
-            id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',
-            provider: 'provider_b',
-            linked_at: '2026-02-14T18:20:00.000Z',
-          },
+          { id: 'i_b2FhJ7yDk4GqXe9AoMnC5t', provider: 'provider_b', linked_at: '2026-02-14T18:20:00.000Z' },
         ],
       },
       links: {
@@ -46,10 +42,7 @@ export const endpoint = defineEndpoint({
     },
   },
   errors: activeUserErrors,
-  table: {
-    GetItem: ['login_apps', 'signing_keys'],
-    BatchGetItem: ['login_users'],
-  },
+  table: { GetItem: ['login_apps', 'signing_keys'], BatchGetItem: ['login_users'] },
   secrets: [],
   example: {},
   handle: async ({ caller }) => ok(await showLoginUser(activeUser(caller, 'forbidden'))),

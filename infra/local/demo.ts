@@ -100,11 +100,7 @@ async function createLoginApp(
       operate('mobile-applications', 'set', { 'login-app': login_app_id, platform }),
     ),
   ]);
-  return {
-    login_app_id,
-    client_id: String(client.client_id),
-    client_secret: String(client.client_secret),
-  };
+  return { login_app_id, client_id: String(client.client_id), client_secret: String(client.client_secret) };
 }
 
 async function createAccount(operate: Operate, name: string): Promise<AccountCredentials> {

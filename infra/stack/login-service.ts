@@ -144,10 +144,7 @@ export class LoginService extends Stack {
       measurements: new Measurements(settings.stack, api.api, table),
       rotations: [keyRotation, secretRotation],
       finishing,
-      endpoints: inOrder.map((watched) => ({
-        ...watched,
-        isThrottled: api.isThrottled(watched.served.key),
-      })),
+      endpoints: inOrder.map((watched) => ({ ...watched, isThrottled: api.isThrottled(watched.served.key) })),
       forwarder: forwarder.lambda,
       undeliveredAudit: audit.undelivered,
       publishing,

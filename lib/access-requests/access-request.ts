@@ -32,11 +32,7 @@ export type AccessRequest = v.InferOutput<typeof accessRequestItem>;
  * @throws ServiceError `temporarily_unavailable` when others took all ids that were tried
  */
 export async function createAccessRequest(accountId: string, operator?: string): Promise<AccessRequest> {
-  const made = await createWithoutAccess({
-    account_id: accountId,
-    operator,
-    created_at: timestamp(),
-  });
+  const made = await createWithoutAccess({ account_id: accountId, operator, created_at: timestamp() });
   await grantAccess(made.access_request_id, accountId);
   return made;
 }

@@ -14,10 +14,7 @@ export const content = {
   actor_id: v.pipe(v.string(), v.description('The author, in the words of your own system.')),
   comment: v.string(),
 };
-const times = {
-  created_at: timestampField,
-  updated_at: timestampField,
-};
+const times = { created_at: timestampField, updated_at: timestampField };
 
 /** An event of an access request: these fields and no others are shown. */
 export const eventSchema = v.pipe(

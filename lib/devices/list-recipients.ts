@@ -32,8 +32,5 @@ export async function listRecipients(loginAppId: string, request: RecipientsRequ
   const scope = { loginAppId, shard, platform };
   const after = cursor === undefined ? undefined : readCursor(scope, cursor);
   const { recipients, next } = await recipientsOfLoginApp(loginAppId, shard, { limit, after, platform });
-  return {
-    recipients: recipients.map(toRecipient),
-    ...(next && { next_cursor: writeCursor(scope, next) }),
-  };
+  return { recipients: recipients.map(toRecipient), ...(next && { next_cursor: writeCursor(scope, next) }) };
 }

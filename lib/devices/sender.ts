@@ -4,10 +4,7 @@ import type { AuthenticatedClient } from '../login-apps/clients.ts';
 
 /** The errors of a client that may not send. */
 export const senderErrors = {
-  unauthorized_client: {
-    when: 'The Login App is disabled.',
-    example: 'The Login App is disabled.',
-  },
+  unauthorized_client: { when: 'The Login App is disabled.', example: 'The Login App is disabled.' },
   forbidden: {
     when: 'The grants of the client are limited, and an operator has not allowed it to read recipients.',
     example: 'The client may not read recipients.',

@@ -79,10 +79,7 @@ export async function recipientsOfLoginApp(
   const ids = items
     .filter((item) => platform === undefined || item.platform === platform)
     .map(({ device_id }) => String(device_id));
-  return {
-    recipients: await readActive(loginAppId, ids),
-    next: next && v.parse(nextPlaceSchema, next),
-  };
+  return { recipients: await readActive(loginAppId, ids), next: next && v.parse(nextPlaceSchema, next) };
 }
 
 /** The place that a key of the index stands for. */

@@ -14,11 +14,7 @@ export function writeAuditLine(endpoint: AnyEndpoint): MiddlewareObj<ApiEvent, R
     const result = status < 400 ? 'done' : status < 500 ? 'rejected' : 'failed';
     logAudit({ ...auditFields(), result, status });
   };
-  return {
-    before: ({ event }) => noteIds(idsAmong(event.pathParameters)),
-    after: write,
-    onError: write,
-  };
+  return { before: ({ event }) => noteIds(idsAmong(event.pathParameters)), after: write, onError: write };
 }
 
 /** Notes the ids that the body and the answer name, for the audit line. */

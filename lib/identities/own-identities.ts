@@ -93,10 +93,5 @@ export const shownLoginUserSchema = v.pipe(
 /** A person's data as they are shown to them. */
 export async function showLoginUser(user: LoginUser): Promise<v.InferOutput<typeof shownLoginUserSchema>> {
   const { login_user_id: id, created_at, last_login_at } = user;
-  return {
-    id,
-    created_at,
-    last_login_at,
-    identities: await ownIdentities(user),
-  };
+  return { id, created_at, last_login_at, identities: await ownIdentities(user) };
 }

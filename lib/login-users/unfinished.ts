@@ -13,11 +13,7 @@ const deletionItem = v.object({
   by: v.picklist(['operator', 'person', 'provider']),
   list_position: v.string(),
 });
-const linkItem = v.object({
-  login_user_id: v.string(),
-  identity_id: v.string(),
-  list_position: v.string(),
-});
+const linkItem = v.object({ login_user_id: v.string(), identity_id: v.string(), list_position: v.string() });
 
 /** Mark of the deletion of a Login User: written before everything else and removed after it. */
 export type DeletionMark = v.InferOutput<typeof deletionItem>;

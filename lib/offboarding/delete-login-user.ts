@@ -41,10 +41,7 @@ export async function deleteLoginUser(
   await markDeletion(loginUserId, by);
   const begun = await updateItem<LoginUserItem>(key, {
     setIfAbsent: { deleted_at: timestamp(), next_slot: newSlot() },
-    when: {
-      created_at: { exists: true },
-      ...(by !== 'operator' && { blocked_at: { exists: false } }),
-    },
+    when: { created_at: { exists: true }, ...(by !== 'operator' && { blocked_at: { exists: false } }) },
   });
   const found = begun.done ? undefined : begun.found;
   if (found?.blocked_at !== undefined && found.deleted_at === undefined) {
@@ -62,12 +59,7 @@ export async function deleteLoginUser(
   await unmarkDeletion(loginUserId);
   if (!isStored && sessions.length === 0 && relations === 0) return undefined;
   logEvent('login_user_deleted', { login_user_id: loginUserId, by });
-  return {
-    sessions: sessions.length,
-    openSessions: sessions.filter(isOpen).length,
-    relations,
-    ...stored,
-  };
+  return { sessions: sessions.length, openSessions: sessions.filter(isOpen).length, relations, ...stored };
 }
 
 /** Whether the deletion of a Login User has begun: then it can only be finished. */

@@ -13,12 +13,7 @@ import { type OperatorAnswer, operatorCallSchema } from './operator-call.ts';
  */
 export async function operate(call: unknown, functionArn: string): Promise<OperatorAnswer> {
   if (!v.is(operatorCallSchema, call)) {
-    logAudit({
-      caller: 'unauthenticated',
-      command: 'unknown',
-      result: 'rejected',
-      error: 'invalid_request',
-    });
+    logAudit({ caller: 'unauthenticated', command: 'unknown', result: 'rejected', error: 'invalid_request' });
     return { error: 'The call is malformed. Use npm run operator.' };
   }
   const { noun, verb, flags } = call;

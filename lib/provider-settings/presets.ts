@@ -74,9 +74,7 @@ export const presets = {
           subject_field: 'sub',
           audiences: options.appIds,
         },
-        ...codeExchange(options, 'https://oauth2.googleapis.com/token', {
-          id_token: google,
-        }),
+        ...codeExchange(options, 'https://oauth2.googleapis.com/token', { id_token: google }),
       }),
     },
   },

@@ -58,11 +58,7 @@ export function family<
     /** The schema of a token request with a credential of this family. */
     credentialOf: (provider: ProviderId) =>
       v.pipe(
-        parameters({
-          grant_type: v.literal('provider_credentials'),
-          ...commonEntries(provider),
-          ...entries,
-        }),
+        parameters({ grant_type: v.literal('provider_credentials'), ...commonEntries(provider), ...entries }),
         v.transform(named),
         v.title(`${titleOf(provider)}Credentials`),
       ),

@@ -80,10 +80,7 @@ const session: Meaning = (change) => {
   const expiredAt = gone && isoTime(gone.expires_at);
   const isExpired = isExpiry || String(expiredAt) <= String(after?.created_at);
   return [
-    ...when(gained('ended_at', change), 'session.ended', {
-      ...after,
-      reason: after?.end_reason ?? 'ended',
-    }),
+    ...when(gained('ended_at', change), 'session.ended', { ...after, reason: after?.end_reason ?? 'ended' }),
     ...when(gone, 'session.ended', {
       ...gone,
       reason: isExpired ? 'expired' : 'ended',
@@ -110,10 +107,7 @@ const device: Meaning = (change) => {
     ...when(
       before?.login_user_id && after?.login_user_id && differs('login_user_id', change),
       'device.moved',
-      {
-        ...after,
-        former_login_user_id: before?.login_user_id,
-      },
+      { ...after, former_login_user_id: before?.login_user_id },
     ),
     ...when(gained('disabled_at', change), 'device.disabled', after),
   ];

@@ -100,11 +100,7 @@ export const publishedEvents = {
   },
   'device.related': {
     when: 'A device was related to a Login User.',
-    detail: detail({
-      ...device,
-      login_user_id: loginUser.login_user_id,
-      related_at: timestampField,
-    }),
+    detail: detail({ ...device, login_user_id: loginUser.login_user_id, related_at: timestampField }),
   },
   'device.moved': {
     when: 'A device was related to a Login User while it was related to another one. Comes after `device.related`.',

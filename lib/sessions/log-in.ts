@@ -82,11 +82,7 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, proven }
             ...placeAmongPeople({ login_user_id: loginUserId, login_app_id: loginAppId }, now),
           },
           count: { sessions_begun: { by: 1 } },
-          when: {
-            blocked_at: { exists: false },
-            next_slot: { exists: false },
-            linked_to: { exists: false },
-          },
+          when: { blocked_at: { exists: false }, next_slot: { exists: false }, linked_to: { exists: false } },
         }
       : {
           set: { ...times, ...kept, ...profile.set },

@@ -126,10 +126,7 @@ export const installationKey = (loginAppId: string, installationId: string): Key
 /** `ACCOUNT#ac_7Yt…`: an account with what its idempotency keys and its imports made. */
 export const accountPartition = (accountId: string): string => `ACCOUNT#${encoded(accountId)}`;
 /** `ACCOUNT#ac_7Yt… / ACCOUNT` */
-export const accountKey = (accountId: string): Key => ({
-  pk: accountPartition(accountId),
-  sk: 'ACCOUNT',
-});
+export const accountKey = (accountId: string): Key => ({ pk: accountPartition(accountId), sk: 'ACCOUNT' });
 
 /** `ACCOUNT#ac_7Yt… / NEW_ACCESS_REQUEST#gDl…`: what a request with an idempotency key made, by the hash of the key. */
 export const newAccessRequestKey = (accountId: string, keyHash: string): Key => ({

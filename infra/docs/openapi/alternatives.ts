@@ -31,10 +31,7 @@ export function withNamedAlternatives(
       for (const [name, value] of constants) {
         const alternative = named.get(name);
         const narrowed = { allOf: [{ $ref: refTo(enumName) }, { const: value }] };
-        named.set(name, {
-          ...alternative,
-          properties: { ...alternative?.properties, [property]: narrowed },
-        });
+        named.set(name, { ...alternative, properties: { ...alternative?.properties, [property]: narrowed } });
       }
       if (!decoded) continue;
       const mapping = Object.fromEntries([...constants].map(([name, value]) => [value, refTo(name)]));

@@ -41,11 +41,7 @@ const securitySchemes = {
     description:
       'The same token in another header: `Authentication: Bearer …`. If both are sent, they must be equal.',
   },
-  account: {
-    type: 'http',
-    scheme: 'basic',
-    description: 'The id and secret of a back-office account.',
-  },
+  account: { type: 'http', scheme: 'basic', description: 'The id and secret of a back-office account.' },
 };
 
 const tags = [
@@ -63,11 +59,7 @@ const tags = [
 ];
 
 /** The gateway's own body. */
-const gatewayError = {
-  type: 'object',
-  properties: { message: { type: 'string' } },
-  required: ['message'],
-};
+const gatewayError = { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] };
 
 /** The components that requests and responses refer to. */
 interface Schemas {
@@ -125,10 +117,7 @@ export function apiDocument(endpoints: ReadonlyMap<string, AnyEndpoint>, version
 const byGateway = (description: string, message: string): Json => ({
   description,
   content: {
-    'application/json': {
-      schema: { $ref: '#/components/schemas/GatewayError' },
-      example: { message },
-    },
+    'application/json': { schema: { $ref: '#/components/schemas/GatewayError' }, example: { message } },
   },
 });
 
@@ -145,9 +134,7 @@ function operation(key: string, endpoint: AnyEndpoint, { sent, received }: Schem
     ...(body && {
       requestBody: {
         required: true,
-        content: {
-          [body.contentType]: { schema: jsonSchemaOf(body.schema, sent), ...examplesOf(example) },
-        },
+        content: { [body.contentType]: { schema: jsonSchemaOf(body.schema, sent), ...examplesOf(example) } },
       },
     }),
     responses: {

@@ -82,12 +82,7 @@ function errorResponse(status: number, codes: [string, ErrorRecord][], received:
       ...(challenge && { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } }),
       ...(retryAfter && { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }),
     },
-    content: {
-      'application/json': {
-        schema: own,
-        examples: examplesOf(codes),
-      },
-    },
+    content: { 'application/json': { schema: own, examples: examplesOf(codes) } },
   };
 }
 
