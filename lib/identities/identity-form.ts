@@ -5,9 +5,8 @@ import { providerIds } from '../provider-settings/identifiers.ts';
 import { familyOf } from '../providers/providers.ts';
 import { choiceProblem, forbidden, parameters } from '../schema/form-parameters.ts';
 import { wire } from '../schema/wire.ts';
-import { personOfCode } from './authorization-code.ts';
 import { codeParameters } from './code-parameters.ts';
-import { personOfCredential } from './provider-credential.ts';
+import { personOfCode, personOfCredential } from './proven-person.ts';
 
 /** The parameters of provider credentials, which an authorization code replaces. */
 const credentialParameters = ['access_token', 'access_secret', 'id_token'];
