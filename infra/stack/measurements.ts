@@ -7,7 +7,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { LogReason } from '../../lib/errors/reasons.ts';
 import type { metrics } from '../../lib/log/metrics.ts';
 import { table } from '../../lib/storage/table.ts';
-import { rate, sum } from './metric-math.ts';
+import { minute, most, rate, sum } from './metric-math.ts';
 
 /** The names of the metrics that the functions write. */
 type OwnMetric = (typeof metrics)[keyof typeof metrics]['name'];
@@ -37,7 +37,7 @@ export class Measurements {
 
   /** The share of requests that end in 5xx. */
   serverErrorRate = (fewest: number): IMetric =>
-    rate({ part: this.serverErrors(), whole: this.requests(), fewest, label: '5xx, per cent' });
+    rate('5xx', { part: this.serverErrors(), whole: this.requests() }, fewest);
 
   /** The latency of the slow requests; 0 while there are fewer than twenty in a minute, of which one can be a cold start. */
   usualLatency = (statistic: string): IMetric =>
@@ -45,7 +45,7 @@ export class Measurements {
       expression: 'IF(requests >= 20, latency, 0)',
       usingMetrics: { requests: this.requests(), latency: this.latency(statistic) },
       label: 'Latency, ms',
-      period: Duration.minutes(1),
+      period: minute,
     });
 
   /** Throttles of all functions of the account in this region: they share one limit, and one function can use it up for all. */
@@ -53,31 +53,22 @@ export class Measurements {
 
   /** The share of all those invocations that were throttled. */
   functionThrottleRate = (fewest: number): IMetric =>
-    rate({
-      part: this.functionThrottles(),
-      whole: ofFunctions('Invocations'),
+    rate(
+      'Throttled invocations',
+      { part: this.functionThrottles(), whole: ofFunctions('Invocations') },
       fewest,
-      label: 'Throttled invocations, per cent',
-    });
+    );
 
   /**
    * The share of the requests to one route that ended in 5xx, in 15 minutes. The access log counts the errors; a request
    * that has reached no function is no invocation.
    */
   serverErrorRateOf = (routeKey: string, lambda: IFunction, fewest: number): IMetric =>
-    this.#rateOfRoute(routeServerErrors, routeKey, lambda, {
-      fewest,
-      label: '5xx, per cent',
-      period: Duration.minutes(15),
-    });
+    this.#rateOfRoute('5xx', routeServerErrors, { routeKey, lambda }, fewest, Duration.minutes(15));
 
   /** The share of the requests to one route that got a 429, in 5 minutes; 0 while fewer than twenty did. */
   throttleRateOf = (routeKey: string, lambda: IFunction): IMetric =>
-    this.#rateOfRoute(routeThrottles, routeKey, lambda, {
-      fewest: 20,
-      label: '429, per cent',
-      period: Duration.minutes(5),
-    });
+    this.#rateOfRoute('429', routeThrottles, { routeKey, lambda }, 20, Duration.minutes(5));
 
   /**
    * Throttled requests of the table and of its global indexes, which are throttled by themselves. Each is missing while nothing is throttled.
@@ -99,25 +90,21 @@ export class Measurements {
 
   /** The share of the table's requests that were throttled, about: a request consumes one unit or a few. */
   tableThrottleRate = (fewest: number): IMetric => {
-    const [consumedReads, consumedWrites] = this.#consumed();
-    return rate({
-      part: this.tableThrottles(),
-      whole: sum('Units', { consumedReads, consumedWrites }),
-      fewest,
-      label: 'Table throttles, per cent',
-    });
+    const [consumedReads, consumedWrites] = this.consumed();
+    const whole = sum('Units', { consumedReads, consumedWrites });
+    return rate('Table throttles', { part: this.tableThrottles(), whole }, fewest);
   };
 
-  consumed = (): Metric[] => this.#consumed();
+  consumed = (): [Metric, Metric] => [
+    this.#ofTable('ConsumedReadCapacityUnits'),
+    this.#ofTable('ConsumedWriteCapacityUnits'),
+  ];
 
   /** The share of the calls of providers that failed. */
-  providerFailureRate = (fewest: number): IMetric =>
-    rate({
-      part: this.total('ProviderFailures'),
-      whole: this.total('ProviderLatency', Stats.SAMPLE_COUNT),
-      fewest,
-      label: 'Provider failures, per cent',
-    });
+  providerFailureRate = (fewest: number): IMetric => {
+    const whole = this.total('ProviderLatency', Stats.SAMPLE_COUNT);
+    return rate('Provider failures', { part: this.total('ProviderFailures'), whole }, fewest);
+  };
 
   /** Errors of the given functions, summed. */
   errorsOf = (lambdas: IFunction[]): IMetric =>
@@ -130,45 +117,27 @@ export class Measurements {
   auditFailures = (forwarder: IFunction, undelivered: IQueue): IMetric =>
     sum('Audit failures', {
       failed: errorsOfOne(forwarder),
-      waiting: undelivered.metricApproximateNumberOfMessagesVisible({
-        statistic: Stats.MAXIMUM,
-        period: Duration.minutes(1),
-      }),
+      waiting: undelivered.metricApproximateNumberOfMessagesVisible(most),
     });
 
   /** A metric of the service's own, over all values of its fields. */
   total = (metricName: OwnMetric, statistic: string = Stats.SUM): Metric =>
-    new Metric({ namespace: this.#namespace, metricName, statistic, period: Duration.minutes(1) });
+    new Metric({ namespace: this.#namespace, metricName, statistic, period: minute });
 
   /** The share of refreshes whose refresh token had been used once before; a few have lost their response, at any time. */
-  repeatedRefreshRate = (): IMetric =>
-    rate({
-      part: this.total('RefreshTokensRepeated'),
-      whole: this.#refreshes(),
-      fewest: 20,
-      label: 'Repeated refresh tokens, per cent',
-    });
+  repeatedRefreshRate = (): IMetric => this.#rateOfRefreshes('Repeated', 20);
 
   /** The number of outdated refresh tokens, in per cent of the refreshes. */
-  reusedRefreshRate = (fewest: number): IMetric =>
-    rate({
-      part: this.total('RefreshTokensReused'),
-      whole: this.#refreshes(),
-      fewest,
-      label: 'Reused refresh tokens, per cent',
-    });
+  reusedRefreshRate = (fewest: number): IMetric => this.#rateOfRefreshes('Reused', fewest);
 
   /** The share of requests with a wrong secret of a client, an account or a Login App Token; 0 for fewer than a hundred a minute. */
-  wrongSecretRate = (): IMetric =>
-    rate({
-      part: sum('Wrong secrets', {
-        tokens: this.#because('TokensRefused', 'secret_wrong'),
-        others: this.#because('RequestsRefused', 'secret_wrong'),
-      }),
-      whole: this.requests(),
-      fewest: 100,
-      label: 'Wrong secrets, per cent',
+  wrongSecretRate = (): IMetric => {
+    const part = sum('Wrong secrets', {
+      tokens: this.#because('TokensRefused', 'secret_wrong'),
+      others: this.#because('RequestsRefused', 'secret_wrong'),
     });
+    return rate('Wrong secrets', { part, whole: this.requests() }, 100);
+  };
 
   /** Events that were rejected because their access request is full. */
   fullAccessRequests = (): IMetric => this.#because('RequestsRefused', 'access_request_full');
@@ -179,36 +148,30 @@ export class Measurements {
       expression: `SEARCH('{"${this.#namespace}","${field}"} MetricName="${metricName}"', '${statistic}', 60)`,
       usingMetrics: {},
       label: '',
-      period: Duration.minutes(1),
+      period: minute,
     });
 
   #because(metricName: OwnMetric, reason: LogReason): Metric {
     return this.total(metricName).with({ dimensionsMap: { reason } });
   }
 
-  #refreshes(): Metric {
-    return this.total('TokensIssued').with({ dimensionsMap: { grant_type: 'refresh_token' } });
+  #rateOfRefreshes(which: 'Repeated' | 'Reused', fewest: number): IMetric {
+    const whole = this.total('TokensIssued').with({ dimensionsMap: { grant_type: 'refresh_token' } });
+    return rate(`${which} refresh tokens`, { part: this.total(`RefreshTokens${which}`), whole }, fewest);
   }
 
   #rateOfRoute(
+    label: string,
     metricName: string,
-    route: string,
-    lambda: IFunction,
-    { period, ...shown }: { fewest: number; label: string; period: Duration },
+    { routeKey, lambda }: { routeKey: string; lambda: IFunction },
+    fewest: number,
+    period: Duration,
   ): IMetric {
-    const dimensionsMap = { route };
-    const statistic = Stats.SUM;
-    return rate({
-      // Without such requests there is no metric, which costs nothing.
-      part: new Metric({ namespace: this.#namespace, metricName, dimensionsMap, statistic, period }),
-      whole: lambda.metricInvocations({ statistic, period }),
-      period,
-      ...shown,
-    });
-  }
-
-  #consumed(): [Metric, Metric] {
-    return [this.#ofTable('ConsumedReadCapacityUnits'), this.#ofTable('ConsumedWriteCapacityUnits')];
+    const summed = { statistic: Stats.SUM, period };
+    const dimensionsMap = { route: routeKey };
+    // Without such requests there is no metric, which costs nothing.
+    const part = new Metric({ namespace: this.#namespace, metricName, dimensionsMap, ...summed });
+    return rate(label, { part, whole: lambda.metricInvocations(summed) }, fewest, period);
   }
 
   #ofApi(metricName: string, statistic: string): Metric {
@@ -217,24 +180,20 @@ export class Measurements {
       metricName,
       dimensionsMap: { ApiId: this.#api.apiId },
       statistic,
-      period: Duration.minutes(1),
+      period: minute,
     });
   }
 
   #ofTable(metricName: string, GlobalSecondaryIndexName?: string): Metric {
     const { tableName: TableName } = this.#table;
     const dimensionsMap = { TableName, ...(GlobalSecondaryIndexName && { GlobalSecondaryIndexName }) };
-    return this.#table.metric(metricName, {
-      dimensionsMap,
-      statistic: Stats.SUM,
-      period: Duration.minutes(1),
-    });
+    return this.#table.metric(metricName, { dimensionsMap, statistic: Stats.SUM, period: minute });
   }
 }
 
 /** A metric of all functions of the account in this region. */
 const ofFunctions = (metricName: string): Metric =>
-  new Metric({ namespace: 'AWS/Lambda', metricName, statistic: Stats.SUM, period: Duration.minutes(1) });
+  new Metric({ namespace: 'AWS/Lambda', metricName, statistic: Stats.SUM, period: minute });
 
 const errorsOfOne = (lambda: IFunction): Metric =>
-  lambda.metricErrors({ statistic: Stats.SUM, period: Duration.minutes(1) });
+  lambda.metricErrors({ statistic: Stats.SUM, period: minute });

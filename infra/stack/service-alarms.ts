@@ -1,4 +1,3 @@
-import { Duration } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
@@ -10,11 +9,11 @@ import { routeKeyOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { EventPublishing } from './event-publishing.ts';
 import type { Measurements } from './measurements.ts';
+import { most } from './metric-math.ts';
 import { logicalIdOf, type ServiceFunction } from './service-function.ts';
 
 /** The rule by which an alarm goes off: in `periods` of the last `of` periods of the metric, it was at least `from`. */
 interface Limit {
-  metric: IMetric;
   from: number;
   periods: number;
   of: number;
@@ -58,8 +57,7 @@ export class ServiceAlarms extends Construct {
     const { settings, measurements, rotations, finishing, endpoints, publishing } = props;
     this.#topic = props.topic;
     const fewest = settings.alarmFewest;
-    this.serverErrors = this.#alarm('ServerErrors', {
-      metric: measurements.serverErrorRate(fewest),
+    this.serverErrors = this.#alarm('ServerErrors', measurements.serverErrorRate(fewest), {
       from: settings.alarmErrorPercent,
       periods: 2,
       of: 3,
@@ -67,68 +65,58 @@ export class ServiceAlarms extends Construct {
     // The share of all requests hides a route that few use. Such a route may get less than one request a minute, so its
     // errors are added up over a longer time: a few in a row are enough, even minutes apart.
     for (const { endpoint, served } of endpoints) {
-      const alarm = this.#alarm(`ServerErrorsOf${logicalIdOf(served.key)}`, {
-        metric: measurements.serverErrorRateOf(routeKeyOf(endpoint), served.lambda, fewest),
-        from: settings.alarmErrorPercent,
-        periods: 1,
-        of: 1,
-      });
+      const alarm = this.#alarm(
+        `ServerErrorsOf${logicalIdOf(served.key)}`,
+        measurements.serverErrorRateOf(routeKeyOf(endpoint), served.lambda, fewest),
+        { from: settings.alarmErrorPercent, periods: 1, of: 1 },
+      );
       this.#serverErrorsOf.set(served.key, alarm);
     }
     const throttled = { from: settings.alarmThrottledPercent, periods: 2, of: 5 };
     this.all = [
       this.serverErrors,
-      this.#alarm('Latency', {
-        metric: measurements.usualLatency(Stats.p(99)),
+      this.#alarm('Latency', measurements.usualLatency(Stats.p(99)), {
         from: settings.alarmLatencyMilliseconds,
         periods: 5,
         of: 5,
       }),
-      this.#alarm('FunctionThrottles', { metric: measurements.functionThrottleRate(fewest), ...throttled }),
-      this.#alarm('TableThrottles', { metric: measurements.tableThrottleRate(fewest), ...throttled }),
-      this.#alarm('ProviderFailures', {
-        metric: measurements.providerFailureRate(fewest),
+      this.#alarm('FunctionThrottles', measurements.functionThrottleRate(fewest), throttled),
+      this.#alarm('TableThrottles', measurements.tableThrottleRate(fewest), throttled),
+      this.#alarm('ProviderFailures', measurements.providerFailureRate(fewest), {
         from: settings.alarmProviderFailurePercent,
         periods: 3,
         of: 5,
       }),
-      this.#alarm('StaleSecrets', { metric: measurements.total('StaleSecrets'), from: 1, periods: 2, of: 5 }),
-      this.#alarm('RefreshTokensReused', {
-        metric: measurements.reusedRefreshRate(fewest),
+      this.#alarm('StaleSecrets', measurements.total('StaleSecrets'), { from: 1, periods: 2, of: 5 }),
+      this.#alarm('RefreshTokensReused', measurements.reusedRefreshRate(fewest), {
         from: settings.alarmReusedPercent,
         periods: 1,
         of: 1,
       }),
-      this.#alarm('RefreshTokensRepeated', {
-        metric: measurements.repeatedRefreshRate(),
+      this.#alarm('RefreshTokensRepeated', measurements.repeatedRefreshRate(), {
         from: settings.alarmRepeatedPercent,
         periods: 3,
         of: 5,
       }),
-      this.#alarm('WrongSecrets', {
-        metric: measurements.wrongSecretRate(),
+      this.#alarm('WrongSecrets', measurements.wrongSecretRate(), {
         from: settings.alarmWrongSecretPercent,
         periods: 3,
         of: 5,
       }),
-      this.#alarm('AccessRequestFull', { metric: measurements.fullAccessRequests(), ...once }),
-      this.#alarm('RotationFailure', { metric: measurements.errorsOf(rotations), ...once }),
-      this.#alarm('DeletionsUnfinished', { metric: measurements.errorsOf([finishing]), ...once }),
+      this.#alarm('AccessRequestFull', measurements.fullAccessRequests(), once),
+      this.#alarm('RotationFailure', measurements.errorsOf(rotations), once),
+      this.#alarm('DeletionsUnfinished', measurements.errorsOf([finishing]), once),
       ...this.#serverErrorsOf.values(),
       ...endpoints
         .filter(({ isThrottled }) => isThrottled)
         .map(({ endpoint, served: { key, lambda } }) =>
-          this.#alarm(`ThrottledAt${logicalIdOf(key)}`, {
-            metric: measurements.throttleRateOf(routeKeyOf(endpoint), lambda),
-            from: settings.alarmThrottledPercent,
-            periods: 1,
-            of: 1,
-          }),
+          this.#alarm(
+            `ThrottledAt${logicalIdOf(key)}`,
+            measurements.throttleRateOf(routeKeyOf(endpoint), lambda),
+            { from: settings.alarmThrottledPercent, periods: 1, of: 1 },
+          ),
         ),
-      this.#alarm('AuditFailure', {
-        metric: measurements.auditFailures(props.forwarder, props.undeliveredAudit),
-        ...once,
-      }),
+      this.#alarm('AuditFailure', measurements.auditFailures(props.forwarder, props.undeliveredAudit), once),
       ...(publishing ? this.#publishingAlarms(publishing) : []),
     ];
   }
@@ -140,16 +128,15 @@ export class ServiceAlarms extends Construct {
   }
 
   #publishingAlarms({ publisher, deadLetters }: Pick<EventPublishing, 'publisher' | 'deadLetters'>): Alarm[] {
-    const most = { statistic: Stats.MAXIMUM, period: Duration.minutes(1) };
     const age = publisher.metric('IteratorAge', most);
     const letters = deadLetters.metricApproximateNumberOfMessagesVisible(most);
     return [
-      this.#alarm('EventsDelayed', { metric: age, from: 15 * 60_000, periods: 3, of: 5 }),
-      this.#alarm('EventsUndeliverable', { metric: letters, ...once }),
+      this.#alarm('EventsDelayed', age, { from: 15 * 60_000, periods: 3, of: 5 }),
+      this.#alarm('EventsUndeliverable', letters, once),
     ];
   }
 
-  #alarm(name: string, { metric, from, periods, of }: Limit): Alarm {
+  #alarm(name: string, metric: IMetric, { from, periods, of }: Limit): Alarm {
     const alarm = new Alarm(this, name, {
       alarmDescription: `${name}: see docs/watching.md`,
       metric,
