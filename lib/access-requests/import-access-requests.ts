@@ -77,14 +77,13 @@ const keyOf = (accountId: string, id: string) => importedAccessRequestKey(accoun
 
 async function readImported(accountId: string, wanted: ImportedLine[]): Promise<Map<string, number>> {
   const ids = [...new Set(wanted.map(({ id }) => id))];
-  const items = ids.length > 0 ? await readItems(ids.map((id) => keyOf(accountId, id))) : [];
+  const items = await readItems(ids.map((id) => keyOf(accountId, id)));
   const known = items.filter((item) => item !== undefined).map((item) => v.parse(importedItem, item));
   return new Map(known.map(({ imported_id, access_request_id }) => [imported_id, access_request_id]));
 }
 
 /** Gives the account the accesses that an import which was interrupted has not given. */
 async function grantMissing(accountId: string, ids: number[]): Promise<void> {
-  if (ids.length === 0) return;
   const accesses = await readItems(ids.map((id) => accessKey(id, accountId)));
   const missing = ids.filter((_, place) => accesses[place] === undefined);
   await Promise.all(missing.map((id) => grantAccess(id, accountId)));

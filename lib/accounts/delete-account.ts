@@ -1,5 +1,5 @@
 import { inTurns, timeLimit } from '../storage/in-turns.ts';
-import { deleteItem, type Item } from '../storage/items.ts';
+import { deleteItem, type Item, keyOf } from '../storage/items.ts';
 import { accessRequestsOfAccountList, accountKey, accountPartition } from '../storage/keys.ts';
 import { readListInOrder, readMembers, readPartition } from '../storage/lists.ts';
 import { setAccountDisabled } from './account.ts';
@@ -45,4 +45,4 @@ export async function deleteAccount(accountId: string): Promise<AccountDeletionS
   return { deleted: true, removed: { accesses } };
 }
 
-const remove = ({ pk, sk }: Item): Promise<void> => deleteItem({ pk: String(pk), sk: String(sk) });
+const remove = (item: Item): Promise<void> => deleteItem(keyOf(item));

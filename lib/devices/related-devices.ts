@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { timestampField } from '../schema/wire.ts';
-import { readItems } from '../storage/items.ts';
+import { keyOf } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key } from '../storage/keys.ts';
-import { readGlobalList } from '../storage/lists.ts';
+import { readGlobalList, readMembers } from '../storage/lists.ts';
 import { type Device, deviceItem, isActive, tokenTypeOf, tokenTypes } from './device.ts';
 import { notReplaced } from './installation.ts';
 import { endLeftoverRelations } from './relation.ts';
@@ -31,16 +31,13 @@ export async function readCurrentDevices(loginUserId: string): Promise<Device[]>
 export async function findRelated(loginUserId: string): Promise<Key[]> {
   const list = devicesOfLoginUserList(loginUserId);
   const { items } = await readGlobalList('by_list', list, { limit: mostRead });
-  // An index that is just being written may show an item twice, and a batch read takes each key once.
-  return [...new Map(items.map(({ pk, sk }) => [pk, { pk: String(pk), sk: String(sk) }])).values()];
+  return items.map(keyOf);
 }
 
 /** The devices of some keys that are related to a Login User now, the one seen last first: one more request. */
 export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<Device[]> {
-  if (keys.length === 0) return [];
-  const items = await readItems(keys);
+  const items = await readMembers(keys);
   return items
-    .filter((item) => item !== undefined)
     .map((item) => v.parse(deviceItem, item))
     .filter(({ login_user_id }) => login_user_id === loginUserId)
     .toSorted((a, b) => (a.last_seen_at < b.last_seen_at ? 1 : -1));

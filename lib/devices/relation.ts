@@ -26,7 +26,7 @@ export const unrelate = (loginUserId: string, deviceId: string, sessionId?: stri
 export async function endLeftoverRelations(devices: Device[]): Promise<Device[]> {
   const keys = new Map(devices.flatMap(ownerKeys).map((key) => [nameOf(key), key]));
   const owners = [...keys.values()];
-  const items = owners.length > 0 ? await readItems(owners) : [];
+  const items = await readItems(owners);
   const found = new Map(owners.map((key, place) => [nameOf(key), items[place]]));
   return Promise.all(
     devices.map(async (device) => {

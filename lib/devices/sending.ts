@@ -3,9 +3,9 @@ import { timestamp } from '../clock.ts';
 import { idForms } from '../ids.ts';
 import type { Platform } from '../login-apps/platforms.ts';
 import { timestampField } from '../schema/wire.ts';
-import { readItems, updateOwnItem } from '../storage/items.ts';
+import { updateOwnItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
-import { readGlobalList } from '../storage/lists.ts';
+import { readGlobalList, readMembers } from '../storage/lists.ts';
 import {
   activeSince,
   type Device,
@@ -94,10 +94,7 @@ const nextPlaceSchema = v.pipe(
 );
 
 async function readActive(loginAppId: string, ids: string[]): Promise<Device[]> {
-  // An index that is just being written may show an item twice, and a batch read takes each key once.
-  const items = await readItems([...new Set(ids)].map(deviceKey));
-  const devices = items
-    .filter((item) => item !== undefined)
+  const devices = (await readMembers(ids.map(deviceKey)))
     .map((item) => v.parse(deviceItem, item))
     .filter((one) => one.login_app_id === loginAppId && isActive(one));
   return endLeftoverRelations(await notReplaced(devices));

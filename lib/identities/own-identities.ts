@@ -49,7 +49,7 @@ export async function ownIdentities(user: LoginUser): Promise<ShownIdentity[]> {
 export async function confirmedIds(linked: LinkedIdentity[]): Promise<Set<unknown>> {
   // Two may have the same slot, and a batch read takes each key once.
   const slots = [...new Set(linked.map(({ slot }) => slot))];
-  const items = slots.length > 0 ? await readItems(slots.map(loginUserKey)) : [];
+  const items = await readItems(slots.map(loginUserKey));
   return new Set(items.map((item) => item?.identity_id));
 }
 

@@ -6,7 +6,7 @@ import { loginUserIn } from '../login-users/login-user.ts';
 import { peopleLists } from '../login-users/people-of-login-app.ts';
 import { authorizationCodeProvider } from '../provider-settings/identifiers.ts';
 import { inTurns, timeLimit } from '../storage/in-turns.ts';
-import { deleteItem, type Item } from '../storage/items.ts';
+import { deleteItem, type Item, keyOf } from '../storage/items.ts';
 import {
   deviceKey,
   devicesOfLoginAppShard,
@@ -84,7 +84,7 @@ export async function deleteLoginApp(loginApp: LoginApp): Promise<DeletionStep> 
   const items = await readPartition(loginAppPartition(login_app_id));
   const root = loginAppKey(login_app_id);
   const members = items.filter(({ sk }) => sk !== root.sk);
-  await inTurns(members, ({ pk, sk }) => deleteItem({ pk: String(pk), sk: String(sk) }));
+  await inTurns(members, (item) => deleteItem(keyOf(item)));
   await deleteItem(root);
   return { deleted: true, removed };
 }

@@ -13,6 +13,9 @@ import type { Key } from './keys.ts';
 /** An item as the store returns it, to be parsed by a schema. */
 export type Item = Record<string, unknown>;
 
+/** The key among the attributes of an item. */
+export const keyOf = ({ pk, sk }: Item): Key => ({ pk: String(pk), sk: String(sk) });
+
 /** Reads an item, strongly consistent; undefined when there is none. */
 export async function readItem(key: Key): Promise<Item | undefined> {
   const { Item } = await documentClient.send(

@@ -38,6 +38,8 @@ export const leadingKeys = {
 } as const satisfies Record<string, readonly string[]>;
 export type ItemKind = keyof typeof leadingKeys;
 
+const key = (pk: string, sk: string): Key => ({ pk, sk });
+
 /** Unambiguous over its parts: `["a","bc"]` and `["ab","c"]` give different hashes. 43 URL-safe characters. */
 export const hashOf = (...parts: string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
@@ -59,110 +61,78 @@ export const loginAppSortKeys = {
   token: 'LOGIN_APP_TOKEN#',
 } as const;
 /** `LOGIN_APP#la_9hX… / LOGIN_APP` */
-export const loginAppKey = (loginAppId: string): Key => ({
-  pk: loginAppPartition(loginAppId),
-  sk: loginAppSortKeys.root,
-});
+export const loginAppKey = (loginAppId: string): Key =>
+  key(loginAppPartition(loginAppId), loginAppSortKeys.root);
 /** `LOGIN_APP#la_9hX… / CLIENT#la_9hX….Zk3…` */
-export const clientKey = (loginAppId: string, clientId: string): Key => ({
-  pk: loginAppPartition(loginAppId),
-  sk: `${loginAppSortKeys.client}${encoded(clientId)}`,
-});
+export const clientKey = (loginAppId: string, clientId: string): Key =>
+  key(loginAppPartition(loginAppId), `${loginAppSortKeys.client}${encoded(clientId)}`);
 /** `LOGIN_APP#la_9hX… / PROVIDER#provider_a` */
-export const providerSettingsKey = (loginAppId: string, provider: string): Key => ({
-  pk: loginAppPartition(loginAppId),
-  sk: `${loginAppSortKeys.provider}${encoded(provider)}`,
-});
+export const providerSettingsKey = (loginAppId: string, provider: string): Key =>
+  key(loginAppPartition(loginAppId), `${loginAppSortKeys.provider}${encoded(provider)}`);
 /** `LOGIN_APP#la_9hX… / MOBILE_APPLICATION#ios` */
-export const mobileApplicationKey = (loginAppId: string, platform: string): Key => ({
-  pk: loginAppPartition(loginAppId),
-  sk: `${loginAppSortKeys.mobileApplication}${encoded(platform)}`,
-});
+export const mobileApplicationKey = (loginAppId: string, platform: string): Key =>
+  key(loginAppPartition(loginAppId), `${loginAppSortKeys.mobileApplication}${encoded(platform)}`);
 /** `LOGIN_APP#la_9hX… / LOGIN_APP_TOKEN#t_Gm0…` */
-export const loginAppTokenKey = (loginAppId: string, tokenId: string): Key => ({
-  pk: loginAppPartition(loginAppId),
-  sk: `${loginAppSortKeys.token}${encoded(tokenId)}`,
-});
+export const loginAppTokenKey = (loginAppId: string, tokenId: string): Key =>
+  key(loginAppPartition(loginAppId), `${loginAppSortKeys.token}${encoded(tokenId)}`);
 
 /** `LOGIN_USER#lu_5nQ…`: a Login User with their sessions. */
 export const loginUserPartition = (loginUserId: string): string => `LOGIN_USER#${encoded(loginUserId)}`;
 /** `LOGIN_USER#lu_5nQ… / LOGIN_USER` */
-export const loginUserKey = (loginUserId: string): Key => ({
-  pk: loginUserPartition(loginUserId),
-  sk: 'LOGIN_USER',
-});
+export const loginUserKey = (loginUserId: string): Key => key(loginUserPartition(loginUserId), 'LOGIN_USER');
 /** `LOGIN_USER#lu_5nQ… / DELETION`: the mark of a deletion that is under way, or was interrupted. */
-export const deletionKey = (loginUserId: string): Key => ({
-  pk: loginUserPartition(loginUserId),
-  sk: 'DELETION',
-});
+export const deletionKey = (loginUserId: string): Key => key(loginUserPartition(loginUserId), 'DELETION');
 /** `LOGIN_USER#lu_5nQ… / LINK#i_b2F…`: the mark of a link that is under way, or was interrupted. */
-export const linkKey = (loginUserId: string, identityId: string): Key => ({
-  pk: loginUserPartition(loginUserId),
-  sk: `LINK#${encoded(identityId)}`,
-});
+export const linkKey = (loginUserId: string, identityId: string): Key =>
+  key(loginUserPartition(loginUserId), `LINK#${encoded(identityId)}`);
 /** The list of those marks in the index `by_list`, by when the work began. */
 export const unfinishedList = 'UNFINISHED';
 /**
  * `LOGIN_USER#lu_5nQ… / SESSION#007`: the place of a session, which a later one may have taken by now; or, for one from
  * before there were places, `LOGIN_USER#lu_5nQ… / SESSION#s_b2F…`.
  */
-export const sessionKey = (loginUserId: string, sessionId: string): Key => ({
-  pk: loginUserPartition(loginUserId),
-  sk: `${sessionPrefix}${placeIn(sessionId) ?? encoded(sessionId)}`,
-});
+export const sessionKey = (loginUserId: string, sessionId: string): Key =>
+  key(loginUserPartition(loginUserId), `${sessionPrefix}${placeIn(sessionId) ?? encoded(sessionId)}`);
 /** The beginning of the sort keys of sessions. */
 export const sessionPrefix = 'SESSION#';
 
 /** `DEVICE#d_kP0… / DEVICE` */
-export const deviceKey = (deviceId: string): Key => ({ pk: `DEVICE#${encoded(deviceId)}`, sk: 'DEVICE' });
+export const deviceKey = (deviceId: string): Key => key(`DEVICE#${encoded(deviceId)}`, 'DEVICE');
 
 /** `INSTALLATION#q1B… / INSTALLATION`: an installation of a Login App's app, by the hash of the id that the app chose. */
-export const installationKey = (loginAppId: string, installationId: string): Key => ({
-  pk: `INSTALLATION#${hashOf(loginAppId, installationId)}`,
-  sk: 'INSTALLATION',
-});
+export const installationKey = (loginAppId: string, installationId: string): Key =>
+  key(`INSTALLATION#${hashOf(loginAppId, installationId)}`, 'INSTALLATION');
 
 /** `ACCOUNT#ac_7Yt…`: an account with what its idempotency keys and its imports made. */
 export const accountPartition = (accountId: string): string => `ACCOUNT#${encoded(accountId)}`;
 /** `ACCOUNT#ac_7Yt… / ACCOUNT` */
-export const accountKey = (accountId: string): Key => ({ pk: accountPartition(accountId), sk: 'ACCOUNT' });
+export const accountKey = (accountId: string): Key => key(accountPartition(accountId), 'ACCOUNT');
 
 /** `ACCOUNT#ac_7Yt… / NEW_ACCESS_REQUEST#gDl…`: what a request with an idempotency key made, by the hash of the key. */
-export const newAccessRequestKey = (accountId: string, keyHash: string): Key => ({
-  pk: accountPartition(accountId),
-  sk: `NEW_ACCESS_REQUEST#${encoded(keyHash)}`,
-});
+export const newAccessRequestKey = (accountId: string, keyHash: string): Key =>
+  key(accountPartition(accountId), `NEW_ACCESS_REQUEST#${encoded(keyHash)}`);
 
 /** `ACCOUNT#ac_7Yt… / IMPORTED_ACCESS_REQUEST#gDl…`: what an import made, by the hash of the id that it had before. */
-export const importedAccessRequestKey = (accountId: string, idHash: string): Key => ({
-  pk: accountPartition(accountId),
-  sk: `IMPORTED_ACCESS_REQUEST#${encoded(idHash)}`,
-});
+export const importedAccessRequestKey = (accountId: string, idHash: string): Key =>
+  key(accountPartition(accountId), `IMPORTED_ACCESS_REQUEST#${encoded(idHash)}`);
 
 /** `ACCESS_REQUESTS / COUNTER`: the last id that an access request was given. */
-export const accessRequestCounterKey = (): Key => ({ pk: accessRequestsList, sk: 'COUNTER' });
+export const accessRequestCounterKey = (): Key => key(accessRequestsList, 'COUNTER');
 
 /** `ACCESS_REQUEST#42` */
 export const accessRequestPartition = (accessRequestId: number): string =>
   `ACCESS_REQUEST#${accessRequestId}`;
 /** `ACCESS_REQUEST#42 / ACCESS_REQUEST` */
-export const accessRequestKey = (accessRequestId: number): Key => ({
-  pk: accessRequestPartition(accessRequestId),
-  sk: 'ACCESS_REQUEST',
-});
+export const accessRequestKey = (accessRequestId: number): Key =>
+  key(accessRequestPartition(accessRequestId), 'ACCESS_REQUEST');
 /** `ACCESS_REQUEST#42 / ACCOUNT#ac_7Yt…`: the access of an account. */
-export const accessKey = (accessRequestId: number, accountId: string): Key => ({
-  pk: accessRequestPartition(accessRequestId),
-  sk: `${accessPrefix}${encoded(accountId)}`,
-});
+export const accessKey = (accessRequestId: number, accountId: string): Key =>
+  key(accessRequestPartition(accessRequestId), `${accessPrefix}${encoded(accountId)}`);
 /** The beginning of the sort keys of accesses. */
 export const accessPrefix = 'ACCOUNT#';
 /** `ACCESS_REQUEST#42 / EVENT#0000000000000007` */
-export const eventKey = (accessRequestId: number, eventId: number): Key => ({
-  pk: accessRequestPartition(accessRequestId),
-  sk: ordinalIn(eventList, eventId),
-});
+export const eventKey = (accessRequestId: number, eventId: number): Key =>
+  key(accessRequestPartition(accessRequestId), ordinalIn(eventList, eventId));
 
 /** A list whose members carry a dense ordinal 1, 2, 3 … in a sort key. `EVENT` */
 export const eventList = 'EVENT';
@@ -185,19 +155,17 @@ export const listNameOf = (sortKey: string): string => sortKey.slice(0, -17);
 export const ordinalOf = (sortKey: string): number => Number(sortKey.slice(-16));
 
 /** `SIGNING_KEYS / PUBLIC` */
-export const publicSigningKeysKey = (): Key => ({ pk: 'SIGNING_KEYS', sk: 'PUBLIC' });
+export const publicSigningKeysKey = (): Key => key('SIGNING_KEYS', 'PUBLIC');
 
 /**
  * `ISSUER#Zx9… / KEYS`: the keys of an identity provider, by the hash of its issuer; `ISSUER#probe#Zx9… / KEYS` for that
  * of a probe, so that whoever may write the one can't write the other.
  */
-export const issuerKeysKey = (issuer: string): Key => ({
-  pk: `ISSUER#${issuer.startsWith(probeIssuer) ? 'probe#' : ''}${hashOf(issuer)}`,
-  sk: 'KEYS',
-});
+export const issuerKeysKey = (issuer: string): Key =>
+  key(`ISSUER#${issuer.startsWith(probeIssuer) ? 'probe#' : ''}${hashOf(issuer)}`, 'KEYS');
 
 /** `TABLE / FORMAT`: the format of the table. */
-export const tableFormatKey = (): Key => ({ pk: 'TABLE', sk: 'FORMAT' });
+export const tableFormatKey = (): Key => key('TABLE', 'FORMAT');
 
 /** `DEVICES_OF#lu_5nQ…`: the devices of a Login User in the index `by_list`, by the time they were last seen. */
 export const devicesOfLoginUserList = (loginUserId: string): string => `DEVICES_OF#${encoded(loginUserId)}`;

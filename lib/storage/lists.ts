@@ -1,6 +1,6 @@
 import { QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { documentClient, tableName } from './client.ts';
-import { type Item, readItems } from './items.ts';
+import { type Item, keyOf, readItems } from './items.ts';
 import { type Key, ordinalIn, ordinalOf } from './keys.ts';
 import { type GlobalIndex, type LocalIndex, table } from './table.ts';
 
@@ -84,14 +84,9 @@ export async function readLastOrdinal(list: DenseList): Promise<number> {
   return typeof last === 'string' ? ordinalOf(last) : 0;
 }
 
-/** Some members of a list of a global index, and where the next ones begin. */
-interface GlobalListPage {
-  items: Item[];
-  next: Item | undefined;
-}
-
 /**
- * The members of a list of a global index, last position first unless told otherwise. Such an index lags behind the table.
+ * Some members of a list of a global index, last position first unless told otherwise, and where the next ones begin. Such
+ * an index lags behind the table.
  * @param from the least position
  * @param limit how many members at most
  * @param start `next` of the page before
@@ -105,7 +100,7 @@ export async function readGlobalList(
     start,
     order = 'descending',
   }: { from?: string; limit: number; start?: Item | undefined; order?: 'ascending' | 'descending' },
-): Promise<GlobalListPage> {
+): Promise<{ items: Item[]; next: Item | undefined }> {
   const { partitionKey, sortKey } = table.globalIndexes[index];
   const { Items = [], LastEvaluatedKey } = await query({
     IndexName: index,
@@ -134,7 +129,7 @@ export async function readListInOrder(
     Limit: limit,
     ...(start && { ExclusiveStartKey: start }),
   });
-  return { keys: Items.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk) })), next: LastEvaluatedKey };
+  return { keys: Items.map(keyOf), next: LastEvaluatedKey };
 }
 
 /** The members that an index has found, as the table has them: it may show one twice, or one that is gone. */
