@@ -19,6 +19,11 @@ type AuditFields = {
   status?: number;
 } & Record<string, unknown>;
 
+/** The party that ended something of a person's. */
+type By = 'operator' | 'person' | 'provider';
+/** A generation of a session, which a refresh token is of. */
+type Generation = { login_user_id: string; session_id: string; generation: number };
+
 /** Every line that the service writes, with its own fields. Those of the request come on top: `RequestFields`. */
 export interface LogEvents {
   token_issued: Record<string, never>;
@@ -27,21 +32,12 @@ export interface LogEvents {
   request_failed: { failure: Failure };
   provider_failed: { failure: Failure };
   provider_called: { host: string; milliseconds: number };
-  refresh_token_repeated: { login_user_id: string; session_id: string; generation: number };
-  refresh_token_replayed: { login_user_id: string; session_id: string; generation: number };
-  refresh_token_reused: {
-    login_user_id: string;
-    session_id: string;
-    generation: number;
-    presented_generation: number;
-  };
-  session_ended: {
-    login_user_id: string;
-    session_id: string;
-    by: 'reuse' | 'client' | 'operator' | 'person' | 'provider';
-  };
-  sessions_ended: { login_user_id: string; by: 'operator' | 'person' | 'provider' };
-  login_user_deleted: { login_user_id: string; by: 'operator' | 'person' | 'provider' };
+  refresh_token_repeated: Generation;
+  refresh_token_replayed: Generation;
+  refresh_token_reused: Generation & { presented_generation: number };
+  session_ended: { login_user_id: string; session_id: string; by: 'reuse' | 'client' | By };
+  sessions_ended: { login_user_id: string; by: By };
+  login_user_deleted: { login_user_id: string; by: By };
   deletion_not_finished: { login_user_id: string; failure: Failure };
   identity_linked: { login_user_id: string; identity_id: string; provider: string };
   identity_unlinked: { login_user_id: string; identity_id: string };
@@ -112,6 +108,10 @@ interface Description<Fields> {
 const failure = 'name, code, message and place of the error, and its cause';
 const error = 'the error code of the response';
 const reason = 'what the response does not say, where there is more (see below)';
+const login_user_id = 'the person';
+const session_id = 'the session';
+const generation = 'how often the session has been refreshed';
+const by = '`operator`, `person` or `provider`';
 const command = 'its noun and verb; then the ids and choices it was given, and the ids of what it made';
 
 /** The texts of the docs about each event. */
@@ -130,60 +130,45 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   },
   refresh_token_repeated: {
     when: 'The predecessor of the current refresh token was presented, and got the current one: a response was lost, or somebody else has a copy',
-    fields: {
-      login_user_id: 'the person',
-      session_id: 'the session',
-      generation: 'how often the session has been refreshed',
-    },
+    fields: { login_user_id, session_id, generation },
   },
   refresh_token_replayed: {
     when: 'The predecessor of the current refresh token came back late in the third generation in a row: two parties take turns; the session ends',
-    fields: {
-      login_user_id: 'the person',
-      session_id: 'the session',
-      generation: 'how often the session has been refreshed',
-    },
+    fields: { login_user_id, session_id, generation },
   },
   refresh_token_reused: {
     when: 'An outdated refresh token was presented; its session ends',
     fields: {
-      login_user_id: 'the person',
-      session_id: 'the session',
-      generation: 'how often the session has been refreshed',
+      login_user_id,
+      session_id,
+      generation,
       presented_generation: 'how often it had been when the presented token was issued',
     },
   },
   session_ended: {
     when: 'A session was ended before it expired',
-    fields: {
-      login_user_id: 'the person',
-      session_id: 'the session',
-      by: '`reuse`, `client`, `operator`, `person` or `provider`',
-    },
+    fields: { login_user_id, session_id, by: `\`reuse\`, \`client\`, ${by}` },
   },
   sessions_ended: {
     when: 'All sessions of a person that had begun were ended together, or all but one',
-    fields: { login_user_id: 'the person', by: '`operator`, `person` or `provider`' },
+    fields: { login_user_id, by },
   },
-  login_user_deleted: {
-    when: 'A Login User was deleted',
-    fields: { login_user_id: 'the person', by: '`operator`, `person` or `provider`' },
-  },
+  login_user_deleted: { when: 'A Login User was deleted', fields: { login_user_id, by } },
   deletion_not_finished: {
     when: 'A deletion or a link that had been interrupted could not be finished; it is tried again every ten minutes',
-    fields: { login_user_id: 'the person', failure },
+    fields: { login_user_id, failure },
   },
   identity_linked: {
     when: 'A person linked an identity',
-    fields: { login_user_id: 'the person', identity_id: 'the identity', provider: 'its provider' },
+    fields: { login_user_id, identity_id: 'the identity', provider: 'its provider' },
   },
   identity_unlinked: {
     when: 'A person unlinked an identity',
-    fields: { login_user_id: 'the person', identity_id: 'the identity' },
+    fields: { login_user_id, identity_id: 'the identity' },
   },
   provider_token_revoked: {
     when: 'A provider revoked its token of a person who was deleted or unlinked the identity',
-    fields: { login_user_id: 'the person' },
+    fields: { login_user_id },
   },
   provider_notified: {
     when: 'A provider reported that a person revoked their consent or deleted their account there',
@@ -195,12 +180,9 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   },
   provider_token_not_revoked: {
     when: 'The token was not revoked: `login-users retry-revocations` tries again',
-    fields: { login_user_id: 'the person', failure },
+    fields: { login_user_id, failure },
   },
-  login_user_refused: {
-    when: 'A blocked person tried to log in or to refresh',
-    fields: { login_user_id: 'the person' },
-  },
+  login_user_refused: { when: 'A blocked person tried to log in or to refresh', fields: { login_user_id } },
   device_registered: {
     when: 'A device was registered, for the first time or again',
     fields: { platform: '`ios` or `android`', outcome: '`created` or `known`' },

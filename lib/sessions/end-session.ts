@@ -1,6 +1,7 @@
 import { epochSeconds, timestamp } from '../clock.ts';
 import { endRelationsWhere } from '../devices/end-relation.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import type { LogEvents } from '../log/events.ts';
 import { logEvent } from '../log/log.ts';
 import { findSwitches } from '../login-apps/switches.ts';
 import { updateItem } from '../storage/items.ts';
@@ -11,18 +12,16 @@ import { isActive, type Session } from './session.ts';
 /** Seconds for which an ended session stays in the table: longer than a device that is not seen stays active. */
 const markSeconds = 365 * 86_400;
 
-/** The party that ended a session: whoever reused a refresh token, a client that revoked one, and so on. */
-export type SessionEnder = 'reuse' | 'client' | 'operator' | 'person' | 'provider';
-
 /**
  * Ends a session: its tokens are no longer valid, and the devices that it related have no owner, so the next user of
  * the phone gets no message for this person. After a failure it can be repeated and finishes the work.
+ * @param by who ended it: whoever reused a refresh token, a client that revoked one, and so on
  * @param reason what subscribers are told, if it is not `ended`
  */
 export async function endSession(
   loginUserId: string,
   sessionId: string,
-  by: SessionEnder,
+  by: LogEvents['session_ended']['by'],
   reason?: Session['end_reason'],
 ): Promise<void> {
   const { done } = await updateItem<Session>(sessionKey(loginUserId, sessionId), {

@@ -1,5 +1,6 @@
 import { timestamp } from '../clock.ts';
 import { endRelationsWhere } from '../devices/end-relation.ts';
+import type { LogEvents } from '../log/events.ts';
 import { logEvent } from '../log/log.ts';
 import { type LoginUserItem, whileExisting } from '../login-users/login-user.ts';
 import { begunIn } from '../login-users/sessions-of-person.ts';
@@ -10,8 +11,7 @@ import { loginUserKey } from '../storage/keys.ts';
 import { endSession } from './end-session.ts';
 import { isOpen, readPersonWithSessions } from './session.ts';
 
-/** The party that ended the sessions of a person. */
-type Ender = 'operator' | 'person' | 'provider';
+type Ender = LogEvents['sessions_ended']['by'];
 
 /**
  * Ends all sessions of a Login User that have begun, by one write on the Login User, however many there are. It comes
