@@ -1,11 +1,6 @@
 import * as v from 'valibot';
 import { accessItem, grantAccess, readAccesses } from '../../access-requests/access.ts';
-import {
-  type AccessRequest,
-  createAccessRequest,
-  readAccessRequest,
-  revokeAccessTo,
-} from '../../access-requests/access-request.ts';
+import { createAccessRequest, revokeAccessTo } from '../../access-requests/access-request.ts';
 import { allEvents } from '../../access-requests/event-lists.ts';
 import { findImported, importAccessRequests } from '../../access-requests/import-access-requests.ts';
 import { ServiceError } from '../../errors/service-error.ts';
@@ -16,15 +11,8 @@ import { readLastOrdinal } from '../../storage/lists.ts';
 import { defineCommand } from '../command.ts';
 import { lines, text } from '../flags.ts';
 import { readPage } from '../pages.ts';
-import { requireAccount } from './accounts.ts';
+import { requireAccessRequest, requireAccount } from './existing.ts';
 import { accessRequest, account, after } from './shared-flags.ts';
-
-/** The access request of a command. @throws ServiceError when there is none */
-export async function requireAccessRequest(id: number): Promise<AccessRequest> {
-  const found = await readAccessRequest(id);
-  if (!found) throw new ServiceError('not_found', 'There is no such access request.');
-  return found;
-}
 
 export const accessRequestCommands = [
   defineCommand({

@@ -3,7 +3,6 @@ import {
   type Account,
   accountItem,
   createAccount,
-  readAccount,
   renameAccount,
   revokeAccountSecret,
   rotateAccountSecret,
@@ -11,27 +10,18 @@ import {
   setReadOnly,
 } from '../../accounts/account.ts';
 import { deleteAccount } from '../../accounts/delete-account.ts';
-import { ServiceError } from '../../errors/service-error.ts';
 import { shownSecret } from '../../storage/item-secrets.ts';
 import { accountsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { defineCommand } from '../command.ts';
 import { choice, optional } from '../flags.ts';
 import { readPage } from '../pages.ts';
 import { disabledSince } from './disabled.ts';
+import { existing, requireAccount } from './existing.ts';
 import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
 import { account, after, name, namePrefix, secretOf, secretTo } from './shared-flags.ts';
 
-/** The account of a command. @throws ServiceError when there is none */
-export async function requireAccount(id: string): Promise<Account> {
-  const found = await readAccount(id);
-  if (!found) throw noSuchAccount();
-  return found;
-}
-
-const noSuchAccount = (): ServiceError => new ServiceError('not_found', 'There is no such account.');
-
 async function disable(account_id: string, disabled: boolean): Promise<Record<string, unknown>> {
-  if (!(await setAccountDisabled(account_id, disabled))) throw noSuchAccount();
+  existing(await setAccountDisabled(account_id, disabled), 'account');
   return { account_id, disabled };
 }
 
@@ -86,7 +76,7 @@ export const accountCommands = [
     summary: 'Give an account another name',
     flags: { account, name },
     run: async ({ account: account_id, name }) => {
-      if (!(await renameAccount(account_id, name))) throw noSuchAccount();
+      existing(await renameAccount(account_id, name), 'account');
       return { account_id, name };
     },
   }),
@@ -95,7 +85,7 @@ export const accountCommands = [
     summary: 'Change what an account may do; takes up to 30 seconds',
     flags: { account, access },
     run: async ({ account: account_id, access }) => {
-      if (!(await setReadOnly(account_id, access === 'read'))) throw noSuchAccount();
+      existing(await setReadOnly(account_id, access === 'read'), 'account');
       return { account_id, access };
     },
   }),

@@ -15,17 +15,15 @@ import { shownSecret } from '../../storage/item-secrets.ts';
 import { defineCommand } from '../command.ts';
 import { id, membersOf, onOff, optional, secret, subset } from '../flags.ts';
 import { pageOf } from '../pages.ts';
-import { inWords, requireLoginApp } from './required-login-app.ts';
+import { existingOf, requireLoginApp } from './existing.ts';
 import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
 import { client, loginApp, nextPage, secretOf, secretTo } from './shared-flags.ts';
 
 /** A client of a Login App. @throws ServiceError when there is none */
 async function requireClient(loginAppId: string, clientId: string) {
   const { login_app_id, disabled_at, clients } = await requireLoginApp(loginAppId);
-  const found = clients.get(clientId);
-  if (found) return { login_app_id, disabled_at, ...found };
-  const message = `The Login App has no such client; it has ${inWords(clients.keys())}.`;
-  throw new ServiceError('not_found', message);
+  const found = existingOf(clients.keys(), clients.get(clientId), 'such client');
+  return { login_app_id, disabled_at, ...found };
 }
 
 /** A client as an operator sees it. */

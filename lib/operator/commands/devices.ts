@@ -26,7 +26,7 @@ import { shards } from '../../storage/shards.ts';
 import { defineCommand } from '../command.ts';
 import { id, lines, optional, secret, text } from '../flags.ts';
 import { readPageAcross, wrongPlace } from '../pages.ts';
-import { requireLoginApp } from './required-login-app.ts';
+import { existing, requireLoginApp } from './existing.ts';
 import { after, loginApp, loginUser, platform } from './shared-flags.ts';
 
 const device = id('d_…', 'The device', 'devices list');
@@ -38,7 +38,7 @@ export const deviceCommands = [
     flags: { 'login-user': optional(loginUser), 'login-app': optional(loginApp), after },
     run: async ({ 'login-user': login_user_id, 'login-app': login_app_id, after }) => {
       if (login_user_id !== undefined && login_app_id === undefined) {
-        if (after !== undefined) throw onePage();
+        if (after !== undefined) throw new ServiceError('invalid_request', onePage);
         return { login_user_id, devices: (await recipientsOfLoginUser(login_user_id)).map(withoutToken) };
       }
       if (login_app_id !== undefined && login_user_id === undefined) {
@@ -74,7 +74,7 @@ export const deviceCommands = [
     summary: 'Stop sending messages to a device until it registers again',
     flags: { device },
     run: async ({ device: device_id }) => {
-      if (!(await disableDevice(device_id))) throw noSuchDevice();
+      existing(await disableDevice(device_id), 'device');
       return { device_id, disabled: true };
     },
   }),
@@ -134,8 +134,8 @@ const toLine = (found: Device) => v.parse(exportedSchema, { ...found, token_type
 
 /** A device as it is stored, whether messages go to it, and whose it is, without its push token. */
 async function deviceShown(found: Device | undefined): Promise<Record<string, unknown>> {
-  if (!found) throw noSuchDevice();
-  const [current = found] = await endLeftoverRelations([found]);
+  const stored = existing(found, 'device');
+  const [current = stored] = await endLeftoverRelations([stored]);
   const { token: _, login_user_since, ...device } = current;
   return {
     ...device,
@@ -145,10 +145,4 @@ async function deviceShown(found: Device | undefined): Promise<Record<string, un
   };
 }
 
-const onePage = (): ServiceError =>
-  new ServiceError(
-    'invalid_request',
-    `A Login User has at most ${mostDevices} devices, all on one page; --after is for a --login-app.`,
-  );
-
-const noSuchDevice = (): ServiceError => new ServiceError('not_found', 'There is no such device.');
+const onePage = `A Login User has at most ${mostDevices} devices, all on one page; --after is for a --login-app.`;

@@ -7,7 +7,7 @@ import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, unprocessableEntity, validated } from '../../schema/validation.ts';
 import { defineCommand } from '../command.ts';
 import { choice, lines, number, optional, text, textOrNone } from '../flags.ts';
-import { requireAccessRequest } from './access-requests.ts';
+import { requireAccessRequest } from './existing.ts';
 import { accessRequest, nextPage } from './shared-flags.ts';
 
 /** The flags of whatever adds an event. */

@@ -4,8 +4,7 @@ import { unlinkIdentity } from '../../identities/unlink-identity.ts';
 import { identitiesOf } from '../../offboarding/export-login-user.ts';
 import { defineCommand } from '../command.ts';
 import { id, onOff, optional, text } from '../flags.ts';
-import { requireLoginUser } from './login-users.ts';
-import { requireLoginApp } from './required-login-app.ts';
+import { requireLoginApp, requireLoginUser } from './existing.ts';
 import { loginUser, provider } from './shared-flags.ts';
 
 export const identityCommands = [

@@ -1,4 +1,3 @@
-import { ServiceError } from '../../errors/service-error.ts';
 import {
   createLoginAppToken,
   revokeLoginAppToken,
@@ -6,7 +5,7 @@ import {
 } from '../../login-apps/login-app-tokens.ts';
 import { defineCommand } from '../command.ts';
 import { id } from '../flags.ts';
-import { inWords, requireLoginApp } from './required-login-app.ts';
+import { existingOf, requireLoginApp } from './existing.ts';
 import { loginApp, name, secretTo } from './shared-flags.ts';
 
 /** A long-lived Login App Token as an operator sees it. */
@@ -42,10 +41,7 @@ export const loginAppTokenCommands = [
     flags: { 'login-app': loginApp, token: id('t_…', 'The token', 'login-apps tokens list') },
     run: async ({ 'login-app': id, token: token_id }) => {
       const { login_app_id, tokens } = await requireLoginApp(id);
-      if (!tokens.has(token_id)) {
-        const message = `The Login App has no such token; it has ${inWords(tokens.keys())}.`;
-        throw new ServiceError('not_found', message);
-      }
+      existingOf(tokens.keys(), tokens.has(token_id), 'such token');
       await revokeLoginAppToken(login_app_id, token_id);
       return { login_app_id, token_id, revoked: true };
     },

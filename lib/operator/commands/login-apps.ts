@@ -11,19 +11,19 @@ import { loginsOf, pageOfLogins } from '../logins.ts';
 import { readPage } from '../pages.ts';
 import { clientShown } from './clients.ts';
 import { disabledSince } from './disabled.ts';
+import { existing, requireLoginApp } from './existing.ts';
 import { loginAppTokenCommands, tokenShown } from './login-app-tokens.ts';
-import { noSuchLoginApp, requireLoginApp } from './required-login-app.ts';
 import { after, loginApp, name, namePrefix } from './shared-flags.ts';
 
 async function disable(login_app_id: string, disabled: boolean): Promise<Record<string, unknown>> {
-  if (!(await setLoginAppDisabled(login_app_id, disabled))) throw noSuchLoginApp();
+  existing(await setLoginAppDisabled(login_app_id, disabled), 'Login App');
   return { login_app_id, disabled };
 }
 
 /** The time from which sessions are valid after a logout or its undoing. @throws ServiceError when nothing was changed */
 function validFromOrThrow(outcome: Awaited<ReturnType<typeof undoLogout>>): number {
   if (typeof outcome === 'number') return outcome;
-  if (outcome === 'unknown') throw noSuchLoginApp();
+  existing(outcome !== 'unknown', 'Login App');
   const changed =
     'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.';
   const none = 'The Login App has no logout that can be undone.';
@@ -89,7 +89,7 @@ export const loginAppCommands = [
     summary: 'Give a Login App another name',
     flags: { 'login-app': loginApp, name },
     run: async ({ 'login-app': login_app_id, name }) => {
-      if (!(await renameLoginApp(login_app_id, name))) throw noSuchLoginApp();
+      existing(await renameLoginApp(login_app_id, name), 'Login App');
       return { login_app_id, name };
     },
   }),

@@ -1,9 +1,8 @@
 import { readCurrentDevices } from '../../devices/related-devices.ts';
-import { ServiceError } from '../../errors/service-error.ts';
 import { findLoginUser } from '../../identities/find-login-user.ts';
 import { retryRevocations } from '../../identities/revoke-kept-tokens.ts';
 import { readSwitches } from '../../login-apps/switches.ts';
-import { type LoginUser, loginUserIn, readLoginUser, setBlocked } from '../../login-users/login-user.ts';
+import { type LoginUser, loginUserIn, setBlocked } from '../../login-users/login-user.ts';
 import { peopleLists } from '../../login-users/people-of-login-app.ts';
 import { deleteLoginUser } from '../../offboarding/delete-login-user.ts';
 import { exportLoginUser, identitiesOf } from '../../offboarding/export-login-user.ts';
@@ -13,7 +12,7 @@ import { isActive, isOpen, readSessions } from '../../sessions/session.ts';
 import { defineCommand } from '../command.ts';
 import { optional, text } from '../flags.ts';
 import { readPage } from '../pages.ts';
-import { requireLoginApp } from './required-login-app.ts';
+import { existing, requireLoginApp, requireLoginUser } from './existing.ts';
 import { after, loginApp, loginUser, provider } from './shared-flags.ts';
 
 export const loginUserCommands = [
@@ -45,8 +44,7 @@ export const loginUserCommands = [
     },
     run: async ({ 'login-app': id, ...identity }) => {
       const user = await findLoginUser(await requireLoginApp(id), identity);
-      if (!user) throw noSuchLoginUser();
-      return overview(user);
+      return overview(existing(user, 'Login User'));
     },
   }),
   defineCommand({
@@ -78,8 +76,7 @@ export const loginUserCommands = [
     summary: 'Delete a Login User, their sessions, identities and the relations of their devices',
     flags: { 'login-user': loginUser },
     run: async ({ 'login-user': id }) => {
-      const deletion = await deleteLoginUser(id, 'operator');
-      if (!deletion) throw noSuchLoginUser();
+      const deletion = existing(await deleteLoginUser(id, 'operator'), 'Login User');
       const { openSessions, sessions, relations, identities, revocations } = deletion;
       const { revoked: tokens_revoked, not_revoked: tokens_not_revoked } = revocations;
       return {
@@ -111,9 +108,7 @@ export const loginUserCommands = [
     summary: 'Revoke tokens at providers that did not answer at a deletion or an unlinking',
     flags: { 'login-user': loginUser },
     run: async ({ 'login-user': id }) => {
-      const outcome = await retryRevocations(id);
-      if (!outcome) throw noSuchLoginUser();
-      return { login_user_id: id, ...outcome };
+      return { login_user_id: id, ...existing(await retryRevocations(id), 'Login User') };
     },
   }),
   defineCommand({
@@ -159,16 +154,7 @@ async function overview(user: LoginUser): Promise<Record<string, unknown>> {
   };
 }
 
-/** The Login User of a command. @throws ServiceError when there is none */
-export async function requireLoginUser(id: string): Promise<LoginUser> {
-  const user = await readLoginUser(id);
-  if (!user) throw noSuchLoginUser();
-  return user;
-}
-
 async function block(id: string, blocked: boolean): Promise<Record<string, unknown>> {
-  if (!(await setBlocked(id, blocked))) throw noSuchLoginUser();
+  existing(await setBlocked(id, blocked), 'Login User');
   return { login_user_id: id, blocked };
 }
-
-const noSuchLoginUser = (): ServiceError => new ServiceError('not_found', 'There is no such Login User.');

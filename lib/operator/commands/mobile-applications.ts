@@ -1,7 +1,6 @@
-import { ServiceError } from '../../errors/service-error.ts';
 import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
 import { defineCommand } from '../command.ts';
-import { inWords, requireLoginApp } from './required-login-app.ts';
+import { existingOf, requireLoginApp } from './existing.ts';
 import { loginApp, platform } from './shared-flags.ts';
 
 export const mobileApplicationCommands = [
@@ -21,10 +20,8 @@ export const mobileApplicationCommands = [
     flags: { 'login-app': loginApp, platform },
     run: async ({ 'login-app': id, platform }) => {
       const { login_app_id, mobileApplications } = await requireLoginApp(id);
-      if (!mobileApplications.has(platform)) {
-        const message = `The Login App has no mobile application for ${platform}; it has ${inWords(mobileApplications)}.`;
-        throw new ServiceError('not_found', message);
-      }
+      const isSet = mobileApplications.has(platform);
+      existingOf(mobileApplications, isSet, `mobile application for ${platform}`);
       await removeMobileApplication(login_app_id, platform);
       return { login_app_id, platform, removed: true };
     },

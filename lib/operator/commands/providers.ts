@@ -14,17 +14,16 @@ import { findKeysElsewhere } from '../../providers/oidc/keys-elsewhere.ts';
 import { familyOf } from '../../providers/providers.ts';
 import { defineCommand } from '../command.ts';
 import { choice, type FlagValues, json, optional, secret, text } from '../flags.ts';
-import { requireLoginApp } from './required-login-app.ts';
+import { existingOf, requireLoginApp } from './existing.ts';
 import { loginApp, provider } from './shared-flags.ts';
 
 async function requireProvider(id: string, provider: ProviderId) {
   const loginApp = await requireLoginApp(id);
   const stored = providerSettingsOf(loginApp, provider);
-  if (!stored) {
-    const others = [...loginApp.providers.keys()].join(', ') || 'none';
-    throw new ServiceError('not_found', `The Login App has no ${provider}; it has ${others}.`);
-  }
-  return { login_app_id: loginApp.login_app_id, stored };
+  return {
+    login_app_id: loginApp.login_app_id,
+    stored: existingOf(loginApp.providers.keys(), stored, provider),
+  };
 }
 
 /** The settings that the flags give, whole or by a preset. @throws ServiceError */

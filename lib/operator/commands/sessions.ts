@@ -5,7 +5,7 @@ import { sessionNamedBy } from '../../tokens/session-named-by.ts';
 import { defineCommand } from '../command.ts';
 import { id, optional, secret } from '../flags.ts';
 import { pageOf } from '../pages.ts';
-import { requireLoginUser } from './login-users.ts';
+import { requireLoginUser } from './existing.ts';
 import { loginUser, nextPage } from './shared-flags.ts';
 
 export const sessionCommands = [
