@@ -46,11 +46,10 @@ export const endpoint = defineEndpoint({
     unprocessable_entity: {
       when: addEventRecord.unprocessable,
       example: 'comment is required.',
-      errors: [{ field: 'comment', message: 'comment is required.' }],
+      field: 'comment',
     },
   },
   table: addEventRecord.table,
-  secrets: [],
   idIs: 'event_id',
   example: {
     path: { access_request_id: '1' },

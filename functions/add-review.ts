@@ -47,11 +47,10 @@ export const endpoint = defineEndpoint({
     unprocessable_entity: {
       when: addEventRecord.unprocessable,
       example: 'status must be approved or rejected.',
-      errors: [{ field: 'status', message: 'status must be approved or rejected.' }],
+      field: 'status',
     },
   },
   table: addEventRecord.table,
-  secrets: [],
   idIs: 'event_id',
   example: {
     path: { access_request_id: '1' },

@@ -7,7 +7,6 @@ import type { Access } from '../lib/http/endpoint.ts';
 export const access: Access = {
   summary: 'Lets a deployment end when a token can be signed',
   table: {},
-  secrets: [],
   seconds: 300,
 };
 

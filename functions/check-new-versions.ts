@@ -11,7 +11,6 @@ export const access: Access = {
     PutItem: ['probes'],
     DeleteItem: ['probes'],
   },
-  secrets: [],
   // Every function starts cold, one after the other.
   seconds: 180,
 };

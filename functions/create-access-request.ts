@@ -59,9 +59,7 @@ export const endpoint = defineEndpoint({
     PutItem: ['access_requests'],
     UpdateItem: ['accounts', 'access_requests'],
   },
-  secrets: [],
   idIs: 'access_request_id',
-  example: {},
   handle: async ({ caller, headers }) =>
     created(await createAccessRequestFor(caller.account_id, headers['idempotency-key'])),
 });

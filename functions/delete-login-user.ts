@@ -27,7 +27,6 @@ export const endpoint = defineEndpoint({
     DeleteItem: ['login_users'],
   },
   secrets: ['provider-settings'],
-  example: {},
   handle: async ({ caller }) => {
     // One whose deletion was interrupted is neither there nor blocked, and can't log in again.
     if (!caller.isDeleted) {

@@ -22,8 +22,6 @@ export const endpoint = defineEndpoint({
   },
   errors: {},
   table: {},
-  secrets: [],
-  example: {},
   handle: async () => {
     // Not before it is asked for: the document is generated from the records, this one among them.
     const { default: document } = await import('../docs/openapi.json', { with: { type: 'json' } });

@@ -23,8 +23,6 @@ export const endpoint = defineEndpoint({
   },
   errors: {},
   table: {},
-  secrets: [],
-  example: {},
   handle: async () => ok(serverMetadata(issuer())),
 });
 

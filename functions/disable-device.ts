@@ -25,7 +25,6 @@ export const endpoint = defineEndpoint({
     not_found: { when: 'The Login App has no such device.', example: 'The Login App has no such device.' },
   },
   table: { GetItem: ['login_apps', 'devices'], UpdateItem: ['devices'] },
-  secrets: [],
   example: { path: { device_id: `d_${'A'.repeat(43)}` } },
   handle: async ({ caller, path }) => {
     const loginAppId = await loginAppOfSender(caller);

@@ -43,7 +43,6 @@ export const endpoint = defineEndpoint({
     Query: ['login_users', 'devices'],
     UpdateItem: ['login_users', 'devices'],
   },
-  secrets: [],
   example: { query: { except: 'current' } },
   handle: async ({ caller, query }) => {
     const id = requireActiveUser(caller);

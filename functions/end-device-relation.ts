@@ -30,7 +30,6 @@ export const endpoint = defineEndpoint({
     BatchGetItem: ['login_users'],
     UpdateItem: ['devices'],
   },
-  secrets: [],
   example: { path: { device_id: `d_${'A'.repeat(43)}` } },
   handle: async ({ caller, path }) => {
     await endRelation(requireActiveUser(caller), path.device_id);

@@ -31,7 +31,6 @@ export const endpoint = defineEndpoint({
     Query: ['devices'],
     UpdateItem: ['login_users', 'devices'],
   },
-  secrets: [],
   example: { path: { session_id: `s_${'A'.repeat(22)}` } },
   handle: async ({ caller, path }) => {
     await endOwnSession(requireActiveUser(caller), caller.loginAppId, path.session_id);

@@ -7,7 +7,6 @@ import { deliverySchema, forwardAuditLines } from '../lib/log/forward-audit.ts';
 export const access: Access = {
   summary: 'Copies audit lines to the audit log group',
   table: {},
-  secrets: [],
 };
 
 requireEnvironmentInLambda();

@@ -5,7 +5,6 @@ import type { Access } from '../lib/http/endpoint.ts';
 export const access: Access = {
   summary: 'Stops a deployment that cannot read the table, and notes the format of the table',
   table: { GetItem: ['table_format'], UpdateItem: ['table_format'] },
-  secrets: [],
 };
 
 requireEnvironmentInLambda();

@@ -46,8 +46,6 @@ export const endpoint = defineEndpoint({
     Query: ['devices'],
     UpdateItem: ['devices'],
   },
-  secrets: [],
-  example: {},
   handle: async ({ caller }) => ok(await listDevices(requireActiveUser(caller))),
 });
 

@@ -60,8 +60,6 @@ export const endpoint = defineEndpoint({
     },
   },
   table: { GetItem: ['login_apps'], Query: ['login_apps'] },
-  secrets: [],
-  example: {},
   handle: async ({ caller }) => ok(await listProviders(caller)),
 });
 

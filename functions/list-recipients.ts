@@ -57,7 +57,6 @@ export const endpoint = defineEndpoint({
     Query: ['login_users', 'devices'],
     UpdateItem: ['devices'],
   },
-  secrets: [],
   example: { query: { shard: '0', limit: '100' } },
   handle: async ({ caller, query }) =>
     ok(await listRecipients(await loginAppOfSender(caller), recipientsRequest(query))),

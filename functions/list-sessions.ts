@@ -46,8 +46,6 @@ export const endpoint = defineEndpoint({
     ...activeUserErrors,
   },
   table: { GetItem: ['login_apps', 'signing_keys'], BatchGetItem: ['login_users'], Query: ['login_users'] },
-  secrets: [],
-  example: {},
   handle: async ({ caller, query }) => {
     const page = { current: caller.sessionId, ...query };
     return ok(await listSessions(requireActiveUser(caller), caller.loginAppId, page));

@@ -35,8 +35,6 @@ export const endpoint = defineEndpoint({
   },
   errors: {},
   table: { GetItem: ['signing_keys'] },
-  secrets: [],
-  example: {},
   handle: async () => {
     const keys = await publicKeys();
     // An empty set is that of a service which is being deployed: no cache may hold it against the first tokens.

@@ -5,7 +5,7 @@ import { publishRecords } from '../lib/publishing/publish-records.ts';
 import { streamBatchSchema } from '../lib/publishing/stream-record.ts';
 
 /** Rights of the function. Those on the table's stream, the event bus and the dead-letter queue come with them. */
-export const access: Access = { summary: 'Publishes what happened on the event bus', table: {}, secrets: [] };
+export const access: Access = { summary: 'Publishes what happened on the event bus', table: {} };
 
 requireEnvironmentInLambda();
 export const handler = (event: unknown) => publishRecords(v.parse(streamBatchSchema, event).Records);

@@ -48,11 +48,10 @@ export const endpoint = defineEndpoint({
     unprocessable_entity: {
       when: 'Fields of `device` are invalid.',
       example: 'device.platform must be ios or android.',
-      errors: [{ field: 'device.platform', message: 'device.platform must be ios or android.' }],
+      field: 'device.platform',
     },
   },
   table: { GetItem: ['login_apps', 'signing_keys', 'devices'], UpdateItem: ['devices'] },
-  secrets: [],
   idIs: 'device_id',
   example: {
     body: {

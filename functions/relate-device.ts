@@ -42,7 +42,7 @@ export const endpoint = defineEndpoint({
     unprocessable_entity: {
       when: '`device_id` is missing or not a string, the device is disabled, or the person is blocked.',
       example: 'device_id must be a string.',
-      errors: [{ field: 'device_id', message: 'device_id must be a string.' }],
+      field: 'device_id',
     },
   },
   table: {
@@ -51,7 +51,6 @@ export const endpoint = defineEndpoint({
     Query: ['devices'],
     UpdateItem: ['devices'],
   },
-  secrets: [],
   example: { body: { device_id: `d_${'0'.repeat(43)}` } },
   handle: async ({ caller, body }) => {
     await relateDevice(caller, body.device_id);

@@ -9,7 +9,6 @@ import { rotationStepSchema } from '../lib/secrets/rotation-step.ts';
 export const access: Access = {
   summary: 'Rotates the service secrets, and encrypts the provider settings again',
   table: { GetItem: ['login_apps'], Query: ['login_apps'], UpdateItem: ['login_apps'] },
-  secrets: [],
 };
 
 requireEnvironmentInLambda();

@@ -13,7 +13,6 @@ import {
 export const access: Access = {
   summary: 'Rotates the signing keys, and revokes one for the operator',
   table: { GetItem: ['signing_keys'], UpdateItem: ['signing_keys'] },
-  secrets: [],
 };
 
 requireEnvironmentInLambda();

@@ -19,7 +19,6 @@ export const endpoint = defineEndpoint({
   },
   errors: searchRecord.errors,
   table: searchRecord.table,
-  secrets: [],
   example: { path: { access_request_id: '1' }, query: { page_size: '1', page: '2' } },
   handle: async ({ caller, path, query }) => ok(await searchEvents(caller.account_id, { ...path, ...query })),
 });

@@ -18,7 +18,6 @@ export const endpoint = defineEndpoint({
   },
   errors: searchRecord.errors,
   table: searchRecord.table,
-  secrets: [],
   example: { path: { access_request_id: '1' }, query: { actor_type: 'custom' } },
   handle: async ({ caller, path, query }) =>
     ok(await searchEvents(caller.account_id, { ...path, ...query, type: 'review' })),

@@ -43,8 +43,6 @@ export const endpoint = defineEndpoint({
   },
   errors: activeUserErrors,
   table: { GetItem: ['login_apps', 'signing_keys'], BatchGetItem: ['login_users'] },
-  secrets: [],
-  example: {},
   handle: async ({ caller }) => ok(await showLoginUser(activeUser(caller, 'forbidden'))),
 });
 

@@ -30,13 +30,7 @@ export const endpoint = defineEndpoint({
       when: 'It is their last identity: they could not log in any longer.',
       example:
         'The last identity cannot be unlinked: nobody could log in any longer. Delete the account instead.',
-      errors: [
-        {
-          field: 'identity_id',
-          message:
-            'The last identity cannot be unlinked: nobody could log in any longer. Delete the account instead.',
-        },
-      ],
+      field: 'identity_id',
     },
   },
   table: {

@@ -16,7 +16,7 @@ const credentials: Record<SchemeName, Record<string, string>> = {
 
 /** The example request of an endpoint, as API Gateway passes it to the function: payload format 2.0. */
 export function eventOf(endpoint: AnyEndpoint): APIGatewayProxyEventV2 {
-  const { method, path, authenticate, body, example } = endpoint;
+  const { method, path, authenticate, body, example = {} } = endpoint;
   const [sent] = Object.values(example.bodies ?? { body: example.body });
   const routeKey = routeKeyOf(endpoint);
   const rawPath = path.replace(/\{(\w+)\}/g, (_, name: string) => example.path?.[name] ?? '');

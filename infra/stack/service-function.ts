@@ -56,6 +56,7 @@ export class ServiceFunction extends Construct {
     super(scope, key);
     const { access, table, secrets, environment, warm = 0, tracing = false, ...more } = props;
     const { logRetentionDays, logKey, ...others } = more;
+    const { secrets: readable = [] } = access;
     this.key = key;
     this.log = new LogGroup(this, 'Log', {
       logGroupName: logGroupNameOf(this, key),
@@ -83,7 +84,7 @@ export class ServiceFunction extends Construct {
       ...others,
       environment: {
         TABLE_NAME: table.tableName,
-        ...Object.fromEntries(access.secrets.map((name) => [secretVariables[name], secrets[name].secretArn])),
+        ...Object.fromEntries(readable.map((name) => [secretVariables[name], secrets[name].secretArn])),
         ...environment,
         // Another number needs another version, and Lambda publishes one only if the function has changed.
         // @see AWS::Lambda::Version ProvisionedConcurrencyConfiguration, "Update requires: Replacement"
@@ -115,7 +116,7 @@ export class ServiceFunction extends Construct {
       const writes = tableRights.some(({ action }) => !['GetItem', 'BatchGetItem', 'Query'].includes(action));
       allowKey(role, table.encryptionKey, writes ? 'write' : 'read', 'dynamodb');
     }
-    for (const name of access.secrets) {
+    for (const name of readable) {
       const resources = [secrets[name].secretArn];
       role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources }));
       allowKey(role, secrets[name].encryptionKey, 'read', 'secretsmanager');

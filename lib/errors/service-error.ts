@@ -25,9 +25,10 @@ export type ErrorCode =
 export interface ErrorRecord {
   /** The case in which the error occurs. */
   when: string;
-  /** An `error_description` as it is sent, and for 422 the fields. */
+  /** An `error_description` as it is sent. */
   example: string;
-  errors?: FieldError[];
+  /** The field that the example is about, for 422. */
+  field?: string;
 }
 
 /** A field of a JSON body and what is wrong with it. */

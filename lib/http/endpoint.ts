@@ -17,7 +17,8 @@ export interface Access {
   summary: string;
   /** Actions that it may do on the one table, each with the kinds of items; nothing else is granted to it. */
   table: Partial<Record<TableAction, readonly ItemKind[]>>;
-  secrets: readonly SecretName[];
+  /** Secrets that it may read. @default none */
+  secrets?: readonly SecretName[];
   /** After how many seconds it is stopped. @default 10: up to 3 s for a provider, a cold start, and retries of the store */
   seconds?: number;
 }
@@ -136,8 +137,8 @@ export interface Endpoint<
   writes?: false;
   /** The name that the `id` of a response has in the audit line. */
   idIs?: AuditedId;
-  /** A request that the docs and the event file show. Credentials are placeholders such as `CLIENT_ID`. */
-  example: ExampleRequest;
+  /** The varying parts of a request that the docs and the event file show. Credentials are placeholders such as `CLIENT_ID`. */
+  example?: ExampleRequest;
   handle: (request: EndpointRequest<Caller, Path, Query, Headers, Content>) => Promise<Answer<R>>;
 }
 

@@ -117,7 +117,7 @@ describe('functions', () => {
           (on) => `dynamodb:${action} ${on} if ${keys}`,
         ),
       ),
-      ...access.secrets.map((name) => `secretsmanager:GetSecretValue ${secretIds[name]}`),
+      ...(access.secrets ?? []).map((name) => `secretsmanager:GetSecretValue ${secretIds[name]}`),
       ...(ownRights[key] ?? []),
       `logs:CreateLogStream ${log}`,
       `logs:PutLogEvents ${log}`,

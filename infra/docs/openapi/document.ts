@@ -122,7 +122,7 @@ const byGateway = (description: string, message: string): Json => ({
 });
 
 function operation(key: string, endpoint: AnyEndpoint, { sent, received }: Schemas): Json {
-  const { summary, description, tag, authenticate, body, example } = endpoint;
+  const { summary, description, tag, authenticate, body, example = {} } = endpoint;
   const parameters = parametersOf(endpoint, sent);
   return {
     operationId: key,
@@ -152,7 +152,7 @@ const examplesOf = ({ body, bodies = {} }: ExampleRequest): Json =>
     ? { example: body }
     : { examples: Object.fromEntries(Object.entries(bodies).map(([name, value]) => [name, { value }])) };
 
-function parametersOf({ parameters = {}, example }: AnyEndpoint, schemas: Components): Json[] {
+function parametersOf({ parameters = {}, example = {} }: AnyEndpoint, schemas: Components): Json[] {
   const of = (place: 'path' | 'query' | 'header', entries: v.ObjectEntries = {}) =>
     Object.entries(entries).map(([name, schema]) => {
       const { description, ...plain } = jsonSchemaOf(schema, schemas);

@@ -88,9 +88,9 @@ function errorResponse(status: number, codes: [string, ErrorRecord][], received:
 
 const examplesOf = (codes: [string, ErrorRecord][]): Json =>
   Object.fromEntries(
-    codes.map(([error, { example: error_description, errors }]) => [
+    codes.map(([error, { example: message, field }]) => [
       error,
-      { value: { error, error_description, ...(errors && { errors }) } },
+      { value: { error, error_description: message, ...(field && { errors: [{ field, message }] }) } },
     ]),
   );
 
