@@ -51,8 +51,9 @@ export interface Link {
 }
 
 export type Responses = Record<number, ResponseRecord>;
-type Parameters = v.ObjectEntries;
-export type Outputs<Entries extends Parameters> = v.InferOutput<v.ObjectSchema<Entries, undefined>>;
+export type Outputs<Entries extends v.ObjectEntries | undefined> = v.InferOutput<
+  v.ObjectSchema<NonNullable<Entries>, undefined>
+>;
 
 type BodyOf<Response> = Response extends { body: infer Schema extends v.GenericSchema }
   ? v.InferInput<Schema>
@@ -76,28 +77,14 @@ export type Answer<R extends Responses = Responses> = {
 }[keyof R & number];
 
 /** Schemas of the parameters by where they stand; each reads text, those of the query a list with each value that was sent. */
-export interface ParameterSchemas<
-  Path extends Parameters,
-  Query extends Parameters,
-  Headers extends Parameters,
-> {
-  path?: Path;
-  query?: Query;
-  headers?: Headers;
-}
+export type ParameterSchemas = { [place in 'path' | 'query' | 'headers']?: v.ObjectEntries };
 
 /** A request as a handler gets it: who calls, and each part as its schema has read it. */
-export interface EndpointRequest<
-  Caller,
-  Path extends Parameters,
-  Query extends Parameters,
-  Headers extends Parameters,
-  Content,
-> {
+interface EndpointRequest<Caller, Schemas extends ParameterSchemas, Content> {
   caller: Caller;
-  path: Outputs<Path>;
-  query: Outputs<Query>;
-  headers: Outputs<Headers>;
+  path: Outputs<Schemas['path']>;
+  query: Outputs<Schemas['query']>;
+  headers: Outputs<Schemas['headers']>;
   body: Content;
 }
 
@@ -105,14 +92,8 @@ export interface EndpointRequest<
  * Everything about one endpoint. The chain that serves it, the local gateway, the CDK stack, the event files for
  * `sam local invoke` and the tables of the docs all read this record; it stands in the handler's file.
  */
-export interface Endpoint<
-  Caller,
-  Path extends Parameters,
-  Query extends Parameters,
-  Headers extends Parameters,
-  Content,
-  R extends Responses,
-> extends Access {
+export interface Endpoint<Caller, Schemas extends ParameterSchemas, Content, R extends Responses>
+  extends Access {
   method: 'GET' | 'POST' | 'DELETE';
   /** The path as API Gateway writes it: `{name}` stands for one segment. */
   path: string;
@@ -125,7 +106,7 @@ export interface Endpoint<
    * A malformed parameter, and a query parameter that is not listed, are 400 `invalid_request`. An endpoint without `query`
    * ignores the query.
    */
-  parameters?: ParameterSchemas<Path, Query, Headers>;
+  parameters?: Schemas;
   /** Parser and schema of the body, and the error that a malformed one is. */
   body?: Body<Content>;
   responses: R;
@@ -139,7 +120,7 @@ export interface Endpoint<
   idIs?: AuditedId;
   /** The varying parts of a request that the docs and the event file show. Credentials are placeholders such as `CLIENT_ID`. */
   example?: ExampleRequest;
-  handle: (request: EndpointRequest<Caller, Path, Query, Headers, Content>) => Promise<Answer<R>>;
+  handle: (request: EndpointRequest<Caller, Schemas, Content>) => Promise<Answer<R>>;
 }
 
 /** The varying parts of a request. */
@@ -154,10 +135,7 @@ export interface ExampleRequest {
 }
 
 /** An endpoint whatever its types are, for what reads the records without serving requests. */
-export type AnyEndpoint = Omit<
-  Endpoint<unknown, Parameters, Parameters, Parameters, unknown, Responses>,
-  'handle'
->;
+export type AnyEndpoint = Omit<Endpoint<unknown, ParameterSchemas, unknown, Responses>, 'handle'>;
 
 /** Every endpoint is audited unless its method or its record says that it doesn't write, so no new one is forgotten. */
 export const isAudited = ({ method, writes }: Pick<AnyEndpoint, 'method' | 'writes'>): boolean =>
@@ -167,13 +145,8 @@ export const isAudited = ({ method, writes }: Pick<AnyEndpoint, 'method' | 'writ
 export const defineEndpoint = <
   Caller,
   R extends Responses,
-  // biome-ignore lint/complexity/noBannedTypes: no parameters, unless the record lists some
-  Path extends Parameters = {},
-  // biome-ignore lint/complexity/noBannedTypes: as above
-  Query extends Parameters = {},
-  // biome-ignore lint/complexity/noBannedTypes: as above
-  Headers extends Parameters = {},
+  Schemas extends ParameterSchemas = Record<never, never>,
   Content = undefined,
 >(
-  endpoint: Endpoint<Caller, Path, Query, Headers, Content, R>,
-): Endpoint<Caller, Path, Query, Headers, Content, R> => endpoint;
+  endpoint: Endpoint<Caller, Schemas, Content, R>,
+): Endpoint<Caller, Schemas, Content, R> => endpoint;

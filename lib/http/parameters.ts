@@ -10,16 +10,12 @@ import type { Outputs, ParameterSchemas } from './endpoint.ts';
  * their place among the others.
  * @throws ServiceError `invalid_request`, which names the first one that is malformed or, in the query, unknown
  */
-export function readParameters<
-  Path extends v.ObjectEntries,
-  Query extends v.ObjectEntries,
-  Headers extends v.ObjectEntries,
->(
-  schemas: ParameterSchemas<Path, Query, Headers> = {},
-): MiddlewareObj<ApiEvent & { path: Outputs<Path>; query: Outputs<Query>; headers: Outputs<Headers> }> {
-  const path = schemas.path && v.object(schemas.path);
-  const query = schemas.query && v.object(schemas.query);
-  const headers = schemas.headers && v.object(schemas.headers);
+export function readParameters<Schemas extends ParameterSchemas>(
+  schemas: Schemas | undefined,
+): MiddlewareObj<ApiEvent & { [Place in keyof ParameterSchemas]-?: Outputs<Schemas[Place]> }> {
+  const path = objectOf<NonNullable<Schemas['path']>>(schemas?.path);
+  const query = objectOf<NonNullable<Schemas['query']>>(schemas?.query);
+  const headers = objectOf<NonNullable<Schemas['headers']>>(schemas?.headers);
   return {
     before: ({ event }) => {
       if (path) event.path = validated(path, event.pathParameters ?? {}, invalidRequest);
@@ -32,6 +28,9 @@ export function readParameters<
     },
   };
 }
+
+const objectOf = <Entries extends v.ObjectEntries>(entries: Entries | undefined) =>
+  entries && v.object(entries);
 
 /** Each parameter with its values. Read from the raw query: API Gateway joins repeated ones with commas, which a value may contain. */
 function valuesIn({ rawQueryString }: ApiEvent, known: string[]): Record<string, string[]> {

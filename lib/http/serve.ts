@@ -1,13 +1,12 @@
 import middy from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
-import type { ObjectEntries } from 'valibot';
 import { requireEnvironmentInLambda } from '../environment.ts';
 import { withRequest } from '../log/request-fields.ts';
 import { type Reply, renderAnswer } from './answers.ts';
 import { noteIdsOf, writeAuditLine } from './audit-line.ts';
 import { authenticate } from './authenticate.ts';
 import { guardParser, noParser, validateBody } from './body.ts';
-import type { Endpoint, Responses } from './endpoint.ts';
+import type { Endpoint, ParameterSchemas, Responses } from './endpoint.ts';
 import { renderErrors } from './errors.ts';
 import { requireOriginSecret } from './origin-secret.ts';
 import { readParameters } from './parameters.ts';
@@ -16,14 +15,9 @@ import { readParameters } from './parameters.ts';
  * The Lambda handler of an endpoint. A request passes the middlewares from the first to the last: each checks it, or adds
  * to the event what it has read of it. The answer, or an error, passes them from the last to the first.
  */
-export function serve<
-  Caller,
-  Path extends ObjectEntries,
-  Query extends ObjectEntries,
-  Headers extends ObjectEntries,
-  Content,
-  R extends Responses,
->(endpoint: Endpoint<Caller, Path, Query, Headers, Content, R>) {
+export function serve<Caller, Schemas extends ParameterSchemas, Content, R extends Responses>(
+  endpoint: Endpoint<Caller, Schemas, Content, R>,
+) {
   requireEnvironmentInLambda();
   const chain = middy<ApiEvent, Reply>()
     .use(writeAuditLine(endpoint))
