@@ -1,26 +1,28 @@
 /** The variables that the loaded files have declared, each with its check. */
 const declared = new Map<string, () => unknown>();
 
-/**
- * Declares an environment variable that the deployment sets. Nothing is read yet, so every file can be loaded without it.
- * @returns reads the value. @throws Error naming the variable, when it is missing or empty
- */
-export function environment(name: string): () => string {
-  const read = (): string => {
-    const value = process.env[name];
-    if (!value) throw new Error(`The environment variable ${name} is not set.`);
-    return value;
-  };
+function declare<Value>(name: string, read: () => Value): () => Value {
   declared.set(name, read);
   return read;
 }
 
 /**
- * Declares a variable that holds seconds.
- * @returns reads the value. @throws Error naming the variable, when it is missing or not a positive whole number
+ * Declares an environment variable that the deployment sets. Nothing is read yet, so every file can be loaded without it.
+ * @returns reads the value. @throws Error naming the variable, when it is missing or empty
  */
-export const environmentSeconds = (name: string): (() => number) =>
-  environmentNumber(name, 'a whole number of seconds');
+export const environment = (name: string): (() => string) =>
+  declare(name, () => {
+    const value = process.env[name];
+    if (!value) throw new Error(`The environment variable ${name} is not set.`);
+    return value;
+  });
+
+function numberIn(name: string, value: string, pattern: RegExp, form: string): number {
+  if (!pattern.test(value)) throw new Error(`The environment variable ${name} must be ${form}.`);
+  return Number(value);
+}
+
+const inSeconds = 'a whole number of seconds';
 
 /**
  * Declares a variable that holds a positive whole number.
@@ -29,33 +31,21 @@ export const environmentSeconds = (name: string): (() => number) =>
  */
 export function environmentNumber(name: string, form = 'a whole number'): () => number {
   const readText = environment(name);
-  const read = (): number => {
-    const value = readText();
-    if (!/^[1-9]\d{0,9}$/.test(value)) {
-      throw new Error(`The environment variable ${name} must be ${form}.`);
-    }
-    return Number(value);
-  };
-  declared.set(name, read);
-  return read;
+  return declare(name, () => numberIn(name, readText(), /^[1-9]\d{0,9}$/, form));
 }
+
+/** Declares a variable that holds a positive number of seconds, as `environmentNumber` does. */
+export const environmentSeconds = (name: string): (() => number) => environmentNumber(name, inSeconds);
 
 /**
  * Declares a variable that holds seconds and need not be set.
  * @returns reads the value. @throws Error naming the variable, when it is not a whole number
  */
-export function optionalEnvironmentSeconds(name: string): () => number | undefined {
-  const read = (): number | undefined => {
+export const optionalEnvironmentSeconds = (name: string): (() => number | undefined) =>
+  declare(name, () => {
     const value = optionalEnvironment(name);
-    if (value === undefined) return undefined;
-    if (!/^\d{1,10}$/.test(value)) {
-      throw new Error(`The environment variable ${name} must be a whole number of seconds.`);
-    }
-    return Number(value);
-  };
-  declared.set(name, read);
-  return read;
-}
+    return value === undefined ? undefined : numberIn(name, value, /^\d{1,10}$/, inSeconds);
+  });
 
 /** The value of an environment variable that need not be set. */
 export const optionalEnvironment = (name: string): string | undefined => process.env[name];

@@ -70,9 +70,7 @@ export function demoRequests({ base_url, sandbox_url, login_app, account, access
   };
 }
 
-/** The tokens of a token response. */
 export const readTokens = (response: Promise<Response>) => read(tokensSchema, response);
-/** The id of a registered device. */
 export const readDevice = (response: Promise<Response>) => read(deviceSchema, response);
 
 const read = async <Schema extends v.GenericSchema>(

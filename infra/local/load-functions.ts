@@ -54,7 +54,6 @@ export async function loadRoutes(routes: Route[]): Promise<void> {
   for (const [key, endpoint] of endpoints) routes.push({ endpoint, handler: await handlerOf(key, endpoint) });
 }
 
-/** Loads the functions that have no route. */
 export async function loadOtherFunctions(functions: Map<string, InvocableFunction>): Promise<void> {
   const { others } = await readFunctions();
   for (const [key, access] of others) functions.set(key, await handlerOf(key, access));

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 
-/** A server on the loopback interface. */
 export interface LoopbackServer {
   url: string;
   /** Closes it and every open connection. */

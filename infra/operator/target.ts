@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import type { FunctionTarget } from '../invoke-function.ts';
 import { localFiles } from '../local/local-files.ts';
 
-/** The stack that a command is for. */
 export type Target = { local: true } | { local: false; stack: string };
 
 /** Advice when the stack of the folder `LOCAL_DIR` does not run; another folder may have one. */
@@ -39,7 +38,6 @@ export function explainFailure(error: unknown, { name, endpoint }: FunctionTarge
 /** The profile that AWS credentials and the region come from, when its name is given. */
 const profile = (): string | undefined => process.env.AWS_PROFILE || undefined;
 
-/** `AWS_PROFILE`, with its value. */
 const profileVariable = (): string => (profile() ? `AWS_PROFILE (now ${profile()})` : 'AWS_PROFILE');
 
 const lacking = (): string => `There is no AWS profile ${profile()}, which AWS_PROFILE names, or it has`;

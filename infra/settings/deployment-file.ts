@@ -4,7 +4,6 @@ import * as v from 'valibot';
 import { placeOfJsonError } from '../place-of-json-error.ts';
 import { deploymentName, readSettings, type Settings, SettingsError, type SettingsFile } from './settings.ts';
 
-/** The folder of the files of deployments. */
 export const deploymentFolder = join(import.meta.dirname, '../../deployments');
 
 /** Settings that a file cannot have: its name is the deployment's, and the other two are about one update only. */

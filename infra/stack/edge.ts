@@ -38,7 +38,6 @@ export type EdgeSettings = Pick<
 > &
   Record<'account' | 'region' | 'domainName' | 'edgeCertificateArn', string>;
 
-/** Settings of the edge, if the deployment has one. */
 export function edgeSettings(settings: Settings): EdgeSettings | undefined {
   const { account, region, domainName, edgeCertificateArn } = settings;
   if (!settings.edge || !account || !region || !domainName || !edgeCertificateArn) return undefined;

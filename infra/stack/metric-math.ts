@@ -16,7 +16,6 @@ export const sum = (label: string, usingMetrics: Record<string, IMetric>): MathE
     period: minute,
   });
 
-/** The parts of a share. */
 interface Share {
   part: IMetric;
   /** A metric that may be missing, or less than the part, since another service may count it. */

@@ -31,7 +31,6 @@ export interface ServiceAlarmsProps {
   settings: Settings;
   measurements: Measurements;
   rotations: IFunction[];
-  /** The function that finishes deletions. */
   finishing: IFunction;
   endpoints: readonly WatchedEndpoint[];
   forwarder: IFunction;

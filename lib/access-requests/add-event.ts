@@ -32,7 +32,6 @@ export async function addEventFor(
   return appended.event;
 }
 
-/** Adds an event to an access request. */
 export async function addEvent(
   accessRequestId: number,
   event: NewEvent,

@@ -25,7 +25,6 @@ const lineSchema = v.intersect([circumstancesSchema, newEventSchema]);
 const typedSchema = v.object({ type: v.picklist(['comment', 'review']) });
 /** A line whose type is unknown: its other errors are named too. */
 const untypedSchema = v.intersect([lineSchema, v.omit(newReviewSchema, ['type', 'status'])]);
-/** A whole line. */
 const anyLineSchema = v.lazy((input) => (v.is(typedSchema, input) ? lineSchema : untypedSchema));
 
 /**

@@ -45,7 +45,6 @@ const shared = {
   }),
 } satisfies Record<keyof typeof content, v.GenericSchema>;
 
-/** A comment as its author sends it. */
 export const newCommentSchema = v.object({ ...shared, type: v.literal('comment') }, keyRequired());
 /** A review as its author sends it; its comment may be left out. */
 export const newReviewSchema = v.object(
@@ -58,7 +57,6 @@ export const newReviewSchema = v.object(
   keyRequired(),
 );
 
-/** A comment or a review as its author sends it. */
 export const newEventSchema = v.variant(
   'type',
   [newCommentSchema, newReviewSchema],

@@ -38,7 +38,6 @@ const page = positiveInteger('The parameter page must be a positive integer.');
 const pageSizeMessage = `The parameter page_size must be an integer from 1 to ${largestPage}.`;
 const pageSizeSchema = v.pipe(positiveInteger(pageSizeMessage), v.maxValue(largestPage, pageSizeMessage));
 
-/** The query parameters of a search. */
 export const searchQuery = {
   actor_type: v.pipe(
     v.optional(once('actor_type', actorTypeSchema)),

@@ -13,7 +13,6 @@ import { putNewItem, readItem, updateItem } from '../storage/items.ts';
 import { accountKey, accountsList, namePosition } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 
-/** The prefix of the secrets of accounts. */
 const secretPrefix = 'acs';
 
 export const accountItem = v.object({

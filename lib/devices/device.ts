@@ -26,7 +26,6 @@ export const details = {
   /** The installation of the app that it belongs to. */
   installation_id: v.exactOptional(v.string()),
 };
-/** The names of those details. */
 export const detailNames = v.keyof(v.object(details)).options;
 
 /** A device as it is stored: a platform and a push token, registered for a Login App. */
@@ -82,6 +81,5 @@ export async function readDevice(id: string): Promise<Device | undefined> {
   return item && v.parse(deviceItem, item);
 }
 
-/** The shard of a device. */
 export const shardOf = (loginAppId: string, deviceId: string): string =>
   devicesOfLoginAppShard(loginAppId, shardNumberOf(deviceId));

@@ -148,7 +148,6 @@ function androidDeviceAt(at: string) {
   return v.pipe(device, wire(device, rules), v.title('AndroidDevice'));
 }
 
-/** A new device by its platform. */
 const deviceOfPlatformAt = (at: string) =>
   v.pipe(v.variant('platform', [iosDeviceAt(at), androidDeviceAt(at)]), v.title('NewDevice'));
 export type NewDevice = v.InferOutput<ReturnType<typeof deviceOfPlatformAt>>;

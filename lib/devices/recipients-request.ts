@@ -7,7 +7,6 @@ import { shards } from '../storage/shards.ts';
 
 const mostRecipients = 1_000;
 
-/** Text that is not empty. */
 const text = (name: string) => once(name, v.pipe(v.string(), v.nonEmpty(`The parameter ${name} is empty.`)));
 
 /** The query parameters of a sender: a person, or a shard of the Login App's devices. */

@@ -58,7 +58,6 @@ const shownDeviceSchema = v.object({
 });
 type ShownDevice = v.InferOutput<typeof shownDeviceSchema>;
 
-/** The devices of a person. */
 export const deviceListSchema = v.object({ devices: v.array(shownDeviceSchema) });
 
 /** The devices of a person, as the person sees them: at most 20, the one seen last first. */

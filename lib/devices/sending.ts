@@ -23,7 +23,6 @@ import { endLeftoverRelations } from './relation.ts';
 export const recipientSchema = v.object({
   device_id: v.string(),
   platform: deviceItem.entries.platform,
-  /** The push token. */
   token: v.string(),
   ...v.omit(v.object(details), ['installation_id']).entries,
   token_type: v.picklist(tokenTypes),

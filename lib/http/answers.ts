@@ -23,7 +23,6 @@ const securityHeaders = {
   'strict-transport-security': 'max-age=63072000',
 };
 
-/** A response with the headers that all have. */
 export const jsonResponse = (
   { status, body, headers, cacheSeconds }: Response,
   requestId: string,

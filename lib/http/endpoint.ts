@@ -5,7 +5,6 @@ import type { AuditedId } from '../log/audit.ts';
 import type { ItemKind } from '../storage/keys.ts';
 import type { Body } from './body.ts';
 
-/** An action of DynamoDB on items. */
 export type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem';
 
 /** The secrets of a deployment that a function may read. */
@@ -26,7 +25,6 @@ export interface Access {
 /** The groups of the API document. */
 export type Tag = 'Tokens' | 'People' | 'Devices' | 'Access requests' | 'Metadata';
 
-/** A successful response. */
 export interface ResponseRecord {
   description: string;
   /** The schema of its JSON body; none for an empty response. */

@@ -7,7 +7,6 @@ import { ProviderFailure } from '../providers/provider-failure.ts';
 import { jsonResponse } from './answers.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 
-/** The HTTP status of each error code. */
 export const statuses: Record<ErrorCode, number> = {
   invalid_request: 400,
   invalid_grant: 400,

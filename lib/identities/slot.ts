@@ -5,7 +5,6 @@ import { firstSlotOf, type LoginUserItem, loginUserIn } from '../login-users/log
 import { type Item, readItem, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
 
-/** The owner of an identity. */
 export interface Owner {
   loginUserId: string;
   /** Absent where it is the owner's first identity. */

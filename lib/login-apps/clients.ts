@@ -13,7 +13,6 @@ import { clientKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 import { type GrantType, grantTypes } from './grant-types.ts';
 
-/** The prefix of the secrets of clients. */
 const secretPrefix = 'lcs';
 
 export const clientItem = v.object({

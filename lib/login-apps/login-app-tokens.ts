@@ -39,7 +39,6 @@ export async function createLoginAppToken(
 export const revokeLoginAppToken = (loginAppId: string, tokenId: string): Promise<void> =>
   deleteItem(loginAppTokenKey(loginAppId, tokenId));
 
-/** Whether a token has the form of a long-lived one. */
 export const isLongLived = (token: string): boolean => loginAppTokenForm.test(token);
 
 const findToken = recentlyRead(

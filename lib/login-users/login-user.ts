@@ -44,7 +44,6 @@ export type LoginUser = v.InferOutput<typeof loginUserItem> & {
   linked: LinkedIdentity[];
   /** The latest login with the first identity. */
   first_used_at: string;
-  /** The profile of the first identity. */
   first_profile: Profile | undefined;
 };
 

@@ -11,7 +11,6 @@ export const placeAmongPeople = (
   now: string,
 ) => ({ list: loginUsersOfLoginAppShard(login_app_id, shardNumberOf(login_user_id)), list_position: now });
 
-/** The attributes of that place. */
 export const listAttributes = ['list', 'list_position'] as const;
 
 /** The lists that the people of a Login App are spread over. */

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { type IdForm, idForms } from '../ids.ts';
 
-/** A flag of a command. */
 export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
   /**
    * Values of `id`, `number`, `choice`, `subset` and `switch` are logged, others never are; a `number` is an id too.

@@ -11,7 +11,6 @@ export const commandHeader = 'x-login-service-command';
 export const stsHost = (region: string): string =>
   `sts.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
 
-/** The hash of a command for one operator function. */
 export const hashOfCommand = (functionName: string, { noun, verb, flags }: OperatorCommand): string =>
   createHash('sha256')
     .update(JSON.stringify([functionName, noun, verb, flags]))

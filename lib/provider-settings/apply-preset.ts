@@ -40,7 +40,6 @@ export function applyPreset(
   return { settings: namespace && vouchesItself ? { ...settings, namespace } : settings };
 }
 
-/** Settings that a preset has for a provider. */
 function fittingPart({ settings, needs, codes }: Preset, provider: ProviderId): Preset['codes'] {
   const ofFamily = settings[protocols[provider].name];
   if (ofFamily) return { needs, settings: ofFamily };

@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import { hostOf, namespace } from './namespace.ts';
 import { described, fieldPathSchema, providerUrlSchema, textSchema } from './settings-fields.ts';
 
-/** Settings of an OAuth 1.0 provider. */
 export const oauth1SettingsSchema = v.pipe(
   v.strictObject({
     verify_url: described(

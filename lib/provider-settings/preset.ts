@@ -84,7 +84,6 @@ interface KnownIssuer {
   nonce_form?: NonceForm;
 }
 
-/** Settings that trust one issuer. */
 export const trusting = (issuer: KnownIssuer, audiences: string[]) => ({
   issuers: [{ ...issuer, audiences }],
 });

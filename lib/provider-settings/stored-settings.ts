@@ -82,6 +82,5 @@ export async function changeProviderSettings(
   }, 'Others keep changing the provider settings.');
 }
 
-/** Removes a provider from a Login App. */
 export const removeProviderSettings = (loginAppId: string, provider: ProviderId): Promise<void> =>
   deleteItem(providerSettingsKey(loginAppId, provider));

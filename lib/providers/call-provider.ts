@@ -9,7 +9,6 @@ const tooLongStatuses = [413, 414, 431];
 /** The most bytes of an answer that are read, after decompression. */
 const mostBytes = 64 * 1024;
 
-/** A provider's answer. */
 interface ProviderAnswer {
   status: number;
   /** The JSON body; undefined for an error answer that has none. */
@@ -21,7 +20,6 @@ interface ProviderCall {
   headers?: Record<string, string>;
   /** Posted as a form; without this or `json` the call is a GET. */
   form?: Record<string, string>;
-  /** Posted as JSON. */
   json?: unknown;
   /** The status says everything: a successful answer need not be JSON. */
   statusOnly?: boolean;

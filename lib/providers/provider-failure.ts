@@ -18,7 +18,6 @@ export class ProviderFailure extends Error {
   readonly code: ProviderFault;
   /** The address that was called, without the query, which can hold a credential. */
   readonly address: string;
-  /** Further detail; may be empty. */
   readonly detail: string;
 
   constructor(fault: ProviderFault, url: string, detail = '') {

@@ -10,7 +10,6 @@ import { oidc } from './oidc/family.ts';
 /** The families of the protocols. A new one is a folder like these, a row and a case here. */
 const families = { oauth1, oauth2, oidc };
 
-/** The protocol family of a provider. */
 export const familyOf = (provider: ProviderId) => families[protocols[provider].name];
 
 /** A credential of any provider, as a form has sent it. */

@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import { ServiceError } from '../errors/service-error.ts';
 import { jsonObject, unprocessableEntity, validated } from './validation.ts';
 
-/** Lines of a file to import. */
 export const importLinesSchema = v.array(
   v.object({
     /** The number of the line in the file, from 1. */

@@ -56,7 +56,6 @@ export async function putPendingSecret(secretId: string, versionId: string, valu
   );
 }
 
-/** Replaces the value at once. */
 export async function putCurrentSecret(secretId: string, value: string): Promise<void> {
   await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString: value }));
 }

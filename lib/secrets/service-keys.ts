@@ -11,7 +11,6 @@ export interface ServiceKey {
   key: KeyObject;
 }
 
-/** The keys for one purpose. */
 export interface ServiceKeys {
   /** The key that new tokens and ciphertexts are made with. */
   current: ServiceKey;

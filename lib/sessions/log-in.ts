@@ -18,7 +18,6 @@ import { untilWritten } from '../storage/until-written.ts';
 import type { Session } from './session.ts';
 import { newSession, sessionPlaces } from './session-lifetime.ts';
 
-/** A login: at which Login App, and as whom. */
 interface Login {
   loginAppId: string;
   provider: ProviderId;

@@ -15,7 +15,6 @@ export const sessionItem = v.object({
   ...begunSession,
   login_user_id: v.string(),
   login_app_id: v.string(),
-  /** The client that logged in. */
   client_id: v.string(),
   /** The number of refreshes so far. */
   generation: v.number(),

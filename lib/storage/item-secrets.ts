@@ -24,7 +24,6 @@ export async function rotateSecretOf(key: Key, stored: WithSecrets, prefix: stri
   return { secret: rotated.secret, old_secrets: stored.secrets.map(shownSecret) };
 }
 
-/** Revokes one secret of an item. */
 export async function revokeSecretOf(
   key: Key,
   stored: WithSecrets,

@@ -19,7 +19,6 @@ const loginUserClaimsSchema = v.object({
   scope: v.optional(v.literal('login_user'), 'login_user'),
   /** The Login User. */
   sub: v.string(),
-  /** The session. */
   sid: v.string(),
   /** Epoch seconds of the login that began the session; absent from tokens that were issued before there was this claim. */
   auth_time: v.exactOptional(epochSecondsSchema),
@@ -40,5 +39,4 @@ export const accessTokenPayloadSchema = v.pipe(
 );
 export type AccessTokenPayload = v.InferOutput<typeof accessTokenPayloadSchema>;
 export type TokenUse = AccessTokenPayload['token_use'];
-/** The claims of a token of one use. */
 export type AccessTokenClaims<Use extends TokenUse> = Extract<AccessTokenPayload, { token_use: Use }>;

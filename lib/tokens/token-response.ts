@@ -24,7 +24,6 @@ export const tokenResponseSchema = v.pipe(
 );
 export type TokenResponse = v.InferOutput<typeof tokenResponseSchema>;
 
-/** The Login User Token of a session. */
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
   note({ login_user_id: session.login_user_id, session_id: session.session_id });
   const issuedAt = epochSeconds();

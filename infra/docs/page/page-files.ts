@@ -5,13 +5,11 @@ import { transformSync } from 'esbuild';
 
 /** Sources of the page, relative to its own address. */
 export interface PageSources {
-  /** The API document. */
   document: string;
   /** The source of fresh credentials of the demo. Without it the page only shows the document, and sends nothing. */
   demo?: string;
 }
 
-/** A file of the page. */
 export interface PageFile {
   contentType: string;
   text: string;

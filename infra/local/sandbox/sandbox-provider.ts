@@ -51,7 +51,6 @@ export function validity(expired: boolean): { iat: number; exp: number } {
   return { iat, exp: iat + hour };
 }
 
-/** Sends a JSON answer. */
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
   const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
   response.writeHead(status, headers).end(JSON.stringify(value));

@@ -5,7 +5,6 @@ import type { Step } from './ask.ts';
 import { checkService, probeSchema } from './check-service.ts';
 import { lookAtStack } from './check-stack.ts';
 
-/** Findings of a check. */
 export interface CheckResult {
   ok: boolean;
   issuer: string;

@@ -25,7 +25,6 @@ async function disable(account_id: string, disabled: boolean): Promise<Record<st
   return { account_id, disabled };
 }
 
-/** An account as an operator sees it. */
 const accountShown = ({ account_id, name, disabled_at, read_only, created_at }: Account) => ({
   account_id,
   name,
@@ -34,7 +33,6 @@ const accountShown = ({ account_id, name, disabled_at, read_only, created_at }: 
   created_at,
 });
 
-/** A page of the accounts whose names begin with a prefix. */
 async function accountsPage(after: string | undefined, prefix = ''): Promise<Record<string, unknown>> {
   const { items, ...page } = await readPage(accountsList, after, prefix);
   return { accounts: items.map((item) => accountShown(v.parse(accountItem, item))), ...page };

@@ -26,7 +26,6 @@ async function requireClient(loginAppId: string, clientId: string) {
   return { login_app_id, disabled_at, ...found };
 }
 
-/** A client as an operator sees it. */
 export const clientShown = (client: LoginAppClient) => ({
   client_id: client.client_id,
   grant_types: client.grant_types ?? [...grantTypes],

@@ -10,14 +10,12 @@ import { choice, lines, number, optional, text, textOrNone } from '../flags.ts';
 import { requireAccessRequest } from './existing.ts';
 import { accessRequest, nextPage } from './shared-flags.ts';
 
-/** The flags of whatever adds an event. */
 const event = {
   'access-request': accessRequest,
   'actor-type': choice(actorTypes, 'The kind of author'),
   'actor-id': text("The author's id"),
 };
 
-/** Adds an event with these flags and its type. */
 async function add(
   flags: Record<string, unknown> & { 'access-request': number },
   operator: string,

@@ -8,7 +8,6 @@ import { id } from '../flags.ts';
 import { existingOf, requireLoginApp } from './existing.ts';
 import { loginApp, name, secretTo } from './shared-flags.ts';
 
-/** A long-lived Login App Token as an operator sees it. */
 export const tokenShown = ({ token_id, name, created_at }: StoredLoginAppToken) => ({
   token_id,
   name,

@@ -30,7 +30,6 @@ function validFromOrThrow(outcome: Awaited<ReturnType<typeof undoLogout>>): numb
   throw new ServiceError('invalid_request', outcome === 'none' ? none : changed);
 }
 
-/** A Login App as an operator sees it. */
 const loginAppShown = (app: v.InferOutput<typeof loginAppItem>) => ({
   login_app_id: app.login_app_id,
   name: app.name,
@@ -39,7 +38,6 @@ const loginAppShown = (app: v.InferOutput<typeof loginAppItem>) => ({
   created_at: app.created_at,
 });
 
-/** A page of the Login Apps whose names begin with a prefix. */
 async function loginAppsPage(after: string | undefined, prefix = ''): Promise<Record<string, unknown>> {
   const { items, ...page } = await readPage(loginAppsList, after, prefix);
   return { login_apps: items.map((item) => loginAppShown(v.parse(loginAppItem, item))), ...page };

@@ -119,7 +119,6 @@ export const loginUserCommands = [
   }),
 ];
 
-/** A Login User in a list. */
 const loginUserShown = ({
   login_user_id,
   created_at,

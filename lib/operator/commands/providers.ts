@@ -63,7 +63,6 @@ function accepted(provider: ProviderId, result: { settings: object } | { problem
   );
 }
 
-/** Flags of `providers set`. */
 const settingsFlags = {
   settings: optional(json('A JSON file with the provider settings; - for standard input')),
   preset: optional(choice(presetNames, 'Or: a well-known provider')),

@@ -103,11 +103,9 @@ export async function verifiedJwt(
   return { payload, alg, typ };
 }
 
-/** The kind of JWT that is expected. */
 interface JwtKind {
   /** The `typ` that its header may have. */
   types: RegExp;
-  /** Claims that it must have. */
   claims: string[];
   /** The claims about its app, if they are not `aud` and `azp`. */
   audienceOf?: (payload: JWTPayload) => TokenAudience;

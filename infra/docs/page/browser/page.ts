@@ -35,7 +35,6 @@ declare const SwaggerUIBundle: (options: {
   requestInterceptor: (request: SentRequest) => SentRequest;
 }) => SwaggerUi;
 
-/** Fresh credentials of the demo. */
 interface DemoCredentials {
   basic: Record<string, { username: string; password: string }>;
   tokens: Record<string, string>;
