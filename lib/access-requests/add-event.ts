@@ -1,10 +1,9 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { requireAccess } from './access.ts';
-import { appendEvents } from './append-events.ts';
+import { appendEvents, type Writer } from './append-events.ts';
 import type { AccessRequestEvent } from './event.ts';
 import { hashOfKey, keysCountSince } from './idempotency.ts';
 import type { NewEvent } from './new-event.ts';
-import type { Writer } from './writer.ts';
 
 /**
  * Adds an event for an account. A request that is repeated with its `Idempotency-Key` within 24 hours gets the

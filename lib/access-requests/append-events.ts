@@ -9,12 +9,17 @@ import { type AccessRequestEvent, eventSchema } from './event.ts';
 import { listsOf } from './event-lists.ts';
 import { catchUp, type ListsEnd, nameOf, readListsEnd } from './lists-end.ts';
 import type { NewEvent } from './new-event.ts';
-import type { Writer } from './writer.ts';
 
 /** Milliseconds, at most, before a repetition. */
 const longestPause = 2_000;
 /** Milliseconds within which a writer's last attempt must end. The function's timeout is 10 s. */
 const patience = 8_000;
+
+/**
+ * The writer of something, as it is stored with it: an account, or an operator by their ARN. Responses to accounts never show
+ * it.
+ */
+export type Writer = { account_id: string } | { operator: string };
 
 /** An event to be written. */
 export interface Draft {

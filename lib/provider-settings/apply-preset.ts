@@ -1,14 +1,11 @@
+import type { Combined } from './given-settings.ts';
 import { authorizationCodeProvider, type ProviderId } from './identifiers.ts';
 import type { Need, Preset, PresetOptions } from './preset.ts';
 import { type PresetName, presets } from './presets.ts';
 import { protocols } from './protocols.ts';
 
 /** The settings of a preset for a provider, or every problem with the options. */
-export function applyPreset(
-  name: PresetName,
-  provider: ProviderId,
-  options: PresetOptions,
-): { settings: object } | { problems: string[] } {
+export function applyPreset(name: PresetName, provider: ProviderId, options: PresetOptions): Combined {
   const preset: Preset = presets[name];
   const family = protocols[provider].name;
   const fitting = fittingPart(preset, provider);

@@ -1,12 +1,10 @@
 import * as v from 'valibot';
+import type { Combined, GivenSettings } from './given-settings.ts';
 import { authorizationCodeProvider, type ProviderId } from './identifiers.ts';
 import { protocols } from './protocols.ts';
 
 /** Settings of a provider with their defaults, or every problem they have. */
-export function checkSettings(
-  provider: ProviderId,
-  input: unknown,
-): { settings: object } | { problems: string[] } {
+export function checkSettings(provider: ProviderId, input: unknown): Combined {
   const result = v.safeParse(protocols[provider].settings, input, { abortPipeEarly: true });
   if (!result.success) {
     return {
@@ -19,6 +17,21 @@ export function checkSettings(
     };
   }
   return { settings: result.output };
+}
+
+/**
+ * Combines a provider's settings with new ones that an operator gives.
+ * @param current what is stored, with its secrets encrypted; undefined when the provider is not set up
+ */
+export function combineSettings(
+  provider: ProviderId,
+  given: GivenSettings,
+  current: object | undefined,
+): Combined {
+  const checked = checkSettings(provider, given.settings);
+  if ('problems' in checked) return checked;
+  const combined = protocols[provider].combine(given, current);
+  return 'problems' in combined ? combined : checkSettings(provider, combined.settings);
 }
 
 function problem(issue: v.BaseIssue<unknown>): string {

@@ -1,7 +1,5 @@
 import * as v from 'valibot';
-import type { KeySource } from './known-issuers.ts';
-import { type ProfileSetting, profile } from './profile.ts';
-import { described, providerUrlSchema, textSchema } from './settings-fields.ts';
+import { described, profile, providerUrlSchema, textSchema } from './settings-fields.ts';
 
 /** Google's id tokens name their issuer in one of two ways. @see https://developers.google.com/identity/sign-in/web/backend-auth */
 const otherSpellings = new Map([['accounts.google.com', 'https://accounts.google.com']]);
@@ -16,13 +14,8 @@ export const spellingsOf = (issuer: string): string[] => [
 ];
 
 /** The namespace of an issuer's people: the issuer itself, unless its settings name another. */
-export const voucherOf = ({
-  issuer,
-  namespace = issuer,
-}: {
-  issuer: string;
-  namespace?: string | undefined;
-}) => namespace;
+export const voucherOf = ({ issuer, namespace = issuer }: Pick<TrustedIssuer, 'issuer' | 'namespace'>) =>
+  namespace;
 
 /** Seconds for which an id token counts at most, unless the settings of its issuer say otherwise. */
 export const defaultMaxAge = 86_400;
@@ -88,13 +81,6 @@ export const issuerEntries = {
 };
 
 /** An issuer, and the apps whose id tokens count. */
-export interface TrustedIssuer extends KeySource {
-  namespace?: string | undefined;
+export type TrustedIssuer = v.InferOutput<v.ObjectSchema<typeof issuerEntries, undefined>> & {
   audiences: string[];
-  nonce: 'optional' | 'required';
-  nonce_form?: NonceForm | undefined;
-  max_age_seconds?: number | undefined;
-  profile?: ProfileSetting;
-  on_consent_revoked?: 'end_sessions' | 'delete' | undefined;
-  on_account_deleted?: 'end_sessions' | 'delete' | undefined;
-}
+};

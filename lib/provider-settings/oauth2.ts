@@ -2,8 +2,14 @@ import * as v from 'valibot';
 import { clientSecretJwtSchema } from './client-secret.ts';
 import { issuerEntries, issuerOf } from './issuer.ts';
 import { hostOf, namespace } from './namespace.ts';
-import { profile } from './profile.ts';
-import { audiences, described, fieldPathSchema, providerUrlSchema, textSchema } from './settings-fields.ts';
+import {
+  audiences,
+  described,
+  fieldPathSchema,
+  profile,
+  providerUrlSchema,
+  textSchema,
+} from './settings-fields.ts';
 
 const errorCodesSchema = v.array(textSchema, 'must be a list of error codes');
 const statusesSchema = v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses');

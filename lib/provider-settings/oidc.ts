@@ -43,9 +43,7 @@ export function issuersOf(current: object | undefined): OidcSettings['issuers'] 
 }
 
 /** The issuers of stored settings of any family: their own, and that of a code exchange. */
-export function issuerEntriesOf(
-  settings: object | undefined,
-): { issuer: string; namespace?: string | undefined }[] {
+export function issuerEntriesOf(settings: object | undefined): v.InferOutput<typeof entrySchema>[] {
   const ofCodes = v.safeParse(entrySchema, valueAtPath(settings, 'authorization_code.id_token'));
   return [...(ofCodes.success ? [ofCodes.output] : []), ...issuersOf(settings)];
 }

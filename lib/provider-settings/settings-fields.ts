@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { optionalEnvironment } from '../environment.ts';
+import { profileFields } from '../schema/profile.ts';
 
 export const textSchema = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
 
@@ -25,6 +26,19 @@ export const fieldPathSchema = v.pipe(
   textSchema,
   v.regex(/^[\w-]+(\.[\w-]+)*$/, 'must be a field name, or names joined by dots'),
 );
+
+/** The setting that says which claims about a person are kept, and where the provider's answer has each. */
+export const profile = described(
+  v.optional(
+    v.record(
+      v.picklist(profileFields, `must only have ${profileFields.join(', ')}`),
+      fieldPathSchema,
+      'must be a JSON object',
+    ),
+  ),
+  'the claims about the person that are kept and shown: our name, such as `email`, and the field that has it ([profiles](#profiles)). Without it, none are',
+);
+export type ProfileSetting = v.InferOutput<typeof profile>;
 
 function isWebAddress(address: string): boolean {
   const url = URL.parse(address);

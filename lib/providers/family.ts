@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import type { ProvenIdentity } from '../login-users/identity.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
-import { oncePerRecord } from '../provider-settings/once-per-record.ts';
 import { decryptSecrets, type StoredSettings } from '../provider-settings/settings-encryption.ts';
 import { forbidden, type Parameters, parameters } from '../schema/form-parameters.ts';
 import type { CheckResult } from './checks.ts';
@@ -79,5 +78,20 @@ export function family<
       credential: v.InferOutput<Parameters<CommonEntries & Entries>>,
     ): Promise<ProvenIdentity> => verify(await read(stored), credential),
     check: async (stored: StoredSettings) => Promise.all(check(await read(stored))),
+  };
+}
+
+/** Remembers what was made of a record, as long as the record itself is kept. A failure is not remembered. */
+function oncePerRecord<Stored extends { settings: object }, Value>(
+  make: (stored: Stored) => Promise<Value>,
+): (stored: Stored) => Promise<Value> {
+  const made = new WeakMap<object, Promise<Value>>();
+  return (stored) => {
+    const known = made.get(stored.settings);
+    if (known) return known;
+    const making = make(stored);
+    made.set(stored.settings, making);
+    making.catch(() => made.delete(stored.settings));
+    return making;
   };
 }

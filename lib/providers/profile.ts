@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { logEvent } from '../log/log.ts';
-import type { ProfileSetting } from '../provider-settings/profile.ts';
+import type { ProfileSetting } from '../provider-settings/settings-fields.ts';
 import { type Profile, profileSchema } from '../schema/profile.ts';
 import { valueAtPath } from '../schema/value-at-path.ts';
 

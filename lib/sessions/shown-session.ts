@@ -6,6 +6,8 @@ import { integerBetween, once } from '../schema/form-parameters.ts';
 import { timestampField, wire } from '../schema/wire.ts';
 import { isActive, readSessions, type Session } from './session.ts';
 
+type SessionsQuery = v.InferOutput<v.ObjectSchema<typeof sessionsQuery, undefined>>;
+
 /** A position in the list, as `positionOf` writes it. */
 const cursorForm = new RegExp(String.raw`^\d{10}\.${idPatterns['s_…']}$`);
 
@@ -49,19 +51,11 @@ export const sessionsQuery = {
   ),
 };
 
-/** The page of sessions that a person asks for. */
-interface SessionsPage {
-  /** The id of the session that asks. */
-  current: string;
-  limit?: number | undefined;
-  cursor?: string | undefined;
-}
-
-/** The active sessions of a person, the one used last first. */
+/** The active sessions of a person, the one used last first. @param page with the id of the session that asks */
 export async function listSessions(
   loginUserId: string,
   loginAppId: string,
-  { current, limit = Infinity, cursor }: SessionsPage,
+  { current, limit = Infinity, cursor }: { current: string } & SessionsQuery,
 ): Promise<v.InferOutput<typeof sessionListSchema>> {
   const [sessions, switches] = await Promise.all([readSessions(loginUserId), findSwitches(loginAppId)]);
   const active = sessions

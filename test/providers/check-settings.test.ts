@@ -1,6 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { checkSettings } from '../../lib/provider-settings/check-settings.ts';
-import { combineSettings } from '../../lib/provider-settings/combine-settings.ts';
+import { checkSettings, combineSettings } from '../../lib/provider-settings/check-settings.ts';
 import type { ProviderId } from '../../lib/provider-settings/identifiers.ts';
 
 const url = 'https://provider.example/x';

@@ -2,9 +2,8 @@ import * as v from 'valibot';
 import { ServiceError } from '../../errors/service-error.ts';
 import { providerSettingsOf } from '../../login-apps/login-app.ts';
 import { applyPreset } from '../../provider-settings/apply-preset.ts';
-import { checkSettings } from '../../provider-settings/check-settings.ts';
-import { combineSettings } from '../../provider-settings/combine-settings.ts';
-import type { GivenSettings } from '../../provider-settings/given-settings.ts';
+import { checkSettings, combineSettings } from '../../provider-settings/check-settings.ts';
+import type { Combined, GivenSettings } from '../../provider-settings/given-settings.ts';
 import type { ProviderId } from '../../provider-settings/identifiers.ts';
 import { removedIssuers, withoutIssuer } from '../../provider-settings/oidc.ts';
 import { presetNames } from '../../provider-settings/presets.ts';
@@ -55,7 +54,7 @@ function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFla
 const listOf = (text = ''): string[] => text.split(',').filter(Boolean);
 
 /** The settings, if there is nothing wrong with them. @throws ServiceError */
-function accepted(provider: ProviderId, result: { settings: object } | { problems: string[] }): object {
+function accepted(provider: ProviderId, result: Combined): object {
   if ('settings' in result) return result.settings;
   throw new ServiceError(
     'invalid_request',
