@@ -146,10 +146,7 @@ async function openStore(
 }
 
 /** The stack's table: the one that was kept, or a new one. Where the store has streams, with the stream of it. */
-async function openTable(
-  dynamoDb: DynamoDBClient,
-  data: LocalData | undefined,
-): Promise<{ tableName: string; streamArn?: string | undefined }> {
+async function openTable(dynamoDb: DynamoDBClient, data: LocalData | undefined) {
   const saved = data?.saved;
   if (saved?.stopped) {
     await dynamoDb.send(new DescribeTableCommand({ TableName: saved.table_name }));

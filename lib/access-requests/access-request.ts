@@ -42,10 +42,7 @@ export async function createAccessRequest(accountId: string, operator?: string):
  * @param takenId the id to begin with, which the caller has taken
  * @throws ServiceError `temporarily_unavailable` when others took all ids that were tried
  */
-export function createWithoutAccess(
-  content: Omit<AccessRequest, 'access_request_id'>,
-  takenId?: number,
-): Promise<AccessRequest> {
+export function createWithoutAccess(content: Omit<AccessRequest, 'access_request_id'>, takenId?: number) {
   return untilFree(takenId, async (access_request_id) => {
     const made = { access_request_id, ...content };
     return (await putAccessRequest(made)) === 'put' ? made : undefined;

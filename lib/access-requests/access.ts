@@ -52,9 +52,7 @@ export const revokeAccess = (accessRequestId: number, accountId: string): Promis
   deleteItem(accessKey(accessRequestId, accountId));
 
 /** Accounts that have access to an access request, each with the time since when. */
-export async function readAccesses(
-  accessRequestId: number,
-): Promise<{ account_id: string; granted_at: string }[]> {
+export async function readAccesses(accessRequestId: number) {
   const items = await readPartition(accessRequestPartition(accessRequestId), accessPrefix);
   return items.map((item) => {
     const { account_id, granted_at } = v.parse(accessItem, item);

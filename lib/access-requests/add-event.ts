@@ -31,11 +31,7 @@ export async function addEventFor(
   return appended.event;
 }
 
-export async function addEvent(
-  accessRequestId: number,
-  event: NewEvent,
-  writer: Writer,
-): Promise<AccessRequestEvent> {
+export async function addEvent(accessRequestId: number, event: NewEvent, writer: Writer) {
   const [appended] = await appendEvents(accessRequestId, [{ event, writer }]);
   if (!appended) throw new Error('The event was not added.');
   return appended.event;

@@ -32,10 +32,7 @@ type NewAccessRequest = v.InferOutput<typeof newAccessRequestSchema>;
  * only then is the access request made under that id. Whoever finds a claim does what is missing, so a crash leaves
  * nothing that the next request does not finish.
  */
-export async function createAccessRequestFor(
-  accountId: string,
-  idempotencyKey: string | undefined,
-): Promise<NewAccessRequest> {
+export async function createAccessRequestFor(accountId: string, idempotencyKey: string | undefined) {
   if (idempotencyKey === undefined) {
     const { access_request_id: id, created_at } = await createAccessRequest(accountId);
     return { id, created_at };

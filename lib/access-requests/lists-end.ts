@@ -80,10 +80,7 @@ async function readWritten(accessRequestId: number, keys: string[]): Promise<Lis
 }
 
 /** The events that were written under some keys, by their ids. */
-async function readEvents(
-  accessRequestId: number,
-  ids: Map<string, number>,
-): Promise<Map<string, AccessRequestEvent>> {
+async function readEvents(accessRequestId: number, ids: Map<string, number>) {
   const keys = [...ids.keys()];
   const items = await readItems([...ids.values()].map((id) => eventKey(accessRequestId, id)));
   return new Map(keys.map((key, place) => [key, v.parse(eventSchema, items[place])]));

@@ -18,10 +18,7 @@ export async function endRelation(loginUserId: string, id: string): Promise<void
  * Ends the relations of some devices, when the sessions that made them are logged out, so that the next user of the phone
  * gets no message for this Login User. A device that another session has related since stays as it is.
  */
-export async function endRelationsWhere(
-  loginUserId: string,
-  isEnding: (device: Device) => boolean,
-): Promise<void> {
+export async function endRelationsWhere(loginUserId: string, isEnding: (device: Device) => boolean) {
   const ending = (await readRelatedDevices(loginUserId)).filter(isEnding);
   await Promise.all(
     ending.map(({ device_id, related_session_id }) => unrelate(loginUserId, device_id, related_session_id)),

@@ -19,10 +19,7 @@ export const registeredDeviceSchema = v.object({
 });
 
 /** The id of the device that has a token on a platform, whatever the token's type. */
-export function deviceIdOf(
-  loginAppId: string,
-  { platform, token }: Pick<NewDevice, 'platform' | 'token'>,
-): string {
+export function deviceIdOf(loginAppId: string, { platform, token }: Pick<NewDevice, 'platform' | 'token'>) {
   const isApnsToken = platform === 'ios' && apnsToken.test(token);
   return `d_${hashOf(loginAppId, platform, isApnsToken ? token.toLowerCase() : token)}`;
 }

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { note } from '../log/request-fields.ts';
-import type { ProvenIdentity } from '../login-users/identity.ts';
 import { providerIds } from '../provider-settings/identifiers.ts';
 import { familyOf } from '../providers/providers.ts';
 import { choiceProblem, forbidden, parameters } from '../schema/form-parameters.ts';
@@ -40,10 +39,7 @@ export const identityFormSchema = v.pipe(
 );
 
 /** The person whom a form proves to be. @throws ServiceError, ProviderFailure */
-export async function personOf(
-  loginAppId: string,
-  form: v.InferOutput<typeof identityFormSchema>,
-): Promise<ProvenIdentity> {
+export async function personOf(loginAppId: string, form: v.InferOutput<typeof identityFormSchema>) {
   note({ provider: form.provider });
   return 'family' in form ? personOfCredential(loginAppId, form) : personOfCode(loginAppId, form);
 }

@@ -9,10 +9,7 @@ import type { Parameters } from '../schema/form-parameters.ts';
 import type { codeParameters } from './code-parameters.ts';
 
 /** The person for whom a credential of a provider was issued. @throws ServiceError, ProviderFailure */
-export async function personOfCredential(
-  loginAppId: string,
-  credential: Credential,
-): Promise<ProvenIdentity> {
+export async function personOfCredential(loginAppId: string, credential: Credential) {
   const stored = await findProviderSettings(loginAppId, credential.provider);
   if (!stored) throw notSetUp(credential.provider);
   return verifyCredential(stored, credential);

@@ -20,10 +20,7 @@ export type StoredLoginAppToken = v.InferOutput<typeof loginAppTokenItem>;
  * before anyone logs in. They are no JWTs, since signing keys rotate: `LOGIN_APP_ID.TOKEN_ID.SECRET`. They
  * are listed on the Login App, hashed, and count until they are revoked.
  */
-export async function createLoginAppToken(
-  loginAppId: string,
-  name: string,
-): Promise<{ token_id: string; login_app_token: string }> {
+export async function createLoginAppToken(loginAppId: string, name: string) {
   const token_id = newId('t');
   const secret = newSecret('las');
   await putNewItem<StoredLoginAppToken>({

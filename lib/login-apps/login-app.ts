@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { isId } from '../ids.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
-import type { StoredSettings } from '../provider-settings/settings-encryption.ts';
 import { type ProviderSettingsItem, providerSettingsItem } from '../provider-settings/stored-settings.ts';
 import { loginAppPartition, loginAppSortKeys as sortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
@@ -52,10 +51,7 @@ export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
 }
 
 /** The settings of a provider in a Login App that was read whole; undefined when it is not set up. */
-export function providerSettingsOf(
-  { login_app_id, providers }: LoginApp,
-  provider: ProviderId,
-): StoredSettings | undefined {
+export function providerSettingsOf({ login_app_id, providers }: LoginApp, provider: ProviderId) {
   const settings = providers.get(provider);
   return settings && { settings, place: { loginAppId: login_app_id, provider } };
 }

@@ -43,10 +43,7 @@ export const begunSession = {
 const begunItem = v.object(begunSession);
 
 /** The time at which a session ended together with others of its person; undefined if it did not. */
-export function endWithOthers(
-  person: Item | undefined,
-  session: v.InferOutput<typeof begunItem>,
-): string | undefined {
+export function endWithOthers(person: Item | undefined, session: v.InferOutput<typeof begunItem>) {
   const {
     sessions_ended_at: at,
     sessions_ended_before: before,

@@ -18,11 +18,7 @@ import { deleteLoginUser, hasBegun } from './delete-login-user.ts';
  * since, or somebody repeats an old one. For the same reason a session that began after the notification goes on.
  * @throws ServiceError `invalid_request` for one that is not the provider's, ProviderFailure
  */
-export async function receiveNotification(
-  loginAppId: string,
-  provider: ProviderId,
-  payload: string,
-): Promise<void> {
+export async function receiveNotification(loginAppId: string, provider: ProviderId, payload: string) {
   const stored = await findProviderSettingsForAnybody(loginAppId, provider);
   const issuers = stored ? await issuersOf(provider, stored) : [];
   if (issuers.length === 0) throw notSetUp(provider);

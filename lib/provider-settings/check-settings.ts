@@ -23,11 +23,7 @@ export function checkSettings(provider: ProviderId, input: unknown): Combined {
  * Combines a provider's settings with new ones that an operator gives.
  * @param current what is stored, with its secrets encrypted; undefined when the provider is not set up
  */
-export function combineSettings(
-  provider: ProviderId,
-  given: GivenSettings,
-  current: object | undefined,
-): Combined {
+export function combineSettings(provider: ProviderId, given: GivenSettings, current: object | undefined) {
   const checked = checkSettings(provider, given.settings);
   if ('problems' in checked) return checked;
   const combined = protocols[provider].combine(given, current);

@@ -49,11 +49,7 @@ export function reencryptSecrets(
   }
 }
 
-function encryptWith(
-  { current: { id, key } }: ServiceKeys,
-  settings: object,
-  place: SettingsPlace,
-): Record<string, unknown> {
+function encryptWith({ current: { id, key } }: ServiceKeys, settings: object, place: SettingsPlace) {
   return mapSecrets(settings, (secret, path) => {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(additionalData(place, path));

@@ -6,7 +6,7 @@ import { providerSettingsKey, providerSettingsList } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 import { untilWritten } from '../storage/until-written.ts';
 import { type ProviderId, providerIds } from './identifiers.ts';
-import { encryptSecrets, type StoredSettings } from './settings-encryption.ts';
+import { encryptSecrets } from './settings-encryption.ts';
 
 /** The settings of a provider as they are stored, with their secrets encrypted. */
 export const providerSettingsItem = v.object({
@@ -42,11 +42,7 @@ export const findProviderSettings = (loginAppId: string, provider: ProviderId) =
 export const findProviderSettingsForAnybody = (loginAppId: string, provider: ProviderId) =>
   settingsFrom(findStoredForAnybody, loginAppId, provider);
 
-async function settingsFrom(
-  find: typeof findStored,
-  loginAppId: string,
-  provider: ProviderId,
-): Promise<StoredSettings | undefined> {
+async function settingsFrom(find: typeof findStored, loginAppId: string, provider: ProviderId) {
   const stored = await find([loginAppId, provider], () => true);
   return stored && { settings: stored.settings, place: { loginAppId, provider } };
 }

@@ -13,10 +13,7 @@ export interface CheckResult {
 export const madeUp = 'made-up-to-check-the-settings';
 
 /** A check by one call; a provider that fails is explained. */
-export async function check(
-  name: string,
-  call: () => Promise<Omit<CheckResult, 'check'>>,
-): Promise<CheckResult> {
+export async function check(name: string, call: () => Promise<Omit<CheckResult, 'check'>>) {
   try {
     return { check: name, ...(await call()) };
   } catch (error) {

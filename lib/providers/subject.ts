@@ -8,11 +8,7 @@ const longestSubject = 255;
  * The person's id in an answer, as text. Undefined when it is missing, of the other type, empty, too long, or not
  * well-formed Unicode, which no store keeps. Nor is an integer beyond 2^53 an id: JSON readers round it, so two people could share it.
  */
-export function subjectAt(
-  answer: unknown,
-  path: string,
-  type: 'string' | 'integer' = 'string',
-): string | undefined {
+export function subjectAt(answer: unknown, path: string, type: 'string' | 'integer' = 'string') {
   const value = valueAtPath(answer, path);
   if (type === 'integer') return Number.isSafeInteger(value) ? String(value) : undefined;
   if (typeof value !== 'string' || !value.isWellFormed()) return undefined;
@@ -20,12 +16,7 @@ export function subjectAt(
 }
 
 /** The person's id in an answer, as text. @throws ProviderFailure for an answer without a usable one */
-export function requiredSubject(
-  answer: unknown,
-  url: string,
-  path: string,
-  type?: 'string' | 'integer',
-): string {
+export function requiredSubject(answer: unknown, url: string, path: string, type?: 'string' | 'integer') {
   const subject = subjectAt(answer, path, type);
   if (subject === undefined) throw new ProviderFailure('unexpected_answer', url, `no usable ${path}`);
   return subject;

@@ -61,9 +61,7 @@ export async function putCurrentSecret(secretId: string, value: string): Promise
 }
 
 /** The ids of the current version of a secret, and of the one that a rotation has prepared; undefined where there is none. */
-export async function versionsOf(
-  secretId: string,
-): Promise<{ current: string | undefined; pending: string | undefined }> {
+export async function versionsOf(secretId: string) {
   const { VersionIdsToStages = {} } = await client.send(new DescribeSecretCommand({ SecretId: secretId }));
   const at = (stage: string) =>
     Object.entries(VersionIdsToStages).find(([, stages]) => stages.includes(stage))?.[0];
@@ -75,11 +73,7 @@ export async function versionsOf(
  * @param from the version that is current, from `versionsOf`
  * @throws Error when another one has become current meanwhile
  */
-export async function makeCurrent(
-  secretId: string,
-  versionId: string,
-  from: string | undefined,
-): Promise<void> {
+export async function makeCurrent(secretId: string, versionId: string, from: string | undefined) {
   await client.send(
     new UpdateSecretVersionStageCommand({
       SecretId: secretId,

@@ -35,10 +35,7 @@ const storeSecret = (secret: string): StoredSecret => ({
 const mostSecrets = 2;
 
 /** The secrets and a new one, or undefined when there are two already. */
-export function withNewSecret(
-  stored: StoredSecret[],
-  prefix: string,
-): { secret: string; secrets: StoredSecret[] } | undefined {
+export function withNewSecret(stored: StoredSecret[], prefix: string) {
   if (stored.length >= mostSecrets) return undefined;
   const secret = newSecret(prefix);
   return { secret, secrets: [...stored, storeSecret(secret)] };

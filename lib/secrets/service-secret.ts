@@ -54,10 +54,7 @@ export const readServiceSecret = async (secretId: string): Promise<ServiceSecret
  * @param keepSeconds for how long a secret that is replaced is still accepted
  * @throws Error when the next secret may not be known everywhere yet
  */
-export function serviceSecretAfter(
-  { current, next, previous }: ServiceSecret,
-  keepSeconds: number,
-): ServiceSecret {
+export function serviceSecretAfter({ current, next, previous }: ServiceSecret, keepSeconds: number) {
   const now = epochSeconds();
   const following = { text: randomBytes(48).toString('base64url'), made_at: now };
   if (!next) return { current, next: following, previous };

@@ -40,11 +40,7 @@ export async function endSession(
  * Ends a session that a person names.
  * @throws ServiceError `not_found` when it is not theirs, or is over
  */
-export async function endOwnSession(
-  loginUserId: string,
-  loginAppId: string,
-  sessionId: string,
-): Promise<void> {
+export async function endOwnSession(loginUserId: string, loginAppId: string, sessionId: string) {
   const [{ session }, switches] = await Promise.all([
     readLoginUserWithSession(loginUserId, sessionId),
     findSwitches(loginAppId),

@@ -1,13 +1,10 @@
-import { type LoginUser, loginUserIn } from '../login-users/login-user.ts';
+import { loginUserIn } from '../login-users/login-user.ts';
 import { readItems } from '../storage/items.ts';
 import { loginUserKey, sessionKey } from '../storage/keys.ts';
-import { asItStands, type Session, sessionIn } from './session.ts';
+import { asItStands, sessionIn } from './session.ts';
 
 /** A Login User and one of their sessions, in one request; undefined where there is none. */
-export async function readLoginUserWithSession(
-  loginUserId: string,
-  sessionId: string,
-): Promise<{ user: LoginUser | undefined; isDeleted: boolean; session: Session | undefined }> {
+export async function readLoginUserWithSession(loginUserId: string, sessionId: string) {
   const [userItem, itemOfSession] = await readItems([
     loginUserKey(loginUserId),
     sessionKey(loginUserId, sessionId),

@@ -18,10 +18,7 @@ import { moveOn } from './session-lifetime.ts';
  * @throws ServiceError `invalid_grant`, whatever is wrong with the token; `unauthorized_client` for a blocked person
  * @see RFC 9700 section 4.14.2
  */
-export async function refreshSession(
-  client: AuthenticatedClient,
-  content: SessionGeneration | undefined,
-): Promise<Session> {
+export async function refreshSession(client: AuthenticatedClient, content: SessionGeneration | undefined) {
   if (!content) throw invalidToken('refresh_token_malformed');
   note({ login_user_id: content.loginUserId, session_id: content.sessionId });
   const [{ user, session }, switches] = await Promise.all([

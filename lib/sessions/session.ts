@@ -59,9 +59,7 @@ export async function readSessions(loginUserId: string): Promise<Session[]> {
 }
 
 /** The item of a Login User and all their stored sessions, ended ones too, in one query. */
-export async function readPersonWithSessions(
-  loginUserId: string,
-): Promise<{ person: Item | undefined; sessions: Session[] }> {
+export async function readPersonWithSessions(loginUserId: string) {
   const items = await readPartition(loginUserPartition(loginUserId));
   const person = items.find(({ sk }) => sk === loginUserKey(loginUserId).sk);
   const stored = items.filter(({ sk }) => String(sk).startsWith(sessionPrefix));

@@ -89,11 +89,7 @@ async function withNewNext(current: PrivateJwk, algorithm: TokenAlgorithm): Prom
  * @param published what is published now. A table that was lost doesn't have `next`; waiting would help nobody then
  * @throws Error when verifiers may not know `next` yet
  */
-export async function keySetAfter(
-  set: KeySet,
-  algorithm: TokenAlgorithm,
-  published: PublishedKey[],
-): Promise<KeySet> {
+export async function keySetAfter(set: KeySet, algorithm: TokenAlgorithm, published: PublishedKey[]) {
   if (set.next.alg !== algorithm) return withNewNext(keyThatSigns(set), algorithm);
   const from = nextKnownFrom(set);
   if (epochSeconds() < from && published.some(({ key }) => key.kid === set.next.kid))

@@ -58,10 +58,7 @@ export const readPublished = async (): Promise<Published> =>
  * @throws Error when there are too many, and publishes none: any that were left out could have signed a valid token;
  *   or when somebody else has published others meanwhile
  */
-export async function publish(
-  { keys, revoked }: Omit<Published, 'revision'>,
-  { revision }: Published,
-): Promise<void> {
+export async function publish({ keys, revoked }: Omit<Published, 'revision'>, { revision }: Published) {
   if (keys.length > mostKeys)
     throw new Error(
       `At most ${mostKeys} keys can be published. Rotate again when the oldest tokens have expired.`,

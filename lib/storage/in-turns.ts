@@ -2,10 +2,7 @@
 const atOnce = 25;
 
 /** Does the same with each member, some at a time. */
-export async function inTurns<Member>(
-  members: readonly Member[],
-  act: (member: Member) => Promise<unknown>,
-): Promise<void> {
+export async function inTurns<Member>(members: readonly Member[], act: (member: Member) => Promise<unknown>) {
   for (let start = 0; start < members.length; start += atOnce) {
     await Promise.all(members.slice(start, start + atOnce).map(act));
   }

@@ -45,12 +45,7 @@ export async function hasItemWith(key: Key, attribute: 'login_app_id', value: st
  * The members with ordinals from `first` to `last`, strongly consistent, in their order.
  * @param attributes what is read of each; everything when left out
  */
-export function readRange(
-  list: DenseList,
-  first: number,
-  last: number,
-  attributes?: readonly string[],
-): Promise<Item[]> {
+export function readRange(list: DenseList, first: number, last: number, attributes?: readonly string[]) {
   const query = denseListQuery(list);
   const names = attributes?.map((attribute, place) => [`#a${place}`, attribute] as const);
   return queryAll({

@@ -60,10 +60,7 @@ function otherScope({ grant_type, scope = '' }: TokenRequest): { scope?: TokenUs
  * @throws ServiceError `unauthorized_client`
  * @see RFC 6749 section 5.2
  */
-async function requireGrant(
-  { loginAppId, grantTypes: allowed }: AuthenticatedClient,
-  grantType: GrantType,
-): Promise<void> {
+async function requireGrant({ loginAppId, grantTypes: allowed }: AuthenticatedClient, grantType: GrantType) {
   if (allowed && !allowed.includes(grantType)) {
     throw new ServiceError('unauthorized_client', `The client may not use the grant ${grantType}.`, {
       reason: 'grant_type_not_allowed',
@@ -90,11 +87,7 @@ async function issue(client: AuthenticatedClient, request: TokenRequest): Promis
  * Starts a session for a person and issues its tokens. The session is stored last, so a login that fails leaves none that
  * its owner would see.
  */
-async function startSession(
-  client: AuthenticatedClient,
-  provider: ProviderId,
-  person: ProvenIdentity,
-): Promise<TokenResponse> {
+async function startSession(client: AuthenticatedClient, provider: ProviderId, person: ProvenIdentity) {
   const session = await logIn(client, provider, person);
   const tokens = await loginUserTokenOf(session);
   await putSession(session);

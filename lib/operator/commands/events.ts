@@ -16,10 +16,7 @@ const event = {
   'actor-id': text("The author's id"),
 };
 
-async function add(
-  flags: Record<string, unknown> & { 'access-request': number },
-  operator: string,
-): Promise<Record<string, unknown>> {
+async function add(flags: Record<string, unknown> & { 'access-request': number }, operator: string) {
   const { 'access-request': id, 'actor-type': actor_type, 'actor-id': actor_id, ...rest } = flags;
   const read = validated(newEventSchema, { ...rest, actor_type, actor_id }, unprocessableEntity);
   await requireAccessRequest(id);

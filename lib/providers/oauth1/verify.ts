@@ -2,7 +2,6 @@ import { createHmac } from 'node:crypto';
 import OAuth from 'oauth-1.0a';
 import { epochSeconds } from '../../clock.ts';
 import { newId } from '../../ids.ts';
-import type { Identity } from '../../login-users/identity.ts';
 import type { OAuth1Settings } from '../../provider-settings/oauth1.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
@@ -21,10 +20,7 @@ export interface OAuth1Token {
  * @throws ServiceError, ProviderFailure
  * @see RFC 5849 section 3
  */
-export async function verifyOAuth1(
-  settings: OAuth1Settings,
-  { token, secret }: OAuth1Token,
-): Promise<Identity> {
+export async function verifyOAuth1(settings: OAuth1Settings, { token, secret }: OAuth1Token) {
   const { verify_url: url, subject_field, namespace } = settings;
   const credential = { key: wellFormedCredential(token), secret: wellFormedCredential(secret) };
   const { status, body } = await presentCredential({

@@ -11,10 +11,7 @@ import { ProviderFailure } from '../provider-failure.ts';
  * @throws Error when the settings no longer say where
  * @see RFC 7009 section 2.1
  */
-export async function revokeProviderToken(
-  { authorization_code: exchange }: OAuth2Settings,
-  token: string,
-): Promise<void> {
+export async function revokeProviderToken({ authorization_code: exchange }: OAuth2Settings, token: string) {
   const url = exchange?.revocation_url;
   if (!exchange || url === undefined) throw new Error('The provider settings have no revocation_url.');
   const { client_id, client_authentication } = exchange;

@@ -44,11 +44,7 @@ export async function verifyAccessToken(
  * @throws ServiceError, ProviderFailure
  * @see RFC 6749, section 4.1.3
  */
-export async function personOfOwnToken(
-  settings: UserInfoSettings,
-  accessToken: string,
-  signal: AbortSignal,
-): Promise<ProvenIdentity> {
+export async function personOfOwnToken(settings: UserInfoSettings, accessToken: string, signal: AbortSignal) {
   return personOf(settings, await userInfo(settings, wellFormedCredential(accessToken), signal));
 }
 
