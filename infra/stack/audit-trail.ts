@@ -1,12 +1,11 @@
 import { ArnFormat, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { CfnPermission } from 'aws-cdk-lib/aws-lambda';
 import { FilterPattern, LogGroup, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
 import { LambdaDestination } from 'aws-cdk-lib/aws-logs-destinations';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { allowKey } from './key-rights.ts';
+import { allow, allowKey } from './key-rights.ts';
 import { logGroupNameOf, type ServiceFunction } from './service-function.ts';
 
 interface AuditTrailProps {
@@ -51,15 +50,9 @@ export class AuditTrail extends Construct {
       id: 'AwsSolutions-SQS3',
       reason: 'It is what a dead-letter queue is: nothing consumes it but the operator',
     });
-    forwarder.lambda.addToRolePolicy(
-      new PolicyStatement({
-        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-        resources: [this.logGroup.logGroupArn],
-      }),
-    );
-    forwarder.lambda.addToRolePolicy(
-      new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.undelivered.queueArn] }),
-    );
+    const writing = ['logs:CreateLogStream', 'logs:PutLogEvents'];
+    allow(forwarder.lambda, writing, [this.logGroup.logGroupArn]);
+    allow(forwarder.lambda, ['sqs:SendMessage'], [this.undelivered.queueArn]);
     allowKey(forwarder.lambda, key, 'write', 'sqs');
     forwarder.lambda.addEnvironment('AUDIT_LOG_GROUP', this.logGroup.logGroupName);
     forwarder.lambda.configureAsyncInvoke({

@@ -3,9 +3,7 @@ import { type BundlingOptions, LogLevel, OutputFormat } from 'aws-cdk-lib/aws-la
 
 const standIn = (file: string): string => join(import.meta.dirname, file);
 
-/**
- * How each function becomes one file. Every line shortens the cold start; `npm run bench:cold` measures it.
- */
+/** How each function becomes one file. Every line shortens the cold start; `npm run bench:cold` measures it. */
 export const bundling: BundlingOptions = {
   format: OutputFormat.ESM,
   target: 'node24',

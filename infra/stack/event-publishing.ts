@@ -1,12 +1,11 @@
 import { Duration, Validations } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus } from 'aws-cdk-lib/aws-events';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { EventSourceMapping, type IFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { allowKey } from './key-rights.ts';
+import { allow, allowKey } from './key-rights.ts';
 import type { ServiceFunction } from './service-function.ts';
 
 interface EventPublishingProps {
@@ -51,13 +50,9 @@ export class EventPublishing extends Construct {
       DEAD_LETTER_QUEUE_URL: this.deadLetters.queueUrl,
     });
     this.publisher = lambda;
-    for (const [actions, resource] of [
-      [streamActions, tableStreamArn],
-      [['events:PutEvents'], this.bus.eventBusArn],
-      [['sqs:SendMessage'], this.deadLetters.queueArn],
-    ] as const) {
-      lambda.addToRolePolicy(new PolicyStatement({ actions: [...actions], resources: [resource] }));
-    }
+    allow(lambda, streamActions, [tableStreamArn]);
+    allow(lambda, ['events:PutEvents'], [this.bus.eventBusArn]);
+    allow(lambda, ['sqs:SendMessage'], [this.deadLetters.queueArn]);
     allowKey(lambda, table.encryptionKey, 'read', 'dynamodb');
     allowKey(lambda, key, 'write', 'sqs');
     new EventSourceMapping(this, 'Stream', {

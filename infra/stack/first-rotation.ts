@@ -1,8 +1,8 @@
 import { CustomResource, Duration } from 'aws-cdk-lib';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { allow } from './key-rights.ts';
 import type { SecretRotation } from './secret-rotation.ts';
 
 interface FirstRotationProps {
@@ -17,9 +17,7 @@ interface FirstRotationProps {
 export class FirstRotation extends Construct {
   constructor(scope: Construct, id: string, { signingKeys, rotation, awaiting }: FirstRotationProps) {
     super(scope, id);
-    awaiting.addToRolePolicy(
-      new PolicyStatement({ actions: ['secretsmanager:DescribeSecret'], resources: [signingKeys.secretArn] }),
-    );
+    allow(awaiting, ['secretsmanager:DescribeSecret'], [signingKeys.secretArn]);
     const rotated = new CustomResource(this, 'Wait', {
       resourceType: 'Custom::FirstRotation',
       serviceToken: awaiting.functionArn,

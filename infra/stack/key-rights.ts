@@ -5,6 +5,11 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 const reading = ['kms:Decrypt', 'kms:DescribeKey'];
 const writing = [...reading, 'kms:Encrypt', 'kms:GenerateDataKey', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];
 
+/** Lets a role do something with resources. */
+export function allow({ grantPrincipal }: IGrantable, actions: string[], resources: string[]): void {
+  grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources }));
+}
+
 /**
  * Lets a role have a service read, or read and write, what the deployment's own key encrypts. The role itself can neither
  * decrypt nor encrypt anything with it. Without such a key, AWS's own need no right.

@@ -1,7 +1,6 @@
 import { type App, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { type AnyEndpoint, isAudited } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/paths.ts';
@@ -13,6 +12,7 @@ import { AuditTrail } from './audit-trail.ts';
 import { stackDescription, versionOutput, versionTag } from './description.ts';
 import { EventPublishing } from './event-publishing.ts';
 import { FirstRotation } from './first-rotation.ts';
+import { allow } from './key-rights.ts';
 import { LiveVersions } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
 import { newVersionCheck } from './new-version-check.ts';
@@ -79,9 +79,7 @@ export class LoginService extends Stack {
     });
     // The operator has a key revoked, but writes none.
     operator.lambda.addEnvironment('SIGNING_KEY_ROTATION_FUNCTION', keyRotation.functionArn);
-    operator.lambda.addToRolePolicy(
-      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [keyRotation.functionArn] }),
-    );
+    allow(operator.lambda, ['lambda:InvokeFunction'], [keyRotation.functionArn]);
     const secretRotation = withoutRoute('rotate-service-secrets').lambda;
     secretRotation.addEnvironment('PROVIDER_SETTINGS_SECRET_ID', secrets['provider-settings'].secretArn);
     for (const [id, name] of [

@@ -1,10 +1,10 @@
 import { Stack } from 'aws-cdk-lib';
-import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { CfnRotationSchedule, type Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { TokenAlgorithm } from '../../lib/signing-keys/token-algorithm.ts';
-import { allowKey } from './key-rights.ts';
+import { allow, allowKey } from './key-rights.ts';
 
 interface SecretRotationProps {
   secret: Secret;
@@ -29,17 +29,9 @@ export const signingKeyWindows: Record<TokenAlgorithm, string> = { RS256: '4h', 
 export class SecretRotation extends Construct {
   constructor(scope: Construct, id: string, { secret, rotation, every, window }: SecretRotationProps) {
     super(scope, id);
-    rotation.addToRolePolicy(
-      new PolicyStatement({
-        actions: [
-          'secretsmanager:DescribeSecret',
-          'secretsmanager:GetSecretValue',
-          'secretsmanager:PutSecretValue',
-          'secretsmanager:UpdateSecretVersionStage',
-        ],
-        resources: [secret.secretArn],
-      }),
-    );
+    const actions = ['DescribeSecret', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
+    const named = actions.map((action) => `secretsmanager:${action}`);
+    allow(rotation, named, [secret.secretArn]);
     allowKey(rotation, secret.encryptionKey, 'write', 'secretsmanager');
     rotation.addPermission(id, {
       principal: new ServicePrincipal('secretsmanager.amazonaws.com'),

@@ -12,7 +12,7 @@ import type { Access, SecretName } from '../../lib/http/endpoint.ts';
 import { tableRightsOf } from '../table-rights.ts';
 import { bundling } from './bundling.ts';
 import { InlineRole } from './inline-role.ts';
-import { allowKey } from './key-rights.ts';
+import { allow, allowKey } from './key-rights.ts';
 import { resourceOf } from './resource-of.ts';
 import { indexArnsOf } from './service-table.ts';
 
@@ -117,8 +117,7 @@ export class ServiceFunction extends Construct {
       allowKey(role, table.encryptionKey, writes ? 'write' : 'read', 'dynamodb');
     }
     for (const name of readable) {
-      const resources = [secrets[name].secretArn];
-      role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources }));
+      allow(role, ['secretsmanager:GetSecretValue'], [secrets[name].secretArn]);
       allowKey(role, secrets[name].encryptionKey, 'read', 'secretsmanager');
     }
   }
