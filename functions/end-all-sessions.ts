@@ -4,18 +4,12 @@ import { noContent } from '../lib/http/answers.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
+import { once } from '../lib/schema/form-parameters.ts';
 import { wire } from '../lib/schema/wire.ts';
 import { endSessions } from '../lib/sessions/end-sessions.ts';
 
 const exceptSchema = v.pipe(
-  v.optional(
-    v.pipe(
-      v.array(v.string()),
-      v.maxLength(1, 'The parameter except is repeated.'),
-      v.transform(([value]) => value),
-      v.literal('current', 'The parameter except must be current.'),
-    ),
-  ),
+  v.optional(once('except', v.literal('current', 'The parameter except must be current.'))),
   wire({ type: 'string', enum: ['current'] }),
   v.description('`current` keeps the session of the request.'),
 );

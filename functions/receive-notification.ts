@@ -7,6 +7,7 @@ import { serve } from '../lib/http/serve.ts';
 import { idForms } from '../lib/ids.ts';
 import { receiveNotification } from '../lib/offboarding/receive-notification.ts';
 import { providerIds } from '../lib/provider-settings/identifiers.ts';
+import { once } from '../lib/schema/form-parameters.ts';
 import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
 import { wire } from '../lib/schema/wire.ts';
 
@@ -37,15 +38,9 @@ export const endpoint = defineEndpoint({
     },
     query: {
       login_app_id: v.pipe(
-        v.optional(
-          v.pipe(
-            v.array(v.string()),
-            v.maxLength(1, 'The parameter login_app_id is repeated.'),
-            v.transform(([value = '']) => value),
-            v.regex(idForms['la_…'], loginAppRequired),
-          ),
-          [''],
-        ),
+        v.optional(once('login_app_id', v.pipe(v.string(), v.regex(idForms['la_…'], loginAppRequired))), [
+          '',
+        ]),
         wire({ type: 'string', pattern: idForms['la_…'].source }),
         v.description('The Login App.'),
       ),

@@ -29,10 +29,7 @@ export async function requireAccess(accountId: string, accessRequestId: number):
   }
 }
 
-/**
- * Gives an account access to an access request.
- * @param more attributes that are stored with it
- */
+/** Gives an account access to an access request. @param more attributes that are stored with it */
 export const grantAccess = (
   accessRequestId: number,
   accountId: string,

@@ -2,14 +2,13 @@ import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { isId, newId } from '../ids.ts';
 import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
-import type { Change } from '../storage/expressions.ts';
 import {
   type RevokedSecret,
   type RotatedSecrets,
   revokeSecretOf,
   rotateSecretOf,
 } from '../storage/item-secrets.ts';
-import { putNewItem, readItem, updateItem } from '../storage/items.ts';
+import { type OwnChange, putNewItem, readItem, updateOwnItem } from '../storage/items.ts';
 import { accountKey, accountsList, namePosition } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 
@@ -93,10 +92,8 @@ export const setAccountDisabled = (id: string, disabled: boolean): Promise<boole
 export const setReadOnly = (id: string, readOnly: boolean): Promise<boolean> =>
   changeAccount(id, readOnly ? { set: { read_only: readOnly } } : { remove: ['read_only'] });
 
-async function changeAccount(id: string, change: Change<Account>): Promise<boolean> {
-  const { done } = await updateItem<Account>(accountKey(id), { ...change, when: { pk: { exists: true } } });
-  return done;
-}
+const changeAccount = (id: string, change: OwnChange<Account>): Promise<boolean> =>
+  updateOwnItem<Account>(accountKey(id), { ...change, when: { pk: { exists: true } } });
 
 /** Gives an account a new secret; the old one is valid until it is revoked. */
 export const rotateAccountSecret = (account: Account): Promise<RotatedSecrets> =>

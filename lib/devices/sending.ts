@@ -44,12 +44,6 @@ export const placeSchema = v.object({
 });
 export type Place = v.InferOutput<typeof placeSchema>;
 
-/** Some recipients of a shard, and the place where the next ones begin; undefined after the last. */
-interface RecipientsPage {
-  recipients: Device[];
-  next: Place | undefined;
-}
-
 /**
  * Some of the devices that messages to everyone go to, related or not. Workers read the shards side by side. The index
  * that finds the devices lags behind, so each one is read again, strongly consistent: none is listed for a person
@@ -61,12 +55,13 @@ interface RecipientsPage {
  * @param limit how many are read, so at most how many are returned
  * @param after `next` of the page before
  * @param platform only devices of this one; they are picked after reading, so any page may be short or empty
+ * @returns `next`, the place where the next ones begin; undefined after the last
  */
 export async function recipientsOfLoginApp(
   loginAppId: string,
   shard: number,
   { limit, after, platform }: { limit: number; after?: Place | undefined; platform?: Platform | undefined },
-): Promise<RecipientsPage> {
+) {
   const list = devicesOfLoginAppShard(loginAppId, shard);
   const from = activeSince();
   // No device between an outdated place and `from` is active, and the store rejects such a place as a start.

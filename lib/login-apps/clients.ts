@@ -8,7 +8,7 @@ import {
   revokeSecretOf,
   rotateSecretOf,
 } from '../storage/item-secrets.ts';
-import { deleteItem, putNewItem, readItem, updateItem } from '../storage/items.ts';
+import { deleteItem, putNewItem, readItem, updateOwnItem } from '../storage/items.ts';
 import { clientKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 import { type GrantType, grantTypes } from './grant-types.ts';
@@ -93,19 +93,17 @@ export async function createClient(
  * Sets the grants that a client may use, undefined for all of them, and whether it may then read recipients. False when
  * there is no such client.
  */
-export async function setGrantTypes(
+export const setGrantTypes = (
   loginAppId: string,
   clientId: string,
   grantTypes: GrantType[] | undefined,
   recipients: boolean,
-): Promise<boolean> {
-  const { done } = await updateItem<LoginAppClient>(clientKey(loginAppId, clientId), {
+): Promise<boolean> =>
+  updateOwnItem<LoginAppClient>(clientKey(loginAppId, clientId), {
     set: { ...(grantTypes && { grant_types: grantTypes }), ...(recipients && { recipients }) },
     remove: [...(grantTypes ? [] : ['grant_types']), ...(recipients ? [] : ['recipients'])],
     when: { pk: { exists: true } },
   });
-  return done;
-}
 
 /** Gives a client a new secret; the old one is valid until it is revoked. */
 export const rotateClientSecret = (loginAppId: string, client: LoginAppClient): Promise<RotatedSecrets> =>

@@ -1,6 +1,6 @@
 import { timestamp } from '../clock.ts';
 import { newId } from '../ids.ts';
-import { putNewItem, updateItem } from '../storage/items.ts';
+import { putNewItem, updateOwnItem } from '../storage/items.ts';
 import { loginAppKey, loginAppsList, namePosition } from '../storage/keys.ts';
 import type { LoginAppItem } from './login-app.ts';
 
@@ -23,13 +23,8 @@ export async function createLoginApp(
 }
 
 /** Gives a Login App another name. False when there is none. */
-export async function renameLoginApp(id: string, name: string): Promise<boolean> {
-  const { done } = await updateItem<LoginAppItem>(loginAppKey(id), {
-    set: named(id, name),
-    when: { pk: { exists: true } },
-  });
-  return done;
-}
+export const renameLoginApp = (id: string, name: string): Promise<boolean> =>
+  updateOwnItem<LoginAppItem>(loginAppKey(id), { set: named(id, name), when: { pk: { exists: true } } });
 
 /** A name, and the place of the Login App in the list of all. */
 const named = (id: string, name: string) => ({

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../clock.ts';
-import { readItem, updateItem } from '../storage/items.ts';
+import { readItem, updateItem, updateOwnItem } from '../storage/items.ts';
 import { loginAppKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 
@@ -47,13 +47,11 @@ export const readSwitches = async (loginAppId: string): Promise<LoginAppSwitches
   switchesOf(await readStored(loginAppId));
 
 /** Disables or enables a Login App. False when there is none. */
-export async function setLoginAppDisabled(loginAppId: string, disabled: boolean): Promise<boolean> {
-  const { done } = await updateItem<NonNullable<Stored>>(loginAppKey(loginAppId), {
+export const setLoginAppDisabled = (loginAppId: string, disabled: boolean): Promise<boolean> =>
+  updateOwnItem<NonNullable<Stored>>(loginAppKey(loginAppId), {
     ...(disabled ? { setIfAbsent: { disabled_at: timestamp() } } : { remove: ['disabled_at'] }),
     when: { pk: { exists: true } },
   });
-  return done;
-}
 
 /** Seconds by which the clock of an instance may be fast when it stamps a session. */
 const clockTolerance = 1;

@@ -5,7 +5,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { probeIds } from '../ids.ts';
 import type { Profile } from '../schema/profile.ts';
 import type { Condition } from '../storage/expressions.ts';
-import { type Item, readItem, updateItem } from '../storage/items.ts';
+import { type Item, readItem, updateOwnItem } from '../storage/items.ts';
 import { hashOf, loginUserKey } from '../storage/keys.ts';
 import { type BlockedCode, blockedError } from './blocked.ts';
 import type { Identity } from './identity.ts';
@@ -129,13 +129,11 @@ export function firstSlotOf(loginAppId: string, { namespace, subject }: Identity
 export const newSlot = (): string => `lu_${randomBytes(32).toString('base64url')}`;
 
 /** Blocks or unblocks a Login User. False when there is none. */
-export async function setBlocked(loginUserId: string, blocked: boolean): Promise<boolean> {
-  const { done } = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+export const setBlocked = (loginUserId: string, blocked: boolean): Promise<boolean> =>
+  updateOwnItem<LoginUserItem>(loginUserKey(loginUserId), {
     ...(blocked ? { setIfAbsent: { blocked_at: timestamp() } } : { remove: ['blocked_at'] }),
     when: whileExisting,
   });
-  return done;
-}
 
 export const readLoginUser = async (loginUserId: string): Promise<LoginUser | undefined> =>
   loginUserIn(await readItem(loginUserKey(loginUserId)));

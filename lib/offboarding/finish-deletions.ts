@@ -9,20 +9,13 @@ import {
 import { timeLimit } from '../storage/in-turns.ts';
 import { deleteLoginUser, hasBegun } from './delete-login-user.ts';
 
-/** Outcome of one step: what it finished, what failed and was logged, and whether it got to the end. */
-interface FinishedDeletions {
-  loginUsers: number;
-  links: number;
-  failed: number;
-  isAll: boolean;
-}
-
 /**
  * Finishes the deletions of people that were interrupted more than ten minutes ago, and removes what interrupted links
  * have left. Takes a few seconds; the next call goes on. One that fails does not stop the others, and a deletion that
  * fails comes last from then on, since whoever tries it marks it anew.
+ * @returns what was finished, what failed and was logged, and whether it got to the end
  */
-export async function finishDeletions(): Promise<FinishedDeletions> {
+export async function finishDeletions() {
   const outcome = { loginUsers: 0, links: 0, failed: 0 };
   const hasTime = timeLimit();
   for await (const marks of readInterrupted()) {

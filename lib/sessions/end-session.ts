@@ -36,10 +36,7 @@ export async function endSession(
   await endRelationsWhere(loginUserId, ({ related_session_id }) => related_session_id === sessionId);
 }
 
-/**
- * Ends a session that a person names.
- * @throws ServiceError `not_found` when it is not theirs, or is over
- */
+/** Ends a session that a person names. @throws ServiceError `not_found` when it is not theirs, or is over */
 export async function endOwnSession(loginUserId: string, loginAppId: string, sessionId: string) {
   const [{ session }, switches] = await Promise.all([
     readLoginUserWithSession(loginUserId, sessionId),

@@ -40,6 +40,8 @@ async function successorOf(
   content: SessionGeneration,
   switches: LoginAppSwitches,
 ): Promise<Session> {
+  const { login_user_id, session_id, generation } = session;
+  const of = { login_user_id, session_id, generation };
   switch (standing(session, content.generation)) {
     case 'current': {
       const { moved, session: next } = await moveOn(session);
@@ -50,28 +52,15 @@ async function successorOf(
     }
     case 'predecessor':
       if (await isLateReplayTooMany(session)) {
-        logEvent('refresh_token_replayed', {
-          login_user_id: session.login_user_id,
-          session_id: session.session_id,
-          generation: session.generation,
-        });
-        await endSession(session.login_user_id, session.session_id, 'reuse', 'reuse');
+        logEvent('refresh_token_replayed', of);
+        await endSession(login_user_id, session_id, 'reuse', 'reuse');
         throw invalidToken('refresh_token_replayed');
       }
-      logEvent('refresh_token_repeated', {
-        login_user_id: session.login_user_id,
-        session_id: session.session_id,
-        generation: session.generation,
-      });
+      logEvent('refresh_token_repeated', of);
       return session;
     case 'outdated':
-      logEvent('refresh_token_reused', {
-        login_user_id: session.login_user_id,
-        session_id: session.session_id,
-        generation: session.generation,
-        presented_generation: content.generation,
-      });
-      await endSession(session.login_user_id, session.session_id, 'reuse');
+      logEvent('refresh_token_reused', { ...of, presented_generation: content.generation });
+      await endSession(login_user_id, session_id, 'reuse');
       throw invalidToken('refresh_token_reused');
   }
 }

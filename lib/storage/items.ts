@@ -175,6 +175,9 @@ export async function updateItem<Attributes = unknown>(
   }
 }
 
+/** A change that may be done twice. */
+export type OwnChange<Attributes> = Omit<Change<Attributes>, 'copy' | 'count' | 'when'>;
+
 /**
  * Changes an item that exists, where the change may be done twice and the caller asks for no more than whether it was
  * done. Nothing of an item that does not meet the condition is read, so that the cost of a failure does not tell
@@ -182,7 +185,7 @@ export async function updateItem<Attributes = unknown>(
  */
 export async function updateOwnItem<Attributes = unknown>(
   key: Key,
-  { when, ...change }: Omit<Change<NoInfer<Attributes>>, 'copy' | 'when'> & { when: Conditions },
+  { when, ...change }: OwnChange<NoInfer<Attributes>> & { when: Conditions },
 ): Promise<boolean> {
   const write_id = newWriteId();
   const expressions = new Expressions();

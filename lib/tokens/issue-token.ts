@@ -55,11 +55,7 @@ function otherScope({ grant_type, scope = '' }: TokenRequest): { scope?: TokenUs
   return asked.every((name) => name === granted) ? {} : { scope: granted };
 }
 
-/**
- * Checks that a client may use a grant now.
- * @throws ServiceError `unauthorized_client`
- * @see RFC 6749 section 5.2
- */
+/** Checks that a client may use a grant now. @throws ServiceError `unauthorized_client` @see RFC 6749 section 5.2 */
 async function requireGrant({ loginAppId, grantTypes: allowed }: AuthenticatedClient, grantType: GrantType) {
   if (allowed && !allowed.includes(grantType)) {
     throw new ServiceError('unauthorized_client', `The client may not use the grant ${grantType}.`, {
