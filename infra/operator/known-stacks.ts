@@ -26,31 +26,19 @@ export async function whichStack(): Promise<string> {
 }
 
 async function explainDeployed(): Promise<string> {
+  const client = new CloudFormationClient({ maxAttempts: 1 });
+  const names: string[] = [];
+  const abortSignal = AbortSignal.timeout(patience);
+  const pages = paginateListStacks({ client }, { StackStatusFilter: states }, { abortSignal });
   try {
-    const names = await deployedStacks();
+    for await (const { StackSummaries = [] } of pages) {
+      const ours = StackSummaries.filter((stack) => stack.TemplateDescription === stackDescription);
+      names.push(...ours.flatMap(({ StackName }) => StackName ?? []));
+    }
     if (names.length === 0) return 'This AWS account and region have no stack of the service.';
     return `Deployed in this AWS account and region: ${names.toSorted().join(', ')}.`;
   } catch (error) {
     return `AWS could not be asked which are deployed. ${explainAwsFailure(Object(error))}`;
-  }
-}
-
-async function deployedStacks(): Promise<string[]> {
-  const client = new CloudFormationClient({ maxAttempts: 1 });
-  const names: string[] = [];
-  const abortSignal = AbortSignal.timeout(patience);
-  try {
-    for await (const { StackSummaries = [] } of paginateListStacks(
-      { client },
-      { StackStatusFilter: states },
-      { abortSignal },
-    )) {
-      const ours = StackSummaries.filter(
-        ({ TemplateDescription }) => TemplateDescription === stackDescription,
-      );
-      names.push(...ours.flatMap(({ StackName }) => StackName ?? []));
-    }
-    return names;
   } finally {
     client.destroy();
   }

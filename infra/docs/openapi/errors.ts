@@ -82,17 +82,17 @@ function errorResponse(status: number, codes: [string, ErrorRecord][], received:
       ...(challenge && { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } }),
       ...(retryAfter && { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }),
     },
-    content: { 'application/json': { schema: own, examples: examplesOf(codes) } },
+    content: contentOf(own, codes),
   };
 }
 
-const examplesOf = (codes: [string, ErrorRecord][]): Json =>
-  Object.fromEntries(
-    codes.map(([error, { example: message, field }]) => [
-      error,
-      { value: { error, error_description: message, ...(field && { errors: [{ field, message }] }) } },
-    ]),
-  );
+function contentOf(schema: JsonSchema, codes: [string, ErrorRecord][]): Json {
+  const examples = codes.map(([error, { example: message, field }]) => [
+    error,
+    { value: { error, error_description: message, ...(field && { errors: [{ field, message }] }) } },
+  ]);
+  return { 'application/json': { schema, examples: Object.fromEntries(examples) } };
+}
 
 /** A 429 of the service, in whose place API Gateway may send its own, which has none of these headers. */
 function throttled(codes: [string, ErrorRecord][], own: JsonSchema): Json {
@@ -108,12 +108,7 @@ function throttled(codes: [string, ErrorRecord][], own: JsonSchema): Json {
       'Cache-Control': atTimes(CacheControl),
       'Retry-After': atTimes(RetryAfter),
     },
-    content: {
-      'application/json': {
-        schema: { oneOf: [own, { $ref: '#/components/schemas/GatewayError' }] },
-        examples: examplesOf(codes),
-      },
-    },
+    content: contentOf({ oneOf: [own, { $ref: '#/components/schemas/GatewayError' }] }, codes),
   };
 }
 

@@ -32,34 +32,28 @@ export async function ask<Schema extends v.GenericSchema>({
   init = {},
   ...expected
 }: Question<Schema>): Promise<{ step: Step; body: v.InferOutput<Schema> | undefined }> {
-  const request = `${init.method ?? 'GET'} ${url}`;
   const begun = performance.now();
-  const milliseconds = (): number => Math.round(performance.now() - begun);
+  const report = ({ status, ...seen }: Partial<Step>): Step => ({
+    step,
+    request: `${init.method ?? 'GET'} ${url}`,
+    ...(status !== undefined && { status }),
+    milliseconds: Math.round(performance.now() - begun),
+    ...seen,
+  });
   try {
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(patience), redirect: 'manual' });
     const text = await response.text();
     const { status } = response;
-    const reported = {
-      step,
-      request,
-      status,
-      milliseconds: milliseconds(),
-      headers: Object.fromEntries(response.headers),
-    };
-    if (status !== expected.status)
-      return {
-        step: { ...reported, problem: explainStatus(status, expected.status, text) },
-        body: undefined,
-      };
+    const reported = report({ status, headers: Object.fromEntries(response.headers) });
     const body = v.safeParse(v.pipe(v.string(), v.parseJson(), expected.body), text);
-    const problem = 'The response is not what this version of the service sends.';
-    if (!body.success) return { step: { ...reported, problem }, body: undefined };
-    return { step: reported, body: body.output };
+    if (status === expected.status && body.success) return { step: reported, body: body.output };
+    const problem =
+      status === expected.status
+        ? 'The response is not what this version of the service sends.'
+        : explainStatus(status, expected.status, text);
+    return { step: { ...reported, problem }, body: undefined };
   } catch (error) {
-    return {
-      step: { step, request, milliseconds: milliseconds(), problem: explainNetwork(error, new URL(url)) },
-      body: undefined,
-    };
+    return { step: report({ problem: explainNetwork(error, new URL(url)) }), body: undefined };
   }
 }
 
