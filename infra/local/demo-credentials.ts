@@ -5,7 +5,6 @@ import type { ProviderId } from '../../lib/provider-settings/identifiers.ts';
 import type { Demo } from './demo.ts';
 import { demoRequests, readDevice, readTokens } from './demo-requests.ts';
 
-/** Credentials that the sandbox's providers issue. */
 const issuedSchema = v.object({
   access_token: v.optional(v.string(), ''),
   access_secret: v.optional(v.string(), ''),
@@ -77,7 +76,6 @@ export async function demoCredentials(demo: Demo) {
   };
 }
 
-/** The claims by which a provider says that alice has revoked her consent. */
 const consentRevoked = () => ({
   jti: randomUUID(),
   events: JSON.stringify({ type: 'consent-revoked', sub: 'alice', event_time: Date.now() }),

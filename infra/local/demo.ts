@@ -34,7 +34,6 @@ type Operate = (
   flags: Record<string, unknown>,
 ) => Promise<Record<string, unknown>>;
 
-/** The stack that a demo is for, on this machine or deployed. */
 interface DemoStack {
   url: string;
   sandbox: Pick<Sandbox, 'url' | 'settings'>;

@@ -4,7 +4,6 @@ import type { Access } from '../../lib/http/endpoint.ts';
 import { documentClient } from '../../lib/storage/client.ts';
 import { type TableRight, tableRightsOf } from '../table-rights.ts';
 
-/** The function that is running, and its rights. */
 interface Running {
   key: string;
   rights: TableRight[];

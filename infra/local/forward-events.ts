@@ -11,7 +11,6 @@ interface ForwardOptions {
 /** Milliseconds between an attempt that failed and the next one. */
 const pause = 1_000;
 
-/** An event on its way to the consumer. */
 interface Parcel {
   event: Envelope;
   attempts: number;

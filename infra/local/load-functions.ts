@@ -4,7 +4,6 @@ import { readSettings, tokenVariables } from '../settings/settings.ts';
 import type { InvocableFunction } from './aws.ts';
 import type { Route } from './gateway.ts';
 
-/** Addresses of everything that the functions of a stack call. */
 interface FunctionSurroundings {
   /** The address of the API, which is the `iss` of its tokens. */
   issuer: string;

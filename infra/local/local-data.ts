@@ -62,7 +62,6 @@ export function openLocalData(folder: string) {
   };
 }
 
-/** Whether another process has this id. */
 function isRunning(pid = process.pid): boolean {
   try {
     return pid !== process.pid && process.kill(pid, 0);

@@ -5,7 +5,6 @@ import { explainAwsFailure } from './target.ts';
 
 /** Milliseconds for which AWS is asked. */
 const patience = 5_000;
-/** The states of a stack that has resources. */
 const states: StackStatus[] = [
   'CREATE_COMPLETE',
   'UPDATE_COMPLETE',

@@ -12,7 +12,6 @@ import { secretToFile } from './secret-file.ts';
 import { explainFailure, functionOf } from './target.ts';
 import { untilDone } from './until-done.ts';
 
-/** Streams that a command writes to, and reads an answer to a question from. */
 type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'write'>> & Input;
 
 /**

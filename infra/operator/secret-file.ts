@@ -1,6 +1,5 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 
-/** The fields of results that hold a new secret. */
 const secretFields = ['account_secret', 'client_secret', 'login_app_token'];
 
 /**

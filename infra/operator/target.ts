@@ -19,7 +19,6 @@ export function functionOf(target: Target): FunctionTarget {
   }
 }
 
-/** An error of an AWS client. */
 type Failure = { name?: string; code?: string; message?: string };
 
 /** Codes of a connection that was never made, so that nothing was changed. */

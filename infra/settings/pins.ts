@@ -5,7 +5,6 @@
 export const pins = ['deployment', 'stage', 'domainName', 'tableName'] as const;
 export type Pin = (typeof pins)[number];
 
-/** Values that are pinned when a setting is not set. */
 const unset: Record<Pin, string> = { deployment: 'none', stage: '', domainName: 'none', tableName: 'own' };
 
 export const pinnedValue = (settings: { [name in Pin]?: string | undefined }, pin: Pin): string =>

@@ -27,7 +27,6 @@ const recordFields = [
   ],
 ];
 
-/** Headers that hold credentials. */
 const secretHeaders = ['authorization', 'authentication', 'cookie'];
 
 /** The logs of what no function sees: each request with the address of its caller, and those that AWS WAF has blocked. */

@@ -177,7 +177,6 @@ const tokenConcurrencyOf = ({ tokenConcurrency, tokenReservedConcurrency }: Sett
   ...(tokenReservedConcurrency && { reservedConcurrentExecutions: tokenReservedConcurrency }),
 });
 
-/** The environment variables of every function. */
 const environmentOf = (settings: Settings, issuer: string): Record<string, string> => ({
   ISSUER: issuer,
   METRICS_NAMESPACE: settings.stack,

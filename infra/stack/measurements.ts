@@ -9,7 +9,6 @@ import type { metrics } from '../../lib/log/metrics.ts';
 import { table } from '../../lib/storage/table.ts';
 import { minute, most, rate, sum } from './metric-math.ts';
 
-/** The names of the metrics that the functions write. */
 type OwnMetric = (typeof metrics)[keyof typeof metrics]['name'];
 
 type ObservedTable = Pick<ITable, 'tableName' | 'metric'>;

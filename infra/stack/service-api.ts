@@ -34,7 +34,6 @@ const accessLog = JSON.stringify({
   gateway_error: '$context.error.responseType',
 });
 
-/** A throttle as API Gateway writes it. */
 interface Limits {
   ThrottlingRateLimit: number;
   ThrottlingBurstLimit: number;

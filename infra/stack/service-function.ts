@@ -36,7 +36,6 @@ export interface ServiceFunctionProps {
 
 const functionsFolder = join(import.meta.dirname, '../../functions');
 
-/** The environment variable with the ARN of a secret. */
 const secretVariables: Record<SecretName, string> = {
   'signing-keys': 'SIGNING_KEYS_SECRET_ID',
   'refresh-tokens': 'REFRESH_TOKENS_SECRET_ID',

@@ -37,7 +37,6 @@ export async function addEvent(accessRequestId: number, event: NewEvent, writer:
   return appended.event;
 }
 
-/** Whether an event has the content that a request asks for. */
 const hasContent = (event: AccessRequestEvent, body: NewEvent): boolean => {
   const stored = new Map(Object.entries(event));
   return Object.entries(body).every(([field, value]) => stored.get(field) === value);

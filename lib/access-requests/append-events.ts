@@ -34,7 +34,6 @@ export interface Draft {
   updated_at?: string | undefined;
 }
 
-/** An event in the table, and whether it was there before. */
 interface Appended {
   event: AccessRequestEvent;
   outcome: 'added' | 'repeated';

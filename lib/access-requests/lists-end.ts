@@ -79,7 +79,6 @@ async function readWritten(accessRequestId: number, keys: string[]): Promise<Lis
   return new Map([...none, ...(await readEvents(accessRequestId, new Map(ids.filter(([, id]) => id > 0))))]);
 }
 
-/** The events that were written under some keys, by their ids. */
 async function readEvents(accessRequestId: number, ids: Map<string, number>) {
   const keys = [...ids.keys()];
   const items = await readItems([...ids.values()].map((id) => eventKey(accessRequestId, id)));

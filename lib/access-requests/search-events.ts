@@ -85,7 +85,6 @@ const pageOf = (offset: number, items: Item[]) => ({
   results: items.map((item) => v.parse(eventSchema, item)),
 });
 
-/** The list that has exactly the events of a search, where there is one. */
 function listOf({ access_request_id, type, actor_type, actor_id }: Search): DenseList | undefined {
   if (actor_type === undefined && actor_id === undefined) {
     return type === 'review' ? allReviews(access_request_id) : allEvents(access_request_id);

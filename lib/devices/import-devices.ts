@@ -11,7 +11,6 @@ import { claimInstallation } from './installation.ts';
 import { type NewDevice, newDevice } from './new-device.ts';
 import { attributesOf, noMobileApplication } from './register-device.ts';
 
-/** Fields of a line besides the device itself. */
 const historySchema = v.object({
   created_at: timeField('created_at'),
   last_seen_at: timeField('last_seen_at'),

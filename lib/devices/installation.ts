@@ -13,7 +13,6 @@ const installationItem = v.object({
 });
 type Installation = v.InferOutput<typeof installationItem>;
 
-/** The attributes that say whose a device is. */
 const personSchema = v.pick(deviceItem, [
   'login_user_id',
   'login_user_since',

@@ -54,7 +54,6 @@ const tokenTypeOnWire = v.pipe(
     'Who issued the token: `apns` (an APNs device token), `fcm` (an FCM registration token) or `fid` (a Firebase installation id). Without it: `apns` for ios, `fcm` for android.',
   ),
 );
-/** Types of tokens that Firebase issues, on any platform. */
 const firebaseTypes = v.picklist(['fcm', 'fid']);
 
 const environmentAt = (at: string) =>

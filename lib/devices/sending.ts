@@ -76,7 +76,6 @@ export async function recipientsOfLoginApp(
   return { recipients: await readActive(loginAppId, ids), next: next && v.parse(nextPlaceSchema, next) };
 }
 
-/** The place that a key of the index stands for. */
 const nextPlaceSchema = v.pipe(
   v.object({ pk: v.pipe(v.string(), v.startsWith('DEVICE#')), shard_position: v.string() }),
   v.transform(

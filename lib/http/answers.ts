@@ -6,7 +6,6 @@ export const ok = <Body>(body: Body) => ({ status: 200 as const, body });
 export const created = <Body>(body: Body) => ({ status: 201 as const, body });
 export const noContent = () => ({ status: 204 as const, body: undefined });
 
-/** A response before it is written. */
 interface Response {
   status: number;
   /** Becomes JSON; undefined leaves the body empty. */

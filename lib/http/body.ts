@@ -5,7 +5,6 @@ import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import type * as v from 'valibot';
 import { type MakeError, validated } from '../schema/validation.ts';
 
-/** An event in the type that the parsers take. */
 type EventWithBody = ApiEvent & { body: string };
 
 /** The parser and the schema by which an endpoint reads its body. */

@@ -59,7 +59,6 @@ async function readOwner(loginAppId: string, identity: Identity): Promise<LoginU
   return owner && readLoginUser(owner.loginUserId);
 }
 
-/** The namespaces that vouch for the people of a provider. */
 function namespacesOf(settings: object | undefined): string[] {
   const namespace = valueAtPath(settings, 'namespace');
   const known = [

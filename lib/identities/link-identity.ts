@@ -38,7 +38,6 @@ const mostLinked = 20;
 /** Milliseconds that a link takes at most: its function is stopped after 10 s. */
 const longestLink = 15_000;
 
-/** An identity of a person, and whether it has just been linked. */
 interface Linked {
   isNew: boolean;
   identity: ShownIdentity;

@@ -46,7 +46,6 @@ function lineOf(level: Level, event: LogEvent, fields: object): string {
 /** The most characters of a text in a line: providers and callers choose some of them. */
 const longestText = 1_000;
 
-/** Cuts a text that is too long for a line. */
 const cut = (_name: string, value: unknown): unknown =>
   typeof value === 'string' && value.length > longestText ? `${value.slice(0, longestText)}…` : value;
 

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestFields } from './events.ts';
 
-/** Everything that is known of one request. */
 interface RequestContext {
   /** Fields of all its log lines; the `caller` alone stands in none but the audit line. */
   noted: Partial<RequestFields & { caller: string }>;

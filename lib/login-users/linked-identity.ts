@@ -3,7 +3,6 @@ import { type Profile, profileSchema } from '../schema/profile.ts';
 import type { Item } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
 
-/** An identity that a Login User has linked, as an attribute of their item. */
 const linkedIdentityItem = v.object({
   identity_id: v.string(),
   /** The slot that leads to the Login User with it. */

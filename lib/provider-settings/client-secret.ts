@@ -36,7 +36,6 @@ export const clientSecretOf = async ({
   client_secret_jwt,
 }: ClientCredential) => (client_secret_jwt ? signClientSecret(client_id, client_secret_jwt) : client_secret);
 
-/** A client secret as Apple wants it: a JWT that we sign. */
 async function signClientSecret(clientId: string, settings: ClientSecretJwt): Promise<string> {
   const key = importedKeys.get(settings) ?? createPrivateKey(settings.private_key_secret);
   importedKeys.set(settings, key);

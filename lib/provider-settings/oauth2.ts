@@ -172,10 +172,8 @@ export const oauth2SettingsSchema = v.pipe(
   }),
 );
 
-/** The settings without which no access token can be verified. */
 const accessTokenKeys = ['user_info', 'audience_validation'] as const;
 
-/** The path of an object's field, for an issue about it. */
 const pathItem = (input: Record<string, unknown>, key: string): v.ObjectPathItem => ({
   type: 'object',
   origin: 'value',

@@ -77,7 +77,6 @@ export const openId = (issuer: KnownIssuer, tokenUrl: string) => ({
   },
 });
 
-/** Settings of a preset about an issuer. */
 interface KnownIssuer {
   issuer: string;
   jwks_uri?: string;

@@ -56,7 +56,6 @@ function isByName(address: string): boolean {
   return !url || !internal.test(url.hostname) || isOwnLoopback(url);
 }
 
-/** Whether a host is the loopback interface of a development machine. */
 const isOwnLoopback = ({ hostname }: URL): boolean =>
   /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/.test(hostname) &&
   optionalEnvironment('LOOPBACK_PROVIDERS') === 'allowed';

@@ -41,7 +41,6 @@ export const rejectsMadeUp = (
     };
   });
 
-/** Advice to the operator, by the provider's fault. */
 const explanations: Record<ProviderFault, (address: string, detail: string) => string> = {
   unreachable: (address, detail) =>
     `There is no connection to ${address}${inBrackets(detail)}. Is the address right, and the provider up?`,

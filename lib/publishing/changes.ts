@@ -21,7 +21,6 @@ export interface Happening {
 /** Events that a change to an item of one kind means to subscribers, in the order in which they are published. */
 type Meaning = (change: Change) => Happening[];
 
-/** Lists the happenings whose condition holds. */
 const when = (condition: unknown, type: PublishedEventType, item: Item | undefined): Happening[] =>
   condition && item ? [{ type, item }] : [];
 
@@ -89,7 +88,6 @@ const session: Meaning = (change) => {
   ];
 };
 
-/** Epoch seconds as ISO 8601. */
 const isoTime = (seconds: unknown): string => new Date(v.parse(v.number(), seconds) * 1000).toISOString();
 
 const device: Meaning = (change) => {

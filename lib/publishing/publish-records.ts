@@ -9,13 +9,11 @@ interface BatchResponse {
   batchItemFailures: { itemIdentifier: string }[];
 }
 
-/** An event with the record that it comes from. */
 interface Pending {
   record: StreamRecord;
   entry: EventEntry;
 }
 
-/** A record, or one event of it, that can never be published. */
 interface DeadLetter {
   record: StreamRecord;
   error: Error;

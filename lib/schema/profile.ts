@@ -7,7 +7,6 @@ const isPlain = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.tes
 /** An address that is harmless in a page: no `javascript:` or `data:`. */
 const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 
-/** A claim that is text of at most so many characters. */
 const textField = (maxLength: number, means: string, isUsable: (text: string) => boolean = isPlain) =>
   v.pipe(
     v.string(),

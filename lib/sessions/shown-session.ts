@@ -11,7 +11,6 @@ type SessionsQuery = v.InferOutput<v.ObjectSchema<typeof sessionsQuery, undefine
 /** A position in the list, as `positionOf` writes it. */
 const cursorForm = new RegExp(String.raw`^\d{10}\.${idPatterns['s_…']}$`);
 
-/** A session as its owner sees it. */
 const shownSessionSchema = v.pipe(
   v.object({
     id: v.pipe(v.string(), v.description('The `sid` of its access tokens.')),

@@ -17,7 +17,6 @@ export const mostKeys = 10;
 
 type ImportedKey = { alg: TokenAlgorithm; key: Awaited<ReturnType<typeof importJWK>> };
 
-/** The item of the table about the signing keys. */
 const publishedKeysItem = v.object({
   keys: v.optional(v.array(publishedKeySchema), []),
   /** The ids of revoked keys. None of them is ever published again. */

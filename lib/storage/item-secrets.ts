@@ -2,7 +2,6 @@ import { newSecretsVersion, type StoredSecret, type WithSecrets, withNewSecret }
 import { updateItem } from './items.ts';
 import type { Key } from './keys.ts';
 
-/** A secret that exists already, as an operator is shown it. */
 type ShownSecret = Pick<StoredSecret, 'secret_id' | 'created_at'>;
 
 export const shownSecret = ({ secret_id, created_at }: StoredSecret): ShownSecret => ({

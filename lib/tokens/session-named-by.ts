@@ -2,7 +2,6 @@ import { decodeJwt } from 'jose';
 import * as v from 'valibot';
 import { idForms, refreshTokenForm } from '../ids.ts';
 
-/** Claims of a Login User's access token about its session. */
 const sessionClaimsSchema = v.object({
   sub: v.pipe(v.string(), v.regex(idForms['lu_…'])),
   sid: v.pipe(v.string(), v.regex(idForms['s_…'])),

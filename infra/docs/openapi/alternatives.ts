@@ -5,7 +5,6 @@ const refTo = (name: string) => `#/components/schemas/${name}`;
 export const pascal = (name: string) =>
   name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** A schema with OpenAPI's own keyword. */
 type Alternatives = JsonSchema & {
   discriminator?: { propertyName: string; mapping: Record<string, string> };
 };

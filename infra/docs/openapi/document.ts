@@ -58,10 +58,8 @@ const tags = [
   { name: 'Metadata', description: 'What clients and servers can discover.' },
 ];
 
-/** The gateway's own body. */
 const gatewayError = { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] };
 
-/** The components that requests and responses refer to. */
 interface Schemas {
   sent: Components;
   received: Components;

@@ -8,7 +8,6 @@ const flagSchema = v.optional(
   'false',
 );
 
-/** The query of a provider's `credentials` address. */
 const credentialsQuerySchema = v.strictObject(
   {
     subject: v.pipe(v.string(), v.minLength(1, 'must not be empty')),

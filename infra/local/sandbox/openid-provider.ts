@@ -2,7 +2,6 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createIdentityServer } from './identity-server.ts';
 import { Apps, profile, type SandboxProvider, validity } from './sandbox-provider.ts';
 
-/** The path of the second issuer below the first one. */
 const secondPath = '/second';
 
 /**

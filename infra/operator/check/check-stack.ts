@@ -5,7 +5,6 @@ import { deploymentFolder, readDeployment } from '../../settings/deployment-file
 import { pinName, pinnedValue, pins } from '../../settings/pins.ts';
 import { versionOutput } from '../../stack/description.ts';
 
-/** A deployed stack, as CloudFormation knows it. */
 interface LookedAt {
   /** The version of the code that was deployed. Undefined before 1.0.0. */
   version?: string | undefined;

@@ -99,7 +99,6 @@ export const deviceCommands = [
   }),
 ];
 
-/** A page of the devices of a Login App, one shard after the other. */
 async function pageOfLoginApp(
   id: string,
   after: string | undefined,

@@ -134,7 +134,6 @@ const loginUserShown = ({
   ...(blocked_at !== undefined && { blocked_at }),
 });
 
-/** A Login User, whether anything keeps them out, and what belongs to them. */
 async function overview(user: LoginUser): Promise<Record<string, unknown>> {
   const { login_user_id, login_app_id } = user;
   const [switches, identities, sessions, devices] = await Promise.all([

@@ -12,7 +12,6 @@ import { verifyIdToken } from '../oidc/verify.ts';
 import { type AuthorizationCode, exchangeCode } from './exchange-code.ts';
 import { personOfOwnToken, verifyAccessToken } from './verify.ts';
 
-/** A code, and the nonce of the id token that the provider gives for it. */
 type CodeCredential = AuthorizationCode & { nonce?: string | undefined };
 
 /**

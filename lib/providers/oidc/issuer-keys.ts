@@ -23,7 +23,6 @@ const issuerKeysItem = v.object({
 });
 export type KnownKeys = v.InferOutput<typeof issuerKeysItem>;
 
-/** Keys of an issuer that a warm function knows. */
 interface Knowledge {
   keys: KnownKeys;
   /** Finds the key that a token's header names; each key is imported once. */

@@ -5,7 +5,6 @@ import { ProviderFailure } from '../provider-failure.ts';
 import { discoverKeys, isElsewhere } from './fetch-issuer-keys.ts';
 
 const issuerSchema = v.object({ issuer: v.string(), jwks_uri: v.optional(v.string()) });
-/** The issuers in settings of any family. */
 const issuersSchema = v.object({
   issuers: v.optional(v.array(issuerSchema), []),
   // Only that of JWTs has an issuer.

@@ -1,10 +1,8 @@
-/** The parts of Swagger UI that the page uses. */
 interface SwaggerUi {
   preauthorizeBasic(scheme: string, username: string, password: string): void;
   preauthorizeApiKey(scheme: string, value: string): void;
 }
 
-/** An operation as Swagger UI's sorter gets it. */
 interface Operation {
   get(field: 'path' | 'method'): string;
 }
