@@ -9,7 +9,8 @@ import {
   rotateSecretOf,
 } from '../storage/item-secrets.ts';
 import { type OwnChange, putNewItem, readItem, updateOwnItem } from '../storage/items.ts';
-import { accountKey, accountsList, namePosition } from '../storage/keys.ts';
+import { accountKey, accountsList } from '../storage/keys.ts';
+import { named } from '../storage/lists.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 
 const secretPrefix = 'acs';
@@ -64,7 +65,7 @@ export async function createAccount(
   await putNewItem<Account>({
     ...accountKey(accountId),
     account_id: accountId,
-    ...named(accountId, name),
+    ...named(accountsList, accountId, name),
     ...firstSecret(account_secret),
     ...(readOnly && { read_only: readOnly }),
     created_at,
@@ -75,14 +76,7 @@ export async function createAccount(
 
 /** Gives an account another name. False when there is none. */
 export const renameAccount = (id: string, name: string): Promise<boolean> =>
-  changeAccount(id, { set: named(id, name) });
-
-/** A name, and the place of the account in the list of all. */
-const named = (id: string, name: string) => ({
-  name,
-  list: accountsList,
-  list_position: namePosition(name, id),
-});
+  changeAccount(id, { set: named(accountsList, id, name) });
 
 /** Disables or enables an account. False when there is none. */
 export const setAccountDisabled = (id: string, disabled: boolean): Promise<boolean> =>

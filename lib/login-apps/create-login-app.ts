@@ -1,7 +1,8 @@
 import { timestamp } from '../clock.ts';
 import { newId } from '../ids.ts';
 import { putNewItem, updateOwnItem } from '../storage/items.ts';
-import { loginAppKey, loginAppsList, namePosition } from '../storage/keys.ts';
+import { loginAppKey, loginAppsList } from '../storage/keys.ts';
+import { named } from '../storage/lists.ts';
 import type { LoginAppItem } from './login-app.ts';
 
 /**
@@ -15,7 +16,7 @@ export async function createLoginApp(
   await putNewItem<LoginAppItem>({
     ...loginAppKey(loginAppId),
     login_app_id: loginAppId,
-    ...named(loginAppId, name),
+    ...named(loginAppsList, loginAppId, name),
     created_at: timestamp(),
     ...more,
   });
@@ -24,11 +25,7 @@ export async function createLoginApp(
 
 /** Gives a Login App another name. False when there is none. */
 export const renameLoginApp = (id: string, name: string): Promise<boolean> =>
-  updateOwnItem<LoginAppItem>(loginAppKey(id), { set: named(id, name), when: { pk: { exists: true } } });
-
-/** A name, and the place of the Login App in the list of all. */
-const named = (id: string, name: string) => ({
-  name,
-  list: loginAppsList,
-  list_position: namePosition(name, id),
-});
+  updateOwnItem<LoginAppItem>(loginAppKey(id), {
+    set: named(loginAppsList, id, name),
+    when: { pk: { exists: true } },
+  });

@@ -6,7 +6,7 @@ import { providerSettingsKey, providerSettingsList } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';
 import { untilWritten } from '../storage/until-written.ts';
 import { type ProviderId, providerIds } from './identifiers.ts';
-import { encryptSecrets } from './settings-encryption.ts';
+import { encryptSecrets, type StoredSettings } from './settings-encryption.ts';
 
 /** The settings of a provider as they are stored, with their secrets encrypted. */
 export const providerSettingsItem = v.object({
@@ -26,26 +26,26 @@ async function readStored([loginAppId, provider]: Place) {
   return item && v.parse(providerSettingsItem, item);
 }
 
-const nameOf = ([loginAppId, provider]: Place): string => `${loginAppId} ${provider}`;
-
-/** A provider that a warm function does not know is read at once: it works as soon as it is set up. */
-const findStored = recentlyRead(readStored, nameOf, 0);
-
-/** For callers without credentials: one that is not set up is read at most once a second. */
-const findStoredForAnybody = recentlyRead(readStored, nameOf);
-
-/** The settings of a provider in a Login App, up to 30 s old; undefined when it is not set up. */
-export const findProviderSettings = (loginAppId: string, provider: ProviderId) =>
-  settingsFrom(findStored, loginAppId, provider);
-
-/** The settings of a provider for callers without credentials, up to 30 s old; new ones count within a second. */
-export const findProviderSettingsForAnybody = (loginAppId: string, provider: ProviderId) =>
-  settingsFrom(findStoredForAnybody, loginAppId, provider);
-
-async function settingsFrom(find: typeof findStored, loginAppId: string, provider: ProviderId) {
-  const stored = await find([loginAppId, provider], () => true);
-  return stored && { settings: stored.settings, place: { loginAppId, provider } };
+/** @param deniedFor milliseconds for which a provider that is not set up is not looked for again */
+function finder(deniedFor?: number) {
+  const find = recentlyRead(readStored, (place: Place) => place.join(' '), deniedFor);
+  return async (loginAppId: string, provider: ProviderId): Promise<StoredSettings | undefined> => {
+    const stored = await find([loginAppId, provider], () => true);
+    return stored && { settings: stored.settings, place: { loginAppId, provider } };
+  };
 }
+
+/**
+ * The settings of a provider in a Login App, up to 30 s old; undefined when it is not set up. One that a warm function does
+ * not know is read at once: it works as soon as it is set up.
+ */
+export const findProviderSettings = finder(0);
+
+/**
+ * The settings of a provider for callers without credentials, up to 30 s old; new ones count within a second, since one
+ * that is not set up is read at most once a second.
+ */
+export const findProviderSettingsForAnybody = finder();
 
 /**
  * Replaces provider settings by what becomes of those that are stored, and stores them with their secrets encrypted:

@@ -4,16 +4,22 @@ import {
   type PutEventsRequestEntry,
   type PutEventsResultEntry,
 } from '@aws-sdk/client-eventbridge';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { environment } from '../environment.ts';
 import { type EventEntry, eventSource } from './event-entry.ts';
+import type { StreamRecord } from './stream-record.ts';
 
 const busName = environment('EVENT_BUS_NAME');
 
+const queueUrl = environment('DEAD_LETTER_QUEUE_URL');
+
 /** An hour without the bus takes many attempts; each must end well before the function's timeout of 10 s. */
-const client = new EventBridgeClient({
+const impatient = {
   maxAttempts: 2,
   requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
-});
+};
+const client = new EventBridgeClient(impatient);
+const queue = new SQSClient(impatient);
 
 /**
  * How the bus took an entry. `rejected`: the entry itself is wrong and would be rejected again. `unavailable`: the bus,
@@ -74,3 +80,23 @@ const failure = (error: Error): Outcome => ({
   is: entryErrors.includes(error.name) ? 'rejected' : 'unavailable',
   error,
 });
+
+/**
+ * Puts a record that can never be published into the dead-letter queue: the key of its item and the reason, and the event
+ * if there is one. The item itself stays in the table, since it may hold a push token or a comment.
+ */
+export async function sendDeadLetter(
+  { eventID, eventName, dynamodb }: StreamRecord,
+  error: Error,
+  event?: EventEntry,
+): Promise<void> {
+  const letter = {
+    record_id: eventID,
+    change: eventName,
+    sequence_number: dynamodb.SequenceNumber,
+    key: { pk: dynamodb.Keys.pk?.S, sk: dynamodb.Keys.sk?.S },
+    reason: error.name,
+    ...(event && { type: event.type, detail: event.detail }),
+  };
+  await queue.send(new SendMessageCommand({ QueueUrl: queueUrl(), MessageBody: JSON.stringify(letter) }));
+}

@@ -1,6 +1,5 @@
 import { logEvent, logFailure } from '../log/log.ts';
-import { sendDeadLetter } from './dead-letters.ts';
-import { putEntries } from './event-bus.ts';
+import { putEntries, sendDeadLetter } from './event-bus.ts';
 import { type EventEntry, entriesOf } from './event-entry.ts';
 import type { StreamRecord } from './stream-record.ts';
 

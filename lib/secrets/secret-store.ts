@@ -73,24 +73,20 @@ export async function versionsOf(secretId: string) {
  * @param from the version that is current, from `versionsOf`
  * @throws Error when another one has become current meanwhile
  */
-export async function makeCurrent(secretId: string, versionId: string, from: string | undefined) {
-  await client.send(
-    new UpdateSecretVersionStageCommand({
-      SecretId: secretId,
-      VersionStage: 'AWSCURRENT',
-      MoveToVersionId: versionId,
-      ...(from && { RemoveFromVersionId: from }),
-    }),
-  );
-}
+export const makeCurrent = (secretId: string, versionId: string, from: string | undefined) =>
+  moveStage(secretId, 'AWSCURRENT', {
+    MoveToVersionId: versionId,
+    ...(from && { RemoveFromVersionId: from }),
+  });
 
 /** Gives up a version that a rotation has prepared. The next rotation prepares another. */
-export async function abandonPending(secretId: string, versionId: string): Promise<void> {
-  await client.send(
-    new UpdateSecretVersionStageCommand({
-      SecretId: secretId,
-      VersionStage: 'AWSPENDING',
-      RemoveFromVersionId: versionId,
-    }),
-  );
+export const abandonPending = (secretId: string, versionId: string) =>
+  moveStage(secretId, 'AWSPENDING', { RemoveFromVersionId: versionId });
+
+async function moveStage(
+  SecretId: string,
+  VersionStage: string,
+  versions: { MoveToVersionId?: string; RemoveFromVersionId?: string },
+): Promise<void> {
+  await client.send(new UpdateSecretVersionStageCommand({ SecretId, VersionStage, ...versions }));
 }

@@ -1,3 +1,5 @@
+import { epochSeconds } from '../clock.ts';
+import { environmentSeconds } from '../environment.ts';
 import type { LogReason } from '../errors/reasons.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { logEvent } from '../log/log.ts';
@@ -5,11 +7,18 @@ import { note } from '../log/request-fields.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { findSwitches, type LoginAppSwitches } from '../login-apps/switches.ts';
 import { blockedError } from '../login-users/blocked.ts';
+import { updateItem } from '../storage/items.ts';
+import { sessionKey } from '../storage/keys.ts';
 import { endSession } from './end-session.ts';
-import { isLateReplayTooMany } from './late-replay.ts';
 import { readLoginUserWithSession } from './login-user-with-session.ts';
 import { isActive, type Session, type SessionGeneration, standing } from './session.ts';
 import { moveOn } from './session-lifetime.ts';
+
+/** Seconds after a refresh; when the token that it replaced comes back later than that, it is a late replay. */
+const replaySeconds = environmentSeconds('REFRESH_REPLAY_SECONDS');
+
+/** Generations in a row with a late replay that end a session. */
+const mostGenerations = 3;
 
 /**
  * Moves the session of a refresh token to its next generation. An outdated token ends its session, and so does a
@@ -63,6 +72,30 @@ async function successorOf(
       await endSession(login_user_id, session_id, 'reuse');
       throw invalidToken('refresh_token_reused');
   }
+}
+
+/**
+ * Counts a replay of the latest predecessor if it is late, once per generation. One lost response is a late replay
+ * too; in one generation after the other it is two parties that take turns.
+ * @returns whether the session must end
+ */
+async function isLateReplayTooMany(session: Session): Promise<boolean> {
+  const { generation, refreshed_at = 0, replayed_generation, late_replays = 0 } = session;
+  if (epochSeconds() - refreshed_at <= replaySeconds()) return false;
+  if (replayed_generation === generation) return false;
+  const inRow = replayed_generation === generation - 1 ? late_replays + 1 : 1;
+  if (inRow >= mostGenerations) return true;
+  // Of several at once, the first one counts; one that is overtaken by the next generation's takes nothing back.
+  await updateItem<Session>(sessionKey(session.login_user_id, session.session_id), {
+    set: { replayed_generation: generation, late_replays: inRow },
+    when: {
+      session_id: { is: session.session_id },
+      ended_at: { exists: false },
+      replayed_generation:
+        replayed_generation === undefined ? { exists: false } : { is: replayed_generation },
+    },
+  });
+  return false;
 }
 
 const invalidToken = (reason: LogReason): ServiceError =>

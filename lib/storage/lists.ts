@@ -1,7 +1,7 @@
 import { QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { documentClient, tableName } from './client.ts';
 import { type Item, keyOf, readItems } from './items.ts';
-import { type Key, ordinalIn, ordinalOf } from './keys.ts';
+import { type Key, namePosition, ordinalIn, ordinalOf } from './keys.ts';
 import { type GlobalIndex, type LocalIndex, table } from './table.ts';
 
 /** A list of one partition whose members carry the dense ordinals 1, 2, 3 … in a sort key. */
@@ -126,6 +126,13 @@ export async function readListInOrder(
   });
   return { keys: Items.map(keyOf), next: LastEvaluatedKey };
 }
+
+/** A name, and the place that it gives a member of a list by name. */
+export const named = (list: string, id: string, name: string) => ({
+  name,
+  list,
+  list_position: namePosition(name, id),
+});
 
 /** The members that an index has found, as the table has them: it may show one twice, or one that is gone. */
 export async function readMembers(keys: Key[]): Promise<Item[]> {

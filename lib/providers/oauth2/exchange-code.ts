@@ -32,7 +32,7 @@ export async function exchangeCode(
   { authorization_code, code_verifier, redirect_uri }: AuthorizationCode,
   signal: AbortSignal,
 ): Promise<ProviderTokens> {
-  const { token_url: url, client_id, client_authentication } = exchange;
+  const { token_url: url } = exchange;
   const code = wellFormedCredential(authorization_code);
   const redirectUri = redirectUriOf(exchange, redirect_uri);
   const client_secret = await clientSecretOf(exchange);
@@ -44,9 +44,7 @@ export async function exchangeCode(
   };
   const { status, body } = await presentCredential({
     url,
-    ...(client_authentication === 'basic'
-      ? { form: parameters, headers: { authorization: basicAuthorization(client_id, client_secret) } }
-      : { form: { ...parameters, client_id, client_secret } }),
+    ...authenticated(exchange, client_secret, parameters),
     signal,
   });
   const error = valueAtPath(body, exchange.error_field);
@@ -66,6 +64,16 @@ export async function exchangeCode(
     ...(typeof refresh_token === 'string' && { refresh_token }),
   };
 }
+
+/** A form with our app's credentials, where the provider wants them. @see RFC 6749 section 2.3.1 */
+export const authenticated = (
+  { client_id, client_authentication }: CodeExchange,
+  client_secret: string,
+  form: Record<string, string>,
+) =>
+  client_authentication === 'basic'
+    ? { form, headers: { authorization: basicAuthorization(client_id, client_secret) } }
+    : { form: { ...form, client_id, client_secret } };
 
 /** The redirect URI to send: the one that the login names, if it is ours. @throws ServiceError */
 function redirectUriOf({ redirect_uris }: CodeExchange, named: string | undefined): string | undefined {

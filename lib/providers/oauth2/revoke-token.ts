@@ -1,8 +1,9 @@
 import { clientSecretOf } from '../../provider-settings/client-secret.ts';
 import type { OAuth2Settings } from '../../provider-settings/oauth2.ts';
 import { valueAtPath } from '../../schema/value-at-path.ts';
-import { basicAuthorization, callProvider, verificationDeadline } from '../call-provider.ts';
+import { callProvider, verificationDeadline } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
+import { authenticated } from './exchange-code.ts';
 
 /**
  * Revokes a refresh token of a provider that the exchange of a code gave us. A token that the provider no longer knows
@@ -14,14 +15,10 @@ import { ProviderFailure } from '../provider-failure.ts';
 export async function revokeProviderToken({ authorization_code: exchange }: OAuth2Settings, token: string) {
   const url = exchange?.revocation_url;
   if (!exchange || url === undefined) throw new Error('The provider settings have no revocation_url.');
-  const { client_id, client_authentication } = exchange;
-  const client_secret = await clientSecretOf(exchange);
   const form = { token, token_type_hint: 'refresh_token' };
   const { status, body } = await callProvider({
     url,
-    ...(client_authentication === 'basic'
-      ? { form, headers: { authorization: basicAuthorization(client_id, client_secret) } }
-      : { form: { ...form, client_id, client_secret } }),
+    ...authenticated(exchange, await clientSecretOf(exchange), form),
     statusOnly: true,
     signal: verificationDeadline(),
   });

@@ -1,12 +1,11 @@
-import { errors, type JWTPayload } from 'jose';
+import { errors } from 'jose';
 import * as v from 'valibot';
-import { epochSeconds } from '../../clock.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Identity } from '../../login-users/identity.ts';
 import { type TrustedIssuer, voucherOf } from '../../provider-settings/issuer.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
-import { leeway, reasonOf, trustedIssuerOf, verifiedJwt } from './verify.ts';
+import { reasonOf, rejectOutdated, trustedIssuerOf, verifiedJwt } from './verify.ts';
 
 /** Kinds of notifications about a person; anything else is ignored. Apple has written the second in two ways. */
 const kinds = new Map<string, NotificationKind>([
@@ -49,7 +48,7 @@ export async function verifyNotification(
       types: /^(jwt|secevent\+jwt)?$/i,
       claims: ['iat', 'jti'],
     });
-    rejectOutdated(payload);
+    rejectOutdated(payload, longestAge);
     const told = v.safeParse(eventsSchema, payload.events);
     const subject = told.success ? subjectAt(told.output, 'sub') : undefined;
     if (!told.success || subject === undefined) throw rejected('claim_invalid');
@@ -64,12 +63,6 @@ export async function verifyNotification(
   } catch (error) {
     throw notAccepted(error);
   }
-}
-
-function rejectOutdated({ iat = 0 }: JWTPayload): void {
-  const age = epochSeconds() - iat;
-  if (age < -leeway) throw rejected('issued_in_the_future');
-  if (age > longestAge + leeway) throw rejected('issued_too_long_ago');
 }
 
 /** The error for any notification that is not accepted: only the log says why. */

@@ -34,7 +34,7 @@ const algorithms = [
   'Ed25519',
 ];
 /** Seconds by which the clocks may differ. */
-export const leeway = 60;
+const leeway = 60;
 
 /** An id token with what belongs to it, from a login or from the answer to a code exchange. */
 interface IdTokenCredential {
@@ -61,7 +61,10 @@ export async function verifyIdToken(
       claims: ['exp', 'iat', 'sub'],
     });
     rejectOtherKinds(payload);
-    rejectOutdated(payload, trusted);
+    const { max_age_seconds: maxAge = defaultMaxAge } = trusted;
+    rejectOutdated(payload, maxAge);
+    const { iat = 0, exp = 0 } = payload;
+    if (exp - iat > Math.max(longestValidity, maxAge)) throw rejected('valid_for_too_long');
     rejectOtherNonce(payload.nonce, nonce, trusted.nonce_form);
     if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
@@ -144,12 +147,11 @@ function rejectOtherKinds({ events, scp, typ = 'ID', token_use = 'id' }: JWTPayl
 /** Seconds for which an id token may be valid, unless its issuer's settings allow a higher age. Nobody needs one for longer than to log in with it. */
 const longestValidity = 86_400;
 
-function rejectOutdated({ iat = 0, exp = 0 }: JWTPayload, trusted: TrustedIssuer): void {
+/** @param maxAge the seconds for which a JWT counts after it was issued @throws ServiceError */
+export function rejectOutdated({ iat = 0 }: JWTPayload, maxAge: number): void {
   const age = epochSeconds() - iat;
   if (age < -leeway) throw rejected('issued_in_the_future');
-  const { max_age_seconds: maxAge = defaultMaxAge } = trusted;
   if (age > maxAge + leeway) throw rejected('issued_too_long_ago');
-  if (exp - iat > Math.max(longestValidity, maxAge)) throw rejected('valid_for_too_long');
 }
 
 /** An id token with `at_hash` must have the hash of the access token that was sent with it. @see OpenID Connect Core 1.0, section 3.1.3.8 */
