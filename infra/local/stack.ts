@@ -18,7 +18,7 @@ import { loadOtherFunctions, loadRoutes, secretIds, setEnvironment } from './loa
 import { type LocalData, portOf } from './local-data.ts';
 import { otherData } from './local-files.ts';
 import { type LoopbackServer, serve } from './loopback-server.ts';
-import { type Sandbox, startSandbox } from './sandbox/sandbox.ts';
+import { startSandbox } from './sandbox/sandbox.ts';
 import { signWith } from './sign-with.ts';
 
 export interface StackOptions {
@@ -35,35 +35,14 @@ export interface StackOptions {
   bus?: Bus;
 }
 
-/** The whole service on this machine. */
-export interface Stack {
-  url: string;
-  /** Routes that the API serves; more may be added. */
-  routes: Route[];
-  sandbox: Sandbox;
-  dynamoDbEndpoint: string;
-  tableName: string;
-  /** The address at which Lambda's Invoke, Secrets Manager and EventBridge answer. */
-  awsEndpoint: string;
-  operator: FunctionTarget;
-  /** Whether the store has streams: without, nothing is published. */
-  publishes: boolean;
-  close(): Promise<void>;
-}
 
 /**
  * Starts everything that a deployment has, and the sandbox of identity providers, on the loopback interface. The
  * handlers run in this process, so there is one stack per process.
  * @throws the listen error, such as EADDRINUSE, when the port is taken
  */
-export async function startStack({
-  port,
-  dynamoDbEndpoint,
-  startStore = startDynalite,
-  data,
-  report,
-  bus,
-}: StackOptions): Promise<Stack> {
+export async function startStack(options: StackOptions) {
+  const { port, dynamoDbEndpoint, startStore = startDynalite, data, report, bus } = options;
   const routes: Route[] = [];
   const functions = new Map<string, InvocableFunction>();
   // First, so that a taken port fails before anything else starts.
@@ -98,14 +77,18 @@ export async function startStack({
     Promise.resolve(functions.get('finish-deletions')?.({}, { awsRequestId: randomUUID() })).catch(() => {});
   const schedule = setInterval(finish, 600_000);
 
+  const operator: FunctionTarget = { name: 'operator', endpoint: aws.url };
   return {
     url: api.url,
+    /** Routes that the API serves; more may be added. */
     routes,
     sandbox,
     dynamoDbEndpoint: endpoint,
     tableName,
+    /** The address at which Lambda's Invoke, Secrets Manager and EventBridge answer. */
     awsEndpoint: aws.url,
-    operator: { name: 'operator', endpoint: aws.url },
+    operator,
+    /** Whether the store has streams: without, nothing is published. */
     publishes: stream !== undefined,
     close: async () => {
       clearInterval(schedule);

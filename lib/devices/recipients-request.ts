@@ -48,13 +48,8 @@ export type RecipientsRequest = Pick<Query, 'platform'> &
   ({ login_user_id: string } | { shard: number; limit: number; cursor: string | undefined });
 
 /** @throws ServiceError `invalid_request` unless it is either a person or a shard, and pages only of a shard */
-export function recipientsRequest({
-  login_user_id,
-  shard,
-  limit,
-  cursor,
-  platform,
-}: Query): RecipientsRequest {
+export function recipientsRequest(query: Query): RecipientsRequest {
+  const { login_user_id, shard, limit, cursor, platform } = query;
   if (login_user_id === undefined && shard !== undefined) {
     return { shard, limit: limit ?? 100, cursor, platform };
   }

@@ -16,10 +16,7 @@ export const senderErrors = {
  * @throws ServiceError `forbidden` for a client that may not read recipients, `unauthorized_client` while the Login App is
  *   disabled
  */
-export async function loginAppOfSender({
-  loginAppId,
-  mayReadRecipients,
-}: AuthenticatedClient): Promise<string> {
+export async function loginAppOfSender({ loginAppId, mayReadRecipients }: AuthenticatedClient) {
   if (!mayReadRecipients) throw new ServiceError('forbidden', senderErrors.forbidden.example);
   await requireEnabled(loginAppId);
   return loginAppId;

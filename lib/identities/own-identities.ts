@@ -54,26 +54,12 @@ export async function confirmedIds(linked: LinkedIdentity[]): Promise<Set<unknow
 }
 
 /** The first identity of a person, in a list; none once it is unlinked. */
-function firstIdentity({
-  login_user_id,
-  provider,
-  subject,
-  created_at,
-  first_used_at,
-  first_profile,
-}: LoginUser): ShownIdentity[] {
+function firstIdentity(user: LoginUser): ShownIdentity[] {
+  const { login_user_id, provider, subject, created_at, first_used_at, first_profile } = user;
   if (subject === undefined || provider === undefined) return [];
-  return [
-    {
-      ...{
-        id: firstIdentityId(login_user_id),
-        provider,
-        linked_at: created_at,
-        last_login_at: first_used_at,
-      },
-      ...(first_profile && { profile: first_profile }),
-    },
-  ];
+  const id = firstIdentityId(login_user_id);
+  const times = { linked_at: created_at, last_login_at: first_used_at };
+  return [{ id, provider, ...times, ...(first_profile && { profile: first_profile }) }];
 }
 
 /** A person as they see themselves. */

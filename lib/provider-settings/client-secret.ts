@@ -30,11 +30,8 @@ interface ClientCredential {
 }
 
 /** The client secret of our app: the one of the settings, or one that we sign. */
-export const clientSecretOf = async ({
-  client_id,
-  client_secret = '',
-  client_secret_jwt,
-}: ClientCredential) => (client_secret_jwt ? signClientSecret(client_id, client_secret_jwt) : client_secret);
+export const clientSecretOf = async ({ client_id, client_secret, client_secret_jwt }: ClientCredential) =>
+  client_secret_jwt ? signClientSecret(client_id, client_secret_jwt) : (client_secret ?? '');
 
 async function signClientSecret(clientId: string, settings: ClientSecretJwt): Promise<string> {
   const key = importedKeys.get(settings) ?? createPrivateKey(settings.private_key_secret);

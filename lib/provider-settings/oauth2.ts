@@ -201,11 +201,8 @@ export type AccessTokenSettings =
   | { namespace: string; user_info?: undefined; audience_validation: JwtValidation };
 
 /** The settings for access tokens; undefined if the provider only takes codes. */
-export function accessTokenSettings({
-  namespace,
-  user_info,
-  audience_validation,
-}: OAuth2Settings): AccessTokenSettings | undefined {
+export function accessTokenSettings(settings: OAuth2Settings): AccessTokenSettings | undefined {
+  const { namespace, user_info, audience_validation } = settings;
   if (!namespace || !audience_validation) return undefined;
   if (user_info) return { namespace, user_info, audience_validation };
   return audience_validation.method === 'jwt' ? { namespace, audience_validation } : undefined;

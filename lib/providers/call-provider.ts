@@ -33,14 +33,8 @@ export const verificationDeadline = (): AbortSignal => AbortSignal.timeout(verif
  * One call to an address of the settings. Follows no redirect, reads at most 64 KiB, ends with the deadline.
  * @throws ProviderFailure when there is no usable answer; answers of 4xx are returned
  */
-export async function callProvider({
-  url,
-  headers,
-  form,
-  json,
-  statusOnly = false,
-  signal,
-}: ProviderCall): Promise<ProviderAnswer> {
+export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> {
+  const { url, headers, form, json, statusOnly = false, signal } = call;
   const startedAt = performance.now();
   try {
     const response = await fetch(url, {

@@ -119,17 +119,11 @@ export const loginUserCommands = [
   }),
 ];
 
-const loginUserShown = ({
-  login_user_id,
-  created_at,
-  last_login_at,
-  last_session_id,
-  blocked_at,
-}: LoginUser) => ({
-  login_user_id,
-  created_at,
-  last_login_at,
-  last_session_id,
+const loginUserShown = ({ blocked_at, ...user }: LoginUser) => ({
+  login_user_id: user.login_user_id,
+  created_at: user.created_at,
+  last_login_at: user.last_login_at,
+  last_session_id: user.last_session_id,
   blocked: blocked_at !== undefined,
   ...(blocked_at !== undefined && { blocked_at }),
 });
