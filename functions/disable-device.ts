@@ -28,9 +28,8 @@ export const endpoint = defineEndpoint({
   example: { path: { device_id: `d_${'A'.repeat(43)}` } },
   handle: async ({ caller, path }) => {
     const loginAppId = await loginAppOfSender(caller);
-    if (!isId('d_…', path.device_id) || !(await disableDevice(path.device_id, loginAppId))) {
+    if (!isId('d_…', path.device_id) || !(await disableDevice(path.device_id, loginAppId)))
       throw new ServiceError('not_found', 'The Login App has no such device.');
-    }
     return noContent();
   },
 });

@@ -79,9 +79,8 @@ async function invoke(
   event: unknown,
   response: ServerResponse,
 ): Promise<void> {
-  if (!handler) {
+  if (!handler)
     return sendJson(response, 404, { __type: 'ResourceNotFoundException', message: 'Function not found' });
-  }
   const awsRequestId = randomUUID();
   response.setHeader('x-amzn-requestid', awsRequestId);
   const invokedFunctionArn = `arn:aws:lambda:us-east-1:${localAccount}:function:${name}`;

@@ -73,9 +73,8 @@ export function gateway(routes: readonly Route[], report: (line: RequestLine) =>
 }
 
 async function answer(routes: readonly Route[], request: IncomingMessage, response: ServerResponse) {
-  if (headerBytes(request) > mostHeaderBytes) {
+  if (headerBytes(request) > mostHeaderBytes)
     return sendMessage(response, 431, 'Request Header Fields Too Large');
-  }
   const url = urlOf(request);
   for (const { endpoint, handler } of routes) {
     const match = request.method === endpoint.method ? url.pathname.match(patternOf(endpoint.path)) : null;

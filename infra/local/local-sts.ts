@@ -33,9 +33,8 @@ export async function answerIdentity(
     },
     { signingDate: dateOf(query.get('X-Amz-Date') ?? ''), expiresIn: Number(query.get('X-Amz-Expires')) },
   );
-  if (query.get('X-Amz-Signature') !== expected.query?.['X-Amz-Signature']) {
+  if (query.get('X-Amz-Signature') !== expected.query?.['X-Amz-Signature'])
     return { status: 403, body: '<Error><Code>SignatureDoesNotMatch</Code></Error>' };
-  }
   const arn = `arn:aws:iam::${localAccount}:user/${accessKeyId}`;
   return {
     status: 200,

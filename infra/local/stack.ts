@@ -35,7 +35,6 @@ export interface StackOptions {
   bus?: Bus;
 }
 
-
 /**
  * Starts everything that a deployment has, and the sandbox of identity providers, on the loopback interface. The
  * handlers run in this process, so there is one stack per process.

@@ -28,9 +28,8 @@ const noConnection = ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 
 export function explainFailure(error: unknown, { name, endpoint }: FunctionTarget): string {
   const failure: Failure = Object(error);
   if (endpoint) return failure.code === 'ECONNREFUSED' ? noStackHere() : String(failure.message);
-  if (failure.name === 'ResourceNotFoundException') {
+  if (failure.name === 'ResourceNotFoundException')
     return `There is no function ${name} in this AWS account and region. Name another stack with --stack, or change ${profileVariable()} or AWS_REGION.`;
-  }
   return explainAwsFailure(failure);
 }
 
@@ -47,9 +46,8 @@ export function explainAwsFailure(failure: Failure): string {
     const why = profile() ? `${lacking()} no region` : 'No AWS region is set';
     return `${why}: set AWS_REGION, or AWS_PROFILE to a profile with a region.`;
   }
-  if (noConnection.includes(failure.code ?? '')) {
+  if (noConnection.includes(failure.code ?? ''))
     return `AWS cannot be reached (${failure.message}): check the network, and AWS_REGION or the region of ${profileVariable()}.`;
-  }
   switch (failure.name) {
     case 'CredentialsProviderError':
     case 'TokenProviderError':

@@ -28,12 +28,9 @@ export class AuditTrail extends Construct {
   readonly #destination: LambdaDestination;
   readonly #permission: CfnPermission;
 
-  constructor(
-    scope: Construct,
-    id: string,
-    { forwarder, retentionDays, removalPolicy, key }: AuditTrailProps,
-  ) {
+  constructor(scope: Construct, id: string, props: AuditTrailProps) {
     super(scope, id);
+    const { forwarder, retentionDays, removalPolicy, key } = props;
     this.logGroup = new LogGroup(this, 'Log', {
       // CloudFormation chooses its name: a group that was retained must not be in the way of a new stack.
       retention: retentionDays,

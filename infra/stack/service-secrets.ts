@@ -5,6 +5,8 @@ import { Construct } from 'constructs';
 import type { SecretName } from '../../lib/http/endpoint.ts';
 import type { Settings } from '../settings/settings.ts';
 
+const { DESTROY, RETAIN_ON_UPDATE_OR_DELETE } = RemovalPolicy;
+
 /**
  * The secrets of the service; in production they outlive the stack. Never change how a value is generated: the next
  * update would generate a new one, and every token and every provider secret in the table would be lost.
@@ -12,12 +14,7 @@ import type { Settings } from '../settings/settings.ts';
 export class ServiceSecrets extends Construct {
   readonly named: Record<SecretName, Secret>;
 
-  constructor(
-    scope: Construct,
-    id: string,
-    settings: Pick<Settings, 'removalPolicy' | 'replicaRegions' | 'region'>,
-    encryptionKey?: IKey,
-  ) {
+  constructor(scope: Construct, id: string, settings: Settings, encryptionKey?: IKey) {
     super(scope, id);
     // The region that takes over from another has the same settings, and cannot have a copy of its own secrets.
     const regions = settings.replicaRegions?.split(',').filter((region) => region !== settings.region) ?? [];
@@ -25,10 +22,7 @@ export class ServiceSecrets extends Construct {
       ...(encryptionKey && { encryptionKey }),
       // A first deployment that fails deletes them again: nothing depends on them yet.
       // @see AWS CloudFormation template reference, "DeletionPolicy attribute": RetainExceptOnCreate
-      removalPolicy:
-        settings.removalPolicy === 'retain'
-          ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
-          : RemovalPolicy.DESTROY,
+      removalPolicy: settings.removalPolicy === 'retain' ? RETAIN_ON_UPDATE_OR_DELETE : DESTROY,
       // @see AWS Secrets Manager user guide, "Replicate AWS Secrets Manager secrets across Regions"
       ...(regions.length > 0 && { replicaRegions: regions.map((region) => ({ region })) }),
     };

@@ -24,9 +24,8 @@ export const accessItem = v.object({
  * @throws ServiceError `forbidden`, also when there is no such access request
  */
 export async function requireAccess(accountId: string, accessRequestId: number): Promise<void> {
-  if (!(await readItem(accessKey(accessRequestId, accountId)))) {
+  if (!(await readItem(accessKey(accessRequestId, accountId))))
     throw new ServiceError('forbidden', 'The account has no access to this access request.');
-  }
 }
 
 /** Gives an account access to an access request. @param more attributes that are stored with it */

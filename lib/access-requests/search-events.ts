@@ -86,9 +86,8 @@ const pageOf = (offset: number, items: Item[]) => ({
 });
 
 function listOf({ access_request_id, type, actor_type, actor_id }: Search): DenseList | undefined {
-  if (actor_type === undefined && actor_id === undefined) {
+  if (actor_type === undefined && actor_id === undefined)
     return type === 'review' ? allReviews(access_request_id) : allEvents(access_request_id);
-  }
   if (type === 'review') return undefined;
   if (actor_id === undefined) return eventsOfActorType(access_request_id, actor_type ?? '');
   if (actor_type === undefined) return eventsOfActorId(access_request_id, actor_id);

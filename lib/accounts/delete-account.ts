@@ -4,28 +4,20 @@ import { accessRequestsOfAccountList, accountKey, accountPartition } from '../st
 import { readListInOrder, readMembers, readPartition } from '../storage/lists.ts';
 import { setAccountDisabled } from './account.ts';
 
-/** Outcome of one step of a deletion; `again_after_seconds` is there when more is left to remove. */
-export interface AccountDeletionStep {
-  deleted: boolean;
-  removed: { accesses: number };
-  again_after_seconds?: number;
-}
-
 /**
  * Deletes an account with its accesses, in steps of a few seconds. Disables it first; the account itself goes last, so
  * that an interrupted step can be done again. Its access requests and what it wrote stay. An access that the index does
  * not show yet stays as well; no account can use it.
+ * @returns the outcome of one step, with `again_after_seconds` when more is left to remove
  */
-export async function deleteAccount(accountId: string): Promise<AccountDeletionStep> {
+export async function deleteAccount(accountId: string) {
   await setAccountDisabled(accountId, true);
   const hasTime = timeLimit();
   let accesses = 0;
   let start: Item | undefined;
   do {
-    const { keys, next } = await readListInOrder(accessRequestsOfAccountList(accountId), {
-      limit: 100,
-      start,
-    });
+    const list = accessRequestsOfAccountList(accountId);
+    const { keys, next } = await readListInOrder(list, { limit: 100, start });
     const items = await readMembers(keys);
     await inTurns(items, remove);
     accesses += items.length;

@@ -19,9 +19,8 @@ export const writingAccount: Authentication<Account> = {
   ...account,
   identify: async (headers) => {
     const caller = await account.identify(headers);
-    if (caller.read_only) {
+    if (caller.read_only)
       throw new ServiceError('forbidden', 'The account may only read.', { reason: 'account_read_only' });
-    }
     return caller;
   },
 };

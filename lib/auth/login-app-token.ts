@@ -21,9 +21,8 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
   },
   identify: async (headers) => {
     const token = bearerToken(headers.authorization);
-    if (!token) {
+    if (!token)
       throw noBearerToken('Send a Login App Token as Authorization: Bearer.', [headers.authorization]);
-    }
     const loginAppId = await (isLongLived(token)
       ? authenticateLoginAppToken(token)
       : loginAppOfClientsToken(token));

@@ -39,9 +39,8 @@ function loginUserTokens({ ofDeletedToo }: { ofDeletedToo: boolean }): Authentic
           reason: 'login_app_disabled',
         });
       }
-      if (!session || !isActive(session, switches) || !hasClient || !hasIssued(session, claims)) {
+      if (!session || !isActive(session, switches) || !hasClient || !hasIssued(session, claims))
         throw sessionEnded();
-      }
       if (isDeleted && !ofDeletedToo) throw sessionEnded();
       return {
         loginAppId: claims.aud,
@@ -62,9 +61,8 @@ const sessionEnded = (): ServiceError =>
 function oneBearerToken(headers: (string | undefined)[]): string {
   const sent = headers.filter((header) => header !== undefined);
   const tokens = new Set(sent.map(bearerToken));
-  if (tokens.size > 1) {
+  if (tokens.size > 1)
     throw new ServiceError('invalid_token', 'The Authentication and the Authorization header do not agree.');
-  }
   const [token] = tokens;
   if (!token) throw noBearerToken('Send a Login User Token as Authorization: Bearer.', sent);
   return token;

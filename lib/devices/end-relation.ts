@@ -9,9 +9,8 @@ import { unrelate } from './relation.ts';
  * @throws ServiceError `not_found` when the device is not theirs, or does not exist
  */
 export async function endRelation(loginUserId: string, id: string): Promise<void> {
-  if (!isId('d_…', id) || !(await unrelate(loginUserId, id))) {
+  if (!isId('d_…', id) || !(await unrelate(loginUserId, id)))
     throw new ServiceError('not_found', 'The Login User has no such device.');
-  }
 }
 
 /**

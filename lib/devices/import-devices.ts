@@ -99,9 +99,8 @@ async function importDevice(
   const attributes = attributesOf(loginAppId, device, last_seen_at);
   const { device_id } = attributes;
   const { installation_id } = device;
-  if (installation_id !== undefined && !(await claimInstallation(loginAppId, installation_id, device_id))) {
+  if (installation_id !== undefined && !(await claimInstallation(loginAppId, installation_id, device_id)))
     return { reason: 'The installation has another device.' };
-  }
   const login_user_since = people.get(login_user_id);
   const relation = login_user_since !== undefined && {
     login_user_id,

@@ -50,17 +50,15 @@ export type RecipientsRequest = Pick<Query, 'platform'> &
 /** @throws ServiceError `invalid_request` unless it is either a person or a shard, and pages only of a shard */
 export function recipientsRequest(query: Query): RecipientsRequest {
   const { login_user_id, shard, limit, cursor, platform } = query;
-  if (login_user_id === undefined && shard !== undefined) {
+  if (login_user_id === undefined && shard !== undefined)
     return { shard, limit: limit ?? 100, cursor, platform };
-  }
   if (login_user_id === undefined || shard !== undefined) {
     throw new ServiceError(
       'invalid_request',
       'Send either the parameter login_user_id or the parameter shard.',
     );
   }
-  if (limit !== undefined || cursor !== undefined) {
+  if (limit !== undefined || cursor !== undefined)
     throw new ServiceError('invalid_request', 'The parameters limit and cursor go with the parameter shard.');
-  }
   return { login_user_id, platform };
 }

@@ -35,9 +35,8 @@ export async function registerDevice(
   newDevice: NewDevice,
 ): Promise<{ id: string; outcome: 'created' | 'known' }> {
   const { platform, installation_id = '' } = newDevice;
-  if (!(await hasMobileApplication(loginAppId, platform))) {
+  if (!(await hasMobileApplication(loginAppId, platform)))
     throw new ServiceError('not_found', noMobileApplication(platform));
-  }
   const id = deviceIdOf(loginAppId, newDevice);
   const predecessor = installation_id ? await takeInstallation(loginAppId, installation_id, id) : undefined;
   const isNew = predecessor !== undefined && !predecessor.isEarlier;

@@ -50,9 +50,8 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
   }
   if (!update.found) throw noSuchDevice();
   const found = v.parse(deviceItem, update.found);
-  if (found.login_app_id !== loginAppId) {
+  if (found.login_app_id !== loginAppId)
     throw new ServiceError('forbidden', 'The device does not belong to the Login App of this token.');
-  }
   if (found.replaced_by !== undefined) throw noSuchDevice();
   throw new ServiceError('unprocessable_entity', disabled, {
     errors: [{ field: 'device_id', message: disabled }],

@@ -1,10 +1,10 @@
-import middy from '@middy/core';
+import middy, { type MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
+import type { Authentication, RequestHeaders } from '../auth/credentials.ts';
 import { requireEnvironmentInLambda } from '../environment.ts';
-import { withRequest } from '../log/request-fields.ts';
+import { note, withRequest } from '../log/request-fields.ts';
 import { type Reply, renderAnswer } from './answers.ts';
 import { noteIdsOf, writeAuditLine } from './audit-line.ts';
-import { authenticate } from './authenticate.ts';
 import { guardParser, noParser, validateBody } from './body.ts';
 import type { Endpoint, ParameterSchemas, Responses } from './endpoint.ts';
 import { renderErrors } from './errors.ts';
@@ -38,3 +38,14 @@ export function serve<Caller, Schemas extends ParameterSchemas, Content, R exten
     return withRequest({ request_id: requestId, route: routeKey }, () => chain(event, context));
   };
 }
+
+/** Finds out who calls, before the rest of the request is looked at. @throws ServiceError of the scheme */
+const authenticate = <Caller>({
+  scheme,
+  identify,
+}: Authentication<Caller>): MiddlewareObj<{ headers: RequestHeaders; caller: Caller }> => ({
+  before: async ({ event }) => {
+    event.caller = await identify(event.headers);
+    note({ caller: scheme });
+  },
+});

@@ -20,9 +20,8 @@ export async function findLoginUser(
 ): Promise<LoginUser | undefined> {
   const settings = providers.get(provider);
   const namespaces = issuer === undefined ? namespacesOf(settings) : namespacesNamed(issuer, settings);
-  if (namespaces.length === 0) {
+  if (namespaces.length === 0)
     throw new ServiceError('invalid_request', `The Login App has no ${provider}; name its --issuer.`);
-  }
   const found = await Promise.all(
     namespaces.map((namespace) => readOwner(login_app_id, { namespace, subject })),
   );

@@ -38,11 +38,6 @@ const mostLinked = 20;
 /** Milliseconds that a link takes at most: its function is stopped after 10 s. */
 const longestLink = 15_000;
 
-interface Linked {
-  isNew: boolean;
-  identity: ShownIdentity;
-}
-
 /**
  * Links an identity, which its provider has just vouched for, to a Login User. Two conditional writes: the attribute of
  * the Login User, then the slot of the identity, which only one of several people gets. A mark, written before them and
@@ -57,7 +52,7 @@ export async function linkIdentity(
   provider: ProviderId,
   proven: ProvenIdentity,
   { byOperator = false, move = false } = {},
-): Promise<Linked> {
+): Promise<{ isNew: boolean; identity: ShownIdentity }> {
   return untilWritten(async () => {
     const slot = await findSlot(login_app_id, proven);
     const owner = await confirmedOwner(slot);

@@ -27,9 +27,8 @@ export async function countingRejections<Result>(
 ): Promise<Result> {
   const { rejected_credentials = 0, rejected_since = 0 } = user;
   const secondsLeft = rejected_since + windowSeconds - epochSeconds();
-  if (rejected_credentials >= mostRejected && secondsLeft > 0) {
+  if (rejected_credentials >= mostRejected && secondsLeft > 0)
     throw new ServiceError('too_many_requests', tooManyRejected.example, { retryAfterSeconds: secondsLeft });
-  }
   try {
     return await check();
   } catch (error) {

@@ -45,9 +45,8 @@ export async function findSlot(loginAppId: string, identity: Identity, known?: I
     });
   }
   const { created_at, linked_to, identity_id } = item;
-  if (linked_to !== undefined && identity_id !== undefined) {
+  if (linked_to !== undefined && identity_id !== undefined)
     return { id, unfinished, leadsTo: { loginUserId: linked_to, identityId: identity_id } };
-  }
   return { id, unfinished, ...(created_at !== undefined && { leadsTo: { loginUserId: id } }) };
 }
 

@@ -26,9 +26,8 @@ export const begunIn = (person: Item | undefined): number =>
 /** The id of the session that the latest login of a Login User started. */
 export function lastSessionIdOf(person: Item): string | undefined {
   const { sessions_begun, session_places, last_session_id } = v.parse(countersItem, person);
-  if (last_session_id === undefined || sessions_begun === undefined || session_places === undefined) {
+  if (last_session_id === undefined || sessions_begun === undefined || session_places === undefined)
     return last_session_id;
-  }
   return sessionIdAt(last_session_id, (sessions_begun - 1) % session_places);
 }
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { clock, timestamp } from '../clock.ts';
-import { deleteItem, putItem } from '../storage/items.ts';
+import { deleteItem, type Item, putItem } from '../storage/items.ts';
 import { deletionKey, linkKey, unfinishedList } from '../storage/keys.ts';
 import { readListInOrder, readMembers } from '../storage/lists.ts';
 
@@ -40,7 +40,7 @@ export const unmarkLink = (loginUserId: string, identityId: string): Promise<voi
 /** Pages of the marks that are older than ten minutes, the oldest first: of work that was interrupted. */
 export async function* readInterrupted(): AsyncGenerator<(DeletionMark | LinkMark)[]> {
   const latest = new Date(clock.now().getTime() - underWayFor).toISOString();
-  let start: Awaited<ReturnType<typeof readListInOrder>>['next'];
+  let start: Item | undefined;
   do {
     const { keys, next } = await readListInOrder(unfinishedList, { limit: 100, start });
     const marks = (await readMembers(keys)).map((item) => v.parse(v.union([linkItem, deletionItem]), item));

@@ -45,9 +45,8 @@ export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefin
     return 'tokens of deleted Login Users are still to be revoked';
   const devices = await Promise.all(shards.map((shard) => readDevices(login_app_id, shard, { limit: 1 })));
   if (devices.some(({ items }) => items.length > 0)) return 'it has devices';
-  if (disabled_at === undefined && clients.size > 0 && providers.size > 0) {
+  if (disabled_at === undefined && clients.size > 0 && providers.size > 0)
     return 'it is enabled, and people can log in';
-  }
   return undefined;
 }
 
@@ -73,14 +72,12 @@ export async function deleteLoginApp(loginApp: LoginApp): Promise<DeletionStep> 
   const removed = { login_users: people.count, devices: devices.count };
   const isAll = people.isAll && devices.isAll;
   const isStuck = isAll || people.count + devices.count === 0;
-  if (people.tokensLeft > 0 && isStuck) {
+  if (people.tokensLeft > 0 && isStuck)
     return { deleted: false, removed, tokens_not_revoked: people.tokensLeft };
-  }
   if (!isAll) return { deleted: false, removed, again_after_seconds: 0 };
   const since = disabled_at === undefined ? 0 : (clock.now().getTime() - Date.parse(disabled_at)) / 1000;
-  if (since < settledAfter) {
+  if (since < settledAfter)
     return { deleted: false, removed, again_after_seconds: Math.ceil(settledAfter - since) };
-  }
   const items = await readPartition(loginAppPartition(login_app_id));
   const root = loginAppKey(login_app_id);
   const members = items.filter(({ sk }) => sk !== root.sk);

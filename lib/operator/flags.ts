@@ -97,9 +97,8 @@ export function loggedFlags(known: Flags, given: Record<string, unknown>): Recor
   );
   const logged = wellFormed.flatMap(([name, { kind }]) => {
     const field = name.replaceAll('-', '_');
-    if (kind === 'id' || kind === 'number') {
+    if (kind === 'id' || kind === 'number')
       return [[field.endsWith('id') ? field : `${field}_id`, given[name]]];
-    }
     return kind === 'choice' || kind === 'subset' || kind === 'switch' ? [[field, given[name]]] : [];
   });
   return Object.fromEntries(logged);

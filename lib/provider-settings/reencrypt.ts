@@ -1,14 +1,12 @@
 import * as v from 'valibot';
 import { newId } from '../ids.ts';
 import type { ServiceSecret } from '../secrets/service-secret.ts';
-import { readItem, updateItem } from '../storage/items.ts';
+import { type Item, keyOf, readItem, updateItem } from '../storage/items.ts';
 import { type Key, providerSettingsList } from '../storage/keys.ts';
 import { readGlobalList } from '../storage/lists.ts';
 import { untilWritten } from '../storage/until-written.ts';
 import { reencryptSecrets } from './settings-encryption.ts';
 import { type ProviderSettingsItem, providerSettingsItem } from './stored-settings.ts';
-
-const keySchema = v.object({ pk: v.string(), sk: v.string() });
 
 /** The number of settings that are encrypted again at the same time, and that the list is asked for at once. */
 const batchSize = 25;
@@ -20,13 +18,11 @@ const batchSize = 25;
  */
 export async function reencryptProviderSettings(secret: ServiceSecret): Promise<string[]> {
   const unreadable: string[] = [];
-  let start: Parameters<typeof readGlobalList>[2]['start'];
+  let start: Item | undefined;
   do {
-    const { items, next } = await readGlobalList('by_list', providerSettingsList, {
-      limit: batchSize,
-      start,
-    });
-    const names = await Promise.all(items.map((item) => reencrypt(v.parse(keySchema, item), secret)));
+    const page = { limit: batchSize, start };
+    const { items, next } = await readGlobalList('by_list', providerSettingsList, page);
+    const names = await Promise.all(items.map((item) => reencrypt(keyOf(item), secret)));
     unreadable.push(...names.filter((name) => name !== undefined));
     start = next;
   } while (start);

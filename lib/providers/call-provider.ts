@@ -54,9 +54,8 @@ export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> 
     });
     const { status } = response;
     if (status >= 300 && status < 400) throw await givenUp(response, new ProviderFailure('redirected', url));
-    if (status === 429 || status >= 500) {
+    if (status === 429 || status >= 500)
       throw await givenUp(response, new ProviderFailure('unexpected_status', url, String(status)));
-    }
     const text = await readText(response, url);
     return { status, body: statusOnly && status < 400 ? undefined : parsed(response, text, url) };
   } catch (error) {

@@ -42,8 +42,7 @@ export async function endOwnSession(loginUserId: string, loginAppId: string, ses
     readLoginUserWithSession(loginUserId, sessionId),
     findSwitches(loginAppId),
   ]);
-  if (!session || !isActive(session, switches)) {
+  if (!session || !isActive(session, switches))
     throw new ServiceError('not_found', 'The Login User has no such session, or it is over.');
-  }
   await endSession(loginUserId, sessionId, 'person');
 }

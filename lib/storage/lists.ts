@@ -89,13 +89,9 @@ export async function readLastOrdinal(list: DenseList): Promise<number> {
 export async function readGlobalList(
   index: GlobalIndex,
   list: string,
-  {
-    from = ' ',
-    limit,
-    start,
-    order = 'descending',
-  }: { from?: string; limit: number; start?: Item | undefined; order?: 'ascending' | 'descending' },
+  page: { from?: string; limit: number; start?: Item | undefined; order?: 'ascending' | 'descending' },
 ): Promise<{ items: Item[]; next: Item | undefined }> {
+  const { from = ' ', limit, start, order = 'descending' } = page;
   const { partitionKey, sortKey } = table.globalIndexes[index];
   const { Items = [], LastEvaluatedKey } = await query({
     IndexName: index,

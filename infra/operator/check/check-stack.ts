@@ -5,17 +5,12 @@ import { deploymentFolder, readDeployment } from '../../settings/deployment-file
 import { pinName, pinnedValue, pins } from '../../settings/pins.ts';
 import { versionOutput } from '../../stack/description.ts';
 
-interface LookedAt {
-  /** The version of the code that was deployed. Undefined before 1.0.0. */
-  version?: string | undefined;
-  problems: string[];
-}
-
 /**
  * Reads a deployed stack's version, and its faults, as far as CloudFormation knows: an update that failed, or a stack that
  * was production and has lost its protection, or one that keeps other settings than its file has.
+ * @returns the version of the deployed code, undefined before 1.0.0, and what is wrong
  */
-export async function lookAtStack(StackName: string, folder = deploymentFolder): Promise<LookedAt> {
+export async function lookAtStack(StackName: string, folder = deploymentFolder) {
   const client = new CloudFormationClient({});
   try {
     const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName }));
@@ -35,7 +30,10 @@ export async function lookAtStack(StackName: string, folder = deploymentFolder):
     const version = stack?.Outputs?.find(({ OutputKey }) => OutputKey === versionOutput)?.OutputValue;
     return { version, problems };
   } catch (error) {
-    return { problems: [`The stack can't be checked: ${error instanceof Error ? error.message : error}`] };
+    return {
+      version: undefined,
+      problems: [`The stack can't be checked: ${error instanceof Error ? error.message : error}`],
+    };
   } finally {
     client.destroy();
   }

@@ -103,9 +103,8 @@ export const clientCommands = [
     run: async ({ 'login-app': id, client, 'grant-types': given, recipients = false }) => {
       const { login_app_id, client_id } = await requireClient(id, client);
       const allowed = membersOf(given, grantTypes);
-      if (!(await setGrantTypes(login_app_id, client_id, allowed, recipients))) {
+      if (!(await setGrantTypes(login_app_id, client_id, allowed, recipients)))
         throw new ServiceError('not_found', 'The client was revoked meanwhile.');
-      }
       return {
         login_app_id,
         client_id,

@@ -41,9 +41,8 @@ export const deviceCommands = [
         if (after !== undefined) throw new ServiceError('invalid_request', onePage);
         return { login_user_id, devices: (await recipientsOfLoginUser(login_user_id)).map(withoutToken) };
       }
-      if (login_app_id !== undefined && login_user_id === undefined) {
+      if (login_app_id !== undefined && login_user_id === undefined)
         return { login_app_id, ...(await pageOfLoginApp(login_app_id, after, withoutToken)) };
-      }
       throw new ServiceError('invalid_request', 'Give either --login-user or --login-app.');
     },
   }),

@@ -28,9 +28,8 @@ async function requireProvider(id: string, provider: ProviderId) {
 /** The settings that the flags give, whole or by a preset. @throws ServiceError */
 function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFlags>): GivenSettings {
   const { settings, preset } = flags;
-  if ((settings === undefined) === (preset === undefined)) {
+  if ((settings === undefined) === (preset === undefined))
     throw new ServiceError('invalid_request', 'Give either --settings or --preset.');
-  }
   if (preset === undefined) return { settings, isPreset: false };
   const { namespace, issuer, 'jwks-uri': jwksUri } = flags;
   if (preset !== 'oidc' && (issuer ?? jwksUri) !== undefined)

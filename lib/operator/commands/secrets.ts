@@ -19,9 +19,8 @@ export function rotatedOrThrow(
 /** A revocation that was done. @throws ServiceError when it was not */
 export function revokedOrThrow(outcome: RevokedSecret, before: WithSecrets): Exclude<RevokedSecret, string> {
   if (typeof outcome === 'object') return outcome;
-  if (outcome === 'unknown') {
+  if (outcome === 'unknown')
     throw new ServiceError('not_found', `There is no such secret. Existing secrets: ${idsOf(before)}.`);
-  }
   const only = `${idsOf(before)} is the only secret; rotate first.`;
   throw new ServiceError('invalid_request', outcome === 'only' ? only : changed);
 }
