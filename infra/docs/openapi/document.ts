@@ -44,7 +44,8 @@ const securitySchemes = {
   account: { type: 'http', scheme: 'basic', description: 'The id and secret of a back-office account.' },
 };
 
-const tags = [
+/** The groups of endpoints, in the order in which a client comes to need them. */
+export const tags = [
   {
     name: 'Tokens',
     description: 'Trade what an identity provider issued for tokens; refresh, revoke and inspect them.',
