@@ -38,11 +38,7 @@ export async function startLocalAws(
 
 const noBus: Bus = { takeEvent: () => {}, takeDeadLetter: () => {} };
 
-interface Parts {
-  functions: Map<string, InvocableFunction>;
-  secrets: LocalSecrets;
-  bus: Bus;
-}
+type Parts = { functions: Map<string, InvocableFunction>; secrets: LocalSecrets; bus: Bus };
 
 async function answer(
   { functions, secrets, bus }: Parts,

@@ -11,17 +11,12 @@ interface ForwardOptions {
 /** Milliseconds between an attempt that failed and the next one. */
 const pause = 1_000;
 
-interface Parcel {
-  event: Envelope;
-  attempts: number;
-}
-
 /**
  * Sends events to a consumer by POST, one at a time. One that the consumer does not answer with a 2xx goes to the end of the
  * line, and is sent until it does: at least once, as by EventBridge.
  */
 export function forwardEvents(url: string, { say, patience = 5_000 }: ForwardOptions) {
-  const line: Parcel[] = [];
+  const line: { event: Envelope; attempts: number }[] = [];
   const stopping = new AbortController();
   let isSending = false;
 

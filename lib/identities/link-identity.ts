@@ -57,7 +57,7 @@ export async function linkIdentity(
     const slot = await findSlot(login_app_id, proven);
     const owner = await confirmedOwner(slot);
     if (owner && owner.loginUserId !== login_user_id) {
-      if (!move) throw belongsToAnother();
+      if (!move) throw new ServiceError('conflict', belongsToAnother);
       const identityId = owner.identityId ?? firstIdentityId(owner.loginUserId);
       await unlinkIdentity(owner.loginUserId, identityId, { byOperator, evenLast: true });
       return undefined;
@@ -80,7 +80,7 @@ export async function linkIdentity(
     const others = await addIdentity(login_user_id, identity, kept, byOperator ? whileExisting : whileActive);
     if (others.length >= mostLinked && (await countLinked(others, slot.id)) >= mostLinked) {
       await removeIdentity(login_user_id, identity_id);
-      throw tooMany();
+      throw new ServiceError('conflict', tooMany);
     }
     if (await claimSlot(slot, login_user_id, identity_id)) {
       await unmarkLink(login_user_id, identity_id);
@@ -154,11 +154,5 @@ async function removeIdentity(loginUserId: string, identityId: string): Promise<
   await unmarkLink(loginUserId, identityId);
 }
 
-const tooMany = (): ServiceError =>
-  new ServiceError(
-    'conflict',
-    `The Login User has ${mostLinked} linked identities, which is the most. Unlink one first.`,
-  );
-
-const belongsToAnother = (): ServiceError =>
-  new ServiceError('conflict', 'The identity belongs to another Login User of this Login App.');
+const tooMany = `The Login User has ${mostLinked} linked identities, which is the most. Unlink one first.`;
+const belongsToAnother = 'The identity belongs to another Login User of this Login App.';

@@ -32,7 +32,8 @@ export async function unlinkIdentity(
   await untilWritten(async () => {
     const user = await readLoginUser(loginUserId);
     const identities = user ? await ownIdentities(user) : [];
-    if (!identities.some(({ id }) => id === identityId)) throw noSuchIdentity();
+    if (!identities.some(({ id }) => id === identityId))
+      throw new ServiceError('not_found', 'The Login User has no such identity.');
     const other = identities.find(({ id }) => id !== identityId);
     if (!(other || evenLast)) throw isTheLast();
     const outcome = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
@@ -78,9 +79,6 @@ const withoutIdentity = (loginUserId: string, identityId: string): Change<LoginU
 /** The attribute of a Login User that exists as long as they have an identity. */
 export const attributeOf = (loginUserId: string, identityId: string): string =>
   identityId === firstIdentityId(loginUserId) ? 'subject' : identityAttributes.linked(identityId);
-
-const noSuchIdentity = (): ServiceError =>
-  new ServiceError('not_found', 'The Login User has no such identity.');
 
 const last =
   'The last identity cannot be unlinked: nobody could log in any longer. Delete the account instead.';

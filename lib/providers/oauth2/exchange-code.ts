@@ -15,15 +15,9 @@ export interface AuthorizationCode {
   redirect_uri?: string | undefined;
 }
 
-/** Tokens in the provider's answer; each is missing where the answer has no such text. */
-interface ProviderTokens {
-  access_token?: string;
-  id_token?: string;
-  refresh_token?: string;
-}
-
 /**
  * Exchanges an authorization code at the provider.
+ * @returns the tokens of its answer; each is missing where the answer has no such text
  * @throws ServiceError, ProviderFailure
  * @see RFC 6749 section 4.1.3, RFC 7636 section 4.5
  */
@@ -31,7 +25,7 @@ export async function exchangeCode(
   exchange: CodeExchange,
   { authorization_code, code_verifier, redirect_uri }: AuthorizationCode,
   signal: AbortSignal,
-): Promise<ProviderTokens> {
+) {
   const { token_url: url } = exchange;
   const code = wellFormedCredential(authorization_code);
   const redirectUri = redirectUriOf(exchange, redirect_uri);
