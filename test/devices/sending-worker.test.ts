@@ -28,7 +28,7 @@ const pem = ({ privateKey }: typeof google) => privateKey.export({ type: 'pkcs8'
 
 /** Each push that a stand-in was sent: where to, and the token. FCM gets an installation id in another field. */
 const pushes: string[] = [];
-/** What a stand-in answers for a token, once each; 200 after that. */
+/** What a stand-in answers for a token, once each; 200 after that. With 0, APNs closes the connection instead. */
 type Planned = { status: number; body: unknown; headers?: Record<string, string> };
 const planned = new Map<string, Planned[]>();
 const outcomeOf = (token: string): Planned => planned.get(token)?.shift() ?? { status: 200, body: {} };
@@ -85,6 +85,7 @@ const apns = (gateway: string) =>
     });
     pushes.push(`${gateway} ${token}`);
     const { status, body, headers } = outcomeOf(token);
+    if (status === 0) return request.stream.session?.destroy();
     response.writeHead(status, { 'apns-id': 'EC1BF194-B3B2-424A-89A9-5A918A6E6B5E', ...headers });
     response.end(status === 200 ? '' : JSON.stringify(body));
   });
@@ -249,7 +250,7 @@ test('the worker sends to every device, tries again what may be tried again, and
   const dead = ['gone', 'malformed', 'installationGone', 'noInstallation', 'iosGone', 'iosExpired', 'iosBad'];
   const alive = [...ids].filter(([name]) => !dead.includes(name)).map(([, id]) => id);
   expect((await listed()).toSorted()).toEqual(alive.toSorted());
-  for (const token of tokens) expect(stdout).not.toContain(token);
+  for (const secret of [...tokens, ...ids.values()]) expect(stdout).not.toContain(secret);
   const reasons = ['INVALID_ARGUMENT', 'SENDER_ID_MISMATCH', 'PERMISSION_DENIED', 'DeviceTokenNotForTopic'];
   for (const reason of reasons) expect(stdout).toContain(`"dead":false,"reason":"${reason}"}`);
 });
@@ -273,6 +274,24 @@ test.each([
   expect(pushes).toContain(`${field} ${token}`);
 });
 
+test('a push that APNs closes the connection on is sent again later', async () => {
+  const app = await newApp();
+  const token = hexToken();
+  planned.set(token, [{ status: 0, body: '' }]);
+  await service.register({ platform: 'ios', token }, await service.loginAppToken(app));
+  const line = await eventually(
+    async () => {
+      const run = startWorker(app, appleVariables);
+      const printed = await Promise.race([once(run.stdout, 'data'), run.then(() => '')]);
+      run.kill();
+      await run;
+      return String(printed);
+    },
+    (line) => !line.includes('"sent":0'),
+  );
+  expect(line).toContain('"status":503,"dead":false,"reason":"The connection was closed."}');
+});
+
 test('what is not set up right is a message, and the exit code 1', async () => {
   const app = await newApp();
   const wrong = await runWorker({ ...app, client_secret: 'wrong' }, googleVariables);
@@ -281,7 +300,10 @@ test('what is not set up right is a message, and the exit code 1', async () => {
     /^GET http.*\/recipients\?shard=\d+&limit=50: 401 \{"error":"invalid_client".*\}$/,
   );
   const swapped = await runWorker(app, { ...appleVariables, APNS_FILE: googleVariables.GOOGLE_FILE });
-  expect(swapped).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/^APNS_FILE: .+$/) });
+  const noKey = `APNS_FILE: ${googleVariables.GOOGLE_FILE} holds no key for this.`;
+  expect(swapped).toMatchObject({ exitCode: 1, stderr: noKey });
+  const missing = await runWorker(app, { GOOGLE_FILE: 'missing.json' });
+  expect(missing).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/no such .*'missing\.json'$/) });
   const half = await runWorker(app, { ...appleVariables, APNS_TOPIC: '' });
   const needed = 'APNS_FILE needs APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC.';
   expect(half).toMatchObject({ exitCode: 1, stderr: needed });
