@@ -85,7 +85,7 @@ const apns = (gateway: string) =>
     });
     pushes.push(`${gateway} ${token}`);
     const { status, body, headers } = outcomeOf(token);
-    if (status === 0) return request.stream.session?.destroy();
+    if (status === 0) return request.stream.session?.destroy(body instanceof Error ? body : undefined);
     response.writeHead(status, { 'apns-id': 'EC1BF194-B3B2-424A-89A9-5A918A6E6B5E', ...headers });
     response.end(status === 200 ? '' : JSON.stringify(body));
   });
@@ -274,22 +274,23 @@ test.each([
   expect(pushes).toContain(`${field} ${token}`);
 });
 
-test('a push that APNs closes the connection on is sent again later', async () => {
+test.each([
+  ['closes', undefined, 'The connection was closed.'],
+  ['breaks', new Error('broken'), 'Session closed with error code 2'],
+])('a push during which APNs %s the connection is sent again, on another one', async (_, body, reason) => {
   const app = await newApp();
   const token = hexToken();
-  planned.set(token, [{ status: 0, body: '' }]);
+  planned.set(token, [{ status: 0, body }]);
   await service.register({ platform: 'ios', token }, await service.loginAppToken(app));
-  const line = await eventually(
-    async () => {
-      const run = startWorker(app, appleVariables);
-      const printed = await Promise.race([once(run.stdout, 'data'), run.then(() => '')]);
-      run.kill();
-      await run;
-      return String(printed);
-    },
-    (line) => !line.includes('"sent":0'),
+  const { exitCode, stdout } = await eventually(
+    () => runWorker(app, appleVariables),
+    ({ counts = '' }) => !counts.includes('"sent":0,"dead":0,"failed":0'),
   );
-  expect(line).toContain('"status":503,"dead":false,"reason":"The connection was closed."}');
+  expect(stdout).toContain(`"status":503,"dead":false,"reason":"${reason}"}`);
+  expect({ exitCode, pushed: pushes.filter((push) => push.endsWith(token)).length }).toEqual({
+    exitCode: 0,
+    pushed: 2,
+  });
 });
 
 test('what is not set up right is a message, and the exit code 1', async () => {
