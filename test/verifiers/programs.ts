@@ -94,7 +94,7 @@ export async function python(commands: string): Promise<Verify> {
   return program(join(commands, 'python'), words, { PYTHONPATH: directory });
 }
 
-/** Envoy, in front of a server that answers every request. */
+/** Envoy, in front of a server that answers every request with a token. */
 export const envoy =
   (commands: string): Verify =>
   (service, tokens) =>
