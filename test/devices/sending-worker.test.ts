@@ -9,6 +9,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { afterAll, expect, test } from '@jest/globals';
 import { execa } from 'execa';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
+import { serve } from '../../infra/local/loopback-server.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { eventually } from '../support/people.ts';
 import { basic, sharedService, unique } from '../support/service.ts';
@@ -310,6 +311,26 @@ test('what is not set up right is a message, and the exit code 1', async () => {
   expect(half).toMatchObject({ exitCode: 1, stderr: needed });
   const none = await runWorker(app, {});
   expect(none).toMatchObject({ exitCode: 1, stderr: 'Set GOOGLE_FILE, APNS_FILE or both.' });
+});
+
+test('a report that is rejected stops the worker, which does not print the id', async () => {
+  const app = await newApp();
+  const token = unique('push-token');
+  planned.set(token, Array(9).fill(fcmError(404, 'NOT_FOUND', [detail('UNREGISTERED')])));
+  const { body } = await service.register({ platform: 'android', token }, await service.loginAppToken(app));
+  const front = await serve(async ({ method, url = '', headers: { authorization = '' } }, response) => {
+    if (method === 'DELETE') return response.writeHead(403).end('{"error":"forbidden"}');
+    response.end(await (await fetch(service.demo.base_url + url, { headers: { authorization } })).text());
+  });
+  const { exitCode, stderr } = await eventually(
+    () => runWorker(app, { ...googleVariables, BASE: front.url }),
+    ({ exitCode }) => exitCode !== 0,
+  );
+  await front.close();
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: `DELETE ${front.url}/v2/marketing/push_notifications/devices/${body.id.slice(0, 10)}…: 403 {"error":"forbidden"}`,
+  });
 });
 
 test('an address that nobody answers at is named before the worker tries again', async () => {
