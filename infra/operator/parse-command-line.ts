@@ -89,7 +89,8 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
     program.parse(words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (words.length > 0 && error.code !== 'commander.helpDisplayed') throw new Error(lineOf(error));
+    if (words.length > 0 && error.code !== 'commander.helpDisplayed')
+      throw new Error(lineOf(error, groupIn(program, words)));
   }
   return parsed[0] ?? { help: written.join('').trimEnd() };
 }
@@ -171,7 +172,15 @@ const leavesOf = ({ commands }: Command): Command[] =>
 const wordsOf = (command: Command): string =>
   command.parent?.parent ? `${wordsOf(command.parent)} ${command.name()}` : command.name();
 
-function lineOf({ code, message }: CommanderError): string {
-  if (code === 'commander.help') return 'The command is incomplete. See --help.';
-  return `${message.replace(/^error: |\.$/g, '').replace('\n', ' ')}. See --help.`;
+/** The innermost group of commands that the words name. */
+const groupIn = (group: Command, [word, ...words]: string[]): Command => {
+  const named = group.commands.find((one) => one.name() === word && one.commands.length > 0);
+  return named ? groupIn(named, words) : group;
+};
+
+function lineOf({ code, message }: CommanderError, group: Command): string {
+  const choices = `Choose one of ${group.commands.map((command) => command.name()).join(', ')}.`;
+  if (code === 'commander.help') return `The command is incomplete. ${choices}`;
+  const line = message.replace(/^error: |\.$/g, '').replace('\n', ' ');
+  return `${line}. ${code === 'commander.unknownCommand' ? choices : 'See --help.'}`;
 }

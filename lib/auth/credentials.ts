@@ -66,7 +66,11 @@ export const basicAuthentication = <Caller extends object>({
     const caller = await find(sent.user, sent.password);
     if (isWrong(caller)) {
       if (isId(idForm, sent.user)) note({ [idField]: sent.user });
-      const message = caller === 'account_disabled' ? 'The account is disabled.' : mismatch(whose);
+      const form = isId(idForm, sent.user)
+        ? ''
+        : ` The ${whose} id has the form ${idForm.replaceAll('…', '*')}.`;
+      const message =
+        caller === 'account_disabled' ? 'The account is disabled.' : `${mismatch(whose)}${form}`;
       throw new ServiceError(error, message, { reason: caller });
     }
     // A scheme that builds on this one may yet reject the caller, whom the audit line then names.

@@ -18,20 +18,34 @@ const inNone = ['--access-request', '999999999'];
 const approved = ['--status', 'approved'];
 const noAccount = `ac_${'A'.repeat(22)}`;
 
+const nouns =
+  'Choose one of check, accounts, login-apps, clients, mobile-applications, providers, access-requests, comments, reviews, events, devices, signing-keys, probes, login-users, identities, sessions.';
+const verbs =
+  'Choose one of list, find, show, create, rename, update, disable, enable, rotate, delete, revoke.';
+
 const failures: [string[], string][] = [
-  [['nouns', 'create'], "unknown command 'nouns'. See --help."],
-  [['account', 'create'], "unknown command 'account' (Did you mean accounts?). See --help."],
-  [['__proto__', 'create'], "unknown command '__proto__'. See --help."],
-  [['accounts'], 'The command is incomplete. See --help.'],
-  [['clients', 'rotat'], "unknown command 'rotat' (Did you mean rotate?). See --help."],
-  [['accounts', 'constructor'], "unknown command 'constructor'. See --help."],
-  [['login-apps', 'tokens'], 'The command is incomplete. See --help.'],
+  [['nouns', 'create'], `unknown command 'nouns'. ${nouns}`],
+  [['account', 'create'], `unknown command 'account' (Did you mean accounts?). ${nouns}`],
+  [['__proto__', 'create'], `unknown command '__proto__'. ${nouns}`],
+  [['accounts'], `The command is incomplete. ${verbs}`],
+  [
+    ['clients', 'rotat'],
+    "unknown command 'rotat' (Did you mean rotate?). Choose one of list, find, show, create, update, rotate, revoke.",
+  ],
+  [['accounts', 'constructor'], `unknown command 'constructor'. ${verbs}`],
+  [['login-apps', 'tokens'], 'The command is incomplete. Choose one of create, list, revoke.'],
   [['accounts', 'create'], 'accounts create: --name is missing.'],
   [['accounts', 'create', '--name', ''], 'accounts create: --name must not be empty.'],
   [['login-apps', 'create', '--name= '], 'login-apps create: --name must not be empty.'],
   [['accounts', 'create', '--nmae', 'x'], "unknown option '--nmae' (Did you mean --name?). See --help."],
-  [['login-apps', 'token', 'create'], "unknown command 'token' (Did you mean tokens?). See --help."],
-  [['login-apps', 'tokens', 'crate'], "unknown command 'crate' (Did you mean create?). See --help."],
+  [
+    ['login-apps', 'token', 'create'],
+    "unknown command 'token' (Did you mean tokens?). Choose one of list, find, show, describe, rename, create, disable, enable, delete, logout, undo-logout, tokens.",
+  ],
+  [
+    ['login-apps', 'tokens', 'crate'],
+    "unknown command 'crate' (Did you mean create?). Choose one of create, list, revoke.",
+  ],
   [['accounts', 'create', '--lcoal'], "unknown option '--lcoal' (Did you mean --local?). See --help."],
   [
     ['accounts', 'update', '--acount', 'x'],

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { createLoginApp } from '../support/login-app.ts';
 import { basic, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -27,7 +28,8 @@ describe('a long-lived Login App Token', () => {
   });
 
   test('is listed without its secret until it is revoked', async () => {
-    const flags = { 'login-app': other_login_app.login_app_id };
+    const app = await createLoginApp(service, unique('one-token'));
+    const flags = { 'login-app': app.login_app_id };
     const { token_id } = await service.operate('login-apps', 'tokens create', {
       ...flags,
       name: 'Android app',

@@ -79,7 +79,15 @@ describe('Login App Client authentication', () => {
   ])('%s: 401', async (_, user, password) => {
     expectError(await withAuthorization(basic(user, password)), {
       ...invalidClient,
-      naming: 'The client id and the client secret do not match.',
+      naming: /^The client id and the client secret do not match\./,
+    });
+  });
+
+  test("an account's credentials: the answer names the form of a client id", async () => {
+    const { account_id, account_secret } = demo.account;
+    expectError(await withAuthorization(basic(account_id, account_secret)), {
+      ...invalidClient,
+      naming: /do not match\. The client id has the form la_\*\.c_\*\.$/,
     });
   });
 
