@@ -6,7 +6,7 @@ import { startServer } from '../support/commands.ts';
 import { freePort, verdictsOver } from './over-http.ts';
 import { recipe } from './recipes.ts';
 
-/** What Envoy does with a request with each token: it lets it pass, or answers itself. */
+/** What Envoy does with a request with each token: it lets it pass, with the token, or answers itself. */
 export async function verdictsOfEnvoy(
   command: string,
   directory: string,
@@ -15,7 +15,9 @@ export async function verdictsOfEnvoy(
 ): Promise<string[]> {
   writeFileSync(join(directory, 'envoy.yaml'), recipe('Envoy', 'yaml'));
   await execa('bash', ['-e'], { cwd: directory, env, input: recipe('Envoy', 'sh') });
-  const backend = await serve((_, response) => response.end());
+  const backend = await serve(({ headers }, response) => {
+    response.writeHead(headers.authorization ? 200 : 500).end();
+  });
   const port = await freePort();
   const file = join(directory, 'envoy-local.yaml');
   const ports = readFileSync(file, 'utf8')
