@@ -1,23 +1,33 @@
 import * as v from 'valibot';
 import { ServiceError } from '../errors/service-error.ts';
-import { personOfCode, personOfCredential } from '../identities/proven-person.ts';
 import { logEvent } from '../log/log.ts';
 import { note } from '../log/request-fields.ts';
 import { requireEnabled } from '../login-apps/client-rights.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { type GrantType, grantTypes } from '../login-apps/grant-types.ts';
-import type { ProvenIdentity } from '../login-users/identity.ts';
-import { type ProviderId, providerIds } from '../provider-settings/identifiers.ts';
-import { mustBeOneOf } from '../schema/form-parameters.ts';
+import { providerIds } from '../provider-settings/identifiers.ts';
+import { choiceProblem, mustBeOneOf } from '../schema/form-parameters.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
 import { wire } from '../schema/wire.ts';
-import { logIn } from '../sessions/log-in.ts';
-import { refreshSession } from '../sessions/refresh-session.ts';
-import { putSession } from '../sessions/session-lifetime.ts';
 import type { TokenUse } from './access-token.ts';
-import { grantFormSchema } from './grant-form.ts';
-import { readRefreshToken } from './refresh-token.ts';
-import { loginAppTokenOf, loginUserTokenOf, type TokenResponse } from './token-response.ts';
+import { clientCredentialsSchema, issueForClientCredentials } from './grants/client-credentials.ts';
+import {
+  issueForAuthorizationCode,
+  providerAuthorizationCodeSchema,
+} from './grants/provider-authorization-code.ts';
+import { issueForProviderCredentials, providerCredentialsSchema } from './grants/provider-credentials.ts';
+import { issueForRefreshToken, refreshTokenSchema } from './grants/refresh-token.ts';
+import type { TokenResponse } from './token-response.ts';
+
+/** The form of a grant: its other parameters depend on `grant_type`, and for provider credentials on `provider`. */
+const grantFormSchema = v.pipe(
+  v.variant(
+    'grant_type',
+    [providerCredentialsSchema, providerAuthorizationCodeSchema, refreshTokenSchema, clientCredentialsSchema],
+    choiceProblem({ grant_type: grantTypes, provider: providerIds }),
+  ),
+  v.title('TokenRequest'),
+);
 
 /** A token request: the form of a grant, and perhaps a `scope`, which every grant takes. An empty one counts as none. */
 export const tokenRequestSchema = v.pipe(
@@ -65,29 +75,17 @@ async function requireGrant({ loginAppId, grantTypes: allowed }: AuthenticatedCl
   await requireEnabled(loginAppId);
 }
 
-async function issue(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
-  const { loginAppId, clientId } = client;
+function issue(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
   switch (request.grant_type) {
     case 'provider_credentials':
-      return startSession(client, request.provider, await personOfCredential(loginAppId, request));
+      return issueForProviderCredentials(client, request);
     case 'provider_authorization_code':
-      return startSession(client, request.provider, await personOfCode(loginAppId, request));
+      return issueForAuthorizationCode(client, request);
     case 'refresh_token':
-      return loginUserTokenOf(await refreshSession(client, await readRefreshToken(request.refresh_token)));
+      return issueForRefreshToken(client, request);
     case 'client_credentials':
-      return loginAppTokenOf(loginAppId, clientId);
+      return issueForClientCredentials(client);
   }
-}
-
-/**
- * Starts a session for a person and issues its tokens. The session is stored last, so a login that fails leaves none that
- * its owner would see.
- */
-async function startSession(client: AuthenticatedClient, provider: ProviderId, person: ProvenIdentity) {
-  const session = await logIn(client, provider, person);
-  const tokens = await loginUserTokenOf(session);
-  await putSession(session);
-  return tokens;
 }
 
 /** Notes the grant and the provider for the log, but nothing that a caller made up. */
