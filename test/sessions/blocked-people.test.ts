@@ -24,4 +24,7 @@ test('a blocked person gets the same sentence everywhere, with one code for each
   const relation = await service.relate(phone, token);
   expectError(relation, { status: 422, error: 'unprocessable_entity', naming, fields: ['device_id'] });
   expect(relation.body.errors).toEqual([{ field: 'device_id', message: naming }]);
+
+  await service.operate('login-users', 'unblock', { 'login-user': person.loginUserId });
+  expect((await service.token(form)).status).toBe(200);
 });
