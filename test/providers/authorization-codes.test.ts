@@ -33,26 +33,6 @@ async function setUp(settings: object): Promise<LoginApp> {
 }
 
 describe('code_verifier', () => {
-  const code_verifier = randomBytes(32).toString('base64url');
-  const code_challenge = createHash('sha256').update(code_verifier).digest('base64url');
-
-  test('of the challenge that the code was made with: 200', async () => {
-    const authorization_code = await code({ code_challenge });
-    expectAnswer(await send({ authorization_code, code_verifier }), 200, tokenResponse);
-  });
-
-  test.each<[string, Record<string, string>]>([
-    ['left out', {}],
-    ['another one', { code_verifier: randomBytes(32).toString('base64url') }],
-    ['the challenge itself', { code_verifier: code_challenge }],
-  ])('%s: 400 invalid_grant', async (_, more) => {
-    expectError(await send({ authorization_code: await code({ code_challenge }), ...more }), invalidGrant);
-  });
-
-  test('for a code without a challenge: 400 invalid_grant, by the provider', async () => {
-    expectError(await send({ authorization_code: await code(), code_verifier }), invalidGrant);
-  });
-
   test.each([
     ['42 characters', 'x'.repeat(42)],
     ['129 characters', 'x'.repeat(129)],
@@ -373,18 +353,5 @@ describe('Apple, whose client secret we sign', () => {
       exp: Number(payload.iat) + 300,
     });
     expect(Math.abs(Number(payload.iat) - Date.now() / 1000)).toBeLessThan(60);
-  });
-
-  // The error bodies of Apple's ErrorResponse.
-  test.each([
-    ['invalid_grant', 400, { status: 400, error: 'invalid_grant' }],
-    ['invalid_client', 400, { status: 500, error: 'internal_server_error' }],
-    ['unauthorized_client', 400, { status: 500, error: 'internal_server_error' }],
-  ])('%s', async (error, status, expected) => {
-    const scene = standIn.openScene();
-    scene.answer('token', { status, body: { error } });
-    const app = await setUp(byIdToken(scene, {}, { client_secret_jwt }));
-    const answer = await send({ authorization_code: 'a-code' }, app);
-    expect({ status: answer.status, error: answer.body.error }).toEqual(expected);
   });
 });
