@@ -87,15 +87,6 @@ describe('the operator and the sessions of a Login User', () => {
   const refresh = async (refresh_token: string) =>
     (await service.token({ grant_type: 'refresh_token', refresh_token })).body.error;
 
-  test('sessions list lists those that go on', async () => {
-    const { phone, tablet, flags } = await twoSessions();
-    const { sessions } = await service.operate('sessions', 'list', flags);
-    const ids = [phone, tablet].map(({ access_token }) => decodeJwt(access_token).sid);
-    expect((sessions as { session_id: string }[]).map(({ session_id }) => session_id).sort()).toEqual(
-      ids.sort(),
-    );
-  });
-
   test('login-users logout ends all of them at once; a new login works', async () => {
     const { subject, phone, tablet, flags, works } = await twoSessions();
     expect(await works()).toEqual([200, 200]);
@@ -156,18 +147,5 @@ describe('a long-lived Login App Token at the endpoints for tokens', () => {
     const others = await ask('revoke', token, other_login_app);
     expect([others.status, others.body.error]).toEqual([400, 'invalid_request']);
     expect((await service.register(device(), token)).status).toBe(201);
-  });
-});
-
-describe('a blocked Login User', () => {
-  test('sees and ends no relations of devices: 403', async () => {
-    const { access_token } = (await service.logIn(unique('alice'))).body;
-    const { id } = (await service.register(device(), await service.loginAppToken())).body;
-    await service.relate(id, access_token);
-    await service.operate('login-users', 'block', { 'login-user': decodeJwt(access_token).sub });
-    const path = '/v2/marketing/login/user/push_notifications/devices';
-    const headers = { authorization: `Bearer ${access_token}` };
-    expect((await service.call(path, { headers })).status).toBe(403);
-    expect((await service.call(`${path}/${id}`, { method: 'DELETE', headers })).status).toBe(403);
   });
 });

@@ -137,14 +137,6 @@ describe('POST /v2/marketing/providers/{provider}/notifications', () => {
     }
   });
 
-  test('204 for events as an object', async () => {
-    const { logIn, notify, subject } = await newLogin();
-    const phone = await logIn();
-    const events = { type: 'consent-revoked', sub: subject };
-    expect((await notify('', { events })).status).toBe(204);
-    expect(await isIn(phone)).toBe(false);
-  });
-
   test('204 for one for several apps, of ours', async () => {
     const { logIn, notify } = await newLogin();
     const phone = await logIn();
