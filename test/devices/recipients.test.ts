@@ -164,40 +164,6 @@ describe('GET recipients?login_user_id', () => {
     const exported = await operate('login-users', 'export', { 'login-user': person.loginUserId });
     expect(exported.devices).toMatchObject([{ device_id: id, token_type: 'fcm' }]);
   });
-
-  test('a device that moves to another person is listed for that one alone', async () => {
-    const [former, next] = [await newPerson(service), await newPerson(service)];
-    const id = await newPhone(service, appToken);
-    await service.relate(id, former.token);
-    await eventually(
-      () => forPerson(former.loginUserId),
-      ({ length }) => length === 1,
-    );
-    await service.relate(id, next.token);
-    expect(await forPerson(former.loginUserId)).toEqual([]);
-    expect(
-      idsOf(
-        await eventually(
-          () => forPerson(next.loginUserId),
-          ({ length }) => length === 1,
-        ),
-      ),
-    ).toEqual([id]);
-  });
-
-  test('nobody known, and a person of another Login App, have none', async () => {
-    const person = await newPerson(service);
-    const id = await newPhone(service, appToken);
-    await service.relate(id, person.token);
-    await eventually(
-      () => forPerson(person.loginUserId),
-      ({ length }) => length === 1,
-    );
-    expectAnswer(await list(`?login_user_id=${person.loginUserId}`, demo.other_login_app), 200, {
-      recipients: [],
-    });
-    expectAnswer(await list('?login_user_id=nobody'), 200, { recipients: [] });
-  });
 });
 
 describe('GET recipients?shard', () => {

@@ -47,25 +47,6 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
     expectError(answer, { status: 404, error: 'not_found', naming: /device/ });
   });
 
-  test('422 the device could not be related: it is disabled, until it is registered again', async () => {
-    const { device, id } = await newDevice();
-    await store.send(
-      new UpdateItemCommand({
-        ...key(`DEVICE#${id}`, 'DEVICE'),
-        UpdateExpression: 'SET disabled_at = :now',
-        ExpressionAttributeValues: { ':now': { S: new Date().toISOString() } },
-      }),
-    );
-    expectError(await service.relate(id, await userToken()), {
-      status: 422,
-      error: 'unprocessable_entity',
-      naming: /disabled/,
-      fields: ['device_id'],
-    });
-    expectAnswer(await service.register(device, await service.loginAppToken()), 200, { id });
-    expectAnswer(await service.relate(id, await userToken()), 200, { id });
-  });
-
   test('401 the session has ended', async () => {
     const [token, { id }] = [await userToken(), await newDevice()];
     const { sub, sid } = decodeJwt<{ sub: string; sid: string }>(token);
