@@ -90,11 +90,6 @@ describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_reque
     const differing = ['x-request-id', 'date', 'apigw-requestid', 'connection', 'keep-alive'];
     const forbidden = { status: 403, error: 'forbidden', naming: /no access/ };
 
-    test('an account without access', async () => {
-      const answer = await service.search('', { id, path, account: demo.other_account });
-      expectError(answer, forbidden);
-    });
-
     test('an unknown access request: byte for byte the same, but for the request id', async () => {
       const options = { path, account: demo.other_account };
       const answers = [
