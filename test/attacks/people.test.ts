@@ -199,11 +199,11 @@ test('[OWASP API4 2023] made-up credentials stop after ten in ten minutes: 429, 
   const { app, logIn } = await newIssuerLogin(service, standIn);
   const scene = standIn.openScene();
   const { provider, settings } = targets.introspection;
-  await service.operate('providers', 'set', {
-    'login-app': app.login_app_id,
+  await service.setProvider(
+    app,
     provider,
-    settings: settings((endpoint) => `${scene.url}/${endpoint}`),
-  });
+    settings((endpoint) => `${scene.url}/${endpoint}`),
+  );
   scene.answer('introspection', { status: 200, body: { active: false } });
   const [{ account }, other] = [await logIn(), await logIn(unique('bob'))];
   const guess = (by = account) => by.link({ provider, access_token: unique('made-up') });

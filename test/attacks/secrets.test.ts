@@ -7,7 +7,7 @@ import { applyPreset } from '../../lib/provider-settings/apply-preset.ts';
 import { presetNames } from '../../lib/provider-settings/presets.ts';
 import { assertDocumented } from '../support/api-document.ts';
 import { createClient, createLoginApp } from '../support/login-app.ts';
-import { basic, unique } from '../support/service.ts';
+import { asClient, basic, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
 const { running, service, proxy } = await startServiceWithStore({}, { movableClock: true });
@@ -251,10 +251,8 @@ describe('the list of providers', () => {
     keyId: 'our-key-id',
     issuer: 'https://login.example',
   };
-  const list = ({ client_id, client_secret } = demo.login_app, query = '') =>
-    service.call(`/v2/marketing/providers${query}`, {
-      headers: { authorization: basic(client_id, client_secret) },
-    });
+  const list = (client = demo.login_app, query = '') =>
+    service.call(`/v2/marketing/providers${query}`, { headers: asClient(client) });
   /** The companies whose presets have another name. */
   const companies: Record<string, string> = {
     twitter: 'x',

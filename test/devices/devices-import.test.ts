@@ -6,7 +6,7 @@ import type { details } from '../../lib/devices/device.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { operator } from '../support/operator.ts';
 import { eventually, newPerson } from '../support/people.ts';
-import { basic, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
@@ -46,11 +46,8 @@ const exported = async ({
       .map((line) => JSON.parse(line)),
   };
 };
-const recipients = async (query: string, { client_id, client_secret } = app) => {
-  const headers = { authorization: basic(client_id, client_secret) };
-  return (await service.call(`/v2/marketing/push_notifications/recipients?${query}`, { headers })).body
-    .recipients;
-};
+const recipients = async (query: string, client = app) =>
+  (await service.recipients(query, client)).body.recipients;
 const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString();
 const android = (more: object = {}) => ({ platform: 'android', token: unique('push-token'), ...more });
 

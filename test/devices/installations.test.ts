@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createLoginApp } from '../support/login-app.ts';
 import { deviceIdsOf, eventually, newPerson } from '../support/people.ts';
-import { basic, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { type Fault, isWrite } from '../support/store-proxy.ts';
 
@@ -20,10 +20,8 @@ const register = (token: string, installation_id?: string) =>
 const idOf = async (token: string, installation_id?: string): Promise<string> =>
   (await register(token, installation_id)).body.id;
 
-const authorization = basic(demo.login_app.client_id, demo.login_app.client_secret);
 const recipients = async (query: string): Promise<{ device_id: string; login_user_id?: string }[]> =>
-  (await service.call(`/v2/marketing/push_notifications/recipients?${query}`, { headers: { authorization } }))
-    .body.recipients;
+  (await service.recipients(query)).body.recipients;
 const idsFor = async (loginUserId: string) =>
   (await recipients(`login_user_id=${loginUserId}`)).map(({ device_id }) => device_id);
 const idsInShards = async (): Promise<string[]> => {

@@ -1,18 +1,13 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { eventually, newPerson, newPhone } from '../support/people.ts';
-import { basic } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import type { StoreCall } from '../support/store-proxy.ts';
 
 const { service, proxy } = await startServiceWithStore();
-const { client_id, client_secret } = service.demo.login_app;
 
 const recipients = async (query: string): Promise<{ device_id: string; login_user_id?: string }[]> => {
-  const headers = { authorization: basic(client_id, client_secret) };
-  const { status, body } = await service.call(`/v2/marketing/push_notifications/recipients?${query}`, {
-    headers,
-  });
+  const { status, body } = await service.recipients(query);
   expect(status).toBe(200);
   return body.recipients;
 };

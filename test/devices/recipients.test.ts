@@ -6,7 +6,7 @@ import { devicesOfLoginAppShard } from '../../lib/storage/keys.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { eventually, newPerson, newPhone } from '../support/people.ts';
-import { basic, sharedService, unique } from '../support/service.ts';
+import { asClient, basic, sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 const service = sharedService();
@@ -21,13 +21,9 @@ interface Recipient {
   login_user_id?: string;
 }
 
-const credentials = ({ client_id, client_secret }: LoginApp) => ({
-  authorization: basic(client_id, client_secret),
-});
-const list = (query: string, app: LoginApp = demo.login_app) =>
-  call(`${path}${query}`, { headers: credentials(app) });
+const list = (query: string, app: LoginApp = demo.login_app) => service.recipients(query.slice(1), app);
 const disable = (id: string, app: LoginApp = demo.login_app) =>
-  call(`${devices}/${id}`, { method: 'DELETE', headers: credentials(app) });
+  call(`${devices}/${id}`, { method: 'DELETE', headers: asClient(app) });
 const idsOf = (recipients: Recipient[]) => recipients.map(({ device_id }) => device_id).toSorted();
 const forPerson = async (id: string, app?: LoginApp): Promise<Recipient[]> =>
   (await list(`?login_user_id=${id}`, app)).body.recipients;

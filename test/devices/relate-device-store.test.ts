@@ -6,7 +6,7 @@ import { sessionKey } from '../../lib/storage/keys.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import type { LoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
-import { basic, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 /** What no client and no operator command brings about: items that are gone, or that another part has changed. */
@@ -76,13 +76,8 @@ test('a token whose session is no longer stored ends its relations, if its own L
   expectAnswer(await service.relate(id, access_token), 200, { id });
   const { sub, sid } = decodeJwt<{ sub: string; sid: string }>(access_token);
   await store.send(new DeleteItemCommand(sessionItemKey(sub, sid)));
-  const recipientsAfterRevoking = async ({ client_id, client_secret }: LoginApp) => {
-    const revoked = await service.call('/v2/marketing/oauth/revoke', {
-      method: 'POST',
-      headers: { authorization: basic(client_id, client_secret) },
-      body: new URLSearchParams({ token: refresh_token }),
-    });
-    expectAnswer(revoked, 200, {});
+  const recipientsAfterRevoking = async (client: LoginApp) => {
+    expectAnswer(await service.revoke(refresh_token, client), 200, {});
     return (await service.operate('devices', 'list', { 'login-user': sub })).devices;
   };
   const { login_app, other_login_app } = running.demo;

@@ -11,7 +11,7 @@ import { execa } from 'execa';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { eventually } from '../support/people.ts';
-import { basic, sharedService, unique } from '../support/service.ts';
+import { sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 const service = sharedService();
@@ -228,11 +228,8 @@ test('the worker sends to every device, tries again what may be tried again, and
       { status: 500, body: { reason: 'InternalServerError' }, headers: again },
     ]),
   ];
-  const headers = { authorization: basic(app.client_id, app.client_secret) };
   const listed = async (): Promise<string[]> => {
-    const shards = Array.from({ length: 16 }, (_, shard) =>
-      service.call(`/v2/marketing/push_notifications/recipients?shard=${shard}`, { headers }),
-    );
+    const shards = Array.from({ length: 16 }, (_, shard) => service.recipients(`shard=${shard}`, app));
     return (await Promise.all(shards)).flatMap(({ body }) =>
       body.recipients.map(({ device_id }: { device_id: string }) => device_id),
     );

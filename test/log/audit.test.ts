@@ -236,7 +236,7 @@ describe('what is rejected after authentication has a line as well', () => {
 
   test('400: a refresh token that was used, with the session that it ended', async () => {
     const { refreshToken, loginUserId } = await newPerson(service, unique('dave'));
-    const refresh = (refresh_token: string) => service.token({ grant_type: 'refresh_token', refresh_token });
+    const { refresh } = service;
     const second = (await refresh(refreshToken)).body.refresh_token;
     await refresh(second);
     expect(await lineOf(() => refresh(refreshToken))).toMatchObject({

@@ -5,7 +5,7 @@ import { expectError } from '../support/expectations.ts';
 import type { LoginApp } from '../support/login-app.ts';
 import { accountSecretOf } from '../support/operator.ts';
 import { newPerson } from '../support/people.ts';
-import { type Answer, basic, type Service, unique } from '../support/service.ts';
+import { type Answer, type Service, unique } from '../support/service.ts';
 import { twice, twoInstances } from '../support/two-instances.ts';
 
 /** What an operator takes away from single clients and accounts, and gives back. */
@@ -38,15 +38,9 @@ describe('the grants of a client', () => {
     return outcome(await instance.token(form, client));
   };
   const refresh = async (instance: Service, client: LoginApp, refresh_token = 'rt.made-up') =>
-    outcome(await instance.token({ grant_type: 'refresh_token', refresh_token }, client));
+    outcome(await instance.refresh(refresh_token, client));
   const itself = async (instance: Service, client: LoginApp) =>
     outcome(await instance.token({ grant_type: 'client_credentials' }, client));
-  const ask = (action: string, client: LoginApp, token: string) =>
-    service.call(`/v2/marketing/oauth/${action}`, {
-      method: 'POST',
-      headers: { authorization: basic(client.client_id, client.client_secret) },
-      body: new URLSearchParams({ token }),
-    });
 
   test.each([
     ['provider_credentials', [200, unauthorizedClient, unauthorizedClient, unauthorizedClient]],
@@ -109,13 +103,13 @@ describe('the grants of a client', () => {
       return body.sessions.map(({ id }: { id: string }) => id).toSorted();
     };
     const [left, kept] = [token, elsewhere.token].map((one) => String(decodeJwt(one).sid));
-    expect((await ask('introspect', client, token)).body).toMatchObject({ active: true });
+    expect((await service.introspect(token, client)).body).toMatchObject({ active: true });
     const flags = { 'login-app': former.login_app_id, client: former.client_id };
     await operate('clients', 'revoke', flags);
     advance(30);
-    expect(outcome(await ask('revoke', client, refreshToken))).toEqual(unauthorizedClient);
+    expect(outcome(await service.revoke(refreshToken, client))).toEqual(unauthorizedClient);
     expect(await sessionIds()).toEqual([left, kept].toSorted());
-    expect(outcome(await ask('revoke', service.demo.login_app, refreshToken))).toBe(200);
+    expect(outcome(await service.revoke(refreshToken))).toBe(200);
     expect(await sessionIds()).toEqual([kept]);
   });
 

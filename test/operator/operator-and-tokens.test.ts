@@ -2,24 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { createLoginApp } from '../support/login-app.ts';
-import { basic, sharedService, unique } from '../support/service.ts';
+import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const { login_app, other_login_app } = service.demo;
 
 const device = () => ({ platform: 'android', token: unique('phone') });
+/** A new long-lived Login App Token. */
+const create = async ({ login_app_id } = login_app): Promise<string> => {
+  const flags = { 'login-app': login_app_id, name: 'iOS app' };
+  return String((await service.operate('login-apps', 'tokens create', flags)).login_app_token);
+};
 
 describe('a long-lived Login App Token', () => {
-  const create = async (client = login_app): Promise<string> =>
-    String(
-      (
-        await service.operate('login-apps', 'tokens create', {
-          'login-app': client.login_app_id,
-          name: 'iOS app',
-        })
-      ).login_app_token,
-    );
-
   test('registers devices for its Login App', async () => {
     const [token, phone] = [await create(), device()];
     const { status, body } = await service.register(phone, token);
@@ -84,8 +79,7 @@ describe('the operator and the sessions of a Login User', () => {
     ];
     return { subject, phone, tablet, flags, works };
   }
-  const refresh = async (refresh_token: string) =>
-    (await service.token({ grant_type: 'refresh_token', refresh_token })).body.error;
+  const refresh = async (refresh_token: string) => (await service.refresh(refresh_token)).body.error;
 
   test('login-users logout ends all of them at once; a new login works', async () => {
     const { subject, phone, tablet, flags, works } = await twoSessions();
@@ -123,28 +117,17 @@ describe('the operator and the sessions of a Login User', () => {
 });
 
 describe('a long-lived Login App Token at the endpoints for tokens', () => {
-  const ask = (action: string, token: string, client = login_app) =>
-    service.call(`/v2/marketing/oauth/${action}`, {
-      method: 'POST',
-      headers: { authorization: basic(client.client_id, client.client_secret) },
-      body: new URLSearchParams({ token }),
-    });
-  const create = async (): Promise<string> => {
-    const flags = { 'login-app': login_app.login_app_id, name: 'iOS app' };
-    return String((await service.operate('login-apps', 'tokens create', flags)).login_app_token);
-  };
-
   test('is active for its Login App alone', async () => {
     const token = await create();
-    expect((await ask('introspect', token)).body).toMatchObject({ active: true, token_use: 'login_app' });
-    expect((await ask('introspect', token, other_login_app)).body).toEqual({ active: false });
+    expect((await service.introspect(token)).body).toMatchObject({ active: true, token_use: 'login_app' });
+    expect((await service.introspect(token, other_login_app)).body).toEqual({ active: false });
   });
 
   test('cannot be revoked by a client: 400', async () => {
     const token = await create();
-    const own = await ask('revoke', token);
+    const own = await service.revoke(token);
     expect([own.status, own.body.error]).toEqual([400, 'unsupported_token_type']);
-    const others = await ask('revoke', token, other_login_app);
+    const others = await service.revoke(token, other_login_app);
     expect([others.status, others.body.error]).toEqual([400, 'invalid_request']);
     expect((await service.register(device(), token)).status).toBe(201);
   });

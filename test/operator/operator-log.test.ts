@@ -22,8 +22,7 @@ describe('what an operator does with providers', () => {
   test('carried out: a line without the settings', async () => {
     const app = await createLoginApp(service, unique('app'));
     const ids = { login_app_id: app.login_app_id, provider: 'provider_f' };
-    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
-    await service.operate('providers', 'set', { ...flags, settings });
+    await service.setProvider(app, 'provider_f', settings);
     const line = lastLine({ command: 'providers set', result: 'done', ...ids });
     expect(line).toMatchObject({ level: 'INFO', ...ids });
     expect(JSON.stringify(line)).not.toContain('provider.example');

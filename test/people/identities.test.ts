@@ -73,7 +73,7 @@ describe('POST /v2/marketing/login/user/identities', () => {
     await account.linkAt('provider_a', other);
     const { access_token, refresh_token } = (await service.logIn(other, 'provider_a')).body;
     expect((await accountOf(service, access_token).show()).body.id).toBe(loginUserId);
-    expect((await service.token({ grant_type: 'refresh_token', refresh_token })).status).toBe(200);
+    expect((await service.refresh(refresh_token)).status).toBe(200);
     expect((await accountOf(service, access_token).sessions()).body.sessions).toHaveLength(2);
   });
 

@@ -50,8 +50,7 @@ async function newLogin({
       ...(keeps && { revocation_url: `${scene.url}/revoke` }),
     },
   };
-  const flags = { 'login-app': app.login_app_id, provider: 'provider_b' };
-  await service.operate('providers', 'set', { ...flags, settings });
+  await service.setProvider(app, 'provider_b', settings);
   const code = { provider: 'provider_b', authorization_code: 'a-code' };
   const logIn = async () =>
     (await service.token({ grant_type: 'provider_authorization_code', ...code }, app)).body.access_token;
@@ -66,10 +65,8 @@ async function newLogin({
 /** Sets up provider_f, too; a credential of somebody there. */
 async function credentialAtProviderF({ login_app_id }: { login_app_id: string }) {
   const scene = standIn.openScene();
-  await service.operate('providers', 'set', {
-    'login-app': login_app_id,
-    provider: 'provider_f',
-    settings: { issuers: [{ issuer: scene.url, audiences: [ourApp] }] },
+  await service.setProvider({ login_app_id }, 'provider_f', {
+    issuers: [{ issuer: scene.url, audiences: [ourApp] }],
   });
   return { provider: 'provider_f', id_token: await scene.idToken({ sub: unique('bob') }) };
 }

@@ -13,7 +13,7 @@ import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/p
 import { type Answer, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
-const { credentials, loginForm, operate, token } = service;
+const { credentials, loginForm, token } = service;
 const standIn = await startProviderStandIn();
 const sandbox = await startSandbox();
 afterAll(() => sandbox.close());
@@ -28,7 +28,7 @@ const code = async (query: Record<string, string> = {}): Promise<string> =>
 
 async function setUp(settings: object): Promise<LoginApp> {
   const app = await createLoginApp(service, unique('app'));
-  await operate('providers', 'set', { 'login-app': app.login_app_id, provider: 'provider_b', settings });
+  await service.setProvider(app, 'provider_b', settings);
   return app;
 }
 
@@ -266,7 +266,7 @@ describe('a code that counts by its id token', () => {
     exchangesAt(scene, async () => ({ id_token: await scene.idToken() }));
     const app = await setUp(byIdToken(scene));
     const settings = { issuers: [{ issuer: scene.url, audiences: [ourApp] }] };
-    await operate('providers', 'set', { 'login-app': app.login_app_id, provider: 'provider_f', settings });
+    await service.setProvider(app, 'provider_f', settings);
     const credential = { provider: 'provider_f', id_token: await scene.idToken() };
     const answers = [
       await send({ authorization_code: 'a-code' }, app),

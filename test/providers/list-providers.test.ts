@@ -2,14 +2,13 @@ import { describe, expect, test } from '@jest/globals';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { operator, succeeded } from '../support/operator.ts';
-import { basic, sharedService, unique } from '../support/service.ts';
+import { asClient, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const { call, demo, operate } = service;
 const sandboxHost = new URL(demo.sandbox_url).host;
 
-const list = ({ client_id, client_secret }: LoginApp) =>
-  call('/v2/marketing/providers', { headers: { authorization: basic(client_id, client_secret) } });
+const list = (client: LoginApp) => call('/v2/marketing/providers', { headers: asClient(client) });
 const newApp = (providers: string[] = []) => createLoginApp(service, unique('app'), { providers });
 const credentials = (required: string[], optional: string[] = []) => ({
   grant_type: 'provider_credentials',

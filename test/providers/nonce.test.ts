@@ -107,10 +107,8 @@ describe('provider_f, the parameter nonce', () => {
     test('left out: 400 naming it; else it must be that of the id token', async () => {
       const scene = standIn.openScene();
       const app = await createLoginApp(service, unique('app'));
-      await service.operate('providers', 'set', {
-        'login-app': app.login_app_id,
-        provider: 'provider_f',
-        settings: { issuers: [{ issuer: scene.url, audiences: [ourApp], nonce: 'required' }] },
+      await service.setProvider(app, 'provider_f', {
+        issuers: [{ issuer: scene.url, audiences: [ourApp], nonce: 'required' }],
       });
       const id_token = await scene.idToken({ nonce });
       expectError(await token(form(id_token), app), {

@@ -10,8 +10,7 @@ beforeAll(async () => {
   app = await createLoginApp(service, unique('settings'));
 });
 
-const set = (provider: string, settings: unknown) =>
-  service.operate('providers', 'set', { 'login-app': app.login_app_id, provider, settings });
+const set = (provider: string, settings: unknown) => service.setProvider(app, provider, settings);
 
 const show = async (): Promise<unknown> =>
   (await service.operate('providers', 'show', { 'login-app': app.login_app_id })).providers;

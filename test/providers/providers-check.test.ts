@@ -38,11 +38,7 @@ describe('providers check says that all is well with the demo', () => {
     const { audience_validation: _, ...settings } = targets.codeExchange.settings(
       (at) => `${scene.url}/${at}`,
     );
-    await service.operate('providers', 'set', {
-      'login-app': login_app_id,
-      provider: 'provider_b',
-      settings,
-    });
+    await service.setProvider({ login_app_id }, 'provider_b', settings);
     const { ok, checks } = await check(login_app_id, 'provider_b');
     const passed = ['user info', 'authorization code'].map((name) => ({
       check: name,
@@ -70,11 +66,7 @@ describe('providers check says that all is well with the demo', () => {
     const { url } = standIn.openScene();
     const { login_app_id } = await createLoginApp(service, unique('app'));
     const settings = { audience_validation: { method: 'jwt', issuer: url, audiences: [ourApp] } };
-    await service.operate('providers', 'set', {
-      'login-app': login_app_id,
-      provider: 'provider_a',
-      settings,
-    });
+    await service.setProvider({ login_app_id }, 'provider_a', settings);
     const { ok, checks } = await check(login_app_id, 'provider_a');
     const detail = 'The issuer publishes its keys: 1.';
     expect({ ok, checks }).toEqual({ ok: true, checks: [{ check: `keys of ${url}`, ok: true, detail }] });

@@ -1,11 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { type Answer, sharedService, unique } from '../support/service.ts';
+import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 
-const refresh = (refresh_token: string, client = service.demo.login_app): Promise<Answer> =>
-  service.token({ grant_type: 'refresh_token', refresh_token }, client);
+const { refresh } = service;
 
 const logIn = async (): Promise<{ access_token: string; refresh_token: string }> =>
   (await service.logIn(unique('alice'))).body;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { ownService } from '../support/own-service.ts';
-import { type Answer, serviceOf, unique } from '../support/service.ts';
+import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 
 const minutes = 60;
@@ -10,8 +10,7 @@ const days = 86_400;
 const { running, service } = await ownService({}, { movableClock: true });
 afterEach(() => running.resetClock());
 
-const refresh = (refresh_token: string): Promise<Answer> =>
-  service.token({ grant_type: 'refresh_token', refresh_token });
+const { refresh } = service;
 
 /** Logs in at a provider whose answers the service's own clock does not matter to. */
 const logIn = async (): Promise<{ access_token: string; refresh_token: string }> =>
@@ -74,11 +73,11 @@ describe('a session, as time goes by', () => {
 describe('with a limit for the predecessor of a refresh token', () => {
   const withLimit = async (seconds: number) => {
     const limited = await startService({ REFRESH_GRACE_SECONDS: String(seconds) }, { movableClock: true });
-    const { token, logIn } = serviceOf(limited.demo, limited.directory);
+    const { refresh, logIn } = serviceOf(limited.demo, limited.directory);
     return {
       limited,
       newRefreshToken: async (): Promise<string> => (await logIn(unique('alice'))).body.refresh_token,
-      refresh: (refresh_token: string) => token({ grant_type: 'refresh_token', refresh_token }),
+      refresh,
     };
   };
 
@@ -112,9 +111,7 @@ describe('two processes of one service', () => {
     const other = serviceOf(second.demo, second.directory);
     const { refresh_token } = (await service.logIn(unique('alice'))).body;
     const answers = await Promise.all(
-      Array.from({ length: 10 }, (_, index) =>
-        (index % 2 ? service : other).token({ grant_type: 'refresh_token', refresh_token }),
-      ),
+      Array.from({ length: 10 }, (_, index) => (index % 2 ? service : other).refresh(refresh_token)),
     );
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
     expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1);

@@ -24,7 +24,7 @@ export async function createLoginApp(
   }
   for (const provider of providers) {
     const settings = await demoSettings(service, provider);
-    await operate('providers', 'set', { 'login-app': login_app_id, provider, settings });
+    await service.setProvider({ login_app_id }, provider, settings);
   }
   return createClient(service, String(login_app_id));
 }

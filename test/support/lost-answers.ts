@@ -34,8 +34,7 @@ export async function serviceThatLosesAnswers() {
   /** A Login App with a client, for both platforms and provider_f; nothing has used it yet. */
   const newApp = async () => {
     const app = await createLoginApp(service, 'Test', { platforms: ['android'] });
-    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
-    await operate('providers', 'set', { ...flags, settings });
+    await service.setProvider(app, 'provider_f', settings);
     return app;
   };
   const newAccessRequest = async () => {

@@ -102,11 +102,7 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_authorization_code
   test('provider_b set up without a code exchange: 400', async () => {
     const app = await createLoginApp(service, unique('no-exchange'));
     const settings = await demoSettings(service, 'provider_d');
-    await service.operate('providers', 'set', {
-      'login-app': app.login_app_id,
-      provider: 'provider_b',
-      settings,
-    });
+    await service.setProvider(app, 'provider_b', settings);
     expectError(await token(await codeForm(), app), invalidRequest(/provider_b/));
   });
 });
