@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { expectError } from '../support/expectations.ts';
-import { basic, sharedService, unique } from '../support/service.ts';
+import { createAccount } from '../support/login-app.ts';
+import { basic, sharedService } from '../support/service.ts';
 
 const service = sharedService();
 const { call, demo, operate } = service;
@@ -111,11 +112,7 @@ describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_reque
     });
 
     test('access that was granted counts at once, and ends at once when it is revoked', async () => {
-      const created = await operate('accounts', 'create', { name: unique('back office') });
-      const account = {
-        account_id: String(created.account_id),
-        account_secret: String(created.account_secret),
-      };
+      const account = await createAccount(service);
       const flags = { 'access-request': id, account: account.account_id };
       expectError(await service.search('', { id, path, account }), forbidden);
       await operate('access-requests', 'grant', flags);

@@ -20,7 +20,7 @@ let device: string;
 
 beforeAll(async () => {
   victim = await newPerson(service);
-  device = await newPhone(service, await service.loginAppToken());
+  device = await newPhone(service);
   await service.relate(device, victim.token);
   await expectListed();
   // From now on the client and the switches of the other Login App are cached.

@@ -1,6 +1,13 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createLoginApp } from '../support/login-app.ts';
-import { deviceIdsOf, eventually, newPerson, newPhone, type Person } from '../support/people.ts';
+import {
+  deviceIdsOf,
+  eventually,
+  eventuallyHas,
+  newPerson,
+  newPhone,
+  type Person,
+} from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -11,11 +18,7 @@ beforeAll(async () => {
 });
 
 /** The ids of a person's devices, when there are so many of them. */
-const idsWhen = (person: Person, count: number) =>
-  eventually(
-    () => deviceIdsOf(service, person),
-    ({ length }) => length === count,
-  );
+const idsWhen = (person: Person, count: number) => eventuallyHas(count, () => deviceIdsOf(service, person));
 const sendableTo = async ({ loginUserId }: Person): Promise<string[]> => {
   const { devices } = await service.operate('devices', 'list', { 'login-user': loginUserId });
   return (devices as { device_id: string }[]).map(({ device_id }) => device_id);
@@ -247,7 +250,7 @@ describe('devices list and devices disable', () => {
         if (after === undefined) return listed;
       }
     };
-    const listed = await eventually(readAll, ({ length }) => length === 129);
+    const listed = await eventuallyHas(129, readAll);
     expect(listed.map(({ device_id }) => device_id).toSorted()).toEqual(ids.slice(1).toSorted());
     expect(JSON.stringify(listed)).not.toContain('"token"');
   });

@@ -23,8 +23,7 @@ const showDevices = (): void => {
 /** A phone that is registered, and a person who is logged in on it. */
 async function phone() {
   const { service } = own;
-  const device = { platform: 'android', token: unique('phone') };
-  const { id } = (await service.register(device, await service.loginAppToken())).body;
+  const id = await newPhone(service);
   const subject = unique('alice');
   const { access_token, refresh_token } = (await service.logIn(subject)).body;
   const logOut = () => service.revoke(refresh_token);

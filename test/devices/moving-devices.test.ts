@@ -32,7 +32,7 @@ function moveBefore(read: 'Query' | 'BatchGetItem', id: string, move: () => Prom
 test('a device that moves to another person while a sender reads is never listed for the former one', async () => {
   const first = await newPerson(service);
   const people = [first, await newPerson(service), await newPerson(service)];
-  const id = await newPhone(service, await service.loginAppToken());
+  const id = await newPhone(service);
   let owner = first;
   await service.relate(id, owner.token);
   await eventually(everyone, (all) => all.some(({ device_id }) => device_id === id));

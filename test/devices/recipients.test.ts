@@ -4,8 +4,8 @@ import { shardOf } from '../../lib/devices/device.ts';
 import { deviceIdOf } from '../../lib/devices/register-device.ts';
 import { devicesOfLoginAppShard } from '../../lib/storage/keys.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
-import { createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { eventually, newPerson, newPhone } from '../support/people.ts';
+import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { eventually, eventuallyHas, newPerson, newPhone } from '../support/people.ts';
 import { asClient, basic, sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
@@ -81,10 +81,7 @@ describe('GET recipients?login_user_id', () => {
       const { id } = (await service.register(registration, appToken)).body;
       await service.relate(id, person.token);
     }
-    await eventually(
-      () => forPerson(person.loginUserId),
-      ({ length }) => length === 3,
-    );
+    await eventuallyHas(3, () => forPerson(person.loginUserId));
     const known = {
       device_id: expect.stringMatching(/^d_/),
       last_seen_at: expect.stringMatching(/Z$/),
@@ -122,10 +119,7 @@ describe('GET recipients?login_user_id', () => {
       const person = await newPerson(service);
       const registered = (token_type?: string) => service.register({ platform, token, token_type }, appToken);
       const typeOf = async () => {
-        const [recipient] = await eventually(
-          () => forPerson(person.loginUserId),
-          ({ length }) => length === 1,
-        );
+        const [recipient] = await eventuallyHas(1, () => forPerson(person.loginUserId));
         const own = await service.listDevices(person.token);
         const { token_type } = await operate('devices', 'show', { device: recipient?.device_id });
         expect([own.body.devices[0].token_type, token_type]).toEqual([recipient?.token_type, token_type]);
@@ -149,10 +143,7 @@ describe('GET recipients?login_user_id', () => {
     const device = { platform: 'ios', token_type: 'fcm', token: unique('fTq0:APA91') };
     const { id } = (await service.register(device, appToken)).body;
     await service.relate(id, person.token);
-    const [found] = await eventually(
-      () => forPerson(person.loginUserId),
-      ({ length }) => length === 1,
-    );
+    const [found] = await eventuallyHas(1, () => forPerson(person.loginUserId));
     expect(found).toMatchObject(device);
     expect(found).not.toHaveProperty('environment');
     const flags = { 'login-app': demo.login_app.login_app_id, platform: 'ios', token: device.token };
@@ -219,10 +210,7 @@ describe('GET recipients?shard', () => {
   test('devices of another Login App are not there', async () => {
     const app = await newApp();
     await newPhone(service, await service.loginAppToken(app));
-    await eventually(
-      () => everyone(app),
-      ({ length }) => length === 1,
-    );
+    await eventuallyHas(1, () => everyone(app));
     expect(await everyone(await newApp())).toEqual([]);
   });
 });
@@ -233,10 +221,7 @@ describe('a cursor', () => {
     const app = await newApp();
     const token = await service.loginAppToken(app);
     await Promise.all(Array.from({ length: 48 }, () => newPhone(service, token)));
-    const all = await eventually(
-      () => everyone(app),
-      ({ length }) => length === 48,
-    );
+    const all = await eventuallyHas(48, () => everyone(app));
     expect(all).toHaveLength(48);
     for (let shard = 0; ; shard += 1) {
       const { body } = await list(`?shard=${shard}&limit=1`, app);
@@ -313,10 +298,7 @@ describe('DELETE devices/{device_id}', () => {
     const token = unique('push-token');
     const { id } = (await service.register({ platform: 'android', token }, appToken)).body;
     await service.relate(id, person.token);
-    await eventually(
-      () => forPerson(person.loginUserId),
-      ({ length }) => length === 1,
-    );
+    await eventuallyHas(1, () => forPerson(person.loginUserId));
     for (let time = 0; time < 2; time += 1) {
       const answer = await disable(id);
       expect({ status: answer.status, text: answer.text }).toEqual({ status: 204, text: '' });
@@ -336,14 +318,7 @@ describe('DELETE devices/{device_id}', () => {
       expectError(await disable(unknown), notFound);
     }
     expectError(await disable(id, demo.other_login_app), notFound);
-    expect(
-      idsOf(
-        await eventually(
-          () => forPerson(person.loginUserId),
-          ({ length }) => length === 1,
-        ),
-      ),
-    ).toEqual([id]);
+    expect(idsOf(await eventuallyHas(1, () => forPerson(person.loginUserId)))).toEqual([id]);
   });
 });
 
@@ -363,10 +338,7 @@ describe('who may ask', () => {
     async (grants) => {
       const { login_app_id } = await newApp();
       const flags = { 'login-app': login_app_id, 'grant-types': grants };
-      const newClient = async (more = {}) => {
-        const { client_id, client_secret } = await operate('clients', 'create', { ...flags, ...more });
-        return { login_app_id, client_id: String(client_id), client_secret: String(client_secret) };
-      };
+      const newClient = (more = {}) => createClient(service, login_app_id, { ...flags, ...more });
       const app = await newClient();
       const mayNot = { status: 403, error: 'forbidden', naming: /may not read recipients/ };
       expectError(await list('?shard=0', app), mayNot);

@@ -10,7 +10,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { execa } from 'execa';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { eventually } from '../support/people.ts';
+import { eventually, eventuallyHas } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
@@ -234,7 +234,7 @@ test('the worker sends to every device, tries again what may be tried again, and
       body.recipients.map(({ device_id }: { device_id: string }) => device_id),
     );
   };
-  await eventually(listed, ({ length }) => length === ids.size);
+  await eventuallyHas(ids.size, listed);
 
   const { exitCode, stdout, counts } = await runWorker(app, { ...googleVariables, ...appleVariables });
   expect({ exitCode, counts }).toEqual({

@@ -27,7 +27,7 @@ export async function checkPublishedEvents(): Promise<void> {
     const person = await newPerson(service);
     const { body: refreshed } = await service.refresh(person.refreshToken);
     assert.equal(typeof refreshed.access_token, 'string');
-    const phone = await newPhone(service, await service.loginAppToken());
+    const phone = await newPhone(service);
     await service.relate(phone, (await newPerson(service)).token);
     await service.relate(phone, person.token);
     await service.operate('devices', 'disable', { device: phone });

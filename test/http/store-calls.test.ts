@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { accountOf } from '../support/account.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
-import { createClient, createLoginApp } from '../support/login-app.ts';
+import { createAccount, createClient, createLoginApp } from '../support/login-app.ts';
+import { newPhone } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { asClient, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -183,8 +184,7 @@ describe('register', () => {
 describe('relate', () => {
   test('1 batch read, then 1 write; for a device that is new to the person, 1 look at their list', async () => {
     const token = (await service.token(await idTokenForm())).body.access_token;
-    const device = { platform: 'ios', token: hexToken() };
-    const { id } = (await service.register(device, await service.loginAppToken())).body;
+    const id = await newPhone(service);
     const rounds = [['BatchGetItem'], ['UpdateItem']];
     await expectRounds(() => service.relate(id, token), 200, [...rounds, ['Query']]);
     await expectRounds(() => service.relate(id, token), 200, rounds);
@@ -193,8 +193,7 @@ describe('relate', () => {
 
 describe('search', () => {
   test('unfiltered, the account not read before: 3 rounds', async () => {
-    const { account_id, account_secret } = await service.operate('accounts', 'create', { name: 'x' });
-    const account = { account_id: String(account_id), account_secret: String(account_secret) };
+    const account = await createAccount(service);
     await service.operate('access-requests', 'grant', {
       'access-request': running.demo.access_request_id,
       account: account.account_id,

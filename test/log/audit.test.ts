@@ -5,7 +5,7 @@ import { isAudited } from '../../lib/http/endpoint.ts';
 import { commands } from '../../lib/operator/commands.ts';
 import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
 import { auditLines, type LogLine } from '../support/log-lines.ts';
-import { createLoginApp } from '../support/login-app.ts';
+import { createAccount, createLoginApp } from '../support/login-app.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import { newRealValues } from '../support/real-values.ts';
 import { type Answer, basic, unique } from '../support/service.ts';
@@ -180,11 +180,7 @@ describe('what is rejected after authentication has a line as well', () => {
   });
 
   test('403: an account that may only read', async () => {
-    const account = await service.operate('accounts', 'create', { name: 'Reader', access: 'read' });
-    const reader = {
-      account_id: String(account.account_id),
-      account_secret: String(account.account_secret),
-    };
+    const reader = await createAccount(service, { access: 'read' });
     const request = { account: reader, id: access_request_id };
     expect(await lineOf(() => service.addEvent('comments', comment, request))).toMatchObject({
       caller: 'account',

@@ -2,8 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { accountOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
-import type { LoginApp } from '../support/login-app.ts';
-import { accountSecretOf } from '../support/operator.ts';
+import { createAccount, createClient, type LoginApp } from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';
 import { type Answer, type Service, unique } from '../support/service.ts';
 import { twice, twoInstances } from '../support/two-instances.ts';
@@ -17,18 +16,8 @@ const unauthorizedClient = [400, 'unauthorized_client'];
 
 /** @see RFC 6749 section 5.2, RFC 9700 section 2.3 (as few privileges as needed) */
 describe('the grants of a client', () => {
-  async function newClient(grantTypes?: string): Promise<LoginApp> {
-    const { login_app_id } = service.demo.login_app;
-    const created = await operate('clients', 'create', {
-      'login-app': login_app_id,
-      ...(grantTypes && { 'grant-types': grantTypes }),
-    });
-    return {
-      login_app_id,
-      client_id: String(created.client_id),
-      client_secret: String(created.client_secret),
-    };
-  }
+  const newClient = (grantTypes = 'all') =>
+    createClient(service, service.demo.login_app.login_app_id, { 'grant-types': grantTypes });
   const update = ({ login_app_id, client_id }: LoginApp, grantTypes: string) =>
     operate('clients', 'update', { 'login-app': login_app_id, client: client_id, 'grant-types': grantTypes });
   const logIn = async (instance: Service, client: LoginApp) =>
@@ -126,9 +115,7 @@ describe('the grants of a client', () => {
 describe('an account', () => {
   /** An account with an access request of its own. */
   async function newAccount(flags: object = {}) {
-    const account = accountSecretOf(
-      await operate('accounts', 'create', { name: unique('account'), ...flags }),
-    );
+    const account = await createAccount(service, flags);
     const of = { account: account.account_id };
     const id = Number((await operate('access-requests', 'create', of)).access_request_id);
     const search = async (instance: Service) => outcome(await instance.search('', { account, id }));

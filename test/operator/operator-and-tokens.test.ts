@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { createLoginApp } from '../support/login-app.ts';
+import { newPhone } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -71,7 +72,7 @@ describe('the operator and the sessions of a Login User', () => {
   async function twoSessions() {
     const subject = unique('alice');
     const [phone, tablet] = [(await service.logIn(subject)).body, (await service.logIn(subject)).body];
-    const { id } = (await service.register(device(), await service.loginAppToken())).body;
+    const id = await newPhone(service);
     const flags = { 'login-user': String(decodeJwt(phone.access_token).sub) };
     const works = async () => [
       (await service.relate(id, phone.access_token)).status,

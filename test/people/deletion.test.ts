@@ -51,7 +51,7 @@ describe('DELETE /v2/marketing/login/user', () => {
 
   test("their phone is nobody's, also when they come back", async () => {
     const person = await newPerson(service);
-    const phone = await newPhone(service, await service.loginAppToken());
+    const phone = await newPhone(service);
     await service.relate(phone, person.token);
     await accountOf(service, person.token).remove();
     const again = await newPerson(service, person.subject);

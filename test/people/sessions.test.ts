@@ -90,7 +90,7 @@ describe('DELETE /v2/marketing/login/user/sessions', () => {
 describe('DELETE /v2/marketing/login/user/sessions/{session_id}', () => {
   test('204: its tokens are invalid, and its phone gets no messages', async () => {
     const { phone, tablet } = await twoSessions();
-    const device = await newPhone(service, await service.loginAppToken());
+    const device = await newPhone(service);
     await service.relate(device, tablet.token);
     expect((await phone.account.endSession(tablet.id)).status).toBe(204);
     expectError(await tablet.account.show(), ended);

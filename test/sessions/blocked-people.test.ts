@@ -7,7 +7,7 @@ const service = sharedService();
 
 test('a blocked person gets the same sentence everywhere, with one code for each situation', async () => {
   const person = await newPerson(service);
-  const phone = await newPhone(service, await service.loginAppToken());
+  const phone = await newPhone(service);
   await service.operate('login-users', 'block', { 'login-user': person.loginUserId });
   const naming = 'The Login User is blocked.';
   const { token, refreshToken } = person;

@@ -37,7 +37,7 @@ async function storedSessions({ loginUserId }: Person) {
 describe('with at most 3 open sessions', () => {
   test('one more ends the oldest, with the relation of its phone; nothing else grows', async () => {
     const first = await newPerson(service);
-    await service.relate(await newPhone(service, await service.loginAppToken()), first.token);
+    await service.relate(await newPhone(service), first.token);
     const [second, third, fourth] = await logInAgain(first.subject, 3);
     if (!second || !third || !fourth) throw new Error('There are three.');
     expect(await Promise.all([first, second, third, fourth].map((one) => statusOf(one)))).toEqual([
@@ -102,7 +102,7 @@ describe('a logout of all', () => {
 
   test('ends a relation that the index does not show yet', async () => {
     const person = await newPerson(many.service);
-    const phone = await newPhone(many.service, await many.service.loginAppToken());
+    const phone = await newPhone(many.service);
     await many.service.relate(phone, person.token);
     many.proxy.hook = ({ operation, body }) =>
       operation === 'Query' && body.IndexName === 'by_list'

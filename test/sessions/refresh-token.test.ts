@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { newPhone } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -9,14 +10,9 @@ const { refresh } = service;
 const logIn = async (): Promise<{ access_token: string; refresh_token: string }> =>
   (await service.logIn(unique('alice'))).body;
 
-const registeredDevice = async (): Promise<string> => {
-  const device = { platform: 'android', token: unique('phone') };
-  return (await service.register(device, await service.loginAppToken())).body.id;
-};
-
 /** Whether a session goes on, as its own user notices it. */
 const relates = async (access_token: string): Promise<number> =>
-  (await service.relate(await registeredDevice(), access_token)).status;
+  (await service.relate(await newPhone(service), access_token)).status;
 
 describe('grant_type refresh_token', () => {
   test('200 with a new access token and another refresh token, of the same session', async () => {

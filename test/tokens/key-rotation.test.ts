@@ -6,6 +6,7 @@ import { decodeProtectedHeader } from 'jose';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
 import { ownService } from '../support/own-service.ts';
+import { newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
 
@@ -29,8 +30,7 @@ const publishedKids = async (): Promise<string[]> =>
   (await service.call('/v2/marketing/oauth/jwks')).body.keys.map(({ kid }: { kid: string }) => kid);
 
 test('three rotations under steady traffic: not one failure; old tokens verify until they expire, then the key is gone', async () => {
-  const device = { platform: 'android', token: unique('phone') };
-  const { id } = (await service.register(device, await service.loginAppToken())).body;
+  const id = await newPhone(service);
   const old = (await service.logIn(unique('bob'), 'provider_d')).body;
   const oldKid = kidOf(old.access_token);
   const [, nextKid] = await publishedKids();
@@ -84,8 +84,7 @@ test('a rotation that stops half-way, and a new one after it, break nothing', as
   expect((await service.register(meanwhile, await service.loginAppToken())).status).toBe(201);
   const { access_token } = (await service.logIn(unique('carol'), 'provider_d')).body;
   await rotate();
-  const device = { platform: 'android', token: unique('phone') };
-  const { id } = (await service.register(device, await service.loginAppToken())).body;
+  const id = await newPhone(service);
   expect((await service.relate(id, access_token)).status).toBe(200);
   running.advance(5 * minutes);
   const later = (await service.logIn(unique('carol'), 'provider_d')).body;

@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose';
 import { expectError } from '../support/expectations.ts';
 import { createClient } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
+import { newPhone } from '../support/people.ts';
 import { type Answer, asClient, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -21,8 +22,7 @@ const { introspect, refresh, revoke } = service;
 /** A session of alice's, and whether it goes on as she notices it. */
 async function logIn(subject = unique('alice')) {
   const { body } = await service.logIn(subject);
-  const device = { platform: 'android', token: unique('phone') };
-  const { id } = (await service.register(device, await service.loginAppToken())).body;
+  const id = await newPhone(service);
   return { ...body, relate: async () => (await service.relate(id, body.access_token)).status };
 }
 
