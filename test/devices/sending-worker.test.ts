@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { afterAll, expect, test } from '@jest/globals';
 import { execa } from 'execa';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
+import { codeBlock } from '../support/code-blocks.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { eventually, eventuallyHas } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
@@ -16,7 +17,6 @@ import { hexToken } from '../support/tokens.ts';
 
 const service = sharedService();
 const folder = mkdtempSync(join(tmpdir(), 'worker-'));
-const [, worker = ''] = readFileSync('docs/sending.md', 'utf8').match(/^```js\n(.*?)^```$/ms) ?? [];
 const file = (name: string, content: string): string => {
   writeFileSync(join(folder, name), content);
   return join(folder, name);
@@ -147,7 +147,11 @@ function startWorker({ client_id, client_secret }: LoginApp, variables: Record<s
     CLIENT_SECRET: client_secret,
     ...variables,
   };
-  return execa(process.execPath, [file('worker.mjs', worker)], { env, extendEnv: false, reject: false });
+  return execa(process.execPath, [file('worker.mjs', codeBlock('sending.md', 'js'))], {
+    env,
+    extendEnv: false,
+    reject: false,
+  });
 }
 async function runWorker(app: LoginApp, variables: Record<string, string>) {
   const { exitCode, stdout, stderr } = await startWorker(app, variables);

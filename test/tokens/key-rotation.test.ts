@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import { invokeFunction } from '../../infra/invoke-function.ts';
@@ -9,6 +7,7 @@ import { ownService } from '../support/own-service.ts';
 import { newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
+import { awsEndpointOf } from '../support/stolen-signing-keys.ts';
 
 const minutes = 60;
 
@@ -21,9 +20,7 @@ const { running, service } = await ownService(
   { movableClock: true },
 );
 
-const awsEndpoint = (): string =>
-  JSON.parse(readFileSync(join(running.directory, 'stack.json'), 'utf8')).aws_endpoint;
-const rotate = (): Promise<void> => rotateSigningKeys(awsEndpoint());
+const rotate = (): Promise<void> => rotateSigningKeys(awsEndpointOf(running));
 
 const kidOf = (token: string): string => String(decodeProtectedHeader(token).kid);
 const publishedKids = async (): Promise<string[]> =>
@@ -76,7 +73,10 @@ test('a rotation that stops half-way, and a new one after it, break nothing', as
   running.advance(notice);
   const abandoned = { SecretId: 'signing-keys', ClientRequestToken: randomUUID() };
   for (const Step of ['createSecret', 'createSecret', 'setSecret']) {
-    await invokeFunction({ name: 'rotate-signing-keys', endpoint: awsEndpoint() }, { ...abandoned, Step });
+    await invokeFunction(
+      { name: 'rotate-signing-keys', endpoint: awsEndpointOf(running) },
+      { ...abandoned, Step },
+    );
   }
   // The key that signs goes on signing; what it signs is valid, however long the rotation is stuck.
   running.advance(120 * minutes);
