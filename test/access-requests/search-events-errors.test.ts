@@ -22,22 +22,9 @@ describe.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_reque
   describe('400 for a bad parameter, which is named', () => {
     test.each([
       ...['page', 'page_size'].flatMap((name) =>
-        [
-          '0',
-          '-1',
-          '1.5',
-          'abc',
-          '1e3',
-          '0x1',
-          '',
-          '%20',
-          '+1',
-          '1%00',
-          'null',
-          '1'.repeat(30),
-          '٣',
-          '1,2',
-        ].map((value) => [`${name}=${value}`, name]),
+        ['', '1'.repeat(30), ...'0 -1 1.5 abc 1e3 0x1 %20 +1 1%00 null ٣ 1,2'.split(' ')].map((value) => [
+          ...[`${name}=${value}`, name],
+        ]),
       ),
       ['page=1&page=2', 'page'],
       ['page=1&page=1', 'page'],
