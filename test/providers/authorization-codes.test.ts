@@ -10,6 +10,7 @@ import { accountOf } from '../support/account.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { targets } from '../support/provider-targets.ts';
 import { type Answer, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
@@ -76,14 +77,7 @@ function exchangesAt(scene: Scene, tokens: () => Promise<object> | object = () =
 }
 
 const byAccessToken = ({ url }: Scene, exchange: object) => ({
-  user_info: { url: `${url}/user_info` },
-  audience_validation: {
-    method: 'introspection',
-    url: `${url}/introspection`,
-    client_id: ourApp,
-    client_secret: 'our secret',
-    audiences: [ourApp],
-  },
+  ...targets.introspection.settings((endpoint) => `${url}/${endpoint}`),
   authorization_code: {
     token_url: `${url}/token`,
     client_id: ourApp,
