@@ -148,9 +148,8 @@ describe('providers check says what is wrong', () => {
       { issuer: 'https://example.com', jwks_uri: 'https://example.com' },
     ],
     ['SCENE/jwks does not answer as it should (it has no keys).', keys, 200, { keys: [] }],
-  ])('%s', async (detail, target, status, body, headers) => {
-    const spoil = (scene: Scene) =>
-      scene.answer(target.endpoint, { status, body, ...(headers && { headers }) });
+  ])('%s', async (detail, target, status, body, headers = {}) => {
+    const spoil = (scene: Scene) => scene.answer(target.endpoint, { status, body, headers });
     expect(await detailsWhen(target, spoil)).toEqual({ ok: false, details: [detail] });
   });
 
