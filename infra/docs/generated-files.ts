@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SchemeName } from '../../lib/auth/credentials.ts';
 import { logReasons } from '../../lib/errors/reasons.ts';
+import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { logEvents } from '../../lib/log/events.ts';
 import { metrics } from '../../lib/log/metrics.ts';
 import { readFunctions, routeKeyOf } from '../endpoints.ts';
@@ -10,7 +11,7 @@ import { version } from '../version.ts';
 import { eventOf } from './event-file.ts';
 import { eventSchemas, publishedEventsRows } from './event-schemas.ts';
 import { exampleRequests } from './example-requests.ts';
-import { apiDocument } from './openapi/document.ts';
+import { apiDocument, tags } from './openapi/document.ts';
 import { providerTables } from './provider-tables.ts';
 
 const callers: Record<SchemeName, string> = {
@@ -21,10 +22,18 @@ const callers: Record<SchemeName, string> = {
   none: 'anybody',
 };
 
+/** Endpoints by their groups; in a group the token first, then from general to particular, and what deletes last. */
+function inOrderOfUse(endpoints: AnyEndpoint[]): AnyEndpoint[] {
+  const placeOf = ({ tag, method, path }: AnyEndpoint): number =>
+    tags.findIndex(({ name }) => name === tag) * 1000 +
+    (method === 'DELETE' ? 100 : 0) +
+    (path.endsWith('/token') ? 0 : path.split('/').length);
+  return endpoints.sort((a, b) => placeOf(a) - placeOf(b) || (a.path < b.path ? -1 : 1));
+}
+
 /** Everything that is generated from the code, by file: whole files, and pages with generated blocks. */
 export async function generatedFiles(root: string): Promise<Map<string, string>> {
   const { endpoints } = await readFunctions();
-  const readme = [...endpoints].sort(([, a], [, b]) => (routeKeyOf(a) < routeKeyOf(b) ? -1 : 1));
   const files = new Map<string, string>();
   for (const [key, endpoint] of endpoints) {
     files.set(`test/events/${key}.json`, lineByField(eventOf(endpoint)));
@@ -36,7 +45,7 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
     'README.md': {
       endpoints: table(
         ['Method and path', 'Who calls', 'What it does'],
-        readme.map(([, endpoint]) => [
+        inOrderOfUse([...endpoints.values()]).map((endpoint) => [
           `\`${routeKeyOf(endpoint)}\``,
           callers[endpoint.authenticate.scheme],
           endpoint.summary,

@@ -118,7 +118,7 @@ export async function startStack({
 /** Does what a deployment does before its code is live and after it. @throws Error when the code cannot read the table */
 async function useFormat(data: LocalData | undefined): Promise<void> {
   const { recordFormat, requireReadableFormat } = await import('../../lib/storage/table-format.ts');
-  await requireReadableFormat(data && `The table in ${data.tableFolder}`);
+  await requireReadableFormat({ which: data && `The table in ${data.tableFolder}` });
   await recordFormat();
 }
 

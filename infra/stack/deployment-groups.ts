@@ -1,4 +1,3 @@
-import { ArnFormat, Stack } from 'aws-cdk-lib';
 import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { CfnApplication, CfnDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import type { IRole } from 'aws-cdk-lib/aws-iam';
@@ -28,7 +27,7 @@ export class DeploymentGroups extends Construct {
       const alarms = alarmsOf(key);
       new CfnDeploymentGroup(this, key, {
         applicationName: application.ref,
-        // Aliases and the rights of the check name it, in the template of the stack around this one.
+        // Aliases name it, in the template of the stack around this one.
         deploymentGroupName: key,
         serviceRoleArn: role.roleArn,
         deploymentConfigName: `CodeDeployDefault.LambdaCanary10Percent${minutes}Minutes`,
@@ -45,12 +44,3 @@ export class DeploymentGroups extends Construct {
     }
   }
 }
-
-/** The ARN of the deployment group of a function, in the application of this name. */
-export const deploymentGroupArn = (scope: Construct, name: string, key: string): string =>
-  Stack.of(scope).formatArn({
-    service: 'codedeploy',
-    resource: 'deploymentgroup',
-    resourceName: `${name}/${key}`,
-    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-  });

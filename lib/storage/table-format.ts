@@ -50,18 +50,27 @@ const tableFormatItem = v.object({
 });
 type TableFormat = v.InferOutput<typeof tableFormatItem>;
 
+interface Reading {
+  /** The table, as the error names it. */
+  which?: string | undefined;
+  /** The formats that the version reads. @default those of this code */
+  formats?: readonly number[];
+}
+
 /**
- * Makes sure that this version can read what is in the table.
- * @param which the table, as the error names it
+ * Makes sure that a version can read what is in the table.
  * @throws UnreadableFormat naming both formats
  */
-export async function requireReadableFormat(which = 'The table'): Promise<void> {
+export async function requireReadableFormat({
+  which = 'The table',
+  formats = readableFormats,
+}: Reading = {}): Promise<void> {
   const item = await readItem(tableFormatKey());
   // Tables were in use before they had the item.
   const format = item ? v.parse(tableFormatItem, item).format : 1;
-  if (!readableFormats.includes(format))
+  if (!formats.includes(format))
     throw new UnreadableFormat(
-      `${which} has format ${format}, and this version reads format ${readableFormats.join(', ')}. Use the version that wrote it, or a newer one.`,
+      `${which} has format ${format}, and this version reads format ${formats.join(', ')}. Use the version that wrote it, or a newer one.`,
     );
 }
 

@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { version } from '../../infra/version.ts';
 import { table } from '../../lib/storage/table.ts';
-import { resources, template, templateWith, withKey } from '../support/template.ts';
+import { resources, root, template, templateWith, withKey } from '../support/template.ts';
 
 describe('the table', () => {
   test('is on demand, encrypted, recoverable and protected, and outlives the stack', () => {
@@ -286,6 +288,20 @@ describe("a deployment's own key", () => {
     ['describeserver', {}],
   ])('%s may use it through these services alone: %j', (id, allowed) => {
     expect(uses(id)).toEqual(allowed);
+  });
+
+  // Each sends to the encrypted topic; EventBridge does not tell KMS for which account.
+  // @see Amazon SNS developer guide, "Enable compatibility between event sources from AWS services and encrypted topics"
+  test.each([
+    ['cloudwatch', { StringEquals: { 'aws:SourceAccount': '123456789012' } }],
+    ['events', undefined],
+  ])('lets %s use it on the condition %j, in the policy that the page has for it', (service, Condition) => {
+    const page = readFileSync(join(root, 'docs/settings.md'), 'utf8');
+    const [policy = ''] = page.match(/(?<=```json\n)\{\n {2}"Version".*?(?=```)/s) ?? [];
+    const { Statement } = v.parse(v.object({ Statement: v.array(v.looseObject({})) }), JSON.parse(policy));
+    const about = Statement.filter((one) => JSON.stringify(one).includes(`"${service}.amazonaws.com"`));
+    expect(about).toMatchObject([{ Action: ['kms:Decrypt', 'kms:GenerateDataKey*'] }]);
+    expect(about[0]?.Condition).toEqual(Condition);
   });
 
   test('is none without the setting, so that AWS has its own', () => {

@@ -102,6 +102,14 @@ describe("the policy of CloudFormation's role", () => {
     expect([...new Set(lacking)]).toEqual(['iam:DeleteRolePermissionsBoundary']);
   });
 
+  // The edge reads the address of the API from the stack of the service, with the role of its own deployment.
+  // @see AWS CloudFormation template reference, "Fn::GetStackOutput": RoleArn
+  test.each(['live', 'live-edge', 'live-Watching'])('is about the stack %s', (name) => {
+    const arn = `arn:aws:cloudformation:eu-central-1:123456789012:stack/${name}/id`;
+    const forms = execution.Statement.flatMap(({ Resource }) => Resource);
+    expect(forms.filter((form) => form !== '*' && isLike(arn, form))).toHaveLength(1);
+  });
+
   test('allows nothing that none of them needs', () => {
     const all = [...needed, ...always];
     expect(actionsOf(execution).filter((form) => !all.some((action) => isLike(action, form)))).toEqual([]);

@@ -69,6 +69,16 @@ test.each<[what: string, change: Change, problem: string]>([
     `${table} has another LocalSecondaryIndexes.`,
   ],
   [
+    'the table has another stream, in which what is not published yet is missing',
+    setting(table, { StreamSpecification: { StreamViewType: 'KEYS_ONLY' } }),
+    `${table} has another StreamSpecification.`,
+  ],
+  [
+    'items expire by another attribute',
+    setting(table, { TimeToLiveSpecification: { AttributeName: 'ends_at', Enabled: true } }),
+    `${table} has another TimeToLiveSpecification.`,
+  ],
+  [
     'an attribute has another type',
     setting(table, { AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'N' }] }),
     `${table} has another type of pk.`,

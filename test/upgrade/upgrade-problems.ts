@@ -12,7 +12,9 @@ const fixedProperties: Record<string, readonly string[]> = {
   'AWS::ApiGatewayV2::DomainName': ['DomainName'],
   'AWS::ApiGatewayV2::Stage': ['ApiId', 'StageName'],
   'AWS::CloudFront::Distribution': [],
-  'AWS::DynamoDB::Table': ['KeySchema', 'LocalSecondaryIndexes', 'TableName'],
+  'AWS::DynamoDB::Table': [
+    ...['KeySchema', 'LocalSecondaryIndexes', 'StreamSpecification', 'TableName', 'TimeToLiveSpecification'],
+  ],
   'AWS::Events::EventBus': ['Name'],
   'AWS::Logs::LogGroup': ['LogGroupClass', 'LogGroupName'],
   'AWS::SecretsManager::Secret': ['GenerateSecretString', 'Name'],

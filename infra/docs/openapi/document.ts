@@ -48,7 +48,8 @@ const securitySchemes = {
   },
 };
 
-const tags = [
+/** The groups of endpoints, in the order in which a client comes to need them. */
+export const tags = [
   {
     name: 'Tokens',
     description: 'Trade what an identity provider issued for tokens; refresh, revoke and inspect them.',
