@@ -181,10 +181,8 @@ export function readSettings(context: Record<string, unknown>, from?: SettingsFi
   const unknown =
     Object.keys(from?.values ?? {}).find((name) => !isKnown(name)) ??
     Object.keys(context).find((name) => !isKnown(name) && !isOfCdk(name));
-  if (unknown) {
-    const instead = `there are ${settingNames.join(', ')}`;
-    throw new SettingsError(unknown, `is unknown; ${instead}`, fileOf(unknown));
-  }
+  if (unknown)
+    throw new SettingsError(unknown, 'is unknown; docs/settings.md lists them all', fileOf(unknown));
   const result = v.safeParse(settingsSchema, { ...from?.values, ...context });
   if (!result.success) {
     const [issue] = result.issues;

@@ -42,6 +42,12 @@ export async function startBackend(
   writeBlocks('phones.md', 'js', [join(folder, 'backend.mjs')]);
   const [, install = ''] = readFileSync('docs/phones.md', 'utf8').match(/^(npm install .*)$/m) ?? [];
   await execa(install, { cwd: folder, shell: true });
+  const unset = await execa(process.execPath, ['backend.mjs'], {
+    cwd: folder,
+    reject: false,
+    timeout: 60_000,
+  });
+  assert.match(unset.stderr, /^Error: Set BASE and CLIENT\.$/m);
   const { client_id, client_secret } = demo.login_app;
   const backend = spawn(process.execPath, ['backend.mjs'], {
     cwd: folder,
@@ -54,7 +60,7 @@ export async function startBackend(
   return { backend, address: `http://127.0.0.1:${port}` };
 }
 
-/** Starts an app of the quickstarts twice: it logs in, and a quarter of an hour later its account is deleted. */
+/** Starts an app of the quickstarts twice: it logs in, and a quarter of an hour later its account is deleted, but not that of another login. */
 export async function usePhone(
   running: RunningService,
   service: Service,
@@ -83,7 +89,7 @@ export async function usePhone(
 
   running.advance(16 * 60);
   try {
-    const deletions = ['insufficient_user_authentication', 'success'];
+    const deletions = ['AnotherAccount', 'success'];
     assert.deepEqual(await start(stored), { deletions, after_deletion: 'LoggedOut', stored: {} });
   } finally {
     running.resetClock();

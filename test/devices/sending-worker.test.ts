@@ -9,6 +9,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { afterAll, expect, test } from '@jest/globals';
 import { execa } from 'execa';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
+import { serve } from '../../infra/local/loopback-server.ts';
 import { codeBlock } from '../support/code-blocks.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { eventually, eventuallyHas } from '../support/people.ts';
@@ -28,7 +29,7 @@ const pem = ({ privateKey }: typeof google) => privateKey.export({ type: 'pkcs8'
 
 /** Each push that a stand-in was sent: where to, and the token. FCM gets an installation id in another field. */
 const pushes: string[] = [];
-/** What a stand-in answers for a token, once each; 200 after that. */
+/** What a stand-in answers for a token, once each; 200 after that. With 0, APNs closes the connection instead. */
 type Planned = { status: number; body: unknown; headers?: Record<string, string> };
 const planned = new Map<string, Planned[]>();
 const outcomeOf = (token: string): Planned => planned.get(token)?.shift() ?? { status: 200, body: {} };
@@ -85,6 +86,7 @@ const apns = (gateway: string) =>
     });
     pushes.push(`${gateway} ${token}`);
     const { status, body, headers } = outcomeOf(token);
+    if (status === 0) return request.stream.session?.destroy(body instanceof Error ? body : undefined);
     response.writeHead(status, { 'apns-id': 'EC1BF194-B3B2-424A-89A9-5A918A6E6B5E', ...headers });
     response.end(status === 200 ? '' : JSON.stringify(body));
   });
@@ -250,7 +252,7 @@ test('the worker sends to every device, tries again what may be tried again, and
   const dead = ['gone', 'malformed', 'installationGone', 'noInstallation', 'iosGone', 'iosExpired', 'iosBad'];
   const alive = [...ids].filter(([name]) => !dead.includes(name)).map(([, id]) => id);
   expect((await listed()).toSorted()).toEqual(alive.toSorted());
-  for (const token of tokens) expect(stdout).not.toContain(token);
+  for (const secret of [...tokens, ...ids.values()]) expect(stdout).not.toContain(secret);
   const reasons = ['INVALID_ARGUMENT', 'SENDER_ID_MISMATCH', 'PERMISSION_DENIED', 'DeviceTokenNotForTopic'];
   for (const reason of reasons) expect(stdout).toContain(`"dead":false,"reason":"${reason}"}`);
 });
@@ -274,6 +276,25 @@ test.each([
   expect(pushes).toContain(`${field} ${token}`);
 });
 
+test.each([
+  ['closes', undefined, 'The connection was closed.'],
+  ['breaks', new Error('broken'), 'Session closed with error code 2'],
+])('a push during which APNs %s the connection is sent again, on another one', async (_, body, reason) => {
+  const app = await newApp();
+  const token = hexToken();
+  planned.set(token, [{ status: 0, body }]);
+  await service.register({ platform: 'ios', token }, await service.loginAppToken(app));
+  const { exitCode, stdout } = await eventually(
+    () => runWorker(app, appleVariables),
+    ({ counts = '' }) => !counts.includes('"sent":0,"dead":0,"failed":0'),
+  );
+  expect(stdout).toContain(`"status":503,"dead":false,"reason":"${reason}"}`);
+  expect({ exitCode, pushed: pushes.filter((push) => push.endsWith(token)).length }).toEqual({
+    exitCode: 0,
+    pushed: 2,
+  });
+});
+
 test('what is not set up right is a message, and the exit code 1', async () => {
   const app = await newApp();
   const wrong = await runWorker({ ...app, client_secret: 'wrong' }, googleVariables);
@@ -282,12 +303,35 @@ test('what is not set up right is a message, and the exit code 1', async () => {
     /^GET http.*\/recipients\?shard=\d+&limit=50: 401 \{"error":"invalid_client".*\}$/,
   );
   const swapped = await runWorker(app, { ...appleVariables, APNS_FILE: googleVariables.GOOGLE_FILE });
-  expect(swapped).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/^APNS_FILE: .+$/) });
+  const noKey = `APNS_FILE: ${googleVariables.GOOGLE_FILE} holds no key for this.`;
+  expect(swapped).toMatchObject({ exitCode: 1, stderr: noKey });
+  const missing = await runWorker(app, { GOOGLE_FILE: 'missing.json' });
+  expect(missing).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/no such .*'missing\.json'$/) });
   const half = await runWorker(app, { ...appleVariables, APNS_TOPIC: '' });
   const needed = 'APNS_FILE needs APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC.';
   expect(half).toMatchObject({ exitCode: 1, stderr: needed });
   const none = await runWorker(app, {});
   expect(none).toMatchObject({ exitCode: 1, stderr: 'Set GOOGLE_FILE, APNS_FILE or both.' });
+});
+
+test('a report that is rejected stops the worker, which does not print the id', async () => {
+  const app = await newApp();
+  const token = unique('push-token');
+  planned.set(token, Array(9).fill(fcmError(404, 'NOT_FOUND', [detail('UNREGISTERED')])));
+  const { body } = await service.register({ platform: 'android', token }, await service.loginAppToken(app));
+  const front = await serve(async ({ method, url = '', headers: { authorization = '' } }, response) => {
+    if (method === 'DELETE') return response.writeHead(403).end('{"error":"forbidden"}');
+    response.end(await (await fetch(service.demo.base_url + url, { headers: { authorization } })).text());
+  });
+  const { exitCode, stderr } = await eventually(
+    () => runWorker(app, { ...googleVariables, BASE: front.url }),
+    ({ exitCode }) => exitCode !== 0,
+  );
+  await front.close();
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: `DELETE ${front.url}/v2/marketing/push_notifications/devices/${body.id.slice(0, 10)}…: 403 {"error":"forbidden"}`,
+  });
 });
 
 test('an address that nobody answers at is named before the worker tries again', async () => {

@@ -62,13 +62,30 @@ test('the event that the page shows is one that the schemas allow', () => {
   expect(problemsOf({ DetailType, Detail: detail })).toEqual([]);
 });
 
-test('the consumer of the page handles an event once, says which it cannot read, and goes on', async () => {
+async function startConsumer(env: Record<string, string> = {}) {
   const consumerFile = join(folder, 'consumer.mjs');
   writeFileSync(consumerFile, blockOf('js'));
-  const consumer = execa(process.execPath, [consumerFile], { env: { PORT: '0' }, reject: false });
+  const consumer = execa(process.execPath, [consumerFile], { env: { PORT: '0', ...env }, reject: false });
   const lines = createInterface(consumer.stdout)[Symbol.asyncIterator]();
   const nextLine = async () => String((await lines.next()).value);
   const url = `http://127.0.0.1:${(await nextLine()).match(/port (\d+)/)?.[1]}`;
+  return { consumer, nextLine, url };
+}
+
+test('the consumer with an API key takes events from the webhook alone', async () => {
+  const { consumer, nextLine, url } = await startConsumer({ API_KEY: 'the-key' });
+  const post = async (headers: Record<string, string>) =>
+    (await fetch(url, { method: 'POST', headers, body: blockOf('json') })).status;
+  expect(await post({})).toBe(401);
+  expect(await post({ 'x-api-key': 'another' })).toBe(401);
+  expect(await post({ 'x-api-key': 'the-key' })).toBe(204);
+  expect(await nextLine()).toBe('Access request 42 was approved.');
+  consumer.kill();
+  await consumer;
+});
+
+test('the consumer of the page handles an event once, says which it cannot read, and goes on', async () => {
+  const { consumer, nextLine, url } = await startConsumer();
   expect((await fetch(url, { method: 'POST', body: 'no JSON' })).status).toBe(500);
   const notTaken: string[] = [];
   const { forward, close } = forwardEvents(url, { say: (line) => notTaken.push(line) });

@@ -39,6 +39,27 @@ describe('a session, as time goes by', () => {
     expect((await refresh(third.refresh_token)).body.error).toBe('invalid_grant');
   });
 
+  test('sessions list has them in the order in which they started', async () => {
+    const subject = unique('alice');
+    const started: { at: number; id: unknown; person: unknown }[] = [];
+    for (const at of [3, 1, 5, 0, 4, 2]) {
+      running.advance(at * minutes);
+      const { sid: id, sub: person } = decodeJwt(
+        (await service.logIn(subject, 'provider_a')).body.access_token,
+      );
+      started.push({ at, id, person });
+      running.advance(-at * minutes);
+    }
+    const [{ person } = {}] = started;
+    const listed = async (after = {}) =>
+      Object(await service.operate('sessions', 'list', { 'login-user': person, ...after })).sessions.map(
+        ({ session_id }: { session_id: string }) => session_id,
+      );
+    const inOrder = started.toSorted((a, b) => a.at - b.at).map(({ id }) => id);
+    expect(await listed()).toEqual(inOrder);
+    expect(await listed({ after: inOrder[3] })).toEqual(inOrder.slice(4));
+  });
+
   test('ends after 30 days without a refresh, by code: the store still has it', async () => {
     const [used, idle] = [await logIn(), await logIn()];
     running.advance(29 * days);

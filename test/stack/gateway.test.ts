@@ -118,6 +118,7 @@ describe('an answer', () => {
   test.each<[string, string, RequestInit, number, string]>([
     ['where no route is', '/nowhere', {}, 404, 'Not Found'],
     ['to another method', token, { method: 'PUT' }, 404, 'Not Found'],
+    ['to the preflight of a browser', token, { method: 'OPTIONS' }, 404, 'Not Found'],
     [
       'to more than 10 MB',
       token,

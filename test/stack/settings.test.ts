@@ -100,7 +100,7 @@ describe('settings', () => {
         'tableName must not come with warmReadUnits or warmWriteUnits',
       ],
     ),
-    [{ somethingElse: 5 }, 'somethingElse is unknown; there are deployment, stack, '],
+    [{ somethingElse: 5 }, 'somethingElse is unknown; docs/settings.md lists them all.'],
     [{ edge: true }, 'domainName must come with edge'],
     [{ edge: true, ...domain }, 'account must come with edge'],
     [

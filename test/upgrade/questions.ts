@@ -23,8 +23,14 @@ export async function askAll(service: Service, questions: Question[]): Promise<L
 /** The answer to a question, without the time. Of a refusal, it does not have the reason, which may be said in other words. */
 async function ask({ call, operate }: Service, question: Question): Promise<unknown> {
   if ('words' in question) {
-    const result = await run(operate, question.words, question.flags).catch(() => ({ refused: true }));
-    return { ...result, exported_at: undefined };
+    const { sessions, ...result }: Record<string, unknown> = await run(
+      operate,
+      question.words,
+      question.flags,
+    ).catch(() => ({ refused: true }));
+    // Versions differ in the order of sessions.
+    const byId = Array.isArray(sessions) ? sessions.toSorted(bySessionId) : sessions;
+    return { ...result, ...(byId !== undefined && { sessions: byId }), exported_at: undefined };
   }
   const { path, headers = {}, form } = question;
   const { status, body } = await call(path, {
@@ -33,6 +39,9 @@ async function ask({ call, operate }: Service, question: Question): Promise<unkn
   });
   return { status, ...(status < 400 ? { body } : { error: body.error }) };
 }
+
+const bySessionId = (a: { session_id: string }, b: { session_id: string }): number =>
+  a.session_id < b.session_id ? -1 : 1;
 
 /** Carries out a command of two or three words. */
 export function run(operate: Service['operate'], words: string, flags: Record<string, unknown> = {}) {

@@ -24,12 +24,17 @@ export async function casesOf(service: Service, running: RunningService): Promis
   running.advance(-twoHours);
   const expired = await logIn();
   running.advance(twoHours);
+  const halfAMinute = 30;
+  running.advance(halfAMinute);
+  const fromAhead = await logIn();
+  running.advance(-halfAMinute);
   const twentyMinutes = 1200;
   running.advance(-twentyMinutes);
   const stale = await logIn();
   running.advance(twentyMinutes);
   return [
     { name: 'a Login User Token', token, accepted: true },
+    { name: 'a Login User Token of a service whose clock is ahead', token: fromAhead, accepted: true },
     { name: 'a Login User Token of a login 20 minutes ago', token: stale, accepted: true, isStale: true },
     { name: 'a Login User Token after a refresh', token: await refreshed(service), accepted: true },
     rejected('an expired token', expired),

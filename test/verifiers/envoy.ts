@@ -8,7 +8,7 @@ import { verdictsOver } from './over-http.ts';
 
 const page = 'verifying-tokens.md';
 
-/** What Envoy does with a request with each token: it lets it pass, or answers itself. */
+/** What Envoy does with a request with each token: it lets it pass, with the token, or answers itself. */
 export async function verdictsOfEnvoy(
   command: string,
   directory: string,
@@ -17,7 +17,9 @@ export async function verdictsOfEnvoy(
 ): Promise<string[]> {
   writeFileSync(join(directory, 'envoy.yaml'), codeBlock(page, 'yaml', 'Envoy'));
   await execa('bash', ['-e'], { cwd: directory, env, input: codeBlock(page, 'sh', 'Envoy') });
-  const backend = await serve((_, response) => response.end());
+  const backend = await serve(({ headers }, response) => {
+    response.writeHead(headers.authorization ? 200 : 500).end();
+  });
   const port = await freePort();
   const file = join(directory, 'envoy-local.yaml');
   const ports = readFileSync(file, 'utf8')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { execa } from 'execa';
 import { installed, localDirectory } from '../../infra/local/local-directories.ts';
 import { codeBlock } from '../support/code-blocks.ts';
@@ -81,6 +82,26 @@ export async function go(commands: string): Promise<Verify> {
   return program(join(directory, 'verify'), []);
 }
 
+/** Verdicts of the program in Go about a token: before a change of the published keys, and five minutes after it. */
+export async function verdictsAround(
+  service: Issuer,
+  token: string,
+  change: () => Promise<unknown>,
+): Promise<string[]> {
+  const verifier = execa(join(workDirectory('go'), 'verify'), { env: environmentOf(service) });
+  const lines = createInterface(verifier.stdout)[Symbol.asyncIterator]();
+  const verdictOn = async (line: string): Promise<string> => {
+    verifier.stdin.write(line);
+    return String((await lines.next()).value);
+  };
+  const before = await verdictOn(`${token}\n`);
+  await change();
+  const after = await verdictOn(`\n${token}\n`);
+  verifier.stdin.end();
+  await verifier;
+  return [before, after];
+}
+
 /** PyJWT's PyJWKClient. */
 export async function python(commands: string): Promise<Verify> {
   const directory = workDirectory('python');
@@ -89,7 +110,7 @@ export async function python(commands: string): Promise<Verify> {
   return program(join(commands, 'python'), words, { PYTHONPATH: directory });
 }
 
-/** Envoy, in front of a server that answers every request. */
+/** Envoy, in front of a server that answers every request with a token. */
 export const envoy =
   (commands: string): Verify =>
   (service, tokens) =>

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { decodeProtectedHeader } from 'jose';
 import { tokenAlgorithms } from '../../lib/signing-keys/token-algorithm.ts';
 import { python as pythonVenv, requireTools } from '../support/needed-tools.ts';
 import { noteOutcome } from '../support/outcomes.ts';
@@ -6,7 +7,16 @@ import { serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { casesOf } from './cases.ts';
-import { envoy, express, go, installPythonPackages, java, python, type Verify } from './programs.ts';
+import {
+  envoy,
+  express,
+  go,
+  installPythonPackages,
+  java,
+  python,
+  type Verify,
+  verdictsAround,
+} from './programs.ts';
 import { lintTemplates } from './templates.ts';
 
 /** The name of the verifier that wants a recent login, and its verdict about an older one. */
@@ -52,6 +62,14 @@ runCheck(async () => {
         failures.push(...wrong.map((what) => `${name}, ${algorithm}: ${what}`));
         print(`    ${name}: ${cases.length - wrong.length} of ${cases.length} as they should be`);
       }
+      const [token = ''] = tokens;
+      const around = await verdictsAround(issuer, token, async () => {
+        await service.operate('signing-keys', 'revoke', { kid: decodeProtectedHeader(token).kid });
+        running.advance(301);
+      });
+      assert.equal(around[0], 'accepted');
+      assert.match(around[1] ?? '', /^rejected/, 'go-oidc accepts a token whose key was revoked.');
+      passed += 1;
     });
   }
   for (const failure of failures) print(`    FAILED  ${failure}`);

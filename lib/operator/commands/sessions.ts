@@ -4,21 +4,23 @@ import { isActive, readSessions, type Session } from '../../sessions/session.ts'
 import { sessionNamedBy } from '../../tokens/session-named-by.ts';
 import { defineCommand } from '../command.ts';
 import { id, optional, secret } from '../flags.ts';
-import { pageOf } from '../pages.ts';
+import { pageOf, wrongPlace } from '../pages.ts';
 import { requireLoginUser } from './login-users.ts';
 import { loginUser, nextPage } from './shared-flags.ts';
 
 export const sessionCommands = [
   defineCommand({
     words: 'sessions list',
-    summary: 'List the active sessions of a Login User',
+    summary: 'List the active sessions of a Login User, the oldest first',
     flags: { 'login-user': loginUser, after: optional(id('s_…', nextPage)) },
     run: async ({ 'login-user': login_user_id, after }) => {
       const { login_app_id } = await requireLoginUser(login_user_id);
       const switches = await readSwitches(login_app_id);
-      const active = (await readSessions(login_user_id)).filter((session) => isActive(session, switches));
-      const sorted = active.toSorted((a, b) => (a.session_id < b.session_id ? -1 : 1));
-      const { page, ...next } = pageOf(sorted, ({ session_id }) => session_id, after);
+      const stored = (await readSessions(login_user_id)).toSorted(byStart);
+      const place = stored.findIndex(({ session_id }) => session_id === after);
+      if (after !== undefined && place < 0) throw wrongPlace();
+      const active = stored.slice(place + 1).filter((session) => isActive(session, switches));
+      const { page, ...next } = pageOf(active, ({ session_id }) => session_id, undefined);
       return { login_user_id, sessions: page.map(sessionShown), ...next };
     },
   }),
@@ -43,6 +45,9 @@ export const sessionCommands = [
     run: ({ 'login-user': loginUserId, session }) => show(loginUserId, session),
   }),
 ];
+
+const byStart = (a: Session, b: Session): number =>
+  a.started_at - b.started_at || (a.session_id < b.session_id ? -1 : 1);
 
 async function show(login_user_id: string, sessionId: string): Promise<Record<string, unknown>> {
   const sessions = await readSessions(login_user_id);

@@ -17,15 +17,19 @@ private class Memory(val texts: MutableMap<String, String> = mutableMapOf()) : V
         if (value == null) texts.remove(name) else texts[name] = value
     }
 
+    fun field(name: String) = JSONObject(get("tokens")).get(name).toString()
+
     fun change(field: String, value: Any) = set("tokens", JSONObject(get("tokens")).put(field, value).toString())
 }
 
 private class Starts(private val input: JSONObject) {
     private val refreshes = AtomicInteger()
+    private var onRefresh: () -> Unit = {}
     private val http = OkHttpClient.Builder()
         .addInterceptor { chain ->
-            if (chain.request().url.encodedPath == "/refresh") refreshes.incrementAndGet()
-            chain.proceed(chain.request())
+            val isRefresh = chain.request().url.encodedPath == "/refresh"
+            if (isRefresh) refreshes.incrementAndGet()
+            chain.proceed(chain.request()).also { if (isRefresh) onRefresh() }
         }
         .build()
     private val memory = Memory()
@@ -34,9 +38,8 @@ private class Starts(private val input: JSONObject) {
     private fun sessionWith(vault: Vault) =
         Session(input.getString("backend"), input.getString("base_url"), vault, http)
 
-    private suspend fun logIn(session: Session): String {
+    private suspend fun logIn(session: Session, subject: String = input.getString("subject")): String {
         val nonce = session.nonce()
-        val subject = input.getString("subject")
         val url = "${input.getString("sandbox_url")}/provider_f/credentials?subject=$subject&nonce=$nonce"
         val issued = http.newCall(Request.Builder().url(url).build()).execute().use { JSONObject(it.body.string()) }
         session.logIn(issued.getString("id_token"), nonce)
@@ -50,6 +53,8 @@ private class Starts(private val input: JSONObject) {
         problem.code
     } catch (_: LoggedOutException) {
         "LoggedOut"
+    } catch (_: AnotherAccountException) {
+        "AnotherAccount"
     }
 
     suspend fun first(): JSONObject = coroutineScope {
@@ -63,6 +68,13 @@ private class Starts(private val input: JSONObject) {
         val atOnce = refreshes.get()
         memory.change("access_token", "rejected")
         session.call("GET", USER)
+        val inAll = refreshes.get()
+
+        memory.change("expires_at", 0)
+        val leaving = async { session.accessToken() }
+        onRefresh = leaving::cancel
+        leaving.join()
+        check(leaving.isCancelled && memory.field("expires_at") != "0") { "Tokens that had come were not stored." }
 
         val another = sessionWith(Memory())
         logIn(another)
@@ -71,7 +83,7 @@ private class Starts(private val input: JSONObject) {
         JSONObject()
             .put("devices", devices.length())
             .put("renewed", one != before && one == other)
-            .put("refreshes", JSONArray(listOf(atOnce, refreshes.get())))
+            .put("refreshes", JSONArray(listOf(atOnce, inAll)))
             .put("same_nonce", outcomeOf { session.logIn("any", nonce) })
             .put("after_logout", outcomeOf { another.accessToken() })
             .put("logged_out", loggedOut)
@@ -80,10 +92,11 @@ private class Starts(private val input: JSONObject) {
 
     suspend fun next(stored: JSONObject): JSONObject {
         for (name in stored.keySet()) memory.set(name, stored.getString(name))
-        val tooLate = outcomeOf { session.call("DELETE", USER) }
-        logIn(session)
+        val copy = sessionWith(Memory(memory.texts.toMutableMap()))
+        val ofAnother = outcomeOf { copy.deleteAccount { logIn(copy, input.getString("subject") + "-other") } }
+        val deletion = outcomeOf { session.deleteAccount { logIn(session) } }
         return JSONObject()
-            .put("deletions", JSONArray(listOf(tooLate, outcomeOf { session.call("DELETE", USER) })))
+            .put("deletions", JSONArray(listOf(ofAnother, deletion)))
             .put("after_deletion", outcomeOf { session.call("GET", USER) })
             .put("stored", JSONObject(memory.texts))
     }
