@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { createAccount } from '../support/login-app.ts';
 import { operator } from '../support/operator.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
@@ -27,10 +28,9 @@ async function run(...words: string[]) {
 
 /** An account, and the command that imports a file for it. */
 async function newImporter() {
-  const { account_id, account_secret } = await operate('accounts', 'create', { name: 'Import' });
-  const account = { account_id: String(account_id), account_secret: String(account_secret) };
+  const account = await createAccount(service);
   const accessRequests = async () => {
-    const { access_requests } = await operate('access-requests', 'list', { account: account_id });
+    const { access_requests } = await operate('access-requests', 'list', { account: account.account_id });
     return (access_requests as { access_request_id: number }[]).map(({ access_request_id: id }) => id);
   };
   const importFile = (file: string, ...more: string[]) =>

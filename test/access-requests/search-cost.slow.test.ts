@@ -172,13 +172,3 @@ test("reviews with one actor filter cost what the access request's reviews cost"
   expect(calls).toEqual(['GetItem', 'Query']);
   expect(body.total).toBeGreaterThan(0);
 });
-
-test('an event is found by the very next search', async () => {
-  const sent = { actor_type: 'custom', actor_id: 'somebody new', comment: '', status: 'approved' };
-  for (let number = 1; number <= 5; number += 1) {
-    const { body } = await own.service.addEvent('reviews', sent, { id: small });
-    const query = '?actor_type=custom&actor_id=somebody%20new&page_size=1';
-    const found = await own.service.search(`${query}&page=${number}`, { id: small });
-    expect(found.body).toMatchObject({ total: number, results: [body] });
-  }
-});

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { expectAnswer } from '../support/expectations.ts';
-import { sharedService, unique } from '../support/service.ts';
+import { sharedService } from '../support/service.ts';
 
 const service = sharedService();
 const { demo, operate } = service;
@@ -165,20 +165,6 @@ describe('GET /v1/rbac/access_requests/{access_request_id}/events', () => {
         expect(body).toMatchObject({ total, count: total });
       }
     }
-  });
-
-  test('events that are added at once get the ids 1 to 8, each one once', async () => {
-    const own = await operate('access-requests', 'create', { account: demo.account.account_id });
-    const flags = { 'access-request': own.access_request_id, 'actor-type': 'custom', 'actor-id': 'x' };
-    const comments = Array.from({ length: 8 }, () => unique('comment'));
-    await Promise.all(comments.map((comment) => operate('comments', 'add', { ...flags, comment })));
-    const { total, results } = (await service.search('', { id: Number(own.access_request_id) })).body;
-    expect({ total, ids: results.map((event: { id: number }) => event.id) }).toEqual({
-      total: 8,
-      ids: [1, 2, 3, 4, 5, 6, 7, 8],
-    });
-    const shown = results.map(({ comment }: { comment: string }) => comment);
-    expect(shown.sort()).toEqual(comments.sort());
   });
 });
 

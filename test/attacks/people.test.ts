@@ -54,7 +54,7 @@ describe("another person's ids are worth nothing", () => {
     const [victim, attacker] = [await newAccount(), await newAccount()];
     const [identity = ''] = identityIdsOf(await victim.account.show());
     const { endSession, unlink } = attacker.account;
-    const phone = await newPhone(service, await service.loginAppToken());
+    const phone = await newPhone(service);
     await service.relate(phone, victim.token);
     const endRelation = (id: string) => service.endRelation(id, attacker.token);
     // From now on the Login App is cached.
@@ -199,11 +199,11 @@ test('[OWASP API4 2023] made-up credentials stop after ten in ten minutes: 429, 
   const { app, logIn } = await newIssuerLogin(service, standIn);
   const scene = standIn.openScene();
   const { provider, settings } = targets.introspection;
-  await service.operate('providers', 'set', {
-    'login-app': app.login_app_id,
+  await service.setProvider(
+    app,
     provider,
-    settings: settings((endpoint) => `${scene.url}/${endpoint}`),
-  });
+    settings((endpoint) => `${scene.url}/${endpoint}`),
+  );
   scene.answer('introspection', { status: 200, body: { active: false } });
   const [{ account }, other] = [await logIn(), await logIn(unique('bob'))];
   const guess = (by = account) => by.link({ provider, access_token: unique('made-up') });
@@ -284,7 +284,7 @@ test('[CWE-212] the table keeps no subject or profile of a deleted person, and o
   await account.linkAt('provider_a', linked, { claims: JSON.stringify({ name: mark }) });
   await service.logIn(linked, 'provider_a');
   expect((await account.show()).text).toContain(mark);
-  await service.relate(await newPhone(service, await service.loginAppToken()), token);
+  await service.relate(await newPhone(service), token);
   expect((await account.remove()).status).toBe(204);
   const items: Record<string, AttributeValue>[] = [];
   for await (const { Items = [] } of paginateScan({ client: dynamoDb }, { TableName: tableName })) {

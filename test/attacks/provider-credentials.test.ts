@@ -22,7 +22,7 @@ import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const standIn = await startProviderStandIn();
-const { credentials, demo, logIn, loginForm, operate, token } = service;
+const { credentials, demo, logIn, loginForm, token } = service;
 const issuer = `${demo.sandbox_url}/provider_f`;
 const invalidGrant = { status: 400, error: 'invalid_grant' };
 
@@ -31,8 +31,7 @@ let withJwts: LoginApp;
 beforeAll(async () => {
   withJwts = await createLoginApp(service, unique('app'));
   const audience_validation = { method: 'jwt', issuer, audiences: ['provider_f-our-app'] };
-  const flags = { 'login-app': withJwts.login_app_id, provider: 'provider_a' };
-  await operate('providers', 'set', { ...flags, settings: { audience_validation } });
+  await service.setProvider(withJwts, 'provider_a', { audience_validation });
 });
 
 /** The JWTs that log people in: how an app gets one, and how it sends it. */

@@ -7,7 +7,7 @@ import { applyPreset } from '../../lib/provider-settings/apply-preset.ts';
 import { presetNames } from '../../lib/provider-settings/presets.ts';
 import { assertDocumented } from '../support/api-document.ts';
 import { createClient, createLoginApp } from '../support/login-app.ts';
-import { basic, unique } from '../support/service.ts';
+import { asClient, basic, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
 const { running, service, proxy } = await startServiceWithStore({}, { movableClock: true });
@@ -15,6 +15,7 @@ const { demo } = service;
 
 const madeUp = (prefix: string, bytes: number): string =>
   `${prefix}_${randomBytes(bytes).toString('base64url')}`;
+const madeUpId = (prefix: string): string => madeUp(prefix, 16);
 const device = { platform: 'android', token: unique('phone') };
 const clientCredentials = { grant_type: 'client_credentials' };
 
@@ -35,31 +36,37 @@ async function expectOneReadInASecond(guess: () => Promise<{ status: number }>):
 
 describe('a made-up credential costs at most one small read', () => {
   const { login_app_id } = demo.login_app;
-  const guesses: [string, string, () => Promise<{ status: number }>][] = [
+  /** Guesses at made-up ids, or always at the same one. */
+  const guesses: [
+    string,
+    string,
+    (newId?: (prefix: string) => string) => () => Promise<{ status: number }>,
+  ][] = [
     [
       'finding',
       'a Login App Token, with the id of a Login App that stands in every token',
-      () => service.register(device, `${login_app_id}.${madeUp('t', 16)}.${madeUp('las', 32)}`),
+      (newId = madeUpId) =>
+        () =>
+          service.register(device, `${login_app_id}.${newId('t')}.${madeUp('las', 32)}`),
     ],
     [
       'finding',
       'a client id of that Login App',
-      () =>
-        service.token(clientCredentials, {
-          ...demo.login_app,
-          client_id: `${login_app_id}.${madeUp('c', 16)}`,
-        }),
+      (newId = madeUpId) =>
+        () =>
+          service.token(clientCredentials, { ...demo.login_app, client_id: `${login_app_id}.${newId('c')}` }),
     ],
     [
       'finding',
       'an account id',
-      () =>
-        service.search('', { account: { account_id: madeUp('ac', 16), account_secret: madeUp('acs', 32) } }),
+      (newId = madeUpId) =>
+        () =>
+          service.search('', { account: { account_id: newId('ac'), account_secret: madeUp('acs', 32) } }),
     ],
   ];
 
-  test.each(guesses)('[%s] %s', async (_source, _what, send) => {
-    const calls = await attempts(20, send);
+  test.each(guesses)('[%s] %s', async (_source, _what, guessing) => {
+    const calls = await attempts(20, guessing());
     expect(calls.map(({ operation }) => operation)).toEqual(Array(20).fill('GetItem'));
     for (const { units, bytes } of calls) expect([units, bytes < 100]).toEqual([1, true]);
   });
@@ -102,31 +109,13 @@ describe('a made-up credential costs at most one small read', () => {
     await expectOneReadInASecond(guess);
   });
 
-  test.each<[string, () => () => Promise<{ status: number }>]>([
-    [
-      'a long-lived Login App Token',
-      () => {
-        const token = `${login_app_id}.${madeUp('t', 16)}.${madeUp('las', 32)}`;
-        return () => service.register(device, token);
-      },
-    ],
-    [
-      'a client',
-      () => {
-        const client = { ...demo.login_app, client_id: `${login_app_id}.${madeUp('c', 16)}` };
-        return () => service.token(clientCredentials, client);
-      },
-    ],
-    [
-      'an account',
-      () => {
-        const account = { account_id: madeUp('ac', 16), account_secret: madeUp('acs', 32) };
-        return () => service.search('', { account });
-      },
-    ],
-  ])('[finding] one unknown id of %s, again and again: one read in a second', async (_, guessing) => {
-    await expectOneReadInASecond(guessing());
-  });
+  test.each(guesses)(
+    '[%s] %s, the same again and again: one read in a second',
+    async (_s, _what, guessing) => {
+      const id = randomBytes(16).toString('base64url');
+      await expectOneReadInASecond(guessing((prefix) => `${prefix}_${id}`));
+    },
+  );
 });
 
 describe('guesses do not keep out those who have a right', () => {
@@ -251,10 +240,8 @@ describe('the list of providers', () => {
     keyId: 'our-key-id',
     issuer: 'https://login.example',
   };
-  const list = ({ client_id, client_secret } = demo.login_app, query = '') =>
-    service.call(`/v2/marketing/providers${query}`, {
-      headers: { authorization: basic(client_id, client_secret) },
-    });
+  const list = (client = demo.login_app, query = '') =>
+    service.call(`/v2/marketing/providers${query}`, { headers: asClient(client) });
   /** The companies whose presets have another name. */
   const companies: Record<string, string> = {
     twitter: 'x',

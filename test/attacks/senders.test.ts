@@ -1,28 +1,26 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { costOf } from '../support/cost-of.ts';
 import { eventually, newPerson, newPhone, type Person } from '../support/people.ts';
-import { type Answer, basic } from '../support/service.ts';
+import { type Answer, asClient } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
 /** What a client of a Login App that sends messages may learn and change, at the expense of another Login App. */
 const { service, proxy } = await startServiceWithStore();
 const { demo } = service;
-const base = '/v2/marketing/push_notifications';
 
-const as = ({ client_id, client_secret } = demo.other_login_app) => ({
-  headers: { authorization: basic(client_id, client_secret) },
-});
-const recipients = (query: string, client = demo.other_login_app) =>
-  service.call(`${base}/recipients?${query}`, as(client));
-const disable = (id: string, client = demo.other_login_app) =>
-  service.call(`${base}/devices/${id}`, { method: 'DELETE', ...as(client) });
+const recipients = (query: string, client = demo.other_login_app) => service.recipients(query, client);
+const disable = (id: string) =>
+  service.call(`/v2/marketing/push_notifications/devices/${id}`, {
+    method: 'DELETE',
+    headers: asClient(demo.other_login_app),
+  });
 
 let victim: Person;
 let device: string;
 
 beforeAll(async () => {
   victim = await newPerson(service);
-  device = await newPhone(service, await service.loginAppToken());
+  device = await newPhone(service);
   await service.relate(device, victim.token);
   await expectListed();
   // From now on the client and the switches of the other Login App are cached.

@@ -3,31 +3,15 @@ import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { sessionKey } from '../../lib/storage/keys.ts';
 import { costOf } from '../support/cost-of.ts';
-import { createClient, type LoginApp } from '../support/login-app.ts';
+import { createClient } from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';
-import { type Answer, basic, type Service, sharedService, unique } from '../support/service.ts';
+import { asClient, sharedService, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
 const service = sharedService();
-const { demo, listDevices, logIn, token, call } = service;
+const { demo, listDevices, logIn, refresh, token, call } = service;
 const own = await startServiceWithStore({}, { movableClock: true });
 const { login_app, other_login_app } = demo;
-
-const refresh = (refresh_token: string, client = login_app): Promise<Answer> =>
-  token({ grant_type: 'refresh_token', refresh_token }, client);
-const postTo = (
-  at: Service,
-  action: string,
-  form: Record<string, string>,
-  client: LoginApp,
-): Promise<Answer> =>
-  at.call(`/v2/marketing/oauth/${action}`, {
-    method: 'POST',
-    headers: { authorization: basic(client.client_id, client.client_secret) },
-    body: new URLSearchParams(form),
-  });
-const post = (action: string, form: Record<string, string>, client = login_app): Promise<Answer> =>
-  postTo(service, action, form, client);
 
 const rejected = {
   status: 400,
@@ -63,7 +47,7 @@ describe('a stolen refresh token', () => {
     const person = await newPerson(own.service);
     const use = async (refresh_token: string) => {
       own.running.advance(300);
-      return own.service.token({ grant_type: 'refresh_token', refresh_token });
+      return own.service.refresh(refresh_token);
     };
     const statuses: number[] = [];
     let [victims, stolen, accessToken] = [person.refreshToken, person.refreshToken, person.token];
@@ -140,7 +124,8 @@ describe('a stolen refresh token', () => {
   test('[RFC 9700 4.3.2] sent in the query', async () => {
     const { refreshToken } = await newPerson(service);
     const query = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken });
-    expect((await post(`token?${query}`, {})).status).toBe(400);
+    const sent = { method: 'POST', headers: asClient(login_app), body: new URLSearchParams() };
+    expect((await call(`/v2/marketing/oauth/token?${query}`, sent)).status).toBe(400);
   });
 
   test('[RFC 6749 6] refreshed for a wider scope', async () => {
@@ -154,7 +139,7 @@ describe('a stolen refresh token', () => {
     const { refreshToken } = await newPerson(service);
     const answers = await Promise.all([
       ...Array.from({ length: 4 }, () => refresh(refreshToken)),
-      post('revoke', { token: refreshToken }),
+      service.revoke(refreshToken),
       ...Array.from({ length: 4 }, () => refresh(refreshToken)),
     ]);
     for (const { body } of answers.filter(({ body }) => body.access_token !== undefined)) {
@@ -168,7 +153,7 @@ describe('a session of somebody else', () => {
   test('[RFC 7009 2.1] is not ended by another Login App', async () => {
     const person = await newPerson(service);
     for (const presented of [person.token, person.refreshToken]) {
-      expect(await post('revoke', { token: presented }, other_login_app)).toMatchObject({
+      expect(await service.revoke(presented, other_login_app)).toMatchObject({
         status: 400,
         body: { error: 'invalid_request', error_description: 'The token was issued to another client.' },
       });
@@ -178,9 +163,9 @@ describe('a session of somebody else', () => {
 
   test('[RFC 7662 4] is not described to another Login App, byte for byte as if it were none', async () => {
     const person = await newPerson(service);
-    const unknown = await post('introspect', { token: 'x' }, other_login_app);
+    const unknown = await service.introspect('x', other_login_app);
     for (const presented of [person.token, person.refreshToken]) {
-      const { status, text } = await post('introspect', { token: presented }, other_login_app);
+      const { status, text } = await service.introspect(presented, other_login_app);
       expect([status, text]).toEqual([unknown.status, unknown.text]);
     }
   });
@@ -216,10 +201,9 @@ describe('what a refresh token costs a client of another Login App', () => {
   const { dynamoDb, proxy, running, tableName: TableName } = own;
   const attacker = own.service.demo.other_login_app;
   const send = {
-    introspect: (token: string) => postTo(own.service, 'introspect', { token }, attacker),
-    revoke: (token: string) => postTo(own.service, 'revoke', { token }, attacker),
-    refresh: (refresh_token: string) =>
-      own.service.token({ grant_type: 'refresh_token', refresh_token }, attacker),
+    introspect: (token: string) => own.service.introspect(token, attacker),
+    revoke: (token: string) => own.service.revoke(token, attacker),
+    refresh: (refresh_token: string) => own.service.refresh(refresh_token, attacker),
   };
 
   /** A token of a session that goes on, one whose session the table has removed, and one that nobody signed. */

@@ -1,12 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { base64url, CompactSign, importJWK } from 'jose';
-import { secretIds } from '../../infra/local/load-functions.ts';
 import { createClient } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
 import { type Service, sharedService, unique } from '../support/service.ts';
+import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
 import { forgeries, type TakenToken, takenToken } from '../support/tokens.ts';
 
 /** A service that signs with ES256, and one of another deployment, which signs with RS256. */
@@ -45,8 +42,8 @@ async function expectWorthless(at: Service, token: string): Promise<void> {
   const [registered, listed, described, revoked] = await Promise.all([
     at.register(device, token),
     at.listDevices(token),
-    introspect(at, token),
-    post(at, 'revoke', token),
+    at.introspect(token),
+    at.revoke(token),
   ]);
   expect([registered, listed].map(({ status, body }) => [status, body.error])).toEqual([
     [401, 'invalid_token'],
@@ -55,15 +52,6 @@ async function expectWorthless(at: Service, token: string): Promise<void> {
   expect(described.text).toBe('{"active":false}');
   expect(revoked.status).toBe(200);
 }
-
-const post = (at: Service, action: string, token: string, client = at.demo.login_app) => {
-  const { client_id, client_secret } = client;
-  const authorization = `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`;
-  const body = new URLSearchParams({ token });
-  return at.call(`/v2/marketing/oauth/${action}`, { method: 'POST', headers: { authorization }, body });
-};
-const introspect = (at: Service, token: string, client = at.demo.login_app) =>
-  post(at, 'introspect', token, client);
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const encoded = (value: unknown): string => base64url.encode(JSON.stringify(value));
@@ -82,8 +70,7 @@ describe('a token that somebody else has made is worthless', () => {
   });
 
   test('[CWE-400] a token of 150 kB', async () => {
-    const { status, text } = await introspect(
-      service,
+    const { status, text } = await service.introspect(
       `${encoded({ alg: 'ES256' })}.${'A'.repeat(150_000)}.A`,
     );
     expect([status, text]).toEqual([200, '{"active":false}']);
@@ -114,7 +101,7 @@ describe('a token of another kind is no access token', () => {
 
   test('[RFC 8725 3.12] an access token refreshes no session', async () => {
     const { token } = tokenOf(byTheKeyOf.es256, 'user');
-    const { body } = await service.token({ grant_type: 'refresh_token', refresh_token: token });
+    const { body } = await service.refresh(token);
     expect(body.error).toBe('invalid_grant');
   });
 
@@ -156,14 +143,7 @@ describe('a token that is signed by our own key, but is not what we issue, is wo
   let key: Awaited<ReturnType<typeof importJWK>>;
 
   beforeAll(async () => {
-    const { aws_endpoint } = JSON.parse(readFileSync(join(running.directory, 'stack.json'), 'utf8'));
-    const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-    const client = new SecretsManagerClient({ endpoint: aws_endpoint, region: 'us-east-1', credentials });
-    const { SecretString } = await client.send(
-      new GetSecretValueCommand({ SecretId: secretIds.signingKeys }),
-    );
-    client.destroy();
-    key = await importJWK(JSON.parse(SecretString ?? '').current);
+    key = await importJWK((await stolenSigningKeys(running)).current);
   });
 
   /** @param payload text, since `SignJWT` would not write what no issuer should */
@@ -176,7 +156,7 @@ describe('a token that is signed by our own key, but is not what we issue, is wo
 
   test.each(['user', 'app'])('control: the %s’s own claims, signed again, count', async (use) => {
     const taken = tokenOf(byTheKeyOf.es256, use);
-    expect((await introspect(service, await signedClaims(taken, {}))).body.active).toBe(true);
+    expect((await service.introspect(await signedClaims(taken, {}))).body.active).toBe(true);
   });
 
   test.each<[string, string, object]>([
@@ -240,7 +220,7 @@ describe('a token that is signed by our own key, but is not what we issue, is wo
     const taken = tokenOf(byTheKeyOf.es256, 'user');
     const token = await signedClaims(taken, { aud: other_login_app.login_app_id });
     await expectWorthless(service, token);
-    expect((await introspect(service, token, other_login_app)).text).toBe('{"active":false}');
+    expect((await service.introspect(token, other_login_app)).text).toBe('{"active":false}');
     await expectUnharmed(taken);
   });
 
@@ -249,9 +229,9 @@ describe('a token that is signed by our own key, but is not what we issue, is wo
     const taken = tokenOf(byTheKeyOf.es256, 'user');
     const token = await signedClaims(taken, { aud: login_app_id, client_id });
     await expectWorthless(service, token);
-    const { text } = await introspect(service, token, service.demo.other_login_app);
+    const { text } = await service.introspect(token, service.demo.other_login_app);
     expect(text).toBe('{"active":false}');
-    await post(service, 'revoke', token, service.demo.other_login_app);
+    await service.revoke(token, service.demo.other_login_app);
     await expectUnharmed(taken);
   });
 
@@ -267,7 +247,7 @@ describe('a token that is signed by our own key, but is not what we issue, is wo
     const taken = tokenOf(byTheKeyOf.es256, 'app');
     const token = await signedClaims(taken, { aud: other_login_app.login_app_id });
     await expectWorthless(service, token);
-    expect((await introspect(service, token, other_login_app)).text).toBe('{"active":false}');
+    expect((await service.introspect(token, other_login_app)).text).toBe('{"active":false}');
   });
 
   const expectUnharmed = async ({ token }: Taken): Promise<void> => {

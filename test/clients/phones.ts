@@ -4,17 +4,15 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { codeBlocks } from '../support/code-blocks.ts';
 import { type Service, unique } from '../support/service.ts';
 import type { RunningService } from '../support/start-service.ts';
 
-const pages = join(import.meta.dirname, '../../docs');
-
 /** Writes the blocks of a language on a page of the documentation into files. */
 export function writeBlocks(page: string, language: string, files: string[]): void {
-  const text = readFileSync(join(pages, page), 'utf8');
-  const blocks = [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))];
+  const blocks = codeBlocks(page, language);
   for (const [index, file] of files.entries()) {
-    const [, block] = blocks[index] ?? [];
+    const block = blocks[index];
     assert.ok(block, `${page} has no block ${index + 1} of ${language}.`);
     writeFileSync(file, block);
   }
@@ -42,7 +40,7 @@ export async function startBackend(
   { demo }: Service,
 ): Promise<{ backend: ChildProcess; address: string }> {
   writeBlocks('phones.md', 'js', [join(folder, 'backend.mjs')]);
-  const [, install = ''] = readFileSync(join(pages, 'phones.md'), 'utf8').match(/^(npm install .*)$/m) ?? [];
+  const [, install = ''] = readFileSync('docs/phones.md', 'utf8').match(/^(npm install .*)$/m) ?? [];
   await execa(install, { cwd: folder, shell: true });
   const unset = await execa(process.execPath, ['backend.mjs'], {
     cwd: folder,

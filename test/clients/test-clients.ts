@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { execa } from 'execa';
-import { installed, localDirectory } from '../../infra/local/local-directories.ts';
+import { localDirectory } from '../../infra/local/local-directories.ts';
 import { tryIt } from '../../infra/local/try-it.ts';
-import { shown } from '../support/commands.ts';
+import { codeBlock } from '../support/code-blocks.ts';
+import { installPython } from '../support/commands.ts';
 import { countedChecks } from '../support/counted-checks.ts';
-import { requireTools } from '../support/needed-tools.ts';
+import { java, python, requireTools } from '../support/needed-tools.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { runCheck, step } from '../support/steps.ts';
@@ -16,45 +17,22 @@ import { compileSwift, hasXcode, startBackend, usePhone, writeBlocks } from './p
 
 const here = import.meta.dirname;
 
-/** The sections of the page about clients, by their headings. */
-const sections = new Map(
-  readFileSync(join(here, '../../docs/clients.md'), 'utf8')
-    .split(/^#+ /m)
-    .map((section): [string, string] => [section.split('\n')[0] ?? '', section]),
-);
-
-/** The block of a language below a heading of the page. */
-function blockOf(heading: string, language: string): string {
-  const [, block] =
-    sections.get(heading)?.match(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms')) ?? [];
-  assert.ok(block, `The page has no block of ${language} below ${heading}.`);
-  return block;
-}
+/** The block of a language on the page about clients, below a heading. */
+const blockOf = (heading: string | undefined, language: string): string =>
+  codeBlock('clients.md', language, heading);
 
 /** What OpenAPI Generator warns of whatever the document holds; the page says why. */
 const notAboutTheDocument = [/OpenAPI 3\.1 support is still in beta/, /Failed to get the schema name: null/];
-
-/** Fetches Authlib; the path of Python that has it. */
-async function pythonWithAuthlib(): Promise<string> {
-  const requirements = join(here, 'python/requirements.txt');
-  const environment = await installed('authlib', requirements, async (directory) => {
-    await execa('python3', ['-m', 'venv', directory], shown);
-    await execa(join(directory, 'bin/pip'), ['install', '--quiet', '--requirement', requirements], shown);
-  });
-  return join(environment, 'bin/python');
-}
 
 /**
  * Generates the clients as the page says, and uses them against the service on this machine. OAuth libraries, unmodified,
  * judge its token endpoints. The quickstarts for phones log in through their own backend.
  */
 runCheck(async (cleanUps) => {
-  await requireTools([
-    ['java -version', 'default-jdk-headless'],
-    ['mvn --version', 'maven'],
-    ['python3 -c "import venv, ensurepip"', 'python3-venv'],
-  ]);
-  const python = await step('Install Authlib', pythonWithAuthlib);
+  await requireTools([...java, python]);
+  const commands = await step('Install Authlib', () =>
+    installPython('authlib', join(here, 'python/requirements.txt')),
+  );
   const running = await step('Start the service on this machine', () =>
     startService({}, { movableClock: true }),
   );
@@ -77,7 +55,7 @@ runCheck(async (cleanUps) => {
   writeBlocks('phone-react-native.md', 'ts', [join(folder, 'session.ts')]);
 
   const { check, conclude } = countedChecks('clients');
-  const run = async (heading: string, before = ''): Promise<string> => {
+  const run = async (heading: string | undefined, before = ''): Promise<string> => {
     const input = `${before}${blockOf(heading, 'sh')}`;
     const shell = { cwd: folder, input, env: { BASE: base_url }, all: true };
     return (await execa('bash', ['-e'], shell)).all ?? '';
@@ -88,7 +66,7 @@ runCheck(async (cleanUps) => {
     assert.deepEqual(about, [], 'The generator warns of the document.');
   };
 
-  await step('Get the document', () => run('Generating a client'));
+  await step('Get the document', () => run(undefined));
   await check('TypeScript: the client is generated', () => run('TypeScript').then(() => {}));
   await check('TypeScript: it compiles in strict mode, and forbidden parameters do not', () =>
     execa('npx', ['tsc', '--project', '.'], { cwd: folder }).then(() => {}),
@@ -172,7 +150,11 @@ runCheck(async (cleanUps) => {
     // There is no authorization endpoint; docs/clients.md says so.
     const metadata = ['"response_types_supported" is required'];
     const judge = join(here, 'python/judge_authlib.py');
-    assert.deepEqual(await judgement(python, '-B', judge), { ...expected, ...errors, metadata });
+    assert.deepEqual(await judgement(join(commands, 'python'), '-B', judge), {
+      ...expected,
+      ...errors,
+      metadata,
+    });
   });
   conclude();
 });

@@ -27,10 +27,7 @@ export async function leaveData(service: Service): Promise<LastingData> {
 /** Uses what was left; tokens have this lifetime, in seconds. @throws AssertionError */
 export async function findData(service: Service, left: LastingData, expiresIn: number): Promise<void> {
   expecting(200, await service.relate(left.deviceId, left.accessToken));
-  const refreshed = expecting(
-    200,
-    await service.token({ grant_type: 'refresh_token', refresh_token: left.refreshToken }),
-  );
+  const refreshed = expecting(200, await service.refresh(left.refreshToken));
   assert.equal(refreshed.expires_in, expiresIn);
   const known = expecting(200, await service.register(left.device, await service.loginAppToken()));
   assert.equal(known.id, left.deviceId);
@@ -39,7 +36,7 @@ export async function findData(service: Service, left: LastingData, expiresIn: n
 
 /** Finds nothing of what was left: it came after the second as of which the table was restored. @throws AssertionError */
 export async function findNothing(service: Service, { refreshToken, deviceId }: LastingData): Promise<void> {
-  const { body } = await service.token({ grant_type: 'refresh_token', refresh_token: refreshToken });
+  const { body } = await service.refresh(refreshToken);
   assert.equal(body.error, 'invalid_grant');
   const login = expecting(200, await service.logIn(unique('bob')));
   expecting(404, await service.relate(deviceId, login.access_token));

@@ -1,10 +1,5 @@
 import { delimiter, dirname, join } from 'node:path';
-import { execa } from 'execa';
-import { installed } from '../../infra/local/local-directories.ts';
-import { serve } from '../../infra/local/loopback-server.ts';
-import { type BackgroundServer, shown, startServer } from '../support/commands.ts';
-
-const requirements = join(import.meta.dirname, 'requirements.txt');
+import { type BackgroundServer, freePort, installPython, startServer } from '../support/commands.ts';
 
 /** The account that MiniStack's resources belong to, and the only one it has here. */
 export const account = '000000000000';
@@ -16,13 +11,9 @@ export interface MiniStack extends BackgroundServer {
   endpoint: string;
 }
 
-/** Installs it into a virtual environment of its own, if it is not there yet; the folder. Needs Python 3 with venv. */
+/** Installs it, if it is not there yet; the folder of its commands, the AWS CLI among them. */
 export const installMiniStack = (): Promise<string> =>
-  installed('ministack', requirements, async (directory) => {
-    await execa('python3', ['-m', 'venv', directory], shown);
-    const pip = join(directory, 'bin', 'pip');
-    await execa(pip, ['install', '--quiet', '--requirement', requirements], shown);
-  });
+  installPython('ministack', join(import.meta.dirname, 'requirements.txt'));
 
 /**
  * Starts it, empty, on a free port of the loopback interface. Functions run as processes of the Node that runs
@@ -30,14 +21,13 @@ export const installMiniStack = (): Promise<string> =>
  * @param functionsDirectory where it unpacks functions: outside of the project, whose packages they are not to find
  */
 export async function startMiniStack(
-  installation: string,
+  commands: string,
   logFile: string,
   functionsDirectory: string,
 ): Promise<MiniStack> {
-  // It takes no port 0; so a port that was free a moment ago must do.
-  const { url: endpoint, close } = await serve(() => {});
-  await close();
-  const server = await startServer([join(installation, 'bin', 'ministack')], {
+  const port = await freePort();
+  const endpoint = `http://127.0.0.1:${port}`;
+  const server = await startServer([join(commands, 'ministack')], {
     logFile,
     // Nothing else of this machine's environment, so that no setting of a real account reaches it.
     extendEnv: false,
@@ -47,7 +37,7 @@ export async function startMiniStack(
       TMPDIR: functionsDirectory,
       LANG: 'C.UTF-8',
       BIND_HOST: '127.0.0.1',
-      GATEWAY_PORT: new URL(endpoint).port,
+      GATEWAY_PORT: port,
       LAMBDA_EXECUTOR: 'local',
       AWS_ACCESS_KEY_ID: 'test',
       AWS_SECRET_ACCESS_KEY: 'test',

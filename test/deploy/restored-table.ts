@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter } from 'node:path';
 import { execa } from 'execa';
+import { codeBlocks } from '../support/code-blocks.ts';
 import { type Cloud, cloudEnvironment } from './deployed-stack.ts';
 
 /** A table that was restored: the settings with which a deployment switches to it. */
@@ -13,15 +13,10 @@ export interface RestoredTable extends Record<string, string> {
 /**
  * Restores the table of a stack with the commands of `docs/restore.md`, up to the deployment. MiniStack restores the
  * table as it is now, whatever time is asked for.
- * @param installation has the AWS CLI
+ * @param commands the folder that has the AWS CLI
  */
-export async function restoreTable(
-  cloud: Cloud,
-  stack: string,
-  installation: string,
-): Promise<RestoredTable> {
-  const page = readFileSync('docs/restore.md', 'utf8');
-  const blocks = [...page.matchAll(/^( *)```sh\n(.*?)^ *```$/gms)].map(([, , lines = '']) => lines);
+export async function restoreTable(cloud: Cloud, stack: string, commands: string): Promise<RestoredTable> {
+  const blocks = codeBlocks('restore.md', 'sh');
   const deployment = blocks.findIndex((lines) => lines.includes('npx cdk deploy'));
   const options = '-c tableName="$RESTORED" -c tableStreamArn="$STREAM" -c change=tableName';
   assert.ok(blocks[deployment]?.includes(options), 'docs/restore.md deploys with other settings.');
@@ -33,7 +28,7 @@ export async function restoreTable(
   const { PATH, ...environment } = { PATH: process.env.PATH, ...cloudEnvironment(cloud) };
   const shell = {
     cwd: cloud.workDirectory,
-    env: { ...environment, PATH: [join(installation, 'bin'), PATH].join(delimiter) },
+    env: { ...environment, PATH: [commands, PATH].join(delimiter) },
     input: `${lines}\necho "$RESTORED $STREAM"`,
   };
   const { stdout } = await execa('bash', ['-eu', '-o', 'pipefail'], shell);

@@ -14,7 +14,7 @@ import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { rotateSecret } from '../../infra/local/stack.ts';
 import { version } from '../../infra/version.ts';
 import { runJest } from '../support/commands.ts';
-import { requireTools } from '../support/needed-tools.ts';
+import { python, requireTools } from '../support/needed-tools.ts';
 import { blackBoxTests } from '../support/select-tests.ts';
 import { type Service, serviceOf } from '../support/service.ts';
 import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
@@ -52,21 +52,16 @@ const settings = {
  * deployed, restores its table, deploys a changed stack over it, and destroys it.
  */
 runCheck(async (cleanUps) => {
-  await requireTools([
-    ['python3 -c "import venv, ensurepip"', 'python3-venv'],
-    ['git --version', 'git'],
-  ]);
+  await requireTools([python, ['git --version', 'git']]);
   rmSync(localDirectory('deploy'), { recursive: true });
   const workDirectory = localDirectory('deploy');
   const releasedCode = await checkOut(release.commit);
-  const installation = await step('Install MiniStack', installMiniStack);
+  const commands = await step('Install MiniStack', installMiniStack);
   const functions = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'ministack-')), (directory) =>
     rmSync(directory, { recursive: true, force: true }),
   );
   const ministack = cleanUps.use(
-    await step('Start it', () =>
-      startMiniStack(installation, join(workDirectory, 'ministack.log'), functions),
-    ),
+    await step('Start it', () => startMiniStack(commands, join(workDirectory, 'ministack.log'), functions)),
   );
   const cloud: Cloud = { endpoint: ministack.endpoint, workDirectory };
   print(`    ${cloud.endpoint}`);
@@ -128,7 +123,7 @@ runCheck(async (cleanUps) => {
   });
   const before = await step('Log in, register a device, and note what there is', () => leaveData(service));
   const restored = await step('Restore the table with the commands of docs/restore.md', () =>
-    restoreTable(cloud, stack, installation),
+    restoreTable(cloud, stack, commands),
   );
   const after = await step('Log in and register a device in the old table', () => leaveData(service));
   await step('Deploy with the restored table', () => deployWith({ ...restored, change: 'tableName' }));

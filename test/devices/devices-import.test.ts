@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { details } from '../../lib/devices/device.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { operator } from '../support/operator.ts';
-import { eventually, newPerson } from '../support/people.ts';
-import { basic, unique } from '../support/service.ts';
+import { eventually, eventuallyHas, newPerson } from '../support/people.ts';
+import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
@@ -46,11 +46,8 @@ const exported = async ({
       .map((line) => JSON.parse(line)),
   };
 };
-const recipients = async (query: string, { client_id, client_secret } = app) => {
-  const headers = { authorization: basic(client_id, client_secret) };
-  return (await service.call(`/v2/marketing/push_notifications/recipients?${query}`, { headers })).body
-    .recipients;
-};
+const recipients = async (query: string, client = app): Promise<{ device_id: string }[]> =>
+  (await service.recipients(query, client)).body.recipients;
 const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString();
 const android = (more: object = {}) => ({ platform: 'android', token: unique('push-token'), ...more });
 
@@ -75,10 +72,7 @@ describe('operator devices import FILE.ndjson', () => {
       summary: { lines: 2, added: 2, already_there: 0, refused: 0, reasons: [] },
     });
     const query = `login_user_id=${person.loginUserId}`;
-    const listed = await eventually(
-      () => recipients(query),
-      ({ length }) => length === 1,
-    );
+    const listed = await eventuallyHas(1, () => recipients(query));
     expect(listed).toEqual([
       {
         device_id: expect.stringMatching(/^d_/),
@@ -93,7 +87,7 @@ describe('operator devices import FILE.ndjson', () => {
       },
     ]);
     const { status, body } = await service.register({ platform: 'ios', token: line.token }, appToken);
-    expect({ status, id: body.id }).toEqual({ status: 200, id: listed[0].device_id });
+    expect({ status, id: body.id }).toEqual({ status: 200, id: listed[0]?.device_id });
   });
 
   test('every detail that a registration may give is stored, sent, exported and imported', async () => {
@@ -111,10 +105,7 @@ describe('operator devices import FILE.ndjson', () => {
     await service.relate(id, person.token);
     expect(JSON.parse((await run('devices', 'show', '--device', id)).stdout)).toMatchObject(values);
     const { installation_id: _, ...sent } = values;
-    const listed = await eventually(
-      () => recipients(`login_user_id=${person.loginUserId}`, from),
-      ({ length }) => length === 1,
-    );
+    const listed = await eventuallyHas(1, () => recipients(`login_user_id=${person.loginUserId}`, from));
     expect(listed).toMatchObject([sent]);
     const isThere = ({ lines }: { lines: unknown[] }) => lines.length === 1;
     const { lines } = await eventually(() => exported(from), isThere);
@@ -146,10 +137,7 @@ describe('operator devices import FILE.ndjson', () => {
       reasons: [{ reason: 'The installation has another device.', lines: [1] }],
     });
     const query = `login_user_id=${person.loginUserId}`;
-    const listed = await eventually(
-      () => recipients(query),
-      ({ length }) => length === 1,
-    );
+    const listed = await eventuallyHas(1, () => recipients(query));
     expect(listed).toMatchObject([{ device_id: id }]);
   });
 

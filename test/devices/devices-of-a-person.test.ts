@@ -1,7 +1,14 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createLoginApp } from '../support/login-app.ts';
-import { deviceIdsOf, eventually, newPerson, newPhone, type Person } from '../support/people.ts';
-import { basic, sharedService, unique } from '../support/service.ts';
+import {
+  deviceIdsOf,
+  eventually,
+  eventuallyHas,
+  newPerson,
+  newPhone,
+  type Person,
+} from '../support/people.ts';
+import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
@@ -11,11 +18,7 @@ beforeAll(async () => {
 });
 
 /** The ids of a person's devices, when there are so many of them. */
-const idsWhen = (person: Person, count: number) =>
-  eventually(
-    () => deviceIdsOf(service, person),
-    ({ length }) => length === count,
-  );
+const idsWhen = (person: Person, count: number) => eventuallyHas(count, () => deviceIdsOf(service, person));
 const sendableTo = async ({ loginUserId }: Person): Promise<string[]> => {
   const { devices } = await service.operate('devices', 'list', { 'login-user': loginUserId });
   return (devices as { device_id: string }[]).map(({ device_id }) => device_id);
@@ -164,14 +167,7 @@ describe('a device that moves between people', () => {
 });
 
 describe('logout', () => {
-  const revoke = (token: string) => {
-    const { client_id, client_secret } = service.demo.login_app;
-    return service.call('/v2/marketing/oauth/revoke', {
-      method: 'POST',
-      headers: { authorization: basic(client_id, client_secret) },
-      body: new URLSearchParams({ token }),
-    });
-  };
+  const { revoke } = service;
 
   test('of the session that related a device last ends the relation, of another session it does not', async () => {
     const { phone, phoneId, tablet, tabletId } = await twoSessions();
@@ -207,7 +203,7 @@ describe('whatever else ends a session ends the relations that it made', () => {
 
   test('the reuse of a refresh token: those of its session alone', async () => {
     const { phone, tablet, tabletId } = await twoSessions();
-    const refresh = (refresh_token: string) => service.token({ grant_type: 'refresh_token', refresh_token });
+    const { refresh } = service;
     const { body } = await refresh(phone.refreshToken);
     await refresh(body.refresh_token);
     expect((await refresh(phone.refreshToken)).body.error).toBe('invalid_grant');
@@ -254,7 +250,7 @@ describe('devices list and devices disable', () => {
         if (after === undefined) return listed;
       }
     };
-    const listed = await eventually(readAll, ({ length }) => length === 129);
+    const listed = await eventuallyHas(129, readAll);
     expect(listed.map(({ device_id }) => device_id).toSorted()).toEqual(ids.slice(1).toSorted());
     expect(JSON.stringify(listed)).not.toContain('"token"');
   });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createLoginApp } from '../support/login-app.ts';
-import { deviceIdsOf, eventually, newPerson } from '../support/people.ts';
-import { basic, unique } from '../support/service.ts';
+import { deviceIdsOf, eventually, eventuallyHas, newPerson } from '../support/people.ts';
+import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { type Fault, isWrite } from '../support/store-proxy.ts';
 
@@ -20,10 +20,8 @@ const register = (token: string, installation_id?: string) =>
 const idOf = async (token: string, installation_id?: string): Promise<string> =>
   (await register(token, installation_id)).body.id;
 
-const authorization = basic(demo.login_app.client_id, demo.login_app.client_secret);
 const recipients = async (query: string): Promise<{ device_id: string; login_user_id?: string }[]> =>
-  (await service.call(`/v2/marketing/push_notifications/recipients?${query}`, { headers: { authorization } }))
-    .body.recipients;
+  (await service.recipients(query)).body.recipients;
 const idsFor = async (loginUserId: string) =>
   (await recipients(`login_user_id=${loginUserId}`)).map(({ device_id }) => device_id);
 const idsInShards = async (): Promise<string[]> => {
@@ -43,10 +41,7 @@ async function installed(how: 'related' | 'imported' = 'related') {
     const devices = [{ line: 1, text, repetition: 1 }];
     await service.operate('devices', 'import', { 'login-app': demo.login_app.login_app_id, devices });
   }
-  const ids = await eventually(
-    () => idsFor(person.loginUserId),
-    ({ length }) => length === 1,
-  );
+  const ids = await eventuallyHas(1, () => idsFor(person.loginUserId));
   return { installation, person, id: String(ids[0]) };
 }
 type Installed = Awaited<ReturnType<typeof installed>>;
@@ -69,12 +64,7 @@ describe('a registration of the same installation with another token', () => {
     const next = await register(unique('token'), installation);
     expect(next.status).toBe(201);
     expect(next.body.id).not.toBe(id);
-    expect(
-      await eventually(
-        () => idsFor(person.loginUserId),
-        ({ length }) => length === 1,
-      ),
-    ).toEqual([next.body.id]);
+    expect(await eventuallyHas(1, () => idsFor(person.loginUserId))).toEqual([next.body.id]);
     expect(await deviceIdsOf(service, person)).toEqual([next.body.id]);
     const all = await eventually(idsInShards, (ids) => ids.includes(next.body.id));
     expect(all).not.toContain(id);
@@ -129,12 +119,7 @@ describe('a registration of the same installation with another token', () => {
     await service.endRelation(last, next.token);
     await register(second, installation);
     await register(unique('token'), installation);
-    expect(
-      await eventually(
-        () => idsFor(next.loginUserId),
-        ({ length }) => length === 0,
-      ),
-    ).toEqual([]);
+    expect(await eventuallyHas(0, () => idsFor(next.loginUserId))).toEqual([]);
   });
 
   test('the same id in another Login App is another installation', async () => {
@@ -186,10 +171,7 @@ describe('the requests of a registration', () => {
     const again = await register(token, installation);
     expect([200, 201]).toContain(again.status);
     expect(proxy.calls().filter(isWrite).length).toBeLessThanOrEqual(4);
-    const now = await eventually(
-      () => idsFor(person.loginUserId),
-      ({ length }) => length === 1,
-    );
+    const now = await eventuallyHas(1, () => idsFor(person.loginUserId));
     expect(now).toEqual([again.body.id]);
     const all = await eventually(idsInShards, (ids) => ids.includes(again.body.id));
     expect(all).not.toContain(id);

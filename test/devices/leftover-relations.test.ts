@@ -4,7 +4,7 @@ import { decodeJwt } from 'jose';
 import { sessionKey } from '../../lib/storage/keys.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { deviceIdsOf, eventually, newPerson, newPhone } from '../support/people.ts';
-import { basic, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 
 const own = await startServiceWithStore();
@@ -23,18 +23,10 @@ const showDevices = (): void => {
 /** A phone that is registered, and a person who is logged in on it. */
 async function phone() {
   const { service } = own;
-  const device = { platform: 'android', token: unique('phone') };
-  const { id } = (await service.register(device, await service.loginAppToken())).body;
+  const id = await newPhone(service);
   const subject = unique('alice');
   const { access_token, refresh_token } = (await service.logIn(subject)).body;
-  const logOut = () => {
-    const { client_id, client_secret } = service.demo.login_app;
-    return service.call('/v2/marketing/oauth/revoke', {
-      method: 'POST',
-      headers: { authorization: basic(client_id, client_secret) },
-      body: new URLSearchParams({ token: refresh_token }),
-    });
-  };
+  const logOut = () => service.revoke(refresh_token);
   const recipients = async () =>
     (await service.operate('devices', 'list', { 'login-user': decodeJwt(access_token).sub })).devices;
   /** Has another session of the person relate the phone just before anything else is written about it. */

@@ -1,18 +1,13 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { eventually, newPerson, newPhone } from '../support/people.ts';
-import { basic } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import type { StoreCall } from '../support/store-proxy.ts';
 
 const { service, proxy } = await startServiceWithStore();
-const { client_id, client_secret } = service.demo.login_app;
 
 const recipients = async (query: string): Promise<{ device_id: string; login_user_id?: string }[]> => {
-  const headers = { authorization: basic(client_id, client_secret) };
-  const { status, body } = await service.call(`/v2/marketing/push_notifications/recipients?${query}`, {
-    headers,
-  });
+  const { status, body } = await service.recipients(query);
   expect(status).toBe(200);
   return body.recipients;
 };
@@ -37,7 +32,7 @@ function moveBefore(read: 'Query' | 'BatchGetItem', id: string, move: () => Prom
 test('a device that moves to another person while a sender reads is never listed for the former one', async () => {
   const first = await newPerson(service);
   const people = [first, await newPerson(service), await newPerson(service)];
-  const id = await newPhone(service, await service.loginAppToken());
+  const id = await newPhone(service);
   let owner = first;
   await service.relate(id, owner.token);
   await eventually(everyone, (all) => all.some(({ device_id }) => device_id === id));

@@ -6,8 +6,8 @@ import { sessionKey } from '../../lib/storage/keys.ts';
 import { expectAnswer, expectError } from '../support/expectations.ts';
 import type { LoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
-import { basic, unique } from '../support/service.ts';
-import { hexToken } from '../support/tokens.ts';
+import { newPhone } from '../support/people.ts';
+import { unique } from '../support/service.ts';
 
 /** What no client and no operator command brings about: items that are gone, or that another part has changed. */
 const { running, service } = await ownService();
@@ -25,15 +25,10 @@ const sessionItemKey = (loginUserId: string, sessionId: string) => {
 };
 
 const userToken = async (): Promise<string> => (await service.logIn(unique('alice'))).body.access_token;
-const newDevice = async () => {
-  const device = { platform: 'ios', token: hexToken() };
-  const { id } = (await service.register(device, await service.loginAppToken())).body;
-  return { device, id };
-};
 
 describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
   test('404 user not found', async () => {
-    const [token, { id }] = [await userToken(), await newDevice()];
+    const [token, id] = [await userToken(), await newPhone(service)];
     const { sub } = decodeJwt(token);
     await store.send(new DeleteItemCommand(key(`LOGIN_USER#${sub}`, 'LOGIN_USER')));
     const answer = await service.relate(id, token);
@@ -41,33 +36,14 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
   });
 
   test('404 device not found, when it is gone', async () => {
-    const { id } = await newDevice();
+    const id = await newPhone(service);
     await store.send(new DeleteItemCommand(key(`DEVICE#${id}`, 'DEVICE')));
     const answer = await service.relate(id, await userToken());
     expectError(answer, { status: 404, error: 'not_found', naming: /device/ });
   });
 
-  test('422 the device could not be related: it is disabled, until it is registered again', async () => {
-    const { device, id } = await newDevice();
-    await store.send(
-      new UpdateItemCommand({
-        ...key(`DEVICE#${id}`, 'DEVICE'),
-        UpdateExpression: 'SET disabled_at = :now',
-        ExpressionAttributeValues: { ':now': { S: new Date().toISOString() } },
-      }),
-    );
-    expectError(await service.relate(id, await userToken()), {
-      status: 422,
-      error: 'unprocessable_entity',
-      naming: /disabled/,
-      fields: ['device_id'],
-    });
-    expectAnswer(await service.register(device, await service.loginAppToken()), 200, { id });
-    expectAnswer(await service.relate(id, await userToken()), 200, { id });
-  });
-
   test('401 the session has ended', async () => {
-    const [token, { id }] = [await userToken(), await newDevice()];
+    const [token, id] = [await userToken(), await newPhone(service)];
     const { sub, sid } = decodeJwt<{ sub: string; sid: string }>(token);
     await store.send(new DeleteItemCommand(sessionItemKey(sub, sid)));
     const answer = await service.relate(id, token);
@@ -75,7 +51,7 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
   });
 
   test('401 the session has expired, though the table has it still', async () => {
-    const [token, { id }] = [await userToken(), await newDevice()];
+    const [token, id] = [await userToken(), await newPhone(service)];
     const { sub, sid } = decodeJwt<{ sub: string; sid: string }>(token);
     await store.send(
       new UpdateItemCommand({
@@ -91,17 +67,12 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
 
 test('a token whose session is no longer stored ends its relations, if its own Login App revokes it', async () => {
   const { access_token, refresh_token } = (await service.logIn(unique('alice'))).body;
-  const { id } = await newDevice();
+  const id = await newPhone(service);
   expectAnswer(await service.relate(id, access_token), 200, { id });
   const { sub, sid } = decodeJwt<{ sub: string; sid: string }>(access_token);
   await store.send(new DeleteItemCommand(sessionItemKey(sub, sid)));
-  const recipientsAfterRevoking = async ({ client_id, client_secret }: LoginApp) => {
-    const revoked = await service.call('/v2/marketing/oauth/revoke', {
-      method: 'POST',
-      headers: { authorization: basic(client_id, client_secret) },
-      body: new URLSearchParams({ token: refresh_token }),
-    });
-    expectAnswer(revoked, 200, {});
+  const recipientsAfterRevoking = async (client: LoginApp) => {
+    expectAnswer(await service.revoke(refresh_token, client), 200, {});
     return (await service.operate('devices', 'list', { 'login-user': sub })).devices;
   };
   const { login_app, other_login_app } = running.demo;

@@ -1,11 +1,10 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { expectAnswer, expectError } from '../support/expectations.ts';
-import { eventuallyPasses } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
-const { call, demo, json, listDevices, logIn, loginAppToken, operate, register, relate } = sharedService();
+const { call, demo, json, logIn, loginAppToken, operate, register, relate } = sharedService();
 const path = '/v2/marketing/login/user/push_notifications/devices';
 
 const invalidToken = { status: 401, error: 'invalid_token' };
@@ -46,31 +45,6 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
     expectAnswer(await json(path, { device_id: id }, headers(userToken)), 200, { id });
   });
 
-  test('a device of user A that user B relates moves to B: 200', async () => {
-    const id = await newDevice();
-    const [a, b] = await Promise.all([userTokenOf(unique('alice')), userTokenOf(unique('bob'))]);
-    const idsOf = async (token: string) =>
-      (await listDevices(token)).body.devices.map((device: { id: string }) => device.id);
-    for (const [owner, other] of [
-      [a, b],
-      [b, a],
-      [a, b],
-    ] as const) {
-      expectAnswer(await relate(id, owner), 200, { id });
-      expect(await idsOf(other)).toEqual([]);
-      await eventuallyPasses(async () => expect(await idsOf(owner)).toEqual([id]));
-    }
-  });
-
-  test('twelve at once, of two users: all 200', async () => {
-    const id = await newDevice();
-    const other = await userTokenOf(unique('bob'));
-    const answers = await Promise.all(
-      Array.from({ length: 12 }, (_, index) => relate(id, index % 2 ? userToken : other)),
-    );
-    for (const answer of answers) expectAnswer(answer, 200, { id });
-  });
-
   test('one user may have several devices, and all of their sessions count', async () => {
     const subject = unique('alice');
     const tokens = await Promise.all([userTokenOf(subject), userTokenOf(subject)]);
@@ -78,14 +52,6 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
       const id = await newDevice();
       expectAnswer(await relate(id, token), 200, { id });
     }
-  });
-
-  test('a related device that is registered again keeps its id: 200', async () => {
-    const body = { platform: 'ios', token: hexToken() };
-    const { id } = (await register(body, appToken)).body;
-    expectAnswer(await relate(id, userToken), 200, { id });
-    expectAnswer(await register(body, appToken), 200, { id });
-    expectAnswer(await relate(id, userToken), 200, { id });
   });
 
   test('fields that nobody knows are ignored', async () => {

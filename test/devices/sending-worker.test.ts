@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
 import { tmpdir } from 'node:os';
@@ -10,14 +10,14 @@ import { afterAll, expect, test } from '@jest/globals';
 import { execa } from 'execa';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
 import { serve } from '../../infra/local/loopback-server.ts';
+import { codeBlock } from '../support/code-blocks.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { eventually } from '../support/people.ts';
-import { basic, sharedService, unique } from '../support/service.ts';
+import { eventually, eventuallyHas } from '../support/people.ts';
+import { sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 const service = sharedService();
 const folder = mkdtempSync(join(tmpdir(), 'worker-'));
-const [, worker = ''] = readFileSync('docs/sending.md', 'utf8').match(/^```js\n(.*?)^```$/ms) ?? [];
 const file = (name: string, content: string): string => {
   writeFileSync(join(folder, name), content);
   return join(folder, name);
@@ -149,7 +149,11 @@ function startWorker({ client_id, client_secret }: LoginApp, variables: Record<s
     CLIENT_SECRET: client_secret,
     ...variables,
   };
-  return execa(process.execPath, [file('worker.mjs', worker)], { env, extendEnv: false, reject: false });
+  return execa(process.execPath, [file('worker.mjs', codeBlock('sending.md', 'js'))], {
+    env,
+    extendEnv: false,
+    reject: false,
+  });
 }
 async function runWorker(app: LoginApp, variables: Record<string, string>) {
   const { exitCode, stdout, stderr } = await startWorker(app, variables);
@@ -230,16 +234,13 @@ test('the worker sends to every device, tries again what may be tried again, and
       { status: 500, body: { reason: 'InternalServerError' }, headers: again },
     ]),
   ];
-  const headers = { authorization: basic(app.client_id, app.client_secret) };
   const listed = async (): Promise<string[]> => {
-    const shards = Array.from({ length: 16 }, (_, shard) =>
-      service.call(`/v2/marketing/push_notifications/recipients?shard=${shard}`, { headers }),
-    );
+    const shards = Array.from({ length: 16 }, (_, shard) => service.recipients(`shard=${shard}`, app));
     return (await Promise.all(shards)).flatMap(({ body }) =>
       body.recipients.map(({ device_id }: { device_id: string }) => device_id),
     );
   };
-  await eventually(listed, ({ length }) => length === ids.size);
+  await eventuallyHas(ids.size, listed);
 
   const { exitCode, stdout, counts } = await runWorker(app, { ...googleVariables, ...appleVariables });
   expect({ exitCode, counts }).toEqual({

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, expect, test } from '@jest/globals';
@@ -9,10 +9,9 @@ import { forwardEvents } from '../../infra/local/forward-events.ts';
 import { localDirectory } from '../../infra/local/local-directories.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { problemsOf } from '../support/bus-stand-in.ts';
+import { codeBlock } from '../support/code-blocks.ts';
 
-const page = readFileSync('docs/events.md', 'utf8');
-const blockOf = (language: string): string =>
-  page.match(new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``))?.[1] ?? '';
+const blockOf = (language: string): string => codeBlock('events.md', language);
 
 // Within the checkout, where the packages are found.
 const folder = mkdtempSync(join(localDirectory('snippets'), 'events-'));

@@ -25,12 +25,9 @@ export async function checkPublishedEvents(): Promise<void> {
   try {
     const service = serviceOf(running.demo, running.directory);
     const person = await newPerson(service);
-    const { body: refreshed } = await service.token({
-      grant_type: 'refresh_token',
-      refresh_token: person.refreshToken,
-    });
+    const { body: refreshed } = await service.refresh(person.refreshToken);
     assert.equal(typeof refreshed.access_token, 'string');
-    const phone = await newPhone(service, await service.loginAppToken());
+    const phone = await newPhone(service);
     await service.relate(phone, (await newPerson(service)).token);
     await service.relate(phone, person.token);
     await service.operate('devices', 'disable', { device: phone });

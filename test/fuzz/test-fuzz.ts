@@ -1,14 +1,12 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { execa } from 'execa';
-import { installed } from '../../infra/local/local-directories.ts';
-import { shown } from '../support/commands.ts';
-import { requireTools } from '../support/needed-tools.ts';
+import { installPython, shown } from '../support/commands.ts';
+import { python, requireTools } from '../support/needed-tools.ts';
 import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 
 const directory = import.meta.dirname;
-const requirements = join(directory, 'requirements.txt');
 
 /**
  * Sends what Schemathesis makes of the API document to the local stack, and holds the responses against the document.
@@ -16,13 +14,15 @@ const requirements = join(directory, 'requirements.txt');
  */
 runCheck(async (cleanUps) => {
   const { seed } = parseArgs({ options: { seed: { type: 'string' } } }).values;
-  await requireTools([['python3 -c "import venv, ensurepip"', 'python3-venv']]);
-  const installation = await step('Install Schemathesis', install);
+  await requireTools([python]);
+  const commands = await step('Install Schemathesis', () =>
+    installPython('schemathesis', join(directory, 'requirements.txt')),
+  );
   const service = await step('Start the service', () => startService({ LOG_LEVEL: 'ERROR' }));
   cleanUps.defer(() => service.stop());
   await step('Fuzz it', () =>
     execa(
-      join(installation, 'bin', 'schemathesis'),
+      join(commands, 'schemathesis'),
       [
         ...['--config-file', join(directory, 'schemathesis.toml'), 'run', '--no-color'],
         ...(seed === undefined ? [] : ['--seed', seed]),
@@ -40,10 +40,3 @@ runCheck(async (cleanUps) => {
   );
   print('\nThe fuzzer has found nothing.');
 });
-
-const install = (): Promise<string> =>
-  installed('schemathesis', requirements, async (folder) => {
-    await execa('python3', ['-m', 'venv', folder], shown);
-    const pip = join(folder, 'bin', 'pip');
-    await execa(pip, ['install', '--quiet', '--requirement', requirements], shown);
-  });

@@ -1,13 +1,12 @@
 import { describe, test } from '@jest/globals';
 import { readFunctions } from '../../infra/endpoints.ts';
-import type { Demo } from '../../infra/local/demo.ts';
 import { shardOf } from '../../lib/devices/device.ts';
 import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
 import { accountOf, identityIdsOf } from '../support/account.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
 import { newPerson, newPhone, type Person } from '../support/people.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
-import { type Answer, basic, unique } from '../support/service.ts';
+import { type Answer, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 const { service, proxy, newAccount, newApp, newAccessRequest, newOwner, expectTheSame } =
@@ -28,9 +27,8 @@ const newManager = async () => {
 /** A notification of an issuer about a person with two sessions; the issuer's keys are known. */
 const notification = async (more: object): Promise<() => Promise<unknown>> => {
   const app = await newApp();
-  const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
   const issuer = { issuer: scene.url, audiences: [ourApp], ...more };
-  await operate('providers', 'set', { ...flags, settings: { issuers: [issuer] } });
+  await service.setProvider(app, 'provider_f', { issuers: [issuer] });
   const sub = unique('alice');
   const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
   for (let logins = 0; logins < 2; logins += 1) {
@@ -42,16 +40,6 @@ const notification = async (more: object): Promise<() => Promise<unknown>> => {
   return async () => shown(await service.json(path, { payload }));
 };
 const loginUser = ({ loginUserId }: Person) => ({ 'login-user': loginUserId });
-const revoke = (token: string, app: Demo['login_app']): Promise<Answer> =>
-  service.call('/v2/marketing/oauth/revoke', {
-    method: 'POST',
-    headers: { authorization: basic(app.client_id, app.client_secret) },
-    body: new URLSearchParams({ token }),
-  });
-const listRecipients = (query: string, app: Demo['login_app']): Promise<Answer> =>
-  service.call(`/v2/marketing/push_notifications/recipients?${query}`, {
-    headers: { authorization: basic(app.client_id, app.client_secret) },
-  });
 const write =
   (path: 'comments' | 'reviews', more: object, headers = () => ({})): Scenario =>
   async () => {
@@ -121,13 +109,11 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
     },
     'a refresh token': async () => {
       const { app, person } = await newOwner();
-      const form = { grant_type: 'refresh_token', refresh_token: person.refreshToken };
-      return async () => shown(await service.token(form, app));
+      return async () => shown(await service.refresh(person.refreshToken, app));
     },
     'an outdated refresh token': async () => {
       const { app, person } = await newOwner();
-      const refresh = (refresh_token: string) =>
-        service.token({ grant_type: 'refresh_token', refresh_token }, app);
+      const refresh = (refresh_token: string) => service.refresh(refresh_token, app);
       await refresh((await refresh(person.refreshToken)).body.refresh_token);
       return async () => shown(await refresh(person.refreshToken));
     },
@@ -193,7 +179,7 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
   'revoke-token': {
     'a refresh token': async () => {
       const { app, person } = await newOwner();
-      return async () => shown(await revoke(person.refreshToken, app));
+      return async () => shown(await service.revoke(person.refreshToken, app));
     },
   },
   'register-device': {
@@ -224,12 +210,12 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
   'list-recipients': {
     'a person': async () => {
       const { app, person } = await newOwner();
-      return async () => shown(await listRecipients(`login_user_id=${person.loginUserId}`, app));
+      return async () => shown(await service.recipients(`login_user_id=${person.loginUserId}`, app));
     },
     'a shard': async () => {
       const { app, phone } = await newOwner();
       const shard = Number(shardOf(app.login_app_id, phone).slice(-2));
-      return async () => shown(await listRecipients(`shard=${shard}&limit=10`, app));
+      return async () => shown(await service.recipients(`shard=${shard}&limit=10`, app));
     },
   },
   'relate-device': {
@@ -256,7 +242,7 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
         operation === 'Query' && body.IndexName === 'by_list'
           ? { status: 200, body: { Items: [], Count: 0, ScannedCount: 0 } }
           : undefined;
-      await revoke(person.refreshToken, app);
+      await service.revoke(person.refreshToken, app);
       return async () => shown(await service.listDevices(tablet.token));
     },
   },

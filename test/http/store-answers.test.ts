@@ -1,7 +1,7 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { expectAnswer, expectError } from '../support/expectations.ts';
-import { basic, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import type { StoreAnswer } from '../support/store-proxy.ts';
 import { hexToken } from '../support/tokens.ts';
@@ -97,10 +97,7 @@ describe('an index that is just being written shows an item twice; it is listed 
   test('the devices of a shard', async () => {
     const id = await newDevice();
     showInIndex(inIndex(id), inIndex(id));
-    const { client_id, client_secret } = service.demo.login_app;
-    const headers = { authorization: basic(client_id, client_secret) };
-    const answer = await service.call('/v2/marketing/push_notifications/recipients?shard=0', { headers });
-    expect(answer.body).toMatchObject({ recipients: [{ device_id: id }] });
+    expect((await service.recipients('shard=0')).body).toMatchObject({ recipients: [{ device_id: id }] });
   });
 
   test('an operator’s list, without those that are gone', async () => {

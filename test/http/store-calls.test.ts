@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { accountOf } from '../support/account.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
-import { createClient, createLoginApp } from '../support/login-app.ts';
+import { createAccount, createClient, createLoginApp } from '../support/login-app.ts';
+import { newPhone } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
-import { basic, unique } from '../support/service.ts';
+import { asClient, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
@@ -85,10 +86,8 @@ describe('token, provider_f', () => {
   test('0 reads for an access token that is a JWT of a known issuer, by another provider', async () => {
     const app = await unreadLoginApp();
     const issuer = `${service.demo.sandbox_url}/provider_f`;
-    await service.operate('providers', 'set', {
-      'login-app': app.login_app_id,
-      provider: 'provider_a',
-      settings: { audience_validation: { method: 'jwt', issuer, audiences: ['provider_f-our-app'] } },
+    await service.setProvider(app, 'provider_a', {
+      audience_validation: { method: 'jwt', issuer, audiences: ['provider_f-our-app'] },
     });
     const query = { subject: unique('alice'), with_access_token: 'jwt' };
     const { access_token = '' } = await service.credentials('provider_f', query);
@@ -137,9 +136,8 @@ describe('token, provider_f, of an identity that leads elsewhere', () => {
 describe('token, refresh_token', () => {
   test('1 batch read, then 1 conditional write', async () => {
     const { refresh_token } = (await service.token(await idTokenForm())).body;
-    const form = { grant_type: 'refresh_token', refresh_token };
     proxy.forget();
-    await expectRounds(() => service.token(form), 200, [['BatchGetItem'], ['UpdateItem']]);
+    await expectRounds(() => service.refresh(refresh_token), 200, [['BatchGetItem'], ['UpdateItem']]);
     const [read, write] = proxy.calls();
     expect(JSON.stringify(read?.body)).toContain('"ConsistentRead":true');
     expect(write?.body).toHaveProperty('ConditionExpression', expect.stringMatching(/./));
@@ -147,21 +145,18 @@ describe('token, refresh_token', () => {
 
   test('of the predecessor: 1 batch read, for the same successor', async () => {
     const { refresh_token } = (await service.token(await idTokenForm())).body;
-    const form = { grant_type: 'refresh_token', refresh_token };
-    await service.token(form);
-    await expectRounds(() => service.token(form), 200, [['BatchGetItem']]);
+    await service.refresh(refresh_token);
+    await expectRounds(() => service.refresh(refresh_token), 200, [['BatchGetItem']]);
   });
 
   test('a made-up refresh token causes none', async () => {
-    const form = { grant_type: 'refresh_token', refresh_token: 'rt.made-up' };
-    await expectRounds(() => service.token(form), 400, []);
+    await expectRounds(() => service.refresh('rt.made-up'), 400, []);
   });
 });
 
 describe('providers', () => {
   test('2 small reads (the client, the Login App), then 1 query; 0 reads before it within 30 s', async () => {
-    const { client_id, client_secret } = await unreadLoginApp();
-    const headers = { authorization: basic(client_id, client_secret) };
+    const headers = asClient(await unreadLoginApp());
     const list = () => service.call('/v2/marketing/providers', { headers });
     await expectRounds(list, 200, [['GetItem'], ['GetItem'], ['Query']]);
     await expectRounds(list, 200, [['Query']]);
@@ -189,8 +184,7 @@ describe('register', () => {
 describe('relate', () => {
   test('1 batch read, then 1 write; for a device that is new to the person, 1 look at their list', async () => {
     const token = (await service.token(await idTokenForm())).body.access_token;
-    const device = { platform: 'ios', token: hexToken() };
-    const { id } = (await service.register(device, await service.loginAppToken())).body;
+    const id = await newPhone(service);
     const rounds = [['BatchGetItem'], ['UpdateItem']];
     await expectRounds(() => service.relate(id, token), 200, [...rounds, ['Query']]);
     await expectRounds(() => service.relate(id, token), 200, rounds);
@@ -199,8 +193,7 @@ describe('relate', () => {
 
 describe('search', () => {
   test('unfiltered, the account not read before: 3 rounds', async () => {
-    const { account_id, account_secret } = await service.operate('accounts', 'create', { name: 'x' });
-    const account = { account_id: String(account_id), account_secret: String(account_secret) };
+    const account = await createAccount(service);
     await service.operate('access-requests', 'grant', {
       'access-request': running.demo.access_request_id,
       account: account.account_id,

@@ -1,19 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { introspectionPath } from '../../lib/tokens/paths.ts';
-import { createClient, type LoginApp } from '../support/login-app.ts';
+import { createClient } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
-import { basic, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 
 const { running, service } = await ownService({}, { movableClock: true });
 
 const device = () => ({ platform: 'android', token: unique('phone') });
 const clientCredentials = { grant_type: 'client_credentials' };
-const introspect = (token: string, { client_id, client_secret }: LoginApp) =>
-  service.call(introspectionPath, {
-    method: 'POST',
-    headers: { authorization: basic(client_id, client_secret) },
-    body: new URLSearchParams({ token }),
-  });
 
 describe('what a warm function caches ends within 30 seconds', () => {
   test('a revoked long-lived Login App Token', async () => {
@@ -68,7 +61,9 @@ describe('what a warm function caches ends within 30 seconds', () => {
     const list = async () => (await service.listDevices(access_token)).status;
     const described = () =>
       Promise.all(
-        [access_token, refresh_token, appToken].map(async (token) => (await introspect(token, sibling)).body),
+        [access_token, refresh_token, appToken].map(
+          async (token) => (await service.introspect(token, sibling)).body,
+        ),
       );
     expect([await register(), await list()]).toEqual([201, 200]);
     expect(await described()).toMatchObject(Array(3).fill({ active: true, client_id: client.client_id }));
@@ -76,7 +71,7 @@ describe('what a warm function caches ends within 30 seconds', () => {
     const flags = { 'login-app': client.login_app_id, client: client.client_id };
     await service.operate('clients', 'revoke', flags);
     running.advance(30);
-    expect((await service.token({ grant_type: 'refresh_token', refresh_token }, client)).status).toBe(401);
+    expect((await service.refresh(refresh_token, client)).status).toBe(401);
     expect([await register(), await list()]).toEqual([401, 401]);
     expect(await described()).toEqual(Array(3).fill({ active: false }));
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp } from '../support/login-app.ts';
+import { newPhone } from '../support/people.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
@@ -49,8 +50,7 @@ describe('500 unknown error, when the store fails', () => {
     'relate: at %s, and the next time it works',
     async (operation) => {
       const token = (await service.logIn(unique('alice'), 'provider_d')).body.access_token;
-      const device = { platform: 'ios', token: hexToken() };
-      const { id } = (await service.register(device, await service.loginAppToken())).body;
+      const id = await newPhone(service);
       failStore(operation);
       expectUnknownError(await service.relate(id, token));
       proxy.hook = () => undefined;

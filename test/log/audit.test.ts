@@ -2,10 +2,9 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { isAudited } from '../../lib/http/endpoint.ts';
-import { commands } from '../../lib/operator/commands.ts';
 import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
-import { auditLines, type LogLine } from '../support/log-lines.ts';
-import { createLoginApp } from '../support/login-app.ts';
+import { auditDuring, type LogLine } from '../support/log-lines.ts';
+import { createAccount } from '../support/login-app.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import { newRealValues } from '../support/real-values.ts';
 import { type Answer, basic, unique } from '../support/service.ts';
@@ -17,7 +16,6 @@ const { running, service, proxy } = await startServiceWithStore({ LOG_LEVEL: 'ER
 const { demo } = service;
 const { client_id, login_app_id } = demo.login_app;
 const { account_id } = demo.account;
-const operator = expect.stringMatching(/^arn:aws:iam::000000000000:user\//);
 
 const endpoints = [...(await readFunctions()).endpoints];
 const audited = endpoints.filter(([, endpoint]) => isAudited(endpoint));
@@ -31,23 +29,7 @@ async function prepare(): Promise<void> {
   ({ person, phone, accessRequestId: access_request_id, values } = await newRealValues(service));
 }
 
-/** The audit lines that an action causes, without what every line has. */
-async function linesOf(action: () => Promise<unknown>): Promise<Partial<LogLine>[]> {
-  const before = auditLines(running).length;
-  await action();
-  return auditLines(running)
-    .slice(before)
-    .map(({ timestamp, level, message, service: name, event, ...fields }) => {
-      expect({ level, message, name, event }).toEqual({
-        level: 'INFO',
-        message: 'audit',
-        name: 'login-service',
-        event: 'audit',
-      });
-      expect(timestamp).toMatch(/^\d{4}-.*Z$/);
-      return fields;
-    });
-}
+const linesOf = (action: () => Promise<unknown>) => auditDuring(running, action);
 
 /** The one line of a request; its request id is that of the answer. */
 async function lineOf(request: () => Promise<Answer>): Promise<Partial<LogLine>> {
@@ -180,11 +162,7 @@ describe('what is rejected after authentication has a line as well', () => {
   });
 
   test('403: an account that may only read', async () => {
-    const account = await service.operate('accounts', 'create', { name: 'Reader', access: 'read' });
-    const reader = {
-      account_id: String(account.account_id),
-      account_secret: String(account.account_secret),
-    };
+    const reader = await createAccount(service, { access: 'read' });
     const request = { account: reader, id: access_request_id };
     expect(await lineOf(() => service.addEvent('comments', comment, request))).toMatchObject({
       caller: 'account',
@@ -236,7 +214,7 @@ describe('what is rejected after authentication has a line as well', () => {
 
   test('400: a refresh token that was used, with the session that it ended', async () => {
     const { refreshToken, loginUserId } = await newPerson(service, unique('dave'));
-    const refresh = (refresh_token: string) => service.token({ grant_type: 'refresh_token', refresh_token });
+    const { refresh } = service;
     const second = (await refresh(refreshToken)).body.refresh_token;
     await refresh(second);
     expect(await lineOf(() => refresh(refreshToken))).toMatchObject({
@@ -249,111 +227,19 @@ describe('what is rejected after authentication has a line as well', () => {
   });
 });
 
-describe('every operator command: one line, with the operator and the request that AWS has', () => {
-  test.each([...commands.values()])('$words', async ({ words: command, noun, verb }) => {
-    const lines = await linesOf(() => service.operate(noun, verb, {}).catch(() => undefined));
-    const request_id = expect.stringMatching(/^[\w-]{36}$/);
-    const result = expect.stringMatching(/^(done|rejected)$/);
-    expect(lines).toMatchObject([{ command, caller: 'operator', operator, request_id, result }]);
-  });
-
-  test('a command that is carried out: its ids', async () => {
-    await prepare();
-    const flags = { 'access-request': access_request_id, account: demo.other_account.account_id };
-    const { account } = flags;
-    expect(await linesOf(() => service.operate('access-requests', 'grant', flags))).toMatchObject([
-      { command: 'access-requests grant', result: 'done', operator, access_request_id, account_id: account },
-    ]);
-    await service.operate('access-requests', 'revoke', flags);
-  });
-
-  test('a command that does not exist, without its name', async () => {
-    const lines = await linesOf(() => service.operate('accounts', 'a-secret', {}).catch(() => undefined));
-    expect(lines).toMatchObject([{ command: 'unknown', result: 'rejected', operator }]);
-    expect(JSON.stringify(lines)).not.toContain('a-secret');
-  });
-});
-
-describe('what an operator changes: the ids of what it was, and the choice', () => {
-  /** @param about what the line says of the flags */
-  async function expectDone(command: string, flags: Record<string, unknown>, about: object): Promise<void> {
-    const [noun = '', verb = ''] = command.split(' ');
-    const [line, ...others] = await linesOf(() => service.operate(noun, verb, flags));
-    expect(others).toEqual([]);
-    const request_id = expect.any(String);
-    expect(line).toEqual({ request_id, command, caller: 'operator', operator, result: 'done', ...about });
-  }
-
-  test('a Login App: disable, enable, logout, undo-logout', async () => {
-    const { login_app_id } = await createLoginApp(service, unique('app'));
-    for (const verb of ['disable', 'enable', 'logout', 'undo-logout']) {
-      await expectDone(`login-apps ${verb}`, { 'login-app': login_app_id }, { login_app_id });
-    }
-  });
-
-  test('providers remove, clients update', async () => {
-    const { login_app_id, client_id } = await createLoginApp(service, unique('app'), {
-      providers: ['provider_a'],
-    });
-    const flags = { 'login-app': login_app_id };
-    await expectDone(
-      'providers remove',
-      { ...flags, provider: 'provider_a' },
-      { login_app_id, provider: 'provider_a' },
-    );
-    await expectDone(
-      'clients update',
-      { ...flags, client: client_id, 'grant-types': 'client_credentials' },
-      { login_app_id, client_id, grant_types: 'client_credentials' },
-    );
-  });
-
-  test('an account: update, disable, enable', async () => {
-    const { account_id } = await service.operate('accounts', 'create', { name: 'Test' });
-    const flags = { account: account_id };
-    await expectDone('accounts update', { ...flags, access: 'read' }, { account_id, access: 'read' });
-    for (const verb of ['disable', 'enable']) await expectDone(`accounts ${verb}`, flags, { account_id });
-  });
-
-  test('a person: logout', async () => {
-    await prepare();
-    const { loginUserId: login_user_id } = person;
-    await expectDone('login-users logout', { 'login-user': login_user_id }, { login_user_id });
-  });
-});
-
-describe('what fails because the store does: who it was, and that it failed', () => {
-  beforeEach(prepare);
-
-  const failWrites = () => {
-    proxy.hook = (call) => (isWrite(call) ? 'fails before' : undefined);
-  };
-
-  test('a request', async () => {
-    failWrites();
-    expect(await lineOf(() => service.relate(phone, person.token))).toEqual({
-      route: 'POST /v2/marketing/login/user/push_notifications/devices',
-      caller: 'login_user_token',
-      client_id,
-      login_app_id,
-      login_user_id: person.loginUserId,
-      device_id: phone,
-      result: 'failed',
-      status: 500,
-      error: 'internal_server_error',
-    });
-  });
-
-  test('an operator command', async () => {
-    const { login_app_id: id } = await createLoginApp(service, unique('app'));
-    failWrites();
-    const disable = () => service.operate('login-apps', 'disable', { 'login-app': id });
-    const lines = await linesOf(() => expect(disable()).rejects.toThrow('The command failed.'));
-    const request_id = expect.any(String);
-    const command = 'login-apps disable';
-    expect(lines).toEqual([
-      { request_id, command, caller: 'operator', operator, login_app_id: id, result: 'failed' },
-    ]);
+test('a request that fails because the store does: who it was, and that it failed', async () => {
+  await prepare();
+  proxy.hook = (call) => (isWrite(call) ? 'fails before' : undefined);
+  expect(await lineOf(() => service.relate(phone, person.token))).toEqual({
+    route: 'POST /v2/marketing/login/user/push_notifications/devices',
+    caller: 'login_user_token',
+    client_id,
+    login_app_id,
+    login_user_id: person.loginUserId,
+    device_id: phone,
+    result: 'failed',
+    status: 500,
+    error: 'internal_server_error',
   });
 });
 

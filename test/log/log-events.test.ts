@@ -10,7 +10,7 @@ import { eventually } from '../support/people.ts';
 import { prepareLogin } from '../support/provider-login.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
-import { type Answer, basic, unique } from '../support/service.ts';
+import { type Answer, unique } from '../support/service.ts';
 
 const { running, service } = await ownService({}, { movableClock: true });
 afterEach(() => running.resetClock());
@@ -225,11 +225,7 @@ describe('request_refused: a rejected caller, by the id that they claim', () => 
   });
 
   test('a client, with a wrong secret', async () => {
-    const answer = await service.call('/v2/marketing/oauth/introspect', {
-      method: 'POST',
-      headers: { authorization: basic(login_app.client_id, 'wrong') },
-      body: new URLSearchParams({ token: 'made-up' }),
-    });
+    const answer = await service.introspect('made-up', { ...login_app, client_secret: 'wrong' });
     const { client_id } = login_app;
     expect(await claimedIn(answer, 'secret_wrong')).toEqual({ client_id, reason: 'secret_wrong' });
   });
@@ -283,7 +279,7 @@ test('a refresh token that is not accepted: the reason', async () => {
   const other = await createClient(service, login_app.login_app_id);
   const { refresh_token } = (await service.logIn(unique('alice'))).body;
   const reasonOf = async (refresh_token: string, client = login_app) => {
-    const answer = await service.token({ grant_type: 'refresh_token', refresh_token }, client);
+    const answer = await service.refresh(refresh_token, client);
     return (await lineOf(answer, 'token_refused')).reason;
   };
   expect(await reasonOf('made-up')).toBe('refresh_token_malformed');

@@ -132,8 +132,7 @@ async function operateWithSecrets(login_app_id: string): Promise<void> {
     consumer_key: 'key',
     consumer_secret: newSecret(),
   };
-  const set = (settings: unknown) =>
-    service.operate('providers', 'set', { 'login-app': login_app_id, provider: 'provider_c', settings });
+  const set = (settings: unknown) => service.setProvider({ login_app_id }, 'provider_c', settings);
   await set(settings);
   await set({ ...settings, verify_url: newSecret() }).catch(() => undefined);
   proxy.hook = () => 'fails before';

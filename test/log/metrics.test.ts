@@ -4,7 +4,7 @@ import { ownService } from '../support/own-service.ts';
 import { prepareLogin } from '../support/provider-login.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
-import { basic, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 
 const { running, service } = await ownService({ METRICS_NAMESPACE: 'a-stack' });
 const standIn = await startProviderStandIn();
@@ -53,16 +53,10 @@ test('a wrong secret counts by its reason, of an account and of a client', async
   expect(await metricsOf(() => service.search('', { account: wrongAccount }))).toEqual([
     ['a-stack/RequestsRefused', 1, 'error=unauthorized', 'reason=secret_wrong'],
   ]);
-  const introspect = () =>
-    service.call('/v2/marketing/oauth/introspect', {
-      method: 'POST',
-      headers: { authorization: basic(login_app.client_id, 'wrong') },
-      body: new URLSearchParams({ token: 'made-up' }),
-    });
-  expect(await metricsOf(introspect)).toEqual([
+  const wrongClient = { ...login_app, client_secret: 'wrong' };
+  expect(await metricsOf(() => service.introspect('made-up', wrongClient))).toEqual([
     ['a-stack/RequestsRefused', 1, 'error=invalid_client', 'reason=secret_wrong'],
   ]);
-  const wrongClient = { ...login_app, client_secret: 'wrong' };
   expect(await metricsOf(() => service.token({ grant_type: 'client_credentials' }, wrongClient))).toEqual([
     ['a-stack/TokensRefused', 1, 'error=invalid_client', 'reason=secret_wrong'],
   ]);
@@ -70,7 +64,7 @@ test('a wrong secret counts by its reason, of an account and of a client', async
 
 test('a refresh token that is used again before its successor counts, and nobody is logged out', async () => {
   const { refresh_token } = (await service.logIn(unique('carol'))).body;
-  const refresh = () => service.token({ grant_type: 'refresh_token', refresh_token });
+  const refresh = () => service.refresh(refresh_token);
   const issued = ['a-stack/TokensIssued', 1, 'grant_type=refresh_token'];
   expect(await metricsOf(refresh)).toEqual([issued]);
   expect(await metricsOf(refresh)).toEqual([['a-stack/RefreshTokensRepeated', 1], issued]);
@@ -78,7 +72,7 @@ test('a refresh token that is used again before its successor counts, and nobody
 
 test('the reuse of a refresh token counts', async () => {
   const { refresh_token } = (await service.logIn(unique('bob'))).body;
-  const refresh = (token: string) => service.token({ grant_type: 'refresh_token', refresh_token: token });
+  const { refresh } = service;
   const next = (await refresh(refresh_token)).body.refresh_token;
   await refresh(next);
   expect(await metricsOf(() => refresh(refresh_token))).toEqual([

@@ -137,7 +137,7 @@ describe('npm run operator providers set', () => {
   /** A Login App with a provider that is set up; the command line with which it is set again. */
   async function setUpAgain(provider: string, settings: object, ...by: string[]): Promise<string[]> {
     const { login_app_id } = await newApp();
-    await operate('providers', 'set', { 'login-app': login_app_id, provider, settings });
+    await service.setProvider({ login_app_id }, provider, settings);
     return ['providers', 'set', '--login-app', login_app_id, '--provider', provider, ...by, '--local'];
   }
   const file = (settings: object) => writeSettings(JSON.stringify(settings));

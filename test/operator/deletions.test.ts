@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { untilDone } from '../../infra/operator/until-done.ts';
 import { accountOf } from '../support/account.ts';
 import { itemsAbout } from '../support/items-about.ts';
-import { createLoginApp } from '../support/login-app.ts';
+import { createAccount, createLoginApp } from '../support/login-app.ts';
 import { newPerson, newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -114,8 +114,8 @@ describe('login-apps delete', () => {
 });
 
 test('accounts delete: the account and its accesses are gone, its access requests stay', async () => {
-  const { account_id, account_secret } = await operate('accounts', 'create', { name: 'Test' });
-  const account = { account_id: String(account_id), account_secret: String(account_secret) };
+  const account = await createAccount(service);
+  const { account_id } = account;
   const created = await service.createAccessRequest({ account, headers: { 'idempotency-key': 'x' } });
   const id = created.body.id;
   const flags = { account: account_id };

@@ -2,10 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { accountOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
-import type { LoginApp } from '../support/login-app.ts';
-import { accountSecretOf } from '../support/operator.ts';
+import { createAccount, createClient, type LoginApp } from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';
-import { type Answer, basic, type Service, unique } from '../support/service.ts';
+import { type Answer, type Service, unique } from '../support/service.ts';
 import { twice, twoInstances } from '../support/two-instances.ts';
 
 /** What an operator takes away from single clients and accounts, and gives back. */
@@ -17,18 +16,8 @@ const unauthorizedClient = [400, 'unauthorized_client'];
 
 /** @see RFC 6749 section 5.2, RFC 9700 section 2.3 (as few privileges as needed) */
 describe('the grants of a client', () => {
-  async function newClient(grantTypes?: string): Promise<LoginApp> {
-    const { login_app_id } = service.demo.login_app;
-    const created = await operate('clients', 'create', {
-      'login-app': login_app_id,
-      ...(grantTypes && { 'grant-types': grantTypes }),
-    });
-    return {
-      login_app_id,
-      client_id: String(created.client_id),
-      client_secret: String(created.client_secret),
-    };
-  }
+  const newClient = (grantTypes = 'all') =>
+    createClient(service, service.demo.login_app.login_app_id, { 'grant-types': grantTypes });
   const update = ({ login_app_id, client_id }: LoginApp, grantTypes: string) =>
     operate('clients', 'update', { 'login-app': login_app_id, client: client_id, 'grant-types': grantTypes });
   const logIn = async (instance: Service, client: LoginApp) =>
@@ -38,15 +27,9 @@ describe('the grants of a client', () => {
     return outcome(await instance.token(form, client));
   };
   const refresh = async (instance: Service, client: LoginApp, refresh_token = 'rt.made-up') =>
-    outcome(await instance.token({ grant_type: 'refresh_token', refresh_token }, client));
+    outcome(await instance.refresh(refresh_token, client));
   const itself = async (instance: Service, client: LoginApp) =>
     outcome(await instance.token({ grant_type: 'client_credentials' }, client));
-  const ask = (action: string, client: LoginApp, token: string) =>
-    service.call(`/v2/marketing/oauth/${action}`, {
-      method: 'POST',
-      headers: { authorization: basic(client.client_id, client.client_secret) },
-      body: new URLSearchParams({ token }),
-    });
 
   test.each([
     ['provider_credentials', [200, unauthorizedClient, unauthorizedClient, unauthorizedClient]],
@@ -109,13 +92,13 @@ describe('the grants of a client', () => {
       return body.sessions.map(({ id }: { id: string }) => id).toSorted();
     };
     const [left, kept] = [token, elsewhere.token].map((one) => String(decodeJwt(one).sid));
-    expect((await ask('introspect', client, token)).body).toMatchObject({ active: true });
+    expect((await service.introspect(token, client)).body).toMatchObject({ active: true });
     const flags = { 'login-app': former.login_app_id, client: former.client_id };
     await operate('clients', 'revoke', flags);
     advance(30);
-    expect(outcome(await ask('revoke', client, refreshToken))).toEqual(unauthorizedClient);
+    expect(outcome(await service.revoke(refreshToken, client))).toEqual(unauthorizedClient);
     expect(await sessionIds()).toEqual([left, kept].toSorted());
-    expect(outcome(await ask('revoke', service.demo.login_app, refreshToken))).toBe(200);
+    expect(outcome(await service.revoke(refreshToken))).toBe(200);
     expect(await sessionIds()).toEqual([kept]);
   });
 
@@ -132,9 +115,7 @@ describe('the grants of a client', () => {
 describe('an account', () => {
   /** An account with an access request of its own. */
   async function newAccount(flags: object = {}) {
-    const account = accountSecretOf(
-      await operate('accounts', 'create', { name: unique('account'), ...flags }),
-    );
+    const account = await createAccount(service, flags);
     const of = { account: account.account_id };
     const id = Number((await operate('access-requests', 'create', of)).access_request_id);
     const search = async (instance: Service) => outcome(await instance.search('', { account, id }));

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { clockOffset } from '../support/clock-offset.ts';
 import { createLoginApp, demoSettings, type LoginApp } from '../support/login-app.ts';
 import { newPerson, newPhone, type Person } from '../support/people.ts';
-import { type Answer, basic, type Service, unique } from '../support/service.ts';
+import { type Answer, type Service, unique } from '../support/service.ts';
 import { twice, twoInstances } from '../support/two-instances.ts';
 
 /** The switches of a whole Login App. A warm instance takes up to 30 seconds to notice one; here, two instances do. */
@@ -25,19 +25,12 @@ beforeEach(async () => {
 
 const outcome = ({ status, body }: Answer): unknown => (status < 400 ? status : [status, body.error]);
 const logIn = async (instance: Service) => outcome(await instance.logIn(unique('bob'), 'provider_f', app));
-const refresh = async (instance: Service) =>
-  outcome(await instance.token({ grant_type: 'refresh_token', refresh_token: person.refreshToken }, app));
+const refresh = async (instance: Service) => outcome(await instance.refresh(person.refreshToken, app));
 const useAppToken = async (instance: Service, token = appToken) =>
   outcome(await instance.register({ platform: 'android', token: unique('phone') }, token));
 const useUserToken = async (instance: Service) => outcome(await instance.listDevices(person.token));
-const isActive = async (instance: Service, token: string, client = app): Promise<boolean> => {
-  const { body } = await instance.call('/v2/marketing/oauth/introspect', {
-    method: 'POST',
-    headers: { authorization: basic(client.client_id, client.client_secret) },
-    body: new URLSearchParams({ token }),
-  });
-  return body.active;
-};
+const isActive = async (instance: Service, token: string): Promise<boolean> =>
+  (await instance.introspect(token, app)).body.active;
 
 describe('login-apps disable', () => {
   const everything = async (instance: Service) => ({
@@ -111,7 +104,7 @@ describe('login-apps logout', () => {
     const stranger = await newPerson(service);
     expect(await both(session)).toEqual(twice(sessionGoesOn));
     await operate('login-apps', 'logout', flags);
-    await service.token({ grant_type: 'refresh_token', refresh_token: person.refreshToken }, app);
+    await service.refresh(person.refreshToken, app);
     advance(30);
     expect(await both(session)).toEqual(twice(sessionEnds));
     const whose = { 'login-user': person.loginUserId };

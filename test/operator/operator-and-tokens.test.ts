@@ -2,24 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { createLoginApp } from '../support/login-app.ts';
-import { basic, sharedService, unique } from '../support/service.ts';
+import { newPhone } from '../support/people.ts';
+import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const { login_app, other_login_app } = service.demo;
 
 const device = () => ({ platform: 'android', token: unique('phone') });
+/** A new long-lived Login App Token. */
+const create = async ({ login_app_id } = login_app): Promise<string> => {
+  const flags = { 'login-app': login_app_id, name: 'iOS app' };
+  return String((await service.operate('login-apps', 'tokens create', flags)).login_app_token);
+};
 
 describe('a long-lived Login App Token', () => {
-  const create = async (client = login_app): Promise<string> =>
-    String(
-      (
-        await service.operate('login-apps', 'tokens create', {
-          'login-app': client.login_app_id,
-          name: 'iOS app',
-        })
-      ).login_app_token,
-    );
-
   test('registers devices for its Login App', async () => {
     const [token, phone] = [await create(), device()];
     const { status, body } = await service.register(phone, token);
@@ -76,7 +72,7 @@ describe('the operator and the sessions of a Login User', () => {
   async function twoSessions() {
     const subject = unique('alice');
     const [phone, tablet] = [(await service.logIn(subject)).body, (await service.logIn(subject)).body];
-    const { id } = (await service.register(device(), await service.loginAppToken())).body;
+    const id = await newPhone(service);
     const flags = { 'login-user': String(decodeJwt(phone.access_token).sub) };
     const works = async () => [
       (await service.relate(id, phone.access_token)).status,
@@ -84,17 +80,7 @@ describe('the operator and the sessions of a Login User', () => {
     ];
     return { subject, phone, tablet, flags, works };
   }
-  const refresh = async (refresh_token: string) =>
-    (await service.token({ grant_type: 'refresh_token', refresh_token })).body.error;
-
-  test('sessions list lists those that go on', async () => {
-    const { phone, tablet, flags } = await twoSessions();
-    const { sessions } = await service.operate('sessions', 'list', flags);
-    const ids = [phone, tablet].map(({ access_token }) => decodeJwt(access_token).sid);
-    expect((sessions as { session_id: string }[]).map(({ session_id }) => session_id).sort()).toEqual(
-      ids.sort(),
-    );
-  });
+  const refresh = async (refresh_token: string) => (await service.refresh(refresh_token)).body.error;
 
   test('login-users logout ends all of them at once; a new login works', async () => {
     const { subject, phone, tablet, flags, works } = await twoSessions();
@@ -132,42 +118,18 @@ describe('the operator and the sessions of a Login User', () => {
 });
 
 describe('a long-lived Login App Token at the endpoints for tokens', () => {
-  const ask = (action: string, token: string, client = login_app) =>
-    service.call(`/v2/marketing/oauth/${action}`, {
-      method: 'POST',
-      headers: { authorization: basic(client.client_id, client.client_secret) },
-      body: new URLSearchParams({ token }),
-    });
-  const create = async (): Promise<string> => {
-    const flags = { 'login-app': login_app.login_app_id, name: 'iOS app' };
-    return String((await service.operate('login-apps', 'tokens create', flags)).login_app_token);
-  };
-
   test('is active for its Login App alone', async () => {
     const token = await create();
-    expect((await ask('introspect', token)).body).toMatchObject({ active: true, token_use: 'login_app' });
-    expect((await ask('introspect', token, other_login_app)).body).toEqual({ active: false });
+    expect((await service.introspect(token)).body).toMatchObject({ active: true, token_use: 'login_app' });
+    expect((await service.introspect(token, other_login_app)).body).toEqual({ active: false });
   });
 
   test('cannot be revoked by a client: 400', async () => {
     const token = await create();
-    const own = await ask('revoke', token);
+    const own = await service.revoke(token);
     expect([own.status, own.body.error]).toEqual([400, 'unsupported_token_type']);
-    const others = await ask('revoke', token, other_login_app);
+    const others = await service.revoke(token, other_login_app);
     expect([others.status, others.body.error]).toEqual([400, 'invalid_request']);
     expect((await service.register(device(), token)).status).toBe(201);
-  });
-});
-
-describe('a blocked Login User', () => {
-  test('sees and ends no relations of devices: 403', async () => {
-    const { access_token } = (await service.logIn(unique('alice'))).body;
-    const { id } = (await service.register(device(), await service.loginAppToken())).body;
-    await service.relate(id, access_token);
-    await service.operate('login-users', 'block', { 'login-user': decodeJwt(access_token).sub });
-    const path = '/v2/marketing/login/user/push_notifications/devices';
-    const headers = { authorization: `Bearer ${access_token}` };
-    expect((await service.call(path, { headers })).status).toBe(403);
-    expect((await service.call(`${path}/${id}`, { method: 'DELETE', headers })).status).toBe(403);
   });
 });

@@ -1,123 +1,159 @@
 import { describe, expect, test } from '@jest/globals';
-import { auditLines, type LogLine } from '../support/log-lines.ts';
+import { commands } from '../../lib/operator/commands.ts';
+import { auditDuring } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { ownService } from '../support/own-service.ts';
+import { newPerson } from '../support/people.ts';
 import { unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
+import { isWrite } from '../support/store-proxy.ts';
 
-const { running, service } = await ownService();
+const { running, service, proxy } = await startServiceWithStore({ LOG_LEVEL: 'ERROR' });
+const { demo, operate } = service;
+const request_id = expect.stringMatching(/^[\w-]{36}$/);
+const operator = expect.stringMatching(/^arn:aws:iam::000000000000:user\//);
+const linesOf = (action: () => Promise<unknown>) => auditDuring(running, action);
 
-/** The last audit line with these fields. */
-function lastLine(fields: Record<string, unknown>): LogLine {
-  const found = auditLines(running).findLast((line) =>
-    Object.entries(fields).every(([name, value]) => line[name] === value),
-  );
-  if (!found) throw new Error(`There is no audit line with ${JSON.stringify(fields)}.`);
-  return found;
-}
-
-describe('what an operator does with providers', () => {
-  const issuer = { issuer: 'https://provider.example', audiences: ['our-app'] };
-  const settings = { issuers: [issuer] };
-
-  test('carried out: a line without the settings', async () => {
-    const app = await createLoginApp(service, unique('app'));
-    const ids = { login_app_id: app.login_app_id, provider: 'provider_f' };
-    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
-    await service.operate('providers', 'set', { ...flags, settings });
-    const line = lastLine({ command: 'providers set', result: 'done', ...ids });
-    expect(line).toMatchObject({ level: 'INFO', ...ids });
-    expect(JSON.stringify(line)).not.toContain('provider.example');
+describe('every operator command: one line, with the operator and the request that AWS has', () => {
+  test.each([...commands.values()])('$words', async ({ words: command, noun, verb }) => {
+    const lines = await linesOf(() => operate(noun, verb, {}).catch(() => undefined));
+    const result = expect.stringMatching(/^(done|rejected)$/);
+    expect(lines).toMatchObject([{ command, caller: 'operator', operator, request_id, result }]);
   });
 
-  test('rejected: a line without the settings', async () => {
-    const app = await createLoginApp(service, unique('app'));
-    const ids = { login_app_id: app.login_app_id, provider: 'provider_f' };
-    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
-    const invalid = { ...flags, settings: { issuers: [{ ...issuer, audiences: 'our-app' }] } };
-    await expect(service.operate('providers', 'set', invalid)).rejects.toThrow(
-      'The settings of provider_f are invalid: issuers.0.audiences: must be a list of app ids.',
-    );
-    const line = lastLine({ command: 'providers set', result: 'rejected', ...ids });
-    expect(JSON.stringify(line)).not.toContain('provider.example');
+  test('a command that does not exist, without its name', async () => {
+    const lines = await linesOf(() => operate('accounts', 'a-secret', {}).catch(() => undefined));
+    expect(lines).toMatchObject([{ command: 'unknown', result: 'rejected', operator }]);
+    expect(JSON.stringify(lines)).not.toContain('a-secret');
+  });
+
+  test('one that fails because the store does', async () => {
+    const { login_app_id } = await createLoginApp(service, unique('app'));
+    proxy.hook = (call) => (isWrite(call) ? 'fails before' : undefined);
+    const disable = () => operate('login-apps', 'disable', { 'login-app': login_app_id });
+    const lines = await linesOf(() => expect(disable()).rejects.toThrow('The command failed.'));
+    const command = 'login-apps disable';
+    expect(lines).toEqual([
+      { request_id, command, caller: 'operator', operator, login_app_id, result: 'failed' },
+    ]);
   });
 });
 
-describe('the audit line of a command names what each command was about', () => {
-  /** Carries a command out; its line without what the logger adds to each. */
-  async function lineFor(noun: string, verb: string, flags: Record<string, unknown>) {
-    const result = await service.operate(noun, verb, flags);
-    const fields = Object.entries(flags).filter(([name]) =>
-      /^(login-app|client|token|secret|account)$/.test(name),
-    );
-    const made = Object.entries(result).filter(([name]) =>
-      /^(login_app|client|token|account|access_request)_id$/.test(name),
-    );
-    const ids = Object.fromEntries(fields.map(([name, id]) => [`${name.replaceAll('-', '_')}_id`, id]));
-    const found = lastLine({
-      command: `${noun} ${verb}`,
-      ...Object.fromEntries(made),
-      ...ids,
+describe('the line of a command: what it was about and the choice, but no name, text or secret', () => {
+  /** Carries a command out; its result. @param aboutOf what the line says of it */
+  async function expectDone(
+    command: string,
+    flags: Record<string, unknown>,
+    aboutOf: (result: Record<string, unknown>) => object,
+  ): Promise<Record<string, unknown>> {
+    const [noun = '', ...verb] = command.split(' ');
+    let done: Record<string, unknown> = {};
+    const lines = await linesOf(async () => {
+      done = await operate(noun, verb.join(' '), flags);
     });
-    const ofEachLine = ['timestamp', 'level', 'message', 'service', 'event', 'request_id'];
-    const ofEachCommand = ['command', 'caller', 'operator', 'result'];
-    const own = Object.entries(found).filter(([name]) => ![...ofEachLine, ...ofEachCommand].includes(name));
-    return { result, line: Object.fromEntries(own) };
+    const ofEach = { request_id, command, caller: 'operator', operator, result: 'done' };
+    expect(lines).toEqual([{ ...ofEach, ...aboutOf(done) }]);
+    return done;
   }
+  const newApp = async () => String((await operate('login-apps', 'create', { name: 'An app' })).login_app_id);
 
-  test('the ids that it made, and no name or secret', async () => {
-    const { result: app, line: created } = await lineFor('login-apps', 'create', { name: 'An app' });
-    const login_app_id = String(app.login_app_id);
-    expect(created).toEqual({ login_app_id });
+  test('the ids that it made', async () => {
+    const created = ({ login_app_id }: Record<string, unknown>) => ({ login_app_id });
+    const { login_app_id } = await expectDone('login-apps create', { name: 'An app' }, created);
     const flags = { 'login-app': login_app_id };
-    const { result: client, line } = await lineFor('clients', 'create', flags);
-    expect(line).toEqual({ login_app_id, client_id: client.client_id });
-    const token = await lineFor('login-apps', 'tokens create', { ...flags, name: 'iOS' });
-    expect(token.line).toEqual({ login_app_id, token_id: token.result.token_id });
-    const account = await lineFor('accounts', 'create', { name: 'Back office' });
-    expect(account.line).toEqual({ account_id: account.result.account_id });
+    await expectDone('clients create', flags, ({ client_id }) => ({ login_app_id, client_id }));
+    const token = { ...flags, name: 'iOS' };
+    await expectDone('login-apps tokens create', token, ({ token_id }) => ({ login_app_id, token_id }));
+    await expectDone('accounts create', { name: 'Back office' }, ({ account_id }) => ({ account_id }));
   });
 
-  test('the access request and the event of a comment, and not what it says or who wrote it', async () => {
-    const account = service.demo.account.account_id;
-    const { result, line: created } = await lineFor('access-requests', 'create', { account });
-    const { access_request_id } = result;
-    expect(created).toEqual({ account_id: account, access_request_id });
-    const author = { 'actor-type': 'custom', 'actor-id': unique('desk') };
-    const comment = { ...author, 'access-request': access_request_id, comment: 'No.' };
-    const { line } = await lineFor('comments', 'add', comment);
-    expect(line).toEqual({ access_request_id, event_id: 1, actor_type: 'custom' });
+  test('an access request and who has access, and of a comment who wrote as what', async () => {
+    const { account_id } = demo.account;
+    const { access_request_id } = await expectDone(
+      'access-requests create',
+      { account: account_id },
+      (made) => ({
+        account_id,
+        access_request_id: made.access_request_id,
+      }),
+    );
+    const flags = { 'access-request': access_request_id };
+    const { account_id: other } = demo.other_account;
+    const about = { access_request_id, account_id: other };
+    await expectDone('access-requests grant', { ...flags, account: other }, () => about);
+    const comment = { ...flags, 'actor-type': 'custom', 'actor-id': unique('desk'), comment: 'No.' };
+    const written = { access_request_id, event_id: 1, actor_type: 'custom' };
+    await expectDone('comments add', comment, () => written);
   });
 
   test('the token, the client, the account and the secret that are revoked', async () => {
-    const { login_app_id } = await service.operate('login-apps', 'create', { name: 'An app' });
+    const login_app_id = await newApp();
     const flags = { 'login-app': login_app_id };
-    const { token_id } = await service.operate('login-apps', 'tokens create', { ...flags, name: 'iOS' });
-    const revoked = await lineFor('login-apps', 'tokens revoke', { ...flags, token: token_id });
-    expect(revoked.line).toEqual({ login_app_id, token_id });
+    const { token_id } = await operate('login-apps', 'tokens create', { ...flags, name: 'iOS' });
+    const token = { ...flags, token: token_id };
+    await expectDone('login-apps tokens revoke', token, () => ({ login_app_id, token_id }));
 
-    const { client_id } = await service.operate('clients', 'create', flags);
+    const { client_id } = await operate('clients', 'create', flags);
     const client = { ...flags, client: client_id };
-    const ofClient = secretIdOf(await service.operate('clients', 'rotate', client));
-    const clientsSecret = await lineFor('clients', 'revoke', { ...client, secret: ofClient });
-    expect(clientsSecret.line).toEqual({ login_app_id, client_id, secret_id: ofClient });
+    const secret_id = oldSecretOf(await operate('clients', 'rotate', client));
+    const ofClient = { login_app_id, client_id, secret_id };
+    await expectDone('clients revoke', { ...client, secret: secret_id }, () => ofClient);
 
-    const { account_id } = await service.operate('accounts', 'create', { name: 'Back office' });
-    const ofAccount = secretIdOf(await service.operate('accounts', 'rotate', { account: account_id }));
-    const accountsSecret = await lineFor('accounts', 'revoke', { account: account_id, secret: ofAccount });
-    expect(accountsSecret.line).toEqual({ account_id, secret_id: ofAccount });
+    const { account_id } = await operate('accounts', 'create', { name: 'Back office' });
+    const secret = oldSecretOf(await operate('accounts', 'rotate', { account: account_id }));
+    const ofAccount = { account_id, secret_id: secret };
+    await expectDone('accounts revoke', { account: account_id, secret }, () => ofAccount);
+  });
+
+  test('a Login App: disable, enable, logout, undo-logout', async () => {
+    const login_app_id = await newApp();
+    for (const verb of ['disable', 'enable', 'logout', 'undo-logout']) {
+      await expectDone(`login-apps ${verb}`, { 'login-app': login_app_id }, () => ({ login_app_id }));
+    }
+  });
+
+  test('a provider and a client, without the settings, also when they are rejected', async () => {
+    const { login_app_id, client_id } = await createLoginApp(service, unique('app'));
+    const app = { 'login-app': login_app_id };
+    const flags = { ...app, provider: 'provider_f' };
+    const about = { login_app_id, provider: 'provider_f' };
+    const issuer = { issuer: 'https://provider.example', audiences: ['our-app'] };
+    await expectDone('providers set', { ...flags, settings: { issuers: [issuer] } }, () => about);
+    const settings = { issuers: [{ ...issuer, audiences: 'our-app' }] };
+    const rejected = await linesOf(() =>
+      expect(operate('providers', 'set', { ...flags, settings })).rejects.toThrow(
+        'must be a list of app ids.',
+      ),
+    );
+    expect(rejected).toMatchObject([{ command: 'providers set', result: 'rejected', ...about }]);
+    expect(JSON.stringify(rejected)).not.toContain('provider.example');
+    await expectDone('providers remove', flags, () => about);
+    const grant_types = 'client_credentials';
+    const client = { ...app, client: client_id, 'grant-types': grant_types };
+    await expectDone('clients update', client, () => ({ login_app_id, client_id, grant_types }));
+  });
+
+  test('an account: update, disable, enable', async () => {
+    const { account_id } = await operate('accounts', 'create', { name: 'Test' });
+    const flags = { account: account_id };
+    await expectDone('accounts update', { ...flags, access: 'read' }, () => ({ account_id, access: 'read' }));
+    for (const verb of ['disable', 'enable'])
+      await expectDone(`accounts ${verb}`, flags, () => ({ account_id }));
+  });
+
+  test('a person: logout', async () => {
+    const { loginUserId: login_user_id } = await newPerson(service);
+    await expectDone('login-users logout', { 'login-user': login_user_id }, () => ({ login_user_id }));
   });
 
   test('a secret in place of an id is rejected before it is logged', async () => {
-    const { account_id, account_secret } = await service.operate('accounts', 'create', {
-      name: 'Back office',
-    });
-    const revoke = service.operate('accounts', 'revoke', { account: account_id, secret: account_secret });
+    const { account_id, account_secret } = await operate('accounts', 'create', { name: 'Back office' });
+    const revoke = operate('accounts', 'revoke', { account: account_id, secret: account_secret });
     await expect(revoke).rejects.toThrow(
       /^accounts revoke: --secret must be a complete id of the form sec_… \(see accounts show\)\.$/,
     );
-    expect(running.output()).not.toContain(account_secret);
+    expect(running.output() + running.audit()).not.toContain(account_secret);
   });
 });
 
 /** The id of the secret that was there before a rotation. */
-const secretIdOf = ({ old_secrets }: Record<string, unknown>): unknown => Object(old_secrets)[0].secret_id;
+const oldSecretOf = ({ old_secrets }: Record<string, unknown>): unknown => Object(old_secrets)[0].secret_id;

@@ -2,9 +2,8 @@ import { exec } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { parseCommandLine } from '../../infra/operator/parse-command-line.ts';
-import { createLoginApp } from '../support/login-app.ts';
+import { accountOfResult, createLoginApp } from '../support/login-app.ts';
 import {
-  accountSecretOf,
   failed,
   operator,
   operatorProcess,
@@ -25,7 +24,7 @@ describe('npm run operator: each command', () => {
       account_id: expect.stringMatching(/^ac_/),
       account_secret: expect.stringMatching(/^acs_/),
     });
-    const account = accountSecretOf(created);
+    const account = accountOfResult(created);
     expect((await service.search('', { account })).status).toBe(403);
   });
 

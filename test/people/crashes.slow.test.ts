@@ -135,7 +135,7 @@ describe('a function that dies at any write', () => {
     async (place) => {
       const person = await newAccount(service);
       const others = [1, 2, 3].map(() => newPerson(service, person.subject));
-      await service.relate(await newPhone(service, await service.loginAppToken()), person.token);
+      await service.relate(await newPhone(service), person.token);
       const accounts = (await Promise.all(others)).map(({ token }) => accountOf(service, token));
       expect(await dying(place, 'fails before', () => person.account.endSessions())).toBe(true);
       expect((await person.account.endSessions()).status).toBe(204);
@@ -149,7 +149,7 @@ describe('a function that dies at any write', () => {
     const tablet = await newPerson(service, person.subject);
     const linked = unique('linked');
     await person.account.linkAt('provider_a', linked);
-    await service.relate(await newPhone(service, await service.loginAppToken()), person.token);
+    await service.relate(await newPhone(service), person.token);
     return { ...person, tablet, linked };
   };
   const flagsOf = ({ loginUserId }: Person) => ({ 'login-user': loginUserId });

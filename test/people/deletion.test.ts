@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { accountOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
 import { deviceIdsOf, newPerson, newPhone } from '../support/people.ts';
-import { basic, sharedService, unique } from '../support/service.ts';
+import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const ended = { status: 401, error: 'invalid_token', naming: /session.*ended/ };
@@ -17,15 +17,8 @@ describe('DELETE /v2/marketing/login/user', () => {
     for (const { token, refreshToken } of [phone, tablet]) {
       expectError(await accountOf(service, token).show(), ended);
       expectError(await service.listDevices(token), ended);
-      const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
-      expectError(await service.token(form), { status: 400, error: 'invalid_grant' });
-      const { client_id, client_secret } = service.demo.login_app;
-      const introspection = await service.call('/v2/marketing/oauth/introspect', {
-        method: 'POST',
-        headers: { authorization: basic(client_id, client_secret) },
-        body: new URLSearchParams({ token }),
-      });
-      expect(introspection.body).toEqual({ active: false });
+      expectError(await service.refresh(refreshToken), { status: 400, error: 'invalid_grant' });
+      expect((await service.introspect(token)).body).toEqual({ active: false });
     }
   });
 
@@ -58,7 +51,7 @@ describe('DELETE /v2/marketing/login/user', () => {
 
   test("their phone is nobody's, also when they come back", async () => {
     const person = await newPerson(service);
-    const phone = await newPhone(service, await service.loginAppToken());
+    const phone = await newPhone(service);
     await service.relate(phone, person.token);
     await accountOf(service, person.token).remove();
     const again = await newPerson(service, person.subject);

@@ -29,8 +29,7 @@ async function newLinker() {
       redirect_uris,
     },
   };
-  const flags = { 'login-app': app.login_app_id, provider: 'provider_b' };
-  await service.operate('providers', 'set', { ...flags, settings });
+  await service.setProvider(app, 'provider_b', settings);
   const { body } = await service.logIn(unique('alice'), 'provider_f', app);
   const account = accountOf(service, body.access_token);
   const link = (more: Record<string, string>) =>

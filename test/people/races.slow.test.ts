@@ -9,8 +9,7 @@ import { isWrite, type StoreCall } from '../support/store-proxy.ts';
 
 const { service, proxy } = await startServiceWithStore();
 
-const refresh = ({ refreshToken }: Person) =>
-  service.token({ grant_type: 'refresh_token', refresh_token: refreshToken });
+const refresh = ({ refreshToken }: Person) => service.refresh(refreshToken);
 
 /**
  * Lets a rival act just before one write of a request: the write is held until the rival has been answered.

@@ -22,8 +22,7 @@ async function twoSessions(on = service) {
     tablet: { ...tablet, id: sessionOf(tablet), account: accountOf(on, tablet.token) },
   };
 }
-const refresh = ({ refreshToken }: { refreshToken: string }, on = service) =>
-  on.token({ grant_type: 'refresh_token', refresh_token: refreshToken });
+const refresh = ({ refreshToken }: { refreshToken: string }, on = service) => on.refresh(refreshToken);
 
 describe('GET /v2/marketing/login/user/sessions', () => {
   test('lists each active session with its times, and says which one asks', async () => {
@@ -58,7 +57,7 @@ describe('GET /v2/marketing/login/user/sessions', () => {
     expect(Date.parse(first.last_used_at) - Date.parse(first.created_at)).toBeGreaterThanOrEqual(59_000);
     expect(Date.parse(first.expires_at) - Date.parse(first.last_used_at)).toBe(30 * 86_400_000);
     running.advance(30 * 86_400 - 30);
-    const later = (await own.token({ grant_type: 'refresh_token', refresh_token })).body.access_token;
+    const later = (await own.refresh(refresh_token)).body.access_token;
     expect((await accountOf(own, later).sessions()).body.sessions).toMatchObject([{ id: phone.id }]);
   });
 });
@@ -91,7 +90,7 @@ describe('DELETE /v2/marketing/login/user/sessions', () => {
 describe('DELETE /v2/marketing/login/user/sessions/{session_id}', () => {
   test('204: its tokens are invalid, and its phone gets no messages', async () => {
     const { phone, tablet } = await twoSessions();
-    const device = await newPhone(service, await service.loginAppToken());
+    const device = await newPhone(service);
     await service.relate(device, tablet.token);
     expect((await phone.account.endSession(tablet.id)).status).toBe(204);
     expectError(await tablet.account.show(), ended);

@@ -10,10 +10,11 @@ import { accountOf } from '../support/account.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { targets } from '../support/provider-targets.ts';
 import { type Answer, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
-const { credentials, loginForm, operate, token } = service;
+const { credentials, loginForm, token } = service;
 const standIn = await startProviderStandIn();
 const sandbox = await startSandbox();
 afterAll(() => sandbox.close());
@@ -28,31 +29,11 @@ const code = async (query: Record<string, string> = {}): Promise<string> =>
 
 async function setUp(settings: object): Promise<LoginApp> {
   const app = await createLoginApp(service, unique('app'));
-  await operate('providers', 'set', { 'login-app': app.login_app_id, provider: 'provider_b', settings });
+  await service.setProvider(app, 'provider_b', settings);
   return app;
 }
 
 describe('code_verifier', () => {
-  const code_verifier = randomBytes(32).toString('base64url');
-  const code_challenge = createHash('sha256').update(code_verifier).digest('base64url');
-
-  test('of the challenge that the code was made with: 200', async () => {
-    const authorization_code = await code({ code_challenge });
-    expectAnswer(await send({ authorization_code, code_verifier }), 200, tokenResponse);
-  });
-
-  test.each<[string, Record<string, string>]>([
-    ['left out', {}],
-    ['another one', { code_verifier: randomBytes(32).toString('base64url') }],
-    ['the challenge itself', { code_verifier: code_challenge }],
-  ])('%s: 400 invalid_grant', async (_, more) => {
-    expectError(await send({ authorization_code: await code({ code_challenge }), ...more }), invalidGrant);
-  });
-
-  test('for a code without a challenge: 400 invalid_grant, by the provider', async () => {
-    expectError(await send({ authorization_code: await code(), code_verifier }), invalidGrant);
-  });
-
   test.each([
     ['42 characters', 'x'.repeat(42)],
     ['129 characters', 'x'.repeat(129)],
@@ -96,14 +77,7 @@ function exchangesAt(scene: Scene, tokens: () => Promise<object> | object = () =
 }
 
 const byAccessToken = ({ url }: Scene, exchange: object) => ({
-  user_info: { url: `${url}/user_info` },
-  audience_validation: {
-    method: 'introspection',
-    url: `${url}/introspection`,
-    client_id: ourApp,
-    client_secret: 'our secret',
-    audiences: [ourApp],
-  },
+  ...targets.introspection.settings((endpoint) => `${url}/${endpoint}`),
   authorization_code: {
     token_url: `${url}/token`,
     client_id: ourApp,
@@ -286,7 +260,7 @@ describe('a code that counts by its id token', () => {
     exchangesAt(scene, async () => ({ id_token: await scene.idToken() }));
     const app = await setUp(byIdToken(scene));
     const settings = { issuers: [{ issuer: scene.url, audiences: [ourApp] }] };
-    await operate('providers', 'set', { 'login-app': app.login_app_id, provider: 'provider_f', settings });
+    await service.setProvider(app, 'provider_f', settings);
     const credential = { provider: 'provider_f', id_token: await scene.idToken() };
     const answers = [
       await send({ authorization_code: 'a-code' }, app),
@@ -373,18 +347,5 @@ describe('Apple, whose client secret we sign', () => {
       exp: Number(payload.iat) + 300,
     });
     expect(Math.abs(Number(payload.iat) - Date.now() / 1000)).toBeLessThan(60);
-  });
-
-  // The error bodies of Apple's ErrorResponse.
-  test.each([
-    ['invalid_grant', 400, { status: 400, error: 'invalid_grant' }],
-    ['invalid_client', 400, { status: 500, error: 'internal_server_error' }],
-    ['unauthorized_client', 400, { status: 500, error: 'internal_server_error' }],
-  ])('%s', async (error, status, expected) => {
-    const scene = standIn.openScene();
-    scene.answer('token', { status, body: { error } });
-    const app = await setUp(byIdToken(scene, {}, { client_secret_jwt }));
-    const answer = await send({ authorization_code: 'a-code' }, app);
-    expect({ status: answer.status, error: answer.body.error }).toEqual(expected);
   });
 });

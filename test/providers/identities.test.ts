@@ -7,6 +7,7 @@ import type { PresetName } from '../../lib/provider-settings/presets.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
 import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { targets } from '../support/provider-targets.ts';
 import { unique } from '../support/service.ts';
 
 const { running, service } = await ownService({}, { movableClock: true });
@@ -26,14 +27,7 @@ beforeEach(async () => {
 });
 
 const at = (url: string, more: object = {}) => ({
-  user_info: { url: `${url}/user_info` },
-  audience_validation: {
-    method: 'introspection',
-    url: `${url}/introspection`,
-    client_id: ourApp,
-    client_secret: 'our secret',
-    audiences: [ourApp],
-  },
+  ...targets.introspection.settings((endpoint) => `${url}/${endpoint}`),
   ...more,
 });
 

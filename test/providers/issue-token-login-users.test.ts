@@ -3,12 +3,12 @@ import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { providerIds } from '../../lib/provider-settings/identifiers.ts';
 import { documentedFetch } from '../support/api-document.ts';
-import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
+import { expectAnswer, tokenResponse } from '../support/expectations.ts';
 import { createClient } from '../support/login-app.ts';
-import { type Answer, basic, sharedService, unique } from '../support/service.ts';
+import { type Answer, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
-const { credentials, demo, logIn, loginForm, operate, token } = service;
+const { credentials, demo, logIn, loginForm, token } = service;
 
 const claimsOf = ({ body }: Answer): JWTPayload => decodeJwt(body.access_token);
 
@@ -39,14 +39,6 @@ describe('the Login User of a token', () => {
     expect(claimsOf(a).sub).not.toBe(claimsOf(f).sub);
   });
 
-  test('the same subject is another Login User in another Login App', async () => {
-    const subject = unique('alice');
-    const here = claimsOf(await logIn(subject));
-    const there = claimsOf(await logIn(subject, 'provider_f', demo.other_login_app));
-    expect(there.sub).not.toBe(here.sub);
-    expect([here.aud, there.aud]).toEqual([demo.login_app.login_app_id, demo.other_login_app.login_app_id]);
-  });
-
   test('two clients of a Login App share its Login Users', async () => {
     const subject = unique('alice');
     const client = await createClient(service, demo.login_app.login_app_id);
@@ -67,17 +59,6 @@ describe('the Login User of a token', () => {
     expect(new Set(claims.map(({ sid }) => sid)).size).toBe(8);
     expect(new Set(claims.map(({ jti }) => jti)).size).toBe(8);
     expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(8);
-  });
-
-  test('a blocked Login User: 400 invalid_grant, until the operator unblocks them', async () => {
-    const subject = unique('mallory');
-    const { sub } = claimsOf(await logIn(subject));
-    await operate('login-users', 'block', { 'login-user': sub });
-    const rejected = await Promise.all(Array.from({ length: 3 }, () => logIn(subject)));
-    for (const answer of rejected) expectError(answer, { status: 400, error: 'invalid_grant' });
-    expect((await logIn(unique('bob'))).status).toBe(200);
-    await operate('login-users', 'unblock', { 'login-user': sub });
-    expect(claimsOf(await logIn(subject)).sub).toBe(sub);
   });
 });
 
@@ -187,17 +168,5 @@ describe('oauth4webapi, an independent client', () => {
       status: 401,
       cause: [{ scheme: 'basic', parameters: { realm: 'login app client', charset: 'UTF-8' } }],
     });
-  });
-
-  test('sends what a plain HTTP client may send too', async () => {
-    const { status } = await service.call('/v2/marketing/oauth/token', {
-      method: 'POST',
-      headers: {
-        authorization: basic(demo.login_app.client_id, demo.login_app.client_secret),
-        'content-type': 'application/x-www-form-urlencoded',
-      },
-      body: 'grant_type=client_credentials',
-    });
-    expect(status).toBe(200);
   });
 });

@@ -28,11 +28,7 @@ beforeEach(async () => {
   issuer = standIn.openScene();
   const service = serviceOf(first.demo, first.directory);
   app = await createLoginApp(service, unique('app'));
-  await service.operate('providers', 'set', {
-    'login-app': app.login_app_id,
-    provider: 'provider_f',
-    settings: { issuers: [{ issuer: issuer.url, audiences: [ourApp] }] },
-  });
+  await service.setProvider(app, 'provider_f', { issuers: [{ issuer: issuer.url, audiences: [ourApp] }] });
 });
 
 let passed = 0;

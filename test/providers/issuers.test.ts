@@ -39,8 +39,7 @@ describe('provider_f with two issuers', () => {
       { issuer: one.url, audiences: [ourApp] },
       { issuer: other.url, audiences: ['our-other-app'] },
     ];
-    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
-    await operate('providers', 'set', { ...flags, settings: { issuers } });
+    await service.setProvider(app, 'provider_f', { issuers });
     expect((await send(await one.idToken(), app)).status).toBe(200);
     expectError(await send(await other.idToken(), app), { status: 400, error: 'invalid_grant' });
     expect((await send(await other.idToken({ aud: 'our-other-app' }), app)).status).toBe(200);
@@ -52,8 +51,7 @@ describe('provider_f with two issuers', () => {
     const body = { issuer, jwks_uri: `${scene.url}/jwks` };
     scene.answer('.well-known/openid-configuration', { status: 200, body });
     const app = await createLoginApp(service, unique('app'));
-    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
-    await operate('providers', 'set', { ...flags, settings: { issuers: [{ issuer, audiences: [ourApp] }] } });
+    await service.setProvider(app, 'provider_f', { issuers: [{ issuer, audiences: [ourApp] }] });
     expectAnswer(await send(await scene.idToken({ iss: issuer }), app), 200, tokenResponse);
     expectError(await send(await scene.idToken(), app), { status: 400, error: 'invalid_grant' });
   });
@@ -63,10 +61,8 @@ describe('provider_f with two issuers', () => {
     async (longest) => {
       const scene = standIn.openScene();
       const app = await createLoginApp(service, unique('app'));
-      await operate('providers', 'set', {
-        'login-app': app.login_app_id,
-        provider: 'provider_f',
-        settings: { issuers: [{ issuer: scene.url, audiences: [ourApp], max_age_seconds: longest }] },
+      await service.setProvider(app, 'provider_f', {
+        issuers: [{ issuer: scene.url, audiences: [ourApp], max_age_seconds: longest }],
       });
       const now = Math.floor(Date.now() / 1000);
       const issued = (secondsAgo: number, expiresIn = 0) =>

@@ -1,15 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { expectAnswer, expectError } from '../support/expectations.ts';
-import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { operator, succeeded } from '../support/operator.ts';
-import { basic, sharedService, unique } from '../support/service.ts';
+import { asClient, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const { call, demo, operate } = service;
 const sandboxHost = new URL(demo.sandbox_url).host;
 
-const list = ({ client_id, client_secret }: LoginApp) =>
-  call('/v2/marketing/providers', { headers: { authorization: basic(client_id, client_secret) } });
+const list = (client: LoginApp) => call('/v2/marketing/providers', { headers: asClient(client) });
 const newApp = (providers: string[] = []) => createLoginApp(service, unique('app'), { providers });
 const credentials = (required: string[], optional: string[] = []) => ({
   grant_type: 'provider_credentials',
@@ -138,11 +137,7 @@ describe('GET /v2/marketing/providers', () => {
 
   test('what a limited client may learn: everything, unless it may only introspect', async () => {
     const app = await newApp(['provider_f']);
-    const clientFor = async (grantTypes: string) => {
-      const flags = { 'login-app': app.login_app_id, 'grant-types': grantTypes };
-      const { client_id, client_secret } = await operate('clients', 'create', flags);
-      return { ...app, client_id: String(client_id), client_secret: String(client_secret) };
-    };
+    const clientFor = (grants: string) => createClient(service, app.login_app_id, { 'grant-types': grants });
     const { body } = await list(app);
     expectAnswer(await list(await clientFor('refresh_token')), 200, body);
     expectError(await list(await clientFor('none')), {

@@ -10,8 +10,7 @@ beforeAll(async () => {
   app = await createLoginApp(service, unique('settings'));
 });
 
-const set = (provider: string, settings: unknown) =>
-  service.operate('providers', 'set', { 'login-app': app.login_app_id, provider, settings });
+const set = (provider: string, settings: unknown) => service.setProvider(app, provider, settings);
 
 const show = async (): Promise<unknown> =>
   (await service.operate('providers', 'show', { 'login-app': app.login_app_id })).providers;
@@ -58,233 +57,122 @@ const oauth1 = {
 const trusted = { issuer: 'https://accounts.example', audiences: ['us', 'our-other-app'] };
 const oidc = { issuers: [trusted] };
 
+/** Settings with one part that is another. */
+const validated = (change: object, validation: object = introspection) => ({
+  user_info,
+  audience_validation: { ...validation, ...change },
+});
+const consumer = (change: object) => ({ ...oauth1, ...change });
+const exchange = (change: object) => ({
+  ...oauth2,
+  authorization_code: { ...authorization_code, ...change },
+});
+const issuer = (change: object) => ({ issuers: [{ ...trusted, ...change }] });
+const issuersAt = (addresses: string[]) => ({
+  issuers: addresses.map((address) => ({ ...trusted, issuer: address })),
+});
+
 const noMethod =
-  'audience_validation: must say by which method (introspection, token_info or jwt) the audience of a token is validated';
+  'must say by which method (introspection, token_info or jwt) the audience of a token is validated';
 const https = 'must be an https address, without user, password or fragment';
+const seconds = 'must be an integer from 60 to 2592000';
 const noSetting = 'is not a setting of this provider';
+const noCodes = 'authorization_code: only provider_b exchanges authorization codes';
 
 describe('invalid provider settings, with the exact reason', () => {
-  test.each<[string, string, unknown, string]>([
-    ['nothing', 'provider_a', {}, 'user_info: is missing; audience_validation: is missing'],
-    ['no audience validation', 'provider_a', { user_info }, 'audience_validation: is missing'],
-    ['audience validation that is null', 'provider_d', { user_info, audience_validation: null }, noMethod],
-    ['audience validation that is true', 'provider_d', { user_info, audience_validation: true }, noMethod],
+  test.each<[provider: string, reason: string, unknown]>([
+    ['provider_a', 'user_info: is missing; audience_validation: is missing', {}],
+    ['provider_a', 'audience_validation: is missing', { user_info }],
+    ['provider_d', `audience_validation: ${noMethod}`, { user_info, audience_validation: null }],
+    ['provider_d', `audience_validation: ${noMethod}`, { user_info, audience_validation: true }],
+    ['provider_e', 'audience_validation.method: is missing', { user_info, audience_validation: {} }],
+    ['provider_a', `audience_validation.method: ${noMethod}`, validated({ method: 'trust' })],
     [
-      'audience validation without a method',
-      'provider_e',
-      { user_info, audience_validation: {} },
-      'audience_validation.method: is missing',
-    ],
-    [
-      'an unknown method',
-      'provider_a',
-      { user_info, audience_validation: { ...introspection, method: 'trust' } },
-      noMethod.replace('audience_validation', 'audience_validation.method'),
-    ],
-    [
-      'audiences as text',
-      'provider_a',
-      { user_info, audience_validation: { ...introspection, audiences: 'us' } },
-      'audience_validation.audiences: must be a list of app ids',
-    ],
-    [
-      'no audience',
       'provider_d',
-      { user_info, audience_validation: { ...tokenInfo, audiences: [] } },
       'audience_validation.audiences: must name at least one app id',
+      validated({ audiences: [] }, tokenInfo),
     ],
     [
-      'an audience that is a number',
       'provider_d',
-      { user_info, audience_validation: { ...tokenInfo, audiences: ['us', 7] } },
       'audience_validation.audiences.1: must be text',
+      validated({ audiences: ['us', 7] }, tokenInfo),
     ],
     [
-      'an empty audience',
       'provider_d',
-      { user_info, audience_validation: { ...tokenInfo, audiences: [''] } },
       'audience_validation.audiences.0: must not be empty',
+      validated({ audiences: [''] }, tokenInfo),
     ],
+    ['provider_a', `user_info.url: ${https}`, { ...oauth2, user_info: { url: 'https://x.example/#a' } }],
+    ['provider_f', `issuers.0.issuer: ${https}`, issuer({ issuer: 'http://accounts.example' })],
+    ['provider_f', `issuers.0.audience: ${noSetting}`, issuer({ audience: ['us'] })],
+    ['provider_f', 'issuers: must name at least one issuer', { issuers: [] }],
+    ['provider_f', 'issuers: must name at most 20 issuers', issuersAt(redirectUris(21))],
     [
-      'an http address',
-      'provider_a',
-      { ...oauth2, user_info: { url: 'http://provider.example/me' } },
-      `user_info.url: ${https}`,
-    ],
-    [
-      'an address with a password',
-      'provider_a',
-      { ...oauth2, user_info: { url: 'https://a:b@x.example' } },
-      `user_info.url: ${https}`,
-    ],
-    [
-      'an address with a fragment',
-      'provider_a',
-      { ...oauth2, user_info: { url: 'https://x.example/#a' } },
-      `user_info.url: ${https}`,
-    ],
-    [
-      'a file as address',
-      'provider_a',
-      { ...oauth2, user_info: { url: 'file:///etc/passwd' } },
-      `user_info.url: ${https}`,
-    ],
-    [
-      'an address that is none',
-      'provider_c',
-      { ...oauth1, verify_url: 'provider.example' },
-      `verify_url: ${https}`,
-    ],
-    [
-      'an http issuer',
       'provider_f',
-      { issuers: [{ ...trusted, issuer: 'http://accounts.example' }] },
-      `issuers.0.issuer: ${https}`,
-    ],
-    [
-      'a misspelt name',
-      'provider_f',
-      { issuers: [{ ...trusted, audience: ['us'] }] },
-      `issuers.0.audience: ${noSetting}`,
-    ],
-    ['no issuer', 'provider_f', { issuers: [] }, 'issuers: must name at least one issuer'],
-    [
-      'too many issuers',
-      'provider_f',
-      { issuers: Array.from({ length: 21 }, (_, i) => ({ ...trusted, issuer: `https://${i}.example` })) },
-      'issuers: must name at most 20 issuers',
-    ],
-    [
-      'an issuer in both of its spellings',
-      'provider_f',
-      {
-        issuers: ['accounts.google.com', 'https://accounts.google.com'].map((issuer) => ({
-          ...trusted,
-          issuer,
-        })),
-      },
       'issuers: must name each issuer once',
+      issuersAt(['accounts.google.com', 'https://accounts.google.com']),
     ],
+    ['provider_f', 'issuers.0.nonce: must be optional or required', issuer({ nonce: 'perhaps' })],
+    ['provider_f', `issuers.0.max_age_seconds: ${seconds}`, issuer({ max_age_seconds: 59 })],
     [
-      'a nonce that is perhaps required',
-      'provider_f',
-      { issuers: [{ ...trusted, nonce: 'perhaps' }] },
-      'issuers.0.nonce: must be optional or required',
-    ],
-    [
-      'an age that no id token may have',
-      'provider_f',
-      { issuers: [{ ...trusted, max_age_seconds: 59 }] },
-      'issuers.0.max_age_seconds: must be an integer from 60 to 2592000',
-    ],
-    [
-      'settings of another family',
       'provider_c',
-      oidc,
       `verify_url: is missing; consumer_key: is missing; consumer_secret: is missing; issuers: ${noSetting}`,
+      oidc,
     ],
+    ['provider_c', 'consumer_secret: is missing', consumer({ consumer_secret: undefined })],
+    ['provider_c', 'consumer_secret: must not be empty', consumer({ consumer_secret: '' })],
+    ['provider_c', 'consumer_secret: must be text', consumer({ consumer_secret: 7 })],
     [
-      'no consumer secret',
       'provider_c',
-      { ...oauth1, consumer_secret: undefined },
-      'consumer_secret: is missing',
-    ],
-    [
-      'an empty consumer secret',
-      'provider_c',
-      { ...oauth1, consumer_secret: '' },
-      'consumer_secret: must not be empty',
-    ],
-    [
-      'a secret that is a number',
-      'provider_c',
-      { ...oauth1, consumer_secret: 7 },
-      'consumer_secret: must be text',
-    ],
-    [
-      'a field that is no path',
-      'provider_c',
-      { ...oauth1, subject_field: 'a..b' },
       'subject_field: must be a field name, or names joined by dots',
+      consumer({ subject_field: 'a..b' }),
     ],
+    ['provider_a', noCodes, exchange({})],
+    ['provider_a', noCodes, { user_info, authorization_code }],
     [
-      'a code exchange elsewhere',
-      'provider_a',
-      { ...oauth2, authorization_code },
-      'authorization_code: only provider_b exchanges authorization codes',
-    ],
-    [
-      'a redirect URI that is no list',
       'provider_b',
-      { ...oauth2, authorization_code: { ...authorization_code, redirect_uris: 'https://app.example' } },
-      'authorization_code.redirect_uris: must be a list of redirect URIs',
-    ],
-    [
-      'too many redirect URIs',
-      'provider_b',
-      { ...oauth2, authorization_code: { ...authorization_code, redirect_uris: redirectUris(21) } },
       'authorization_code.redirect_uris: must name at most 20 redirect URIs',
+      exchange({ redirect_uris: redirectUris(21) }),
     ],
+    ['provider_b', 'authorization_code.client_secret: is missing', exchange({ client_secret: undefined })],
     [
-      'a code exchange without a secret',
       'provider_b',
-      { ...oauth2, authorization_code: { ...authorization_code, client_secret: undefined } },
-      'authorization_code.client_secret: is missing',
-    ],
-    [
-      'a code exchange with two secrets',
-      'provider_b',
-      { ...oauth2, authorization_code: { ...authorization_code, client_secret_jwt } },
       'authorization_code.client_secret: must not stand beside client_secret_jwt',
+      exchange({ client_secret_jwt }),
     ],
     [
-      'a private key that is none',
       'provider_b',
-      {
-        authorization_code: {
-          ...authorization_code,
-          client_secret: undefined,
-          client_secret_jwt: { ...client_secret_jwt, private_key_secret: 'our-secret' },
-          id_token,
-        },
-      },
       'authorization_code.client_secret_jwt.private_key_secret: must be an EC private key for ES256 in PEM form',
+      exchange({
+        client_secret: undefined,
+        client_secret_jwt: { ...client_secret_jwt, private_key_secret: 'our-secret' },
+      }),
     ],
     [
-      'an http issuer of JWTs',
       'provider_a',
-      { audience_validation: { ...jwt, issuer: 'http://accounts.example' } },
       `audience_validation.issuer: ${https}`,
+      { audience_validation: { ...jwt, issuer: 'http://accounts.example' } },
     ],
     [
-      'JWTs without an audience',
       'provider_a',
-      { audience_validation: { ...jwt, audiences: [] } },
       'audience_validation.audiences: must name at least one app id',
+      { audience_validation: { ...jwt, audiences: [] } },
     ],
-    ['codes alone without an id token', 'provider_b', { authorization_code }, 'user_info: is missing'],
+    ['provider_b', 'user_info: is missing', { authorization_code }],
     [
-      'a user info without audience validation beside codes with id tokens',
       'provider_b',
-      { user_info, authorization_code: { ...authorization_code, id_token } },
       'audience_validation: is missing',
+      { user_info, authorization_code: { ...authorization_code, id_token } },
     ],
     [
-      'a code exchange in the place of audience validation where no codes are taken',
       'provider_a',
-      { user_info, authorization_code },
-      'authorization_code: only provider_b exchanges authorization codes',
-    ],
-    [
-      'another type of subject',
-      'provider_a',
-      { ...oauth2, user_info: { ...user_info, subject_type: 'number' } },
       'user_info.subject_type: must be string or integer',
+      { ...oauth2, user_info: { ...user_info, subject_type: 'number' } },
     ],
-    ['a list', 'provider_f', [], 'issuers: is missing'],
-    ['null', 'provider_f', null, 'settings: must be a JSON object'],
-    ['text', 'provider_f', 'x', 'settings: must be a JSON object'],
-  ])('%s', async (_, provider, settings, reason) => {
+    ['provider_f', 'issuers: is missing', []],
+    ['provider_f', 'settings: must be a JSON object', null],
+    ['provider_f', 'settings: must be a JSON object', 'x'],
+  ])('%s: %s', async (provider, reason, settings) => {
     const before = await show();
     await expect(set(provider, settings)).rejects.toThrow(
       new Error(`The settings of ${provider} are invalid: ${reason}.`),

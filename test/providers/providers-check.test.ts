@@ -38,11 +38,7 @@ describe('providers check says that all is well with the demo', () => {
     const { audience_validation: _, ...settings } = targets.codeExchange.settings(
       (at) => `${scene.url}/${at}`,
     );
-    await service.operate('providers', 'set', {
-      'login-app': login_app_id,
-      provider: 'provider_b',
-      settings,
-    });
+    await service.setProvider({ login_app_id }, 'provider_b', settings);
     const { ok, checks } = await check(login_app_id, 'provider_b');
     const passed = ['user info', 'authorization code'].map((name) => ({
       check: name,
@@ -70,11 +66,7 @@ describe('providers check says that all is well with the demo', () => {
     const { url } = standIn.openScene();
     const { login_app_id } = await createLoginApp(service, unique('app'));
     const settings = { audience_validation: { method: 'jwt', issuer: url, audiences: [ourApp] } };
-    await service.operate('providers', 'set', {
-      'login-app': login_app_id,
-      provider: 'provider_a',
-      settings,
-    });
+    await service.setProvider({ login_app_id }, 'provider_a', settings);
     const { ok, checks } = await check(login_app_id, 'provider_a');
     const detail = 'The issuer publishes its keys: 1.';
     expect({ ok, checks }).toEqual({ ok: true, checks: [{ check: `keys of ${url}`, ok: true, detail }] });
@@ -104,111 +96,75 @@ async function detailsWhen(target: Target, spoil: (scene: Scene) => void, base?:
   };
 }
 
-/** One endpoint of the scene answers like this. */
-const answering =
-  (endpoint: string, status: number, body: unknown, headers = {}) =>
-  (scene: Scene) =>
-    scene.misbehave(endpoint, (_request, response) => {
-      for (const [name, value] of Object.entries(headers)) response.setHeader(name, String(value));
-      sendJson(response, status, body);
-    });
-
 describe('providers check says what is wrong', () => {
   const { introspection, userInfo, debugToken, codeExchange, discovery, keys, verification } = targets;
+  const ours = 'The provider rejects our own credentials at SCENE/';
+  const right = "Are the app's id and secret right?";
+  const clientError = { error: 'invalid_client' };
+  const html = { 'content-type': 'text/html' };
+  const notAsItShould = 'SCENE/.well-known/openid-configuration does not answer as it should';
 
-  test.each<[string, Target, (scene: Scene) => void, string]>([
+  test.each<[detail: string, Target, status: number, body: unknown, headers?: Record<string, string>]>([
+    [`${ours}introspection (401). ${right}`, introspection, 401, clientError],
+    [`${ours}debug_token (400). ${right}`, debugToken, 400, { error: { code: 190 } }],
+    [`${ours}token (401, invalid_client). ${right}`, codeExchange, 401, clientError],
     [
-      'a wrong client secret at the introspection',
-      introspection,
-      answering('introspection', 401, { error: 'invalid_client' }),
-      "The provider rejects our own credentials at SCENE/introspection (401). Are the app's id and secret right?",
-    ],
-    [
-      'a wrong app secret at the token info',
-      debugToken,
-      answering('debug_token', 400, { error: { code: 190 } }),
-      "The provider rejects our own credentials at SCENE/debug_token (400). Are the app's id and secret right?",
-    ],
-    [
-      'a wrong client secret at the code exchange',
-      codeExchange,
-      answering('token', 401, { error: 'invalid_client' }),
-      "The provider rejects our own credentials at SCENE/token (401, invalid_client). Are the app's id and secret right?",
-    ],
-    [
-      'a code exchange that says no in its own words',
-      codeExchange,
-      answering('token', 200, { error: 'incorrect_client_credentials' }),
       'SCENE/token does not answer as it should (200, incorrect_client_credentials, no access token).',
+      codeExchange,
+      200,
+      { error: 'incorrect_client_credentials' },
     ],
+    ['SCENE/verify answers with status 404. Is the address right?', verification, 404, {}],
     [
-      'an address where nothing is',
-      verification,
-      answering('verify', 404, {}),
-      'SCENE/verify answers with status 404. Is the address right?',
-    ],
-    [
-      'a redirect',
-      userInfo,
-      answering('user_info', 302, {}, { location: '/elsewhere' }),
       "SCENE/user_info redirects, which is not followed: set the address that it leads to, if that is the provider's.",
+      userInfo,
+      302,
+      {},
+      { location: '/elsewhere' },
     ],
     [
-      'a page in HTML',
-      userInfo,
-      (scene) =>
-        scene.misbehave(
-          'user_info',
-          (_request, response) =>
-            void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Log in</h1>'),
-        ),
       'SCENE/user_info does not answer in JSON. Is the address right?',
-    ],
-    [
-      'an address that lets anybody in',
       userInfo,
-      answering('user_info', 200, { sub: 'alice' }),
+      200,
+      '<h1>Log in</h1>',
+      html,
+    ],
+    [
       'The provider accepts a made-up credential: this address does not verify anything.',
+      userInfo,
+      200,
+      { sub: 'alice' },
     ],
     [
-      'an answer that is far too large',
-      verification,
-      answering('verify', 200, 'x'.repeat(70_000)),
       'SCENE/verify answers with more than 64 KiB: that is not what should be there. Is the address right?',
+      verification,
+      200,
+      'x'.repeat(70_000),
     ],
     [
-      'a provider that does not answer',
+      `${notAsItShould} (it names another issuer).`,
       discovery,
-      (scene) => scene.misbehave('.well-known/openid-configuration', () => undefined),
-      'SCENE/.well-known/openid-configuration does not answer within 3 seconds.',
+      200,
+      { issuer: 'https://example.com', jwks_uri: 'https://example.com' },
     ],
-    [
-      'another issuer',
-      discovery,
-      answering('.well-known/openid-configuration', 200, {
-        issuer: 'https://example.com',
-        jwks_uri: 'https://example.com',
-      }),
-      'SCENE/.well-known/openid-configuration does not answer as it should (it names another issuer).',
-    ],
-    [
-      'keys at an address that may not be called',
-      discovery,
-      (scene) =>
-        answering('.well-known/openid-configuration', 200, {
-          issuer: scene.url,
-          jwks_uri: 'http://example.com',
-        })(scene),
-      'SCENE/.well-known/openid-configuration does not answer as it should (it names no address of keys that may be called).',
-    ],
-    [
-      'no keys',
-      keys,
-      answering('jwks', 200, { keys: [] }),
-      'SCENE/jwks does not answer as it should (it has no keys).',
-    ],
-  ])('%s', async (_, target, spoil, detail) => {
+    ['SCENE/jwks does not answer as it should (it has no keys).', keys, 200, { keys: [] }],
+  ])('%s', async (detail, target, status, body, headers = {}) => {
+    const spoil = (scene: Scene) => scene.answer(target.endpoint, { status, body, headers });
     expect(await detailsWhen(target, spoil)).toEqual({ ok: false, details: [detail] });
+  });
+
+  test.each<[detail: string, (scene: Scene) => void]>([
+    [
+      'SCENE/.well-known/openid-configuration does not answer within 3 seconds.',
+      (scene) => scene.misbehave(discovery.endpoint, () => undefined),
+    ],
+    [
+      `${notAsItShould} (it names no address of keys that may be called).`,
+      ({ url, answer }) =>
+        answer(discovery.endpoint, { status: 200, body: { issuer: url, jwks_uri: 'http://example.com' } }),
+    ],
+  ])('%s', async (detail, spoil) => {
+    expect(await detailsWhen(discovery, spoil)).toEqual({ ok: false, details: [detail] });
   });
 
   test('a provider that is down', async () => {

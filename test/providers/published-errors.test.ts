@@ -64,6 +64,7 @@ describe('the errors of a code exchange that providers have published', () => {
     // https://developer.apple.com/documentation/signinwithapplerestapi/errorresponse
     ['apple', 400, { error: 'invalid_grant' }, codeRejected],
     ['apple', 400, { error: 'invalid_client' }, unknownError],
+    ['apple', 400, { error: 'unauthorized_client' }, unknownError],
   ])('%s, %i %j', async (preset, status, body, outcome) => {
     const scene = standIn.openScene();
     scene.answer('token', { status, body });

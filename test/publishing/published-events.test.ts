@@ -163,7 +163,7 @@ describe('people and sessions', () => {
     ]);
   });
 
-  const refresh = (refresh_token: string) => service.token({ grant_type: 'refresh_token', refresh_token });
+  const { refresh } = service;
 
   test.each<[string, number, string, (owner: Owner) => Promise<Answer>]>([
     [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -19,6 +19,7 @@ import { newRealValues } from '../support/real-values.ts';
 import { type Service, serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
+import { awsEndpointOf } from '../support/stolen-signing-keys.ts';
 import { answerOfFunction, answerOverHttp, withoutRandomness } from './answers.ts';
 import { installRuntimeInterfaceClient } from './aws-lambda-ric.ts';
 import { containerTools, hostLoopback, installSam, packImage, startSamLocal } from './container/sam-local.ts';
@@ -45,9 +46,7 @@ runCheck(async (cleanUps) => {
   const running = await step('Start the service on this machine', () => startService());
   cleanUps.defer(() => running.stop().then(() => {}));
   const service = serviceOf(running.demo, running.directory);
-  const awsEndpoint = String(
-    JSON.parse(readFileSync(join(running.directory, 'stack.json'), 'utf8')).aws_endpoint,
-  );
+  const awsEndpoint = awsEndpointOf(running);
   const tasks = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'functions-')), (folder) =>
     rmSync(folder, { recursive: true, force: true }),
   );

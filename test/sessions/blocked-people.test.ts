@@ -7,7 +7,7 @@ const service = sharedService();
 
 test('a blocked person gets the same sentence everywhere, with one code for each situation', async () => {
   const person = await newPerson(service);
-  const phone = await newPhone(service, await service.loginAppToken());
+  const phone = await newPhone(service);
   await service.operate('login-users', 'block', { 'login-user': person.loginUserId });
   const naming = 'The Login User is blocked.';
   const { token, refreshToken } = person;
@@ -24,4 +24,7 @@ test('a blocked person gets the same sentence everywhere, with one code for each
   const relation = await service.relate(phone, token);
   expectError(relation, { status: 422, error: 'unprocessable_entity', naming, fields: ['device_id'] });
   expect(relation.body.errors).toEqual([{ field: 'device_id', message: naming }]);
+
+  await service.operate('login-users', 'unblock', { 'login-user': person.loginUserId });
+  expect((await service.token(form)).status).toBe(200);
 });

@@ -12,8 +12,7 @@ const { running, service, proxy } = await startServiceWithStore(
 );
 afterEach(() => running.resetClock());
 
-const refresh = (refresh_token: string): Promise<Answer> =>
-  service.token({ grant_type: 'refresh_token', refresh_token });
+const { refresh } = service;
 
 const logIn = async (): Promise<string> =>
   (await service.logIn(unique('alice'), 'provider_c')).body.refresh_token;

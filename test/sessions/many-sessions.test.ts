@@ -12,8 +12,7 @@ const { service, proxy, dynamoDb, tableName: TableName } = await startServiceWit
 const many = await startServiceWithStore();
 
 const statusOf = async (person: Person, on = service) => (await accountOf(on, person.token).show()).status;
-const refresh = ({ refreshToken }: Person) =>
-  service.token({ grant_type: 'refresh_token', refresh_token: refreshToken });
+const refresh = ({ refreshToken }: Person) => service.refresh(refreshToken);
 const sidOf = ({ token }: Person) => String(decodeJwt(token).sid);
 
 /** Logs a person in again, one login after the other. */
@@ -38,7 +37,7 @@ async function storedSessions({ loginUserId }: Person) {
 describe('with at most 3 open sessions', () => {
   test('one more ends the oldest, with the relation of its phone; nothing else grows', async () => {
     const first = await newPerson(service);
-    await service.relate(await newPhone(service, await service.loginAppToken()), first.token);
+    await service.relate(await newPhone(service), first.token);
     const [second, third, fourth] = await logInAgain(first.subject, 3);
     if (!second || !third || !fourth) throw new Error('There are three.');
     expect(await Promise.all([first, second, third, fourth].map((one) => statusOf(one)))).toEqual([
@@ -54,12 +53,8 @@ describe('with at most 3 open sessions', () => {
     const first = await newPerson(service);
     const [, , fourth] = await logInAgain(first.subject, 3);
     if (!fourth) throw new Error('There are three.');
-    const form = { body: new URLSearchParams({ token: first.refreshToken }), method: 'POST' };
-    const { client_id, client_secret } = service.demo.login_app;
-    const authorization = `Basic ${btoa(`${client_id}:${client_secret}`)}`;
-    await service.call('/v2/marketing/oauth/revoke', { ...form, headers: { authorization } });
-    const { account } = { account: accountOf(service, fourth.token) };
-    expect((await account.endSession(sidOf(first))).status).toBe(404);
+    await service.revoke(first.refreshToken);
+    expect((await accountOf(service, fourth.token).endSession(sidOf(first))).status).toBe(404);
     expect(await statusOf(fourth)).toBe(200);
   });
 
@@ -107,7 +102,7 @@ describe('a logout of all', () => {
 
   test('ends a relation that the index does not show yet', async () => {
     const person = await newPerson(many.service);
-    const phone = await newPhone(many.service, await many.service.loginAppToken());
+    const phone = await newPhone(many.service);
     await many.service.relate(phone, person.token);
     many.proxy.hook = ({ operation, body }) =>
       operation === 'Query' && body.IndexName === 'by_list'

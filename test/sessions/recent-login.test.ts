@@ -20,7 +20,7 @@ test('a login of more than 15 minutes ago does not link, unlink or delete, even 
   const other = unique('bob');
   const { id } = (await account.linkAt('provider_a', other)).body;
   running.advance(901);
-  const refreshed = (await service.token({ grant_type: 'refresh_token', refresh_token: refreshToken })).body;
+  const refreshed = (await service.refresh(refreshToken)).body;
   expect(decodeJwt(refreshed.access_token).auth_time).toBe(decodeJwt(token).auth_time);
   for (const old of [account, accountOf(service, refreshed.access_token)]) {
     const answers = [

@@ -1,28 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { type Answer, sharedService, unique } from '../support/service.ts';
+import { newPhone } from '../support/people.ts';
+import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 
-const refresh = (refresh_token: string, client = service.demo.login_app): Promise<Answer> =>
-  service.token({ grant_type: 'refresh_token', refresh_token }, client);
+const { refresh } = service;
 
 const logIn = async (): Promise<{ access_token: string; refresh_token: string }> =>
   (await service.logIn(unique('alice'))).body;
 
-const registeredDevice = async (): Promise<string> => {
-  const device = { platform: 'android', token: unique('phone') };
-  return (await service.register(device, await service.loginAppToken())).body.id;
-};
-
 /** Whether a session goes on, as its own user notices it. */
 const relates = async (access_token: string): Promise<number> =>
-  (await service.relate(await registeredDevice(), access_token)).status;
-
-const rejected = {
-  status: 400,
-  body: { error: 'invalid_grant', error_description: 'The refresh token is not valid for this client.' },
-};
+  (await service.relate(await newPhone(service), access_token)).status;
 
 describe('grant_type refresh_token', () => {
   test('200 with a new access token and another refresh token, of the same session', async () => {
@@ -60,28 +50,6 @@ describe('grant_type refresh_token', () => {
     expect(successors.size).toBe(1);
     const [successor = ''] = successors;
     expect((await refresh(successor)).status).toBe(200);
-  });
-
-  test('the predecessor, after its successor was used, ends the session', async () => {
-    const { refresh_token, access_token } = await logIn();
-    const second = (await refresh(refresh_token)).body;
-    const third = (await refresh(second.refresh_token)).body;
-    expect(await refresh(refresh_token)).toMatchObject(rejected);
-    expect(await refresh(third.refresh_token)).toMatchObject(rejected);
-    expect(await relates(access_token)).toBe(401);
-    expect(await relates(third.access_token)).toBe(401);
-  });
-
-  test('a blocked user: 400 unauthorized_client, as while a Login App is disabled, until they are unblocked', async () => {
-    const { refresh_token, access_token } = await logIn();
-    const flags = { 'login-user': decodeJwt(access_token).sub };
-    await service.operate('login-users', 'block', flags);
-    expect(await refresh(refresh_token)).toMatchObject({
-      status: 400,
-      body: { error: 'unauthorized_client', error_description: 'The Login User is blocked.' },
-    });
-    await service.operate('login-users', 'unblock', flags);
-    expect((await refresh(refresh_token)).status).toBe(200);
   });
 
   test.each(['', 'x', 'rt.', 'a'.repeat(20_000), '__proto__'])(

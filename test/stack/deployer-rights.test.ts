@@ -1,13 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
+import { codeBlocks } from '../support/code-blocks.ts';
 import { handlerPermissions } from '../support/handler-permissions.ts';
 import {
   everything,
   isLike,
-  root,
   stackWith,
   template,
   templateWith,
@@ -29,8 +27,7 @@ const policySchema = v.object({
     }),
   ),
 });
-const page = readFileSync(join(root, 'docs/deployer-rights.md'), 'utf8');
-const blocks = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = '']) => json);
+const blocks = codeBlocks('deployer-rights.md', 'json');
 const [boundary, execution] = blocks
   .filter((json) => json.startsWith('{'))
   .map((json) => ({ json, ...v.parse(policySchema, JSON.parse(json)) }));

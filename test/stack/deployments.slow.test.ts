@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,20 +71,6 @@ describe('the file of a deployment', () => {
     [{ stack: 'live' }, 'deployment must be live, since there is a file deployments/live.json.'],
   ])('is not bypassed by %j: %s', (context, message) => {
     expect(() => read(context)).toThrow(`The setting ${message}`);
-  });
-
-  test('a mistake in it ends the synthesis with one line', () => {
-    const environment = { ...process.env, NODE_OPTIONS: '', CDK_CONTEXT_JSON: '{"deployment":"absent"}' };
-    const run = () =>
-      execFileSync(process.execPath, ['infra/app.ts'], { cwd: root, env: environment, stdio: 'pipe' });
-    expect(run).toThrow(
-      expect.objectContaining({
-        status: 1,
-        stderr: Buffer.from(
-          'The setting deployment must name a file: there is no deployments/absent.json.\n',
-        ),
-      }),
-    );
   });
 });
 

@@ -46,7 +46,7 @@ test('what was there before a stop is there after the next start, and goes on wo
   });
   expect((await service.listDevices(login.access_token)).body.devices).toMatchObject([{ id: device_id }]);
   const { refresh_token } = login;
-  expect((await service.token({ grant_type: 'refresh_token', refresh_token })).status).toBe(200);
+  expect((await service.refresh(refresh_token)).status).toBe(200);
   expect((await service.search()).body.results).toContainEqual(added.body);
   const again = await service.logIn('alice');
   expect(again.status).toBe(200);

@@ -67,16 +67,26 @@ const measurementsOf = ({ Metrics, ...alarm }: v.InferOutput<typeof alarmSchema>
   ];
 const dashboard = JSON.stringify(watching.findResources('AWS::CloudWatch::Dashboard'));
 
-/** The share of a part in a whole, in per cent, where the part says enough. */
-const share = (fewest: number, part: string[], whole: string[]): string[] => [
-  `IF(part >= ${fewest}, 100 * part / MAX([part, FILL(whole, 0)]), 0)`,
-  ...part,
-  ...whole,
+/** A metric of an alarm, under its name there. */
+const sum = (id: string, metric: string, seconds = 60): string => `${id}: Sum of ${metric}, in ${seconds} s`;
+/** The sum of metrics, each of which may be missing. */
+const added = (...metrics: string[]): string[] => [
+  metrics.map((metric) => `FILL(${metric.split(':')[0]}, 0)`).join(' + '),
+  ...metrics,
 ];
-const requests = 'whole: Sum of AWS/ApiGateway Count, ApiId=ApiHttp, in 60 s';
-const refreshes = 'whole: Sum of a-stack TokensIssued, grant_type=refresh_token, in 60 s';
-const invocationsOf = (key: string, seconds: number): string =>
-  `whole: Sum of AWS/Lambda Invocations, FunctionName=${key.replaceAll('-', '')}Function, in ${seconds} s`;
+/** The share of a part in a whole, in per cent, where the part says enough. */
+const share = (fewest: number, part: string | string[], whole: string | string[]): string[] => [
+  `IF(part >= ${fewest}, 100 * part / MAX([part, FILL(whole, 0)]), 0)`,
+  ...[part, whole].flat(),
+];
+const requests = sum('whole', 'AWS/ApiGateway Count, ApiId=ApiHttp');
+const refreshes = sum('whole', 'a-stack TokensIssued, grant_type=refresh_token');
+const inLambda = (metric: string, key: string): string =>
+  `AWS/Lambda ${metric}, FunctionName=${key.replaceAll('-', '')}Function`;
+const inTable = (metric: string, index?: string): string =>
+  `AWS/DynamoDB ${metric}, ${index ? `GlobalSecondaryIndexName=${index}, ` : ''}TableName=Table`;
+const waitingIn = (queue: string): string =>
+  `Maximum of AWS/SQS ApproximateNumberOfMessagesVisible, QueueName=${queue}, in 60 s`;
 const throttled = ['describe-api', 'issue-token', 'link-identity', 'receive-notification', 'unlink-identity'];
 
 /** Settings with other thresholds. */
@@ -92,83 +102,54 @@ const changedSettings = {
 };
 
 describe('alarms', () => {
+  const throttles = ['', 'by_list', 'by_shard'].flatMap((index) =>
+    ['Read', 'Write'].map((kind) =>
+      sum(`${kind.toLowerCase()}s${index && `_${index}`}`, inTable(`${kind}ThrottleEvents`, index)),
+    ),
+  );
+  const consumed = ['Read', 'Write'].map((kind) =>
+    sum(`consumed${kind}s`, inTable(`Consumed${kind}CapacityUnits`)),
+  );
+  const rotations = ['rotate-signing-keys', 'rotate-service-secrets'];
+  const wrongSecrets = ['tokens: Sum of a-stack TokensRefused', 'others: Sum of a-stack RequestsRefused'];
+
   test.each<[string, string, string[]]>([
-    [
-      'ServerErrors',
-      '2 of 3 from 1',
-      share(5, ['part: Sum of AWS/ApiGateway 5xx, ApiId=ApiHttp, in 60 s'], [requests]),
-    ],
+    ['ServerErrors', '2 of 3 from 1', share(5, sum('part', 'AWS/ApiGateway 5xx, ApiId=ApiHttp'), requests)],
     [
       'Latency',
       '5 of 5 from 3000',
       [
         'IF(requests >= 20, latency, 0)',
-        'requests: Sum of AWS/ApiGateway Count, ApiId=ApiHttp, in 60 s',
+        sum('requests', 'AWS/ApiGateway Count, ApiId=ApiHttp'),
         'latency: p99 of AWS/ApiGateway Latency, ApiId=ApiHttp, in 60 s',
       ],
     ],
     [
       'FunctionThrottles',
       '2 of 5 from 1',
-      share(
-        5,
-        ['part: Sum of AWS/Lambda Throttles, in 60 s'],
-        ['whole: Sum of AWS/Lambda Invocations, in 60 s'],
-      ),
+      share(5, sum('part', 'AWS/Lambda Throttles'), sum('whole', 'AWS/Lambda Invocations')),
     ],
-    [
-      'TableThrottles',
-      '2 of 5 from 1',
-      share(
-        5,
-        [
-          'FILL(reads, 0) + FILL(writes, 0) + FILL(reads_by_list, 0) + FILL(writes_by_list, 0) + FILL(reads_by_shard, 0) + FILL(writes_by_shard, 0)',
-          'reads: Sum of AWS/DynamoDB ReadThrottleEvents, TableName=Table, in 60 s',
-          'writes: Sum of AWS/DynamoDB WriteThrottleEvents, TableName=Table, in 60 s',
-          'reads_by_list: Sum of AWS/DynamoDB ReadThrottleEvents, GlobalSecondaryIndexName=by_list, TableName=Table, in 60 s',
-          'writes_by_list: Sum of AWS/DynamoDB WriteThrottleEvents, GlobalSecondaryIndexName=by_list, TableName=Table, in 60 s',
-          'reads_by_shard: Sum of AWS/DynamoDB ReadThrottleEvents, GlobalSecondaryIndexName=by_shard, TableName=Table, in 60 s',
-          'writes_by_shard: Sum of AWS/DynamoDB WriteThrottleEvents, GlobalSecondaryIndexName=by_shard, TableName=Table, in 60 s',
-        ],
-        [
-          'FILL(consumedReads, 0) + FILL(consumedWrites, 0)',
-          'consumedReads: Sum of AWS/DynamoDB ConsumedReadCapacityUnits, TableName=Table, in 60 s',
-          'consumedWrites: Sum of AWS/DynamoDB ConsumedWriteCapacityUnits, TableName=Table, in 60 s',
-        ],
-      ),
-    ],
+    ['TableThrottles', '2 of 5 from 1', share(5, added(...throttles), added(...consumed))],
     [
       'ProviderFailures',
       '3 of 5 from 2',
       share(
         5,
-        ['part: Sum of a-stack ProviderFailures, in 60 s'],
-        ['whole: SampleCount of a-stack ProviderLatency, in 60 s'],
+        sum('part', 'a-stack ProviderFailures'),
+        'whole: SampleCount of a-stack ProviderLatency, in 60 s',
       ),
     ],
     ['StaleSecrets', '2 of 5 from 1', ['Sum of a-stack StaleSecrets, in 60 s']],
-    [
-      'RefreshTokensReused',
-      '1 of 1 from 1',
-      share(5, ['part: Sum of a-stack RefreshTokensReused, in 60 s'], [refreshes]),
-    ],
+    ['RefreshTokensReused', '1 of 1 from 1', share(5, sum('part', 'a-stack RefreshTokensReused'), refreshes)],
     [
       'RefreshTokensRepeated',
       '3 of 5 from 10',
-      share(20, ['part: Sum of a-stack RefreshTokensRepeated, in 60 s'], [refreshes]),
+      share(20, sum('part', 'a-stack RefreshTokensRepeated'), refreshes),
     ],
     [
       'WrongSecrets',
       '3 of 5 from 1',
-      share(
-        100,
-        [
-          'FILL(tokens, 0) + FILL(others, 0)',
-          'tokens: Sum of a-stack TokensRefused, reason=secret_wrong, in 60 s',
-          'others: Sum of a-stack RequestsRefused, reason=secret_wrong, in 60 s',
-        ],
-        [requests],
-      ),
+      share(100, added(...wrongSecrets.map((one) => `${one}, reason=secret_wrong, in 60 s`)), requests),
     ],
     [
       'AccessRequestFull',
@@ -178,27 +159,16 @@ describe('alarms', () => {
     [
       'RotationFailure',
       '1 of 1 from 1',
-      [
-        'FILL(errors0, 0) + FILL(errors1, 0)',
-        'errors0: Sum of AWS/Lambda Errors, FunctionName=rotatesigningkeysFunction, in 60 s',
-        'errors1: Sum of AWS/Lambda Errors, FunctionName=rotateservicesecretsFunction, in 60 s',
-      ],
+      added(...rotations.map((key, place) => sum(`errors${place}`, inLambda('Errors', key)))),
     ],
-    [
-      'DeletionsUnfinished',
-      '1 of 1 from 1',
-      [
-        'FILL(errors0, 0)',
-        'errors0: Sum of AWS/Lambda Errors, FunctionName=finishdeletionsFunction, in 60 s',
-      ],
-    ],
+    ['DeletionsUnfinished', '1 of 1 from 1', added(sum('errors0', inLambda('Errors', 'finish-deletions')))],
     ...[...endpoints].map(([key, endpoint]): [string, string, string[]] => [
       `ServerErrorsOf${logicalIdOf(key)}`,
       '1 of 1 from 1',
       share(
         5,
-        [`part: Sum of a-stack RouteServerErrors, route=${routeKeyOf(endpoint)}, in 900 s`],
-        [invocationsOf(key, 900)],
+        sum('part', `a-stack RouteServerErrors, route=${routeKeyOf(endpoint)}`, 900),
+        sum('whole', inLambda('Invocations', key), 900),
       ),
     ]),
     ...[...endpoints]
@@ -208,31 +178,21 @@ describe('alarms', () => {
         '1 of 1 from 1',
         share(
           20,
-          [`part: Sum of a-stack RouteThrottles, route=${routeKeyOf(endpoint)}, in 300 s`],
-          [invocationsOf(key, 300)],
+          sum('part', `a-stack RouteThrottles, route=${routeKeyOf(endpoint)}`, 300),
+          sum('whole', inLambda('Invocations', key), 300),
         ),
       ]),
     [
       'AuditFailure',
       '1 of 1 from 1',
-      [
-        'FILL(failed, 0) + FILL(waiting, 0)',
-        'failed: Sum of AWS/Lambda Errors, FunctionName=forwardauditFunction, in 60 s',
-        'waiting: Maximum of AWS/SQS ApproximateNumberOfMessagesVisible, QueueName=AuditUndelivered, in 60 s',
-      ],
+      added(sum('failed', inLambda('Errors', 'forward-audit')), `waiting: ${waitingIn('AuditUndelivered')}`),
     ],
     [
       'EventsDelayed',
       '3 of 5 from 900000',
-      ['Maximum of AWS/Lambda IteratorAge, FunctionName=publisheventsFunction, in 60 s'],
+      [`Maximum of ${inLambda('IteratorAge', 'publish-events')}, in 60 s`],
     ],
-    [
-      'EventsUndeliverable',
-      '1 of 1 from 1',
-      [
-        'Maximum of AWS/SQS ApproximateNumberOfMessagesVisible, QueueName=EventPublishingDeadLetters, in 60 s',
-      ],
-    ],
+    ['EventsUndeliverable', '1 of 1 from 1', [waitingIn('EventPublishingDeadLetters')]],
   ])('%s: %s', (name, limit, measurements) => {
     const alarm = alarmNamed(name);
     expect(alarm && measurementsOf(alarm)).toEqual(measurements);

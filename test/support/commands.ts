@@ -1,6 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { execa, type Options } from 'execa';
+import { installed } from '../../infra/local/local-directories.ts';
+import { serve } from '../../infra/local/loopback-server.ts';
 import { notedOutcomes, strikeFailedFiles } from './outcomes.ts';
 import { print } from './steps.ts';
 
@@ -28,6 +31,26 @@ export async function runFailedAgain(options: string[], env: Record<string, stri
     print(`Failed once, passed alone: ${file}`);
   }
   if (again instanceof Error) throw again;
+}
+
+/**
+ * Installs packages of PyPI into a virtual environment of their own, if they are not there yet. Needs Python 3 with venv.
+ * @returns the folder of its commands
+ */
+export async function installPython(name: string, requirements: string): Promise<string> {
+  const environment = await installed(name, requirements, async (directory) => {
+    await execa('python3', ['-m', 'venv', directory], shown);
+    const pip = join(directory, 'bin', 'pip');
+    await execa(pip, ['install', '--quiet', '--requirement', requirements], shown);
+  });
+  return join(environment, 'bin');
+}
+
+/** A port that was free a moment ago, for a server that takes no port 0 or tells none that it has taken. */
+export async function freePort(): Promise<string> {
+  const { url, close } = await serve(() => {});
+  await close();
+  return new URL(url).port;
 }
 
 /** A server in a process of its own. */

@@ -11,10 +11,8 @@ import { type Answer, type Service, unique } from './service.ts';
 export async function newIssuerLogin(service: Service, standIn: ProviderStandIn, settings: object = {}) {
   const scene = standIn.openScene();
   const app = await createLoginApp(service, unique('app'));
-  await service.operate('providers', 'set', {
-    'login-app': app.login_app_id,
-    provider: 'provider_f',
-    settings: { issuers: [{ issuer: scene.url, audiences: [ourApp], ...settings }] },
+  await service.setProvider(app, 'provider_f', {
+    issuers: [{ issuer: scene.url, audiences: [ourApp], ...settings }],
   });
   const subject = unique('alice');
   const logIn = async (sub = subject, claims: Claims = {}) => {
@@ -51,8 +49,7 @@ export async function newJwtLogin(
 ) {
   const scene = standIn.openScene();
   const app = await createLoginApp(service, unique('app'));
-  const set = (settings: object, provider = 'provider_a') =>
-    service.operate('providers', 'set', { 'login-app': app.login_app_id, provider, settings });
+  const set = (settings: object, provider = 'provider_a') => service.setProvider(app, provider, settings);
   const send = (access_token: string, provider = 'provider_a') =>
     service.token({ grant_type: 'provider_credentials', provider, access_token }, app);
   const audience_validation = { method: 'jwt', issuer: scene.url, audiences: [ourApp], ...change };

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { expect } from '@jest/globals';
 import { keysPath } from '../../lib/tokens/paths.ts';
 import type { RunningService } from './start-service.ts';
 
@@ -19,6 +20,23 @@ export const auditLines = ({ audit }: RunningService): LogLine[] =>
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
+
+/** The audit lines that an action causes, without what every line has. */
+export async function auditDuring(
+  service: RunningService,
+  action: () => Promise<unknown>,
+): Promise<Partial<LogLine>[]> {
+  const before = auditLines(service).length;
+  await action();
+  return auditLines(service)
+    .slice(before)
+    .map(({ timestamp, level, message, service: name, event, ...fields }) => {
+      const ofEach = { level: 'INFO', message: 'audit', name: 'login-service', event: 'audit' };
+      expect({ level, message, name, event }).toEqual(ofEach);
+      expect(timestamp).toMatch(/^\d{4}-.*Z$/);
+      return fields;
+    });
+}
 
 /** The last line of an event that has these fields. Waits for it: a process's output comes some moments later. */
 export async function logLine(

@@ -24,15 +24,41 @@ export async function createLoginApp(
   }
   for (const provider of providers) {
     const settings = await demoSettings(service, provider);
-    await operate('providers', 'set', { 'login-app': login_app_id, provider, settings });
+    await service.setProvider({ login_app_id }, provider, settings);
   }
   return createClient(service, String(login_app_id));
 }
 
-export async function createClient({ operate }: Pick<Service, 'operate'>, id: string): Promise<LoginApp> {
-  const { client_id, client_secret } = await operate('clients', 'create', { 'login-app': id });
-  return { login_app_id: id, client_id: String(client_id), client_secret: String(client_secret) };
+/** Another client of a Login App. @param flags of the command */
+export async function createClient(
+  { operate }: Pick<Service, 'operate'>,
+  login_app_id: string,
+  flags: object = {},
+): Promise<LoginApp> {
+  const created = await operate('clients', 'create', { 'login-app': login_app_id, ...flags });
+  return {
+    login_app_id,
+    client_id: String(created.client_id),
+    client_secret: String(created.client_secret),
+  };
 }
+
+/** An account of the test's own. @param flags of the command */
+export async function createAccount(
+  { operate }: Pick<Service, 'operate'>,
+  flags: object = {},
+): Promise<Demo['account']> {
+  return accountOfResult(await operate('accounts', 'create', { name: 'Test', ...flags }));
+}
+
+/** The account in what a command has printed or returned. */
+export const accountOfResult = ({
+  account_id,
+  account_secret,
+}: Record<string, unknown>): Demo['account'] => ({
+  account_id: String(account_id),
+  account_secret: String(account_secret),
+});
 
 /** The settings of a demo provider, secrets masked: for those that have none, the settings themselves. */
 export async function demoSettings({ demo, operate }: Service, provider: string): Promise<unknown> {

@@ -1,6 +1,5 @@
 import { beforeAll, expect } from '@jest/globals';
-import type { Demo } from '../../infra/local/demo.ts';
-import { createLoginApp, demoSettings } from './login-app.ts';
+import { createAccount, createLoginApp, demoSettings } from './login-app.ts';
 import { newPerson, newPhone } from './people.ts';
 import { unique } from './service.ts';
 import { startServiceWithStore } from './store-and-service.ts';
@@ -27,15 +26,11 @@ export async function serviceThatLosesAnswers() {
     settings = await demoSettings(service, 'provider_f');
   });
 
-  const newAccount = async (): Promise<Demo['account']> => {
-    const { account_id, account_secret } = await operate('accounts', 'create', { name: 'Test' });
-    return { account_id: String(account_id), account_secret: String(account_secret) };
-  };
+  const newAccount = () => createAccount(service);
   /** A Login App with a client, for both platforms and provider_f; nothing has used it yet. */
   const newApp = async () => {
     const app = await createLoginApp(service, 'Test', { platforms: ['android'] });
-    const flags = { 'login-app': app.login_app_id, provider: 'provider_f' };
-    await operate('providers', 'set', { ...flags, settings });
+    await service.setProvider(app, 'provider_f', settings);
     return app;
   };
   const newAccessRequest = async () => {

@@ -83,12 +83,6 @@ export async function failed(...words: string[]): Promise<string> {
   return stderr.trimEnd();
 }
 
-/** The secret of a new account, with its id. */
-export const accountSecretOf = ({ account_id, account_secret }: Record<string, unknown>) => ({
-  account_id: String(account_id),
-  account_secret: String(account_secret),
-});
-
 /** A settings file with this text; its path. */
 export function writeSettings(text: string): string {
   const file = join(mkdtempSync(join(tmpdir(), 'settings-')), 'settings.json');

@@ -20,10 +20,10 @@ export async function newPerson(
   return { token: body.access_token, refreshToken: body.refresh_token, loginUserId, subject };
 }
 
-/** Registers a new android phone; its device id. */
-export async function newPhone(service: Service, appToken: string): Promise<string> {
-  const { body } = await service.register({ platform: 'android', token: unique('phone') }, appToken);
-  return body.id;
+/** Registers a new android phone; its device id. @param appToken by default, one of the demo */
+export async function newPhone(service: Service, appToken?: string): Promise<string> {
+  const device = { platform: 'android', token: unique('phone') };
+  return (await service.register(device, appToken ?? (await service.loginAppToken()))).body.id;
 }
 
 /** The ids of a person's devices, in their order. */
@@ -44,6 +44,10 @@ export async function eventually<Value>(
     await wait(50);
   }
 }
+
+/** Reads a list until it has so many members. */
+export const eventuallyHas = <Member>(count: number, read: () => Promise<Member[]>): Promise<Member[]> =>
+  eventually(read, ({ length }) => length === count);
 
 /** Checks until the check passes, for lists that lag behind. */
 export async function eventuallyPasses(check: () => Promise<void>): Promise<void> {

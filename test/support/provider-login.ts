@@ -15,7 +15,7 @@ export async function prepareLogin(service: Service, scene: Scene, target: Targe
   const address = (endpoint: string) => `${endpoint === target.endpoint ? base : scene.url}/${endpoint}`;
   const { provider } = target;
   const settings = target.settings(address);
-  await service.operate('providers', 'set', { 'login-app': app.login_app_id, provider, settings });
+  await service.setProvider(app, provider, settings);
   // An issuer is where its discovery document is, also when that is elsewhere.
   const isDiscovery = target.endpoint.startsWith('.well-known/');
   const form = { provider, ...(await target.login(isDiscovery ? { ...scene, url: base } : scene)) };

@@ -72,9 +72,18 @@ export function serviceOf(demo: Demo, directory: string) {
   ): Promise<Answer> =>
     call('/v2/marketing/oauth/token', {
       method: 'POST',
-      headers: { authorization: basic(client.client_id, client.client_secret) },
+      headers: asClient(client),
       body: new URLSearchParams(form),
     });
+  /** Asks about a token, or ends its session. */
+  const withToken =
+    (action: 'introspect' | 'revoke') =>
+    (token: string, client = demo.login_app): Promise<Answer> =>
+      call(`/v2/marketing/oauth/${action}`, {
+        method: 'POST',
+        headers: asClient(client),
+        body: new URLSearchParams({ token }),
+      });
   const json = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
     call(path, {
       method: 'POST',
@@ -99,6 +108,10 @@ export function serviceOf(demo: Demo, directory: string) {
       token(await loginForm(provider, { subject }), client),
     loginAppToken: async (client = demo.login_app): Promise<string> =>
       (await token({ grant_type: 'client_credentials' }, client)).body.access_token,
+    refresh: (refresh_token: string, client = demo.login_app): Promise<Answer> =>
+      token({ grant_type: 'refresh_token', refresh_token }, client),
+    introspect: withToken('introspect'),
+    revoke: withToken('revoke'),
     register: (device: unknown, token: string): Promise<Answer> =>
       json('/v2/marketing/push_notifications/devices', { device }, { authorization: `Bearer ${token}` }),
     relate: (device_id: unknown, token: string): Promise<Answer> =>
@@ -116,6 +129,9 @@ export function serviceOf(demo: Demo, directory: string) {
         method: 'DELETE',
         headers: { authentication: `Bearer ${token}` },
       }),
+    /** The devices to send to. @param query as in `shard=0` */
+    recipients: (query: string, client = demo.login_app): Promise<Answer> =>
+      call(`/v2/marketing/push_notifications/recipients?${query}`, { headers: asClient(client) }),
     search: (
       query = '',
       { id = demo.access_request_id as number | string, path = 'events', account = demo.account } = {},
@@ -144,6 +160,9 @@ export function serviceOf(demo: Demo, directory: string) {
       }),
     /** An operator command; its result, or an exception with its error line. */
     operate,
+    /** Gives a provider of a Login App other settings. */
+    setProvider: ({ login_app_id }: { login_app_id: unknown }, provider: string, settings: unknown) =>
+      operate('providers', 'set', { 'login-app': login_app_id, provider, settings }),
   };
 }
 
@@ -156,6 +175,11 @@ function sentBy({ body }: RequestInit): unknown {
     return undefined;
   }
 }
+
+/** The headers by which a client proves who it is. */
+export const asClient = ({ client_id, client_secret }: Omit<Demo['login_app'], 'login_app_id'>) => ({
+  authorization: basic(client_id, client_secret),
+});
 
 export const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;

@@ -28,7 +28,7 @@ export function steadyTraffic(...instances: [Service, ...Service[]]) {
     let { access_token, refresh_token } = (await next().logIn(unique('alice'), provider)).body;
     while (going) {
       count('relate', (await next().relate(id, access_token)).status);
-      const refresh = await next().token({ grant_type: 'refresh_token', refresh_token });
+      const refresh = await next().refresh(refresh_token);
       count('refresh', refresh.status);
       ({ access_token, refresh_token } = refresh.body);
       tokens.push(access_token);

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from '@jest/globals';
@@ -8,11 +6,10 @@ import { rotateSigningKeys } from '../../infra/local/stack.ts';
 import { publicSigningKeysKey } from '../../lib/storage/keys.ts';
 import { ownService } from '../support/own-service.ts';
 import { unique } from '../support/service.ts';
+import { awsEndpointOf } from '../support/stolen-signing-keys.ts';
 
 const { running, service } = await ownService({}, { movableClock: true });
-const awsEndpoint = String(
-  JSON.parse(readFileSync(join(running.directory, 'stack.json'), 'utf8')).aws_endpoint,
-);
+const awsEndpoint = awsEndpointOf(running);
 
 /** Brings the service back to the state that a deployment leaves until the first rotation has finished. */
 async function forgetSigningKeys(): Promise<void> {

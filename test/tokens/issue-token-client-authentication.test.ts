@@ -1,10 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { expectAnswer, expectError } from '../support/expectations.ts';
-import { createClient, createLoginApp } from '../support/login-app.ts';
-import { basic, sharedService, unique } from '../support/service.ts';
+import { expectError } from '../support/expectations.ts';
+import { basic, sharedService } from '../support/service.ts';
 
 const service = sharedService();
-const { call, demo, operate, token } = service;
+const { call, demo } = service;
 const { client_id, client_secret } = demo.login_app;
 const invalidClient = { status: 401, error: 'invalid_client' };
 
@@ -106,32 +105,8 @@ describe('Login App Client authentication', () => {
     expectError(await call('/v2/marketing/oauth/token', noForm), invalidClient);
   });
 
-  test('a new client is known at once, beside the ones the Login App has', async () => {
-    const app = await createLoginApp(service, unique('two-clients'));
-    expect((await token({ grant_type: 'client_credentials' }, app)).status).toBe(200);
-    const second = await createClient(service, app.login_app_id);
-    expect((await token({ grant_type: 'client_credentials' }, second)).status).toBe(200);
-    expect((await token({ grant_type: 'client_credentials' }, app)).status).toBe(200);
-  });
-
-  test('a revoked client that was never used: 401 at once', async () => {
-    const app = await createLoginApp(service, unique('revoked'));
-    await operate('clients', 'revoke', { 'login-app': app.login_app_id, client: app.client_id });
-    expectError(await token({ grant_type: 'client_credentials' }, app), invalidClient);
-  });
-
   test('every answer has a request id of its own', async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => withAuthorization(undefined)));
     expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(5);
-  });
-
-  test('the form may hold credentials that nobody asked for', async () => {
-    const form = new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: 'x',
-      client_secret: 'y',
-    });
-    const answer = await withAuthorization(basic(client_id, client_secret), form.toString());
-    expectAnswer(answer, 200, expect.objectContaining({ token_type: 'bearer' }));
   });
 });

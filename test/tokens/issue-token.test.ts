@@ -6,7 +6,7 @@ import { createLoginApp, demoSettings } from '../support/login-app.ts';
 import { basic, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
-const { call, credentials, demo, loginForm, token } = service;
+const { call, demo, loginForm, token } = service;
 const path = '/v2/marketing/oauth/token';
 
 const without = (form: Record<string, string>, name: string) =>
@@ -17,13 +17,6 @@ const invalidRequest = (naming: RegExp | string) => ({ status: 400, error: 'inva
 describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () => {
   test.each(providerIds)('%s: 200 with the token response', async (provider) => {
     expectAnswer(await token(await loginForm(provider)), 200, tokenResponse);
-  });
-
-  test('provider_f: access_token is optional beside id_token', async () => {
-    const form = await credentials('provider_f', { subject: unique('alice'), with_access_token: 'true' });
-    expect(Object.keys(form).sort()).toEqual(['access_token', 'id_token']);
-    const answer = await token({ grant_type: 'provider_credentials', provider: 'provider_f', ...form });
-    expectAnswer(answer, 200, tokenResponse);
   });
 
   test('provider_f: an access_token that the id_token does not speak of counts for nothing', async () => {
@@ -59,30 +52,23 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () =
     });
   });
 
-  test.each([
-    ['repeated', ['a', 'b'], 'The parameter access_token is repeated.'],
-    ['empty', [''], 'The parameter access_token is empty.'],
-  ])('provider_f: an optional access_token that is %s: 400', async (_, values, description) => {
-    const form = Object.entries(await loginForm('provider_f'));
-    const answer = await token([
-      ...form,
-      ...values.map((value): [string, string] => ['access_token', value]),
-    ]);
-    expectError(answer, invalidRequest(description));
-  });
-
-  test.each(['provider_z', 'PROVIDER_A', 'provider_a ', 'provider_', '', '__proto__', 'constructor'])(
-    'the provider %j is invalid: 400',
-    async (provider) => {
-      const answer = await token({ ...(await loginForm('provider_a')), provider });
-      expectError(answer, invalidRequest(/\bprovider\b/));
+  test.each(parametersOf('provider_f').optional)(
+    'provider_f: an optional %s that is empty or repeated: 400',
+    async (name) => {
+      const form = await loginForm('provider_f');
+      expectError(await token({ ...form, [name]: '' }), invalidRequest(`The parameter ${name} is empty.`));
+      const repeated = await token([...Object.entries(form), [name, 'a'], [name, 'b']]);
+      expectError(repeated, invalidRequest(`The parameter ${name} is repeated.`));
     },
   );
 
-  test('the error for an invalid provider lists the allowed ones', async () => {
-    const answer = await token({ ...(await loginForm('provider_a')), provider: 'provider_x' });
-    expectError(answer, invalidRequest(`The provider must be one of ${providerIds.join(', ')}.`));
-  });
+  test.each(['provider_z', 'PROVIDER_A', 'provider_a ', 'provider_', '__proto__', 'constructor'])(
+    'the provider %j is invalid: 400, with those that are allowed',
+    async (provider) => {
+      const answer = await token({ ...(await loginForm('provider_a')), provider });
+      expectError(answer, invalidRequest(`The provider must be one of ${providerIds.join(', ')}.`));
+    },
+  );
 
   test.each(providerIds)('%s, valid but not set up for this Login App: 400', async (provider) => {
     const app = await createLoginApp(service, unique('bare'));
@@ -116,11 +102,7 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_authorization_code
   test('provider_b set up without a code exchange: 400', async () => {
     const app = await createLoginApp(service, unique('no-exchange'));
     const settings = await demoSettings(service, 'provider_d');
-    await service.operate('providers', 'set', {
-      'login-app': app.login_app_id,
-      provider: 'provider_b',
-      settings,
-    });
+    await service.setProvider(app, 'provider_b', settings);
     expectError(await token(await codeForm(), app), invalidRequest(/provider_b/));
   });
 });
@@ -202,7 +184,7 @@ describe('POST /v2/marketing/oauth/token, the request', () => {
         },
         body: new TextEncoder().encode('grant_type=client_credentials'),
       });
-      expectError(answer, invalidRequest(/application\/x-www-form-urlencoded/));
+      expectError(answer, invalidRequest('The content type must be application/x-www-form-urlencoded.'));
     },
   );
 

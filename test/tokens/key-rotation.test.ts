@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
 import { ownService } from '../support/own-service.ts';
+import { newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
+import { awsEndpointOf } from '../support/stolen-signing-keys.ts';
 
 const minutes = 60;
 
@@ -20,17 +20,14 @@ const { running, service } = await ownService(
   { movableClock: true },
 );
 
-const awsEndpoint = (): string =>
-  JSON.parse(readFileSync(join(running.directory, 'stack.json'), 'utf8')).aws_endpoint;
-const rotate = (): Promise<void> => rotateSigningKeys(awsEndpoint());
+const rotate = (): Promise<void> => rotateSigningKeys(awsEndpointOf(running));
 
 const kidOf = (token: string): string => String(decodeProtectedHeader(token).kid);
 const publishedKids = async (): Promise<string[]> =>
   (await service.call('/v2/marketing/oauth/jwks')).body.keys.map(({ kid }: { kid: string }) => kid);
 
 test('three rotations under steady traffic: not one failure; old tokens verify until they expire, then the key is gone', async () => {
-  const device = { platform: 'android', token: unique('phone') };
-  const { id } = (await service.register(device, await service.loginAppToken())).body;
+  const id = await newPhone(service);
   const old = (await service.logIn(unique('bob'), 'provider_d')).body;
   const oldKid = kidOf(old.access_token);
   const [, nextKid] = await publishedKids();
@@ -76,7 +73,10 @@ test('a rotation that stops half-way, and a new one after it, break nothing', as
   running.advance(notice);
   const abandoned = { SecretId: 'signing-keys', ClientRequestToken: randomUUID() };
   for (const Step of ['createSecret', 'createSecret', 'setSecret']) {
-    await invokeFunction({ name: 'rotate-signing-keys', endpoint: awsEndpoint() }, { ...abandoned, Step });
+    await invokeFunction(
+      { name: 'rotate-signing-keys', endpoint: awsEndpointOf(running) },
+      { ...abandoned, Step },
+    );
   }
   // The key that signs goes on signing; what it signs is valid, however long the rotation is stuck.
   running.advance(120 * minutes);
@@ -84,8 +84,7 @@ test('a rotation that stops half-way, and a new one after it, break nothing', as
   expect((await service.register(meanwhile, await service.loginAppToken())).status).toBe(201);
   const { access_token } = (await service.logIn(unique('carol'), 'provider_d')).body;
   await rotate();
-  const device = { platform: 'android', token: unique('phone') };
-  const { id } = (await service.register(device, await service.loginAppToken())).body;
+  const id = await newPhone(service);
   expect((await service.relate(id, access_token)).status).toBe(200);
   running.advance(5 * minutes);
   const later = (await service.logIn(unique('carol'), 'provider_d')).body;

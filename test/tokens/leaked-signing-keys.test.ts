@@ -5,7 +5,7 @@ import { invokeFunction } from '../../infra/invoke-function.ts';
 import { secretIds } from '../../infra/local/load-functions.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
 import { ownService } from '../support/own-service.ts';
-import { basic, unique } from '../support/service.ts';
+import { unique } from '../support/service.ts';
 import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
 import { awsEndpointOf, forgedWith, stolenSigningKeys } from '../support/stolen-signing-keys.ts';
 
@@ -35,15 +35,7 @@ describe.each(services)('$algorithm', ({ algorithm, running, service }) => {
   };
   const registerWith = async (token: string): Promise<number> =>
     (await service.register({ platform: 'android', token: unique('phone') }, token)).status;
-  const introspect = async (token: string): Promise<unknown> => {
-    const { client_id, client_secret } = service.demo.login_app;
-    const { body } = await service.call('/v2/marketing/oauth/introspect', {
-      method: 'POST',
-      headers: { authorization: basic(client_id, client_secret) },
-      body: new URLSearchParams({ token }),
-    });
-    return body;
-  };
+  const introspect = async (token: string): Promise<unknown> => (await service.introspect(token)).body;
 
   test('the revoked key stops within 5 minutes everywhere, and another one signs; sessions go on', async () => {
     const { current, next } = await stolenSigningKeys(running);
@@ -69,7 +61,7 @@ describe.each(services)('$algorithm', ({ algorithm, running, service }) => {
     const renewed = await service.loginAppToken();
     expect(decodeProtectedHeader(renewed)).toMatchObject({ kid: next.kid, alg: algorithm });
     expect(await registerWith(renewed)).toBe(201);
-    expect((await service.token({ grant_type: 'refresh_token', refresh_token })).status).toBe(200);
+    expect((await service.refresh(refresh_token)).status).toBe(200);
     await service.operate('signing-keys', 'revoke', { kid: current.kid });
     expect(kidOf(await service.loginAppToken())).toBe(next.kid);
   });

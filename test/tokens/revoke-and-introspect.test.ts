@@ -3,7 +3,8 @@ import { decodeJwt } from 'jose';
 import { expectError } from '../support/expectations.ts';
 import { createClient } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
-import { type Answer, basic, sharedService, unique } from '../support/service.ts';
+import { newPhone } from '../support/people.ts';
+import { type Answer, asClient, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 /** The same service in another process, as a deployment runs each function in many. */
@@ -13,18 +14,15 @@ const { login_app, other_login_app } = service.demo;
 const post = (action: string, form: Record<string, string>, client = login_app): Promise<Answer> =>
   service.call(`/v2/marketing/oauth/${action}`, {
     method: 'POST',
-    headers: { authorization: basic(client.client_id, client.client_secret) },
+    headers: asClient(client),
     body: new URLSearchParams(form),
   });
-const revoke = (token: string, client = login_app) => post('revoke', { token }, client);
-const introspect = (token: string, client = login_app) => post('introspect', { token }, client);
-const refresh = (refresh_token: string) => service.token({ grant_type: 'refresh_token', refresh_token });
+const { introspect, refresh, revoke } = service;
 
 /** A session of alice's, and whether it goes on as she notices it. */
 async function logIn(subject = unique('alice')) {
   const { body } = await service.logIn(subject);
-  const device = { platform: 'android', token: unique('phone') };
-  const { id } = (await service.register(device, await service.loginAppToken())).body;
+  const id = await newPhone(service);
   return { ...body, relate: async () => (await service.relate(id, body.access_token)).status };
 }
 

@@ -63,7 +63,7 @@ test('two rotations under steady traffic at two instances: not one failure; toke
   expect(new Set(settingsKeys).size).toBe(3);
   expect(new Set(refreshKeys).size).toBe(3);
 
-  const refreshed = await service.token({ grant_type: 'refresh_token', refresh_token: unused });
+  const refreshed = await service.refresh(unused);
   expect(refreshed.status).toBe(200);
   expect(keyOf(refreshed.body.refresh_token)).toBe(refreshKeys.at(-1));
 });
@@ -77,7 +77,7 @@ test('a refresh token that is used after 29 days and many rotations is still val
   advance(29 * days - 60 * minutes);
   await rotate();
   advance(10 * minutes);
-  expect((await other.service.token({ grant_type: 'refresh_token', refresh_token })).status).toBe(200);
+  expect((await other.service.refresh(refresh_token)).status).toBe(200);
   expect((await other.service.logIn(unique('carol'), 'provider_e')).status).toBe(200);
 });
 
@@ -87,7 +87,7 @@ test('a rotation within ten minutes of the one before fails and changes nothing'
   advance(9 * minutes);
   await expect(rotate()).rejects.toThrow('The next secret is not known everywhere yet. Rotate again after ');
   const { refresh_token } = (await service.logIn(unique('dora'), 'provider_e')).body;
-  expect((await service.token({ grant_type: 'refresh_token', refresh_token })).status).toBe(200);
+  expect((await service.refresh(refresh_token)).status).toBe(200);
   advance(1 * minutes);
   await rotate();
 });
@@ -109,7 +109,7 @@ test('settings that an operator writes during a rotation stay valid; the next ro
   const { login_app_id } = await createLoginApp(service, 'Test');
   const flags = { 'login-app': login_app_id, provider: 'provider_e' };
   const settings = await demoSettings(service, 'provider_e');
-  await service.operate('providers', 'set', { ...flags, settings });
+  await service.setProvider({ login_app_id }, 'provider_e', settings);
   expect(await keyOfSettings(login_app_id)).toBe(before);
   const checked = await service.operate('providers', 'check', flags);
   await step('testSecret');
@@ -164,7 +164,7 @@ test('a rotation that meets settings under a key that is gone names them, and is
 
   const settings = await demoSettings(service, 'provider_e');
   await service.operate('providers', 'remove', { 'login-app': login_app_id, provider: 'provider_e' });
-  await service.operate('providers', 'set', { 'login-app': login_app_id, provider: 'provider_e', settings });
+  await service.setProvider({ login_app_id }, 'provider_e', settings);
   await rotate();
   expect((await service.logIn(unique('hugo'), 'provider_e')).status).toBe(200);
 });

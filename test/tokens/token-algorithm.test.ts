@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeProtectedHeader, type JWK } from 'jose';
 import { secretIds, setEnvironment } from '../../infra/local/load-functions.ts';
@@ -8,6 +6,7 @@ import { rotationSteps } from '../../infra/local/stack.ts';
 import { ownService } from '../support/own-service.ts';
 import { unique } from '../support/service.ts';
 import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
+import { awsEndpointOf } from '../support/stolen-signing-keys.ts';
 import { tamperedTokens } from '../support/tokens.ts';
 
 const hours = 3600;
@@ -23,7 +22,6 @@ const { running, service } = await ownService(
 /** The rotation function of a deployment with another setting: in this process, on the same table and secrets. */
 async function otherDeployment() {
   const { base_url, dynamodb_endpoint, table_name } = service.demo;
-  const { aws_endpoint } = JSON.parse(readFileSync(join(running.directory, 'stack.json'), 'utf8'));
   process.env.LOG_LEVEL = 'ERROR';
   process.env.LOCAL_DIR = running.directory;
   process.env.ACCESS_TOKEN_SECONDS = String(lifetime);
@@ -31,7 +29,7 @@ async function otherDeployment() {
     issuer: base_url,
     tableName: table_name,
     dynamoDbEndpoint: dynamodb_endpoint,
-    awsEndpoint: aws_endpoint,
+    awsEndpoint: awsEndpointOf(running),
   });
   await import('../support/movable-clock.ts');
   const { handler } = await import('../../functions/rotate-signing-keys.ts');

@@ -1,5 +1,6 @@
 import { decodeJwt } from 'jose';
 import { accountOf } from '../support/account.ts';
+import { createAccount, createClient } from '../support/login-app.ts';
 import type { Service } from '../support/service.ts';
 import {
   drafts,
@@ -61,7 +62,7 @@ async function fillWithPeople(service: Service) {
 
   const { client_id: client } = demo.login_app;
   const rotated = await run(operate, 'clients rotate', { 'login-app': login_app_id, client });
-  const limited = await run(operate, 'clients create', { 'login-app': login_app_id, 'grant-types': 'none' });
+  const limited = await createClient(service, login_app_id, { 'grant-types': 'none' });
   return {
     people,
     second,
@@ -70,11 +71,7 @@ async function fillWithPeople(service: Service) {
     longLived,
     devices,
     secondSecret: String(rotated.client_secret),
-    limited: {
-      login_app_id,
-      client_id: String(limited.client_id),
-      client_secret: String(limited.client_secret),
-    },
+    limited,
   };
 }
 
@@ -96,13 +93,9 @@ async function fillWithEvents({ demo, operate, createAccessRequest, addEvent }: 
     ...drafts.reviews,
   };
   await run(operate, 'events import', { events: lineOf(event) });
-  const newAccount = async (flags: object) => {
-    const { account_id, account_secret } = await run(operate, 'accounts create', { ...flags });
-    return { account_id: String(account_id), account_secret: String(account_secret) };
-  };
-  const reader = await newAccount({ name: 'Reader', access: 'read' });
+  const reader = await createAccount({ operate }, { name: 'Reader', access: 'read' });
   await run(operate, 'access-requests grant', { 'access-request': id, account: reader.account_id });
-  const disabled = await newAccount({ name: 'Disabled' });
+  const disabled = await createAccount({ operate }, { name: 'Disabled' });
   await run(operate, 'accounts disable', { account: disabled.account_id });
   return { accessRequestId: Number(id), events, reader, disabled };
 }

@@ -1,5 +1,5 @@
 import { inTurns } from '../../lib/storage/in-turns.ts';
-import { basic, type Service } from '../support/service.ts';
+import { asClient, basic, type Service } from '../support/service.ts';
 import type { Left, Login } from './left.ts';
 
 /** A request, or an operator's command, that changes nothing. */
@@ -166,9 +166,7 @@ const named = (name: string, question: Asked): Question => {
   return { ...question, about: `${name}: ${about}` };
 };
 
-const clientOf = ({ login_app: { client_id, client_secret } }: Left['demo']) => ({
-  authorization: basic(client_id, client_secret),
-});
+const clientOf = ({ login_app }: Left['demo']) => asClient(login_app);
 const accountOf = ({ account_id, account_secret }: Left['reader']) => ({
   authorization: basic(account_id, account_secret),
 });

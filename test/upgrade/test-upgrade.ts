@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { startDynalite } from '../../infra/local/dynamodb.ts';
 import { startDynamoDbLocal } from '../../infra/local/dynamodb-local/start-dynamodb-local.ts';
 import { localDirectory } from '../../infra/local/local-directories.ts';
-import { requireTools } from '../support/needed-tools.ts';
-import { noteOutcome } from '../support/outcomes.ts';
+import { countedChecks } from '../support/counted-checks.ts';
+import { java, requireTools } from '../support/needed-tools.ts';
 import { serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
@@ -22,10 +22,7 @@ const root = join(import.meta.dirname, '..', '..');
  * has left, with the release, as after a rollback.
  */
 runCheck(async (cleanUps) => {
-  await requireTools([
-    ['java -version', 'default-jdk-headless'],
-    ['mvn --version', 'maven'],
-  ]);
+  await requireTools(java);
   rmSync(localDirectory('upgrade'), { recursive: true });
   const released = await step(`Check out release ${release.version}`, () => checkOut(release.commit));
   const dynamoDb = await step('Start DynamoDB Local', () => startDynamoDbLocal(print));
@@ -41,23 +38,14 @@ runCheck(async (cleanUps) => {
     await using _ = server;
     return await work(service);
   };
-  const passes = async (name: string, check: () => Promise<void>): Promise<void> => {
-    const passed = await step(name, check).then(
-      () => true,
-      (error: unknown) => {
-        noteOutcome({ name, passed: 0, failed: 1 });
-        throw error;
-      },
-    );
-    if (passed) noteOutcome({ name, passed: 1, failed: 0 });
-  };
+  const { check, conclude } = countedChecks('upgrade');
 
-  await passes('Use what the earliest version has left', async () => {
+  await check('Use what the earliest version has left', async () => {
     const folder = folderOf('earliest');
     const left = await restoreDump(dynamoDbEndpoint, folder);
     await serving({ root, folder, at: left.at }, (service) => use(service, left));
   });
-  await passes('Use the same as LOCAL_DATA', async () => {
+  await check('Use the same as LOCAL_DATA', async () => {
     const folder = folderOf('local-data');
     mkdirSync(join(folder, 'table'));
     const store = await startDynalite(join(folder, 'table'));
@@ -68,9 +56,10 @@ runCheck(async (cleanUps) => {
     await use(serviceOf(running.demo, running.directory), left);
     await running.stop();
   });
-  await passes(`Use what this version has left with release ${release.version}`, async () => {
+  await check(`Use what this version has left with release ${release.version}`, async () => {
     const folder = folderOf('rollback');
     const left = await serving({ root, folder }, fill);
     await serving({ root: released, folder }, (service) => use(service, left));
   });
+  conclude();
 });

@@ -37,14 +37,14 @@ const refusals: Record<string, string> = {
 };
 
 async function usePeople(service: Service, { people, second, identityId }: Left): Promise<void> {
-  const { logIn, token } = service;
+  const { logIn, refresh } = service;
   const subjectAfter = async (subject: string, provider: string) =>
     decodeJwt(expecting(200, await logIn(subject, provider)).access_token).sub;
   for (const provider of providers) {
     assert.equal(await subjectAfter(`somebody of ${provider}`, provider), people[provider]?.id, provider);
   }
   for (const [name, { id, session, refresh_token }] of Object.entries({ ...people, second })) {
-    const answer = await token({ grant_type: 'refresh_token', refresh_token });
+    const answer = await refresh(refresh_token);
     const refusal = refusals[name];
     if (refusal !== undefined) {
       assert.equal(expecting(400, answer).error, refusal, name);
@@ -53,7 +53,7 @@ async function usePeople(service: Service, { people, second, identityId }: Left)
     const { sub, sid } = decodeJwt(expecting(200, answer).access_token);
     assert.deepEqual({ sub, sid }, { sub: id, sid: session }, name);
     // The one that was replaced still gets its successor, as after an answer that was lost.
-    expecting(200, await token({ grant_type: 'refresh_token', refresh_token }));
+    expecting(200, await refresh(refresh_token));
   }
   assert.equal(expecting(400, await logIn('blocked')).error, 'invalid_grant');
   assert.notEqual(await subjectAfter('deleted', 'provider_f'), people.deleted?.id);

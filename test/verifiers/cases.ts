@@ -48,5 +48,5 @@ export async function casesOf(service: Service, running: RunningService): Promis
 
 async function refreshed(service: Service): Promise<string> {
   const { refresh_token } = (await service.logIn(unique('bob'), 'provider_a')).body;
-  return (await service.token({ grant_type: 'refresh_token', refresh_token })).body.access_token;
+  return (await service.refresh(refresh_token)).body.access_token;
 }

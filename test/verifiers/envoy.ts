@@ -2,9 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { serve } from '../../infra/local/loopback-server.ts';
-import { startServer } from '../support/commands.ts';
-import { freePort, verdictsOver } from './over-http.ts';
-import { recipe } from './recipes.ts';
+import { codeBlock } from '../support/code-blocks.ts';
+import { freePort, startServer } from '../support/commands.ts';
+import { verdictsOver } from './over-http.ts';
+
+const page = 'verifying-tokens.md';
 
 /** What Envoy does with a request with each token: it lets it pass, with the token, or answers itself. */
 export async function verdictsOfEnvoy(
@@ -13,8 +15,8 @@ export async function verdictsOfEnvoy(
   env: Record<string, string>,
   tokens: string[],
 ): Promise<string[]> {
-  writeFileSync(join(directory, 'envoy.yaml'), recipe('Envoy', 'yaml'));
-  await execa('bash', ['-e'], { cwd: directory, env, input: recipe('Envoy', 'sh') });
+  writeFileSync(join(directory, 'envoy.yaml'), codeBlock(page, 'yaml', 'Envoy'));
+  await execa('bash', ['-e'], { cwd: directory, env, input: codeBlock(page, 'sh', 'Envoy') });
   const backend = await serve(({ headers }, response) => {
     response.writeHead(headers.authorization ? 200 : 500).end();
   });

@@ -1,12 +1,3 @@
-import { serve } from '../../infra/local/loopback-server.ts';
-
-/** A port that was free a moment ago, for a server that tells no port that it has taken. */
-export async function freePort(): Promise<string> {
-  const { url, close } = await serve(() => {});
-  await close();
-  return new URL(url).port;
-}
-
 /** Verdicts of a server about requests with each token: `accepted`, or the status and the challenge. */
 export async function verdictsOver(method: string, url: string, tokens: string[]): Promise<string[]> {
   const verdicts: string[] = [];

@@ -4,10 +4,10 @@ import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { execa } from 'execa';
 import { installed, localDirectory } from '../../infra/local/local-directories.ts';
-import { shown, startServer } from '../support/commands.ts';
+import { codeBlock } from '../support/code-blocks.ts';
+import { freePort, installPython, shown, startServer } from '../support/commands.ts';
 import { verdictsOfEnvoy } from './envoy.ts';
-import { freePort, verdictsOver } from './over-http.ts';
-import { recipe } from './recipes.ts';
+import { verdictsOver } from './over-http.ts';
 
 /** The service whose tokens are verified. */
 interface Issuer {
@@ -19,6 +19,7 @@ interface Issuer {
 export type Verify = (service: Issuer, tokens: string[]) => Promise<string[]>;
 
 const here = import.meta.dirname;
+const page = 'verifying-tokens.md';
 const workDirectory = (name: string): string => localDirectory('verifiers', name);
 
 /** The variables that the recipes read. */
@@ -45,7 +46,7 @@ export async function express(): Promise<(method: 'GET' | 'DELETE') => Verify> {
     return execa('npm', ['ci', '--silent'], { ...shown, cwd: directory });
   });
   const file = join(directory, 'orders.mjs');
-  writeFileSync(file, recipe('Express', 'js'));
+  writeFileSync(file, codeBlock(page, 'js', 'Express'));
   const env = { ISSUER: 'http://127.0.0.1', LOGIN_APP_ID: '', PORT: '0' };
   const { stderr } = await execa(process.execPath, [file], { env, reject: false, timeout: 60_000 });
   assert.match(stderr, /^Error: Set ISSUER and LOGIN_APP_ID\.$/m);
@@ -62,22 +63,16 @@ export async function express(): Promise<(method: 'GET' | 'DELETE') => Verify> {
   };
 }
 
-/** Fetches what comes from PyPI; the folder of the commands. Needs Python 3 with venv. */
-export async function installPythonPackages(): Promise<string> {
-  const requirements = join(here, 'requirements.txt');
-  const environment = await installed('verifiers', requirements, async (directory) => {
-    await execa('python3', ['-m', 'venv', directory], shown);
-    await execa(join(directory, 'bin/pip'), ['install', '--quiet', '--requirement', requirements], shown);
-  });
-  return join(environment, 'bin');
-}
+/** Fetches what comes from PyPI; the folder of the commands. */
+export const installPythonPackages = (): Promise<string> =>
+  installPython('verifiers', join(here, 'requirements.txt'));
 
 /** go-oidc. Go's own tools come from PyPI too: they are newer than those of most systems. */
 export async function go(commands: string): Promise<Verify> {
   const directory = workDirectory('go');
   for (const name of ['go.mod', 'go.sum', 'main.go'])
     copyFileSync(join(here, 'go', name), join(directory, name));
-  writeFileSync(join(directory, 'login_user.go'), recipe('Go', 'go'));
+  writeFileSync(join(directory, 'login_user.go'), codeBlock(page, 'go', 'Go'));
   const env = { GOTOOLCHAIN: 'local', CGO_ENABLED: '0' };
   await execa(join(commands, 'go'), ['build', '-buildvcs=false', '-o', 'verify', '.'], {
     ...shown,
@@ -110,7 +105,7 @@ export async function verdictsAround(
 /** PyJWT's PyJWKClient. */
 export async function python(commands: string): Promise<Verify> {
   const directory = workDirectory('python');
-  writeFileSync(join(directory, 'login_user.py'), recipe('Python', 'python'));
+  writeFileSync(join(directory, 'login_user.py'), codeBlock(page, 'python', 'Python'));
   const words = ['-B', join(here, 'python/verify.py')];
   return program(join(commands, 'python'), words, { PYTHONPATH: directory });
 }
@@ -132,7 +127,7 @@ export async function java(): Promise<Verify> {
   });
   const directory = workDirectory('java');
   const recipeFile = join(directory, 'LoginUserTokens.java');
-  writeFileSync(recipeFile, recipe('Java and Spring', 'java'));
+  writeFileSync(recipeFile, codeBlock(page, 'java', 'Java and Spring'));
   const classpath = [directory, join(jars, '*')].join(delimiter);
   await execa(
     'javac',

@@ -2,8 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { localDirectory } from '../../infra/local/local-directories.ts';
+import { codeBlock } from '../support/code-blocks.ts';
 import { shown } from '../support/commands.ts';
-import { recipe } from './recipes.ts';
+
+const page = 'verifying-tokens.md';
 
 /**
  * Has cfn-lint look at the recipes for AWS; that of the CDK is synthesized first.
@@ -15,12 +17,12 @@ export async function lintTemplates(commands: string): Promise<number> {
     writeFileSync(join(directory, name), content);
     return join(directory, name);
   };
-  const app = file('orders.ts', recipe('API Gateway', 'ts'));
+  const app = file('orders.ts', codeBlock(page, 'ts', 'API Gateway'));
   await execa(process.execPath, [app], { ...shown, env: { CDK_OUTDIR: directory } });
   const templates = [
     join(directory, 'Orders.template.json'),
-    file('api-gateway.yaml', recipe('API Gateway', 'yaml')),
-    file('load-balancer.yaml', recipe('Load balancer', 'yaml')),
+    file('api-gateway.yaml', codeBlock(page, 'yaml', 'API Gateway')),
+    file('load-balancer.yaml', codeBlock(page, 'yaml', 'Load balancer')),
   ];
   await execa(join(commands, 'cfn-lint'), templates, shown);
   return templates.length;

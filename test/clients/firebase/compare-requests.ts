@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { localDirectory } from '../../../infra/local/local-directories.ts';
 import { readBody, serve } from '../../../infra/local/loopback-server.ts';
+import { codeBlock } from '../../support/code-blocks.ts';
 
 const here = import.meta.dirname;
-const [, worker = ''] =
-  readFileSync(join(here, '../../../docs/sending.md'), 'utf8').match(/^```js\n(.*?)^```$/ms) ?? [];
 
 const token = 'fTq0EXAMPLE:APA91bToken';
 const fid = 'cIzzPzp0QFyA_r-B1hQ9xx';
@@ -64,7 +63,7 @@ export async function compareRequestsToFcm(): Promise<void> {
       token_uri: `${standIn.url}/token`,
     };
     writeFileSync(join(folder, 'account.json'), JSON.stringify(account));
-    writeFileSync(join(folder, 'worker.mjs'), worker);
+    writeFileSync(join(folder, 'worker.mjs'), codeBlock('sending.md', 'js'));
     const env = { BASE: standIn.url, CLIENT_ID: 'cl_demo', CLIENT_SECRET: 'secret', FCM: standIn.url };
     await execa(process.execPath, ['worker.mjs'], {
       cwd: folder,

@@ -4,11 +4,9 @@ import { basename, dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { installed, localDirectory } from '../../../infra/local/local-directories.ts';
 import { logicalIdOf } from '../../../infra/stack/service-function.ts';
-import { shown, startServer } from '../../support/commands.ts';
+import { installPython, startServer } from '../../support/commands.ts';
+import { python } from '../../support/needed-tools.ts';
 import type { CloudAssembly } from '../synthesized-functions.ts';
-
-/** With bounds of its own on each package that it needs. */
-const samVersion = 'aws-sam-cli==1.170.0';
 
 /** The address under which a container finds the loopback interface of this machine. */
 export const hostLoopback = '10.0.2.2';
@@ -19,14 +17,12 @@ export const containerTools: [command: string, debianPackage: string][] = [
     `command -v ${name}`,
     name,
   ]),
-  ['python3 -c "import venv, ensurepip"', 'python3-venv'],
+  python,
 ];
 
+/** Installs the SAM command line, if it is not there yet; the folder of the command. */
 export const installSam = (): Promise<string> =>
-  installed('sam', import.meta.filename, async (directory) => {
-    await execa('python3', ['-m', 'venv', directory], shown);
-    await execa(join(directory, 'bin', 'pip'), ['install', '--quiet', samVersion], shown);
-  });
+  installPython('sam', join(import.meta.dirname, 'requirements.txt'));
 
 /** Packs this machine's Debian, the Node that is deployed and the runtime interface client; the tar file. */
 export async function packImage(client: string): Promise<string> {
@@ -88,7 +84,7 @@ export async function startSamLocal(
         '--region': 'us-east-1',
       };
       const words = ['local', 'invoke', logicalIdOf(key), '--skip-pull-image'];
-      const { stdout } = await execa(join(sam, 'bin', 'sam'), [...words, ...Object.entries(options).flat()], {
+      const { stdout } = await execa(join(sam, 'sam'), [...words, ...Object.entries(options).flat()], {
         timeout: 90_000,
         env: {
           ...env,
