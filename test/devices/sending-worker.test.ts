@@ -6,7 +6,7 @@ import { createServer as createHttp2Server } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { execa } from 'execa';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
 import { serve } from '../../infra/local/loopback-server.ts';
@@ -99,6 +99,8 @@ function expectEqual(found: unknown, wanted: unknown): void {
 
 // A connection that the server closes while the worker sends is an answer less, and a push more.
 fcm.keepAliveTimeout = 0;
+beforeEach(() => void pushes.splice(0));
+
 const servers = [fcm, production, sandbox];
 for (const server of servers) {
   server.listen(0, '127.0.0.1');

@@ -1,12 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 let app: LoginApp;
 
-beforeAll(async () => {
+beforeEach(async () => {
   app = await createLoginApp(service, unique('settings'));
 });
 

@@ -51,7 +51,7 @@ describe('the file of a deployment', () => {
       'deployment must name a JSON object, which deployments/wrong.json does not hold: see its line 3, column 1.',
     ],
     ['[]', 'deployment must name a JSON object, which deployments/wrong.json does not hold.'],
-    [{ somethingElse: 5 }, `somethingElse ${inFile} is unknown; there are deployment, stack, `],
+    [{ somethingElse: 5 }, `somethingElse ${inFile} is unknown; docs/settings.md lists them all`],
     [{ rateLimit: 'often' }, `rateLimit ${inFile} must be a whole number from 1 to 100000.`],
     [{ stack: 'live' }, `stack ${inFile} must not stand in a file.`],
     [{ change: 'tableName' }, `change ${inFile} must not stand in a file.`],
