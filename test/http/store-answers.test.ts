@@ -149,6 +149,7 @@ test.each([
   ['InternalServerError', 500],
 ])('a store that is busy for a moment (%s) is asked again', async (name, status) => {
   const token = await service.loginAppToken();
+  await newDevice(); // It leaves nothing to be read for the next one.
   answerOnce('UpdateItem', () => exception(name, {}, status));
   const answer = await service.register({ platform: 'ios', token: hexToken() }, token);
   expectAnswer(answer, 201, { id: expect.stringMatching(/^d_/) });
