@@ -107,7 +107,9 @@ function rejectOtherApps(body: unknown, field: string, audiences: string[], url:
   const hasVerdict = Array.isArray(app) || (typeof app === 'string' && app !== '');
   if (!hasVerdict) throw new ProviderFailure('unexpected_answer', url, 'no app id');
   const client = field === 'aud' ? undefined : app;
-  rejectForeign({ client, aud: valueAtPath(body, 'aud'), azp: valueAtPath(body, 'azp') }, audiences);
+  const azp = valueAtPath(body, 'azp');
+  const parties = azp === undefined ? [] : [azp];
+  rejectForeign({ client, aud: valueAtPath(body, 'aud'), parties }, audiences);
 }
 
 /** Checks when the token ends (`exp`, `expires_in`), where the answer says so. Some providers write numbers as text. */
