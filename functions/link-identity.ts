@@ -61,7 +61,7 @@ export const endpoint = defineEndpoint({
   table: {
     GetItem: ['login_apps', 'signing_keys', 'issuer_keys', 'login_users'],
     BatchGetItem: ['login_users'],
-    PutItem: ['issuer_keys', 'login_users'],
+    PutItem: ['login_users'],
     UpdateItem: ['login_users'],
     DeleteItem: ['login_users'],
   },

@@ -58,7 +58,7 @@ export const endpoint = defineEndpoint({
     GetItem: ['login_apps', 'issuer_keys', 'login_users', 'devices'],
     BatchGetItem: ['devices'],
     Query: ['login_users', 'devices'],
-    PutItem: ['issuer_keys', 'login_users'],
+    PutItem: ['login_users'],
     UpdateItem: ['login_users', 'devices'],
     DeleteItem: ['login_users'],
   },

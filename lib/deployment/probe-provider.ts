@@ -4,7 +4,7 @@ import { probeIssuer } from '../ids.ts';
 import { firstSlotOf } from '../login-users/login-user.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import type { ProviderSettingsItem } from '../provider-settings/stored-settings.ts';
-import type { KnownKeys } from '../providers/oidc/issuer-keys.ts';
+import type { StoredKeys } from '../providers/oidc/issuer-keys.ts';
 import { deleteItem, putItem } from '../storage/items.ts';
 import { issuerKeysKey, loginUserPartition, providerSettingsKey } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
@@ -27,7 +27,7 @@ export async function setUpProvider(loginAppId: string, expires_at: number): Pro
   const issuer = issuerOf(loginAppId);
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const key = { ...(await exportJWK(publicKey)), kty: 'EC', kid: 'probe', alg: 'ES256', use: 'sig' };
-  await putItem<KnownKeys>({
+  await putItem<StoredKeys>({
     ...issuerKeysKey(issuer),
     key_set: { keys: [key] },
     fetched_at: clock.now().getTime(),

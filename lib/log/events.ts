@@ -54,6 +54,7 @@ export interface LogEvents {
   profile_fields_left_out: { fields: string };
   provider_keys_fetched: { issuer: string };
   provider_keys_stale: { issuer: string; age_seconds: number; failure: Failure };
+  provider_keys_not_stored: { issuer: string; failure: Failure };
   secret_stale: { secret: string; age_seconds: number; failure: Failure };
   signing_keys_rotated: { kid: string };
   new_versions_checked: Record<string, never>;
@@ -202,6 +203,10 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   provider_keys_stale: {
     when: 'An OpenID provider did not return its keys; the last known ones stay in use',
     fields: { issuer: 'the provider', age_seconds: 'since the keys were fetched', failure },
+  },
+  provider_keys_not_stored: {
+    when: 'The signing keys of an OpenID provider could not be put into the table; the function that fetched them uses them, and others fetch their own',
+    fields: { issuer: 'the provider', failure },
   },
   secret_stale: {
     when: 'A secret could not be read; its last known value stays in use, for six hours at most. Once a minute for each instance',

@@ -6,6 +6,7 @@ import { requireEnabled } from '../login-apps/client-rights.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { type GrantType, grantTypes } from '../login-apps/grant-types.ts';
 import { providerIds } from '../provider-settings/identifiers.ts';
+import { storeFetchedKeys } from '../providers/oidc/issuer-keys.ts';
 import { choiceProblem, mustBeOneOf } from '../schema/form-parameters.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
 import { wire } from '../schema/wire.ts';
@@ -53,7 +54,7 @@ export const invalidTokenRequest: MakeError = (errors, form) => {
 export async function issueToken(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
   noteRequest(request);
   await requireGrant(client, request.grant_type);
-  const response = await issue(client, request);
+  const response = await issue(client, request).finally(storeFetchedKeys);
   logEvent('token_issued', {});
   return { ...response, ...otherScope(request) };
 }

@@ -53,7 +53,7 @@ let verifyIdToken: typeof import('../../lib/providers/oidc/verify.ts').verifyIdT
 let signAsGoogle: (claims: JWTPayload) => Promise<string>;
 const { now } = clock;
 
-/** Puts an issuer's keys where another function of the service would have put them at that time. */
+/** Puts an issuer's keys where release 1.0.0 would have put them at that time, and in its form. */
 async function knowKeys(issuer: string, keys: object[], seconds: number): Promise<void> {
   const { putItem } = await import('../../lib/storage/items.ts');
   const { issuerKeysKey } = await import('../../lib/storage/keys.ts');
