@@ -150,8 +150,8 @@ function rejectOtherKinds(claims: JWTPayload): void {
 
 /**
  * Whether a token has a `scope`, and nothing that tells it from an access token. `auth_time`, `sid`, `email`, `acr` and
- * `amr` don't: access tokens of FusionAuth or authentik have them beside a text. Beside a list, as in older id tokens of UAA,
- * `acr` and `amr` do.
+ * `amr` don't: access tokens of FusionAuth or authentik have them, too. Where the scope is a list, as in older id tokens
+ * of UAA, `acr` and `amr` do.
  */
 function hasScopeOfAccessToken(claims: JWTPayload): boolean {
   const telling = Array.isArray(claims.scope) ? [...claimsOfIdTokens, 'acr', 'amr'] : claimsOfIdTokens;
