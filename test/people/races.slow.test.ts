@@ -295,6 +295,39 @@ test.each<[string, (person: Person, rival: () => Promise<unknown>) => Promise<An
   expectError(await refresh(person), notValid);
 });
 
+test.each<[string, (person: Person) => Promise<unknown>]>([
+  ['DELETE user/sessions', ({ token }) => accountOf(service, token).endSessions()],
+  [
+    'login-users logout',
+    ({ loginUserId }) => service.operate('login-users', 'logout', { 'login-user': loginUserId }),
+  ],
+])('%s whose answer is lost spares a login that follows', async (_, logOut) => {
+  const person = await newPerson(service);
+  let next: Person | undefined;
+  await lostAndOvertaken(
+    () => logOut(person),
+    async () => {
+      next = await newPerson(service, person.subject);
+    },
+  );
+  const shown = [person, next].map(async (one) => (await accountOf(service, one?.token ?? '').show()).status);
+  expect(await Promise.all(shown)).toEqual([401, 200]);
+});
+
+test('a logout of all that is sent again takes nothing back of a later one', async () => {
+  const person = await newPerson(service);
+  let next: Person | undefined;
+  const loggedOut = await lostAndOvertaken(
+    () => accountOf(service, person.token).endSessions(),
+    async () => {
+      next = await newPerson(service, person.subject);
+      await accountOf(service, next.token).endSessions();
+    },
+  );
+  expect(loggedOut.status).toBe(204);
+  expect((await accountOf(service, next?.token ?? '').show()).status).toBe(401);
+});
+
 test('an identity that another person links before its unlinking is done stays theirs', async () => {
   const [alice, bob] = [await newAccount(service), await newAccount(service)];
   const subject = unique('shared');
