@@ -39,9 +39,8 @@ export const endpoint = defineEndpoint({
   },
   example: { query: { except: 'current' } },
   handle: async ({ caller, query }) => {
-    const id = requireActiveUser(caller);
-    const { sessionId } = caller;
-    await endSessions(id, 'person', query.except && sessionId);
+    const { user, sessionId } = caller;
+    await endSessions(requireActiveUser(caller), user, 'person', query.except && sessionId);
     return noContent();
   },
 });

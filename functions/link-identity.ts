@@ -8,8 +8,8 @@ import { linkIdentity } from '../lib/identities/link-identity.ts';
 import { shownIdentitySchema } from '../lib/identities/own-identities.ts';
 import { countingRejections, tooManyRejected } from '../lib/identities/rejected-credentials.ts';
 import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
+import { recentLoginErrors, requireRecentLogin } from '../lib/login-users/recent-login.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
-import { recentLoginErrors, requireRecentLogin } from '../lib/sessions/recent-login.ts';
 
 const example = {
   id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',

@@ -5,7 +5,7 @@ import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { unlinkIdentity } from '../lib/identities/unlink-identity.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
-import { recentLoginErrors, requireRecentLogin } from '../lib/sessions/recent-login.ts';
+import { recentLoginErrors, requireRecentLogin } from '../lib/login-users/recent-login.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',

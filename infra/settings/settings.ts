@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { mostPlaces } from '../../lib/ids.ts';
-import { defaultRecentLoginSeconds } from '../../lib/sessions/recent-login.ts';
+import { defaultRecentLoginSeconds } from '../../lib/login-users/recent-login.ts';
 import { tokenAlgorithms } from '../../lib/signing-keys/token-algorithm.ts';
 import { type Pin, pins } from './pins.ts';
 import { tagsSchema } from './tags.ts';

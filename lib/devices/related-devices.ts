@@ -7,7 +7,7 @@ import { type Device, deviceItem, isActive, tokenTypeOf, tokenTypes } from './de
 import { notReplaced } from './installation.ts';
 import { endLeftoverRelations } from './relation.ts';
 
-/** The most devices that a person may have. */
+/** The most devices that a person may have, but for some that were related at the same time. */
 export const mostDevices = 20;
 /** More than a person can have, and what one batch read takes. */
 const mostRead = 100;
@@ -60,10 +60,10 @@ type ShownDevice = v.InferOutput<typeof shownDeviceSchema>;
 
 export const deviceListSchema = v.object({ devices: v.array(shownDeviceSchema) });
 
-/** The devices of a person, as the person sees them: at most 20, the one seen last first. */
+/** The devices of a person, as the person sees them: all of them, the one seen last first. */
 export async function listDevices(loginUserId: string): Promise<v.InferOutput<typeof deviceListSchema>> {
   const related = await readCurrentDevices(loginUserId);
-  return { devices: related.slice(0, mostDevices).map(shown) };
+  return { devices: related.map(shown) };
 }
 
 const shown = (found: Device): ShownDevice => ({

@@ -16,7 +16,7 @@ import {
   tokenTypes,
 } from './device.ts';
 import { notReplaced } from './installation.ts';
-import { mostDevices, readCurrentDevices } from './related-devices.ts';
+import { readCurrentDevices } from './related-devices.ts';
 import { endLeftoverRelations } from './relation.ts';
 
 /** A device as a worker that sends messages needs to know it, and whose it is. What is not known is left out. */
@@ -34,7 +34,7 @@ export type Recipient = v.InferOutput<typeof recipientSchema>;
 /** The devices that messages to a Login User go to. Strongly consistent as to whose they are. */
 export async function recipientsOfLoginUser(loginUserId: string): Promise<Device[]> {
   const related = await readCurrentDevices(loginUserId);
-  return related.slice(0, mostDevices).filter(isActive);
+  return related.filter(isActive);
 }
 
 /** A place in a shard: just after this device, which was last seen at this time. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { firstIdentityId } from '../login-users/linked-identity.ts';
-import { lastSessionIdOf } from '../login-users/sessions-of-person.ts';
+import { begunItem, endWithOthers, lastSessionIdOf } from '../login-users/sessions-of-person.ts';
 import type { Item } from '../storage/items.ts';
 import type { PublishedEventType } from './published-events.ts';
 
@@ -70,14 +70,15 @@ const loginUser: Meaning = (change) => {
 
 /**
  * A session that is removed before its time belonged to a Login User who was deleted, or its tokens were never issued.
- * One whose place another session takes ends with that, unless it had expired.
+ * One whose place another session takes ends with that, unless it had expired or ended with others: the new one tells.
  */
 const session: Meaning = (change) => {
   const { before, after, isExpiry } = change;
   const isReplaced = before && after && differs('session_id', change);
   const gone = (isExpiry || isReplaced) && before?.ended_at === undefined ? before : undefined;
-  const expiredAt = gone && isoTime(gone.expires_at);
-  const isExpired = isExpiry || String(expiredAt) <= String(after?.created_at);
+  const endedAt = gone && after && endWithOthers(after, v.parse(begunItem, gone));
+  const expiredAt = gone && (endedAt ?? isoTime(gone.expires_at));
+  const isExpired = isExpiry || endedAt !== undefined || String(expiredAt) <= String(after?.created_at);
   return [
     ...when(gained('ended_at', change), 'session.ended', { ...after, reason: after?.end_reason ?? 'ended' }),
     ...when(gone, 'session.ended', {

@@ -10,7 +10,7 @@ import type { ProvenIdentity } from '../login-users/identity.ts';
 import { changedProfile, firstIdentityId, identityAttributes } from '../login-users/linked-identity.ts';
 import { firstSlotOf, type LoginUserItem, whileActive } from '../login-users/login-user.ts';
 import { placeAmongPeople } from '../login-users/people-of-login-app.ts';
-import { begunIn } from '../login-users/sessions-of-person.ts';
+import { begunIn, endOfOthersIn } from '../login-users/sessions-of-person.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
 import { type Item, updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
@@ -41,9 +41,11 @@ export async function logIn(
     const stem = newSessionStem();
     const outcome = await recordLogin(owner, login, stem);
     if (outcome.done) {
-      const ordinal = outcome.after ? begunIn(outcome.after) - 1 : begunIn(outcome.before);
+      const { before, after } = outcome;
+      const ordinal = after ? begunIn(after) - 1 : begunIn(before);
       const { loginUserId: login_user_id } = owner;
-      return newSession(stem, { login_user_id, login_app_id: loginAppId, client_id: clientId, ordinal });
+      const of = { login_user_id, login_app_id: loginAppId, client_id: clientId, ordinal };
+      return newSession(stem, { ...endOfOthersIn(after ?? before), ...of });
     }
     owner = await nextOwner(owner, login, outcome.found);
     return undefined;

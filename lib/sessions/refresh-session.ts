@@ -55,9 +55,10 @@ async function successorOf(
     case 'current': {
       const { moved, session: next } = await moveOn(session);
       if (moved && next) return next;
-      // Another request was faster, or the session ended.
       if (!next || !isActive(next, switches)) throw invalidToken('session_ended');
-      return successorOf(next, content, switches);
+      // Other requests were faster, perhaps by more than a generation. The token was current when it came: nobody stole it.
+      logEvent('refresh_token_repeated', { ...of, generation: next.generation });
+      return next;
     }
     case 'predecessor':
       if (await isLateReplayTooMany(session)) {

@@ -136,7 +136,7 @@ type UpdateOutcome =
  * nor fail on what the first attempt wrote. So each update stores its `write_id`, on the condition that the item does
  * not have it yet. An item that has it was written by the first attempt, whose outcome is then returned. An update that
  * creates an item also stores its write id in `created_by`. One case remains: another writer updates the same item
- * within the tenths of a second before the retry. The retry then meets that writer's `write_id`: a change whose `when`
+ * before the retry, which may come seconds later. The retry then meets that writer's `write_id`: a change whose `when`
  * still holds is applied again on top of that writer's, and any other is reported as not done. So a change without a
  * condition must be one that may be done twice.
  */

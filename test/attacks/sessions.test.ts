@@ -63,6 +63,15 @@ describe('a stolen refresh token', () => {
     own.running.resetClock();
   });
 
+  test('[finding] asked about by a thief, who would come in time: no answer tells that the victim has refreshed', async () => {
+    const { refreshToken } = await newPerson(own.service);
+    const before = await own.service.introspect(refreshToken);
+    own.running.advance(300);
+    await own.service.refresh(refreshToken);
+    expect((await own.service.introspect(refreshToken)).text).toBe(before.text);
+    own.running.resetClock();
+  });
+
   test('[RFC 9700 4.14.2] used by both at once: there is never a second line of tokens', async () => {
     const { refresh_token } = (await logIn(unique('alice'))).body;
     const next: string = (await refresh(refresh_token)).body.refresh_token;

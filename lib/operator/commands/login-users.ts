@@ -64,9 +64,9 @@ export const loginUserCommands = [
     summary: 'End all sessions of a Login User',
     flags: { 'login-user': loginUser },
     run: async ({ 'login-user': id }) => {
-      await requireLoginUser(id);
+      const user = await requireLoginUser(id);
       const open = (await readSessions(id)).filter(isOpen);
-      await endSessions(id, 'operator');
+      await endSessions(id, user, 'operator');
       return { login_user_id: id, sessions_ended: open.length };
     },
   }),

@@ -1,25 +1,32 @@
 import { epochSeconds } from '../clock.ts';
 import { optionalEnvironmentSeconds } from '../environment.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import type { AuthenticatedUser } from '../login-users/login-user.ts';
+import type { AuthenticatedUser } from './login-user.ts';
 
 /** Seconds that a login counts as recent, unless the deployment sets another number. */
 export const defaultRecentLoginSeconds = 900;
 
-/** Seconds that a login counts as recent; 0 for any login. */
 const recentLoginSeconds = optionalEnvironmentSeconds('RECENT_LOGIN_SECONDS');
+
+/** Seconds that a login counts as recent; 0 for any login. */
+const maxAge = (): number => recentLoginSeconds() ?? defaultRecentLoginSeconds;
+
+/** Whether a person has logged in recently; always where any login will do. */
+export function isLoginRecent({ loggedInAt }: AuthenticatedUser): boolean {
+  const age = maxAge();
+  return age === 0 || epochSeconds() - loggedInAt <= age;
+}
 
 /**
  * Lets nobody do what can't be undone with a token alone, which may be stolen: the person must have logged in recently.
  * @throws ServiceError `insufficient_user_authentication`
  * @see RFC 9470 section 3
  */
-export function requireRecentLogin({ loggedInAt }: AuthenticatedUser): void {
-  const maxAge = recentLoginSeconds() ?? defaultRecentLoginSeconds;
-  if (maxAge === 0 || epochSeconds() - loggedInAt <= maxAge) return;
-  throw new ServiceError('insufficient_user_authentication', sentence(maxAge), {
+export function requireRecentLogin(user: AuthenticatedUser): void {
+  if (isLoginRecent(user)) return;
+  throw new ServiceError('insufficient_user_authentication', sentence(maxAge()), {
     reason: 'login_not_recent',
-    maxAge,
+    maxAge: maxAge(),
   });
 }
 
