@@ -40,7 +40,7 @@ export const endpoint = defineEndpoint({
   },
   errors: {
     invalid_request: {
-      when: 'The token is missing, empty or repeated.',
+      when: 'The token is missing or repeated.',
       example: 'The parameter token is required.',
     },
   },

@@ -48,7 +48,7 @@ export const endpoint = defineEndpoint({
   },
   errors: {
     invalid_request: {
-      when: 'A parameter is missing, empty, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App.',
+      when: 'A parameter is missing, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App.',
       example: 'The parameter provider is required.',
     },
     unsupported_grant_type: {

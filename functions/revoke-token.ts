@@ -27,7 +27,7 @@ export const endpoint = defineEndpoint({
   },
   errors: {
     invalid_request: {
-      when: 'The token is missing, empty or repeated, or was issued to another client.',
+      when: 'The token is missing or repeated, or was issued to another client.',
       example: 'The parameter token is required.',
     },
     unauthorized_client: {

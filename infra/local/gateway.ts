@@ -6,6 +6,7 @@ import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import type { RequestFields } from '../../lib/log/events.ts';
 import { withRequest } from '../../lib/log/request-fields.ts';
 import { routeKeyOf } from '../endpoints.ts';
+import { MissingRight } from '../table-rights.ts';
 import { readBody } from './loopback-server.ts';
 
 /** A route to a Lambda handler. */
@@ -66,8 +67,8 @@ export function gateway(routes: readonly Route[], report: (line: RequestLine) =>
         ...(reason !== undefined && { reason }),
       });
     });
-    withRequest(noted, () => answer(routes, request, response)).catch(() =>
-      sendMessage(response, 500, 'Internal Server Error'),
+    withRequest(noted, () => answer(routes, request, response)).catch((error) =>
+      sendMessage(response, 500, error instanceof MissingRight ? error.message : 'Internal Server Error'),
     );
   };
 }

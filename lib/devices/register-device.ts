@@ -6,9 +6,10 @@ import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import type { Platform } from '../login-apps/platforms.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
-import { type Device, detailNames, details, deviceLifetimeSeconds, shardOf } from './device.ts';
+import { type Device, detailNames, details, deviceLifetimeSeconds, notExpired, shardOf } from './device.ts';
 import { formerAttributes, takeInstallation, takeOver } from './installation.ts';
 import { apnsToken, type NewDevice } from './new-device.ts';
+import { relation } from './relation.ts';
 
 /** The device as registration and relation return it. */
 export const registeredDeviceSchema = v.object({
@@ -44,18 +45,30 @@ export async function registerDevice(
   const now = timestamp();
   const attributes = attributesOf(loginAppId, newDevice, now);
   const missing = detailNames.filter((name) => attributes[name] === undefined);
+  const set = { ...attributes, ...taken?.set };
+  const remove = ['disabled_at', 'replaced_by', ...formerAttributes, ...missing, ...(taken?.remove ?? [])];
   const update = await updateItem<Device>(deviceKey(id), {
-    set: { ...attributes, ...taken?.set },
+    set,
     setIfAbsent: { created_at: now },
-    remove: ['disabled_at', 'replaced_by', ...formerAttributes, ...missing, ...(taken?.remove ?? [])],
+    remove,
+    when: notExpired(),
   });
+  if (!update.done) {
+    // The token of a device that has expired, which the table has still: a new device, and nobody's.
+    const ofFormer = ['took_over', ...relation].filter((name) => !Object.hasOwn(set, name));
+    await updateItem<Device>(deviceKey(id), {
+      set: { ...set, created_at: now },
+      remove: [...new Set([...remove, ...ofFormer])],
+      when: { expires_at: { is: Number(update.found?.expires_at) } },
+    });
+  }
   const took_over = update.done && (update.before ?? update.after)?.took_over;
   if (predecessor?.isEarlier && took_over !== predecessor.id) {
     // The registration that took the installation was interrupted before it took over the person.
     const left = await takeOver(predecessor.id, installation_id, id);
     await updateItem<Device>(deviceKey(id), { ...left, when: { replaced_by: { exists: false } } });
   }
-  const outcome = update.done && update.created ? 'created' : 'known';
+  const outcome = !update.done || update.created ? 'created' : 'known';
   logEvent('device_registered', { platform, outcome });
   return { id, outcome };
 }

@@ -8,7 +8,7 @@ import { type AuthenticatedUser, activeUser } from '../login-users/login-user.ts
 import { isLoginRecent, requireRecentLogin } from '../login-users/recent-login.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
-import { type Device, deviceItem } from './device.ts';
+import { type Device, devicesAmong, notExpired } from './device.ts';
 import { endSurplusRelations, findSurplus } from './end-relation.ts';
 
 /** `{"device_id": "d_…"}`; other fields are ignored. */
@@ -42,6 +42,7 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
       login_app_id: { is: loginAppId },
       disabled_at: { exists: false },
       replaced_by: { exists: false },
+      ...notExpired(),
     },
   });
   if (update.done) {
@@ -52,8 +53,8 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
     if (isRecent) await endSurplusRelations(loginUserId, id);
     return;
   }
-  if (!update.found) throw noSuchDevice();
-  const found = v.parse(deviceItem, update.found);
+  const [found] = update.found ? devicesAmong([update.found]) : [];
+  if (!found) throw noSuchDevice();
   if (found.login_app_id !== loginAppId)
     throw new ServiceError('forbidden', 'The device does not belong to the Login App of this token.');
   if (found.replaced_by !== undefined) throw noSuchDevice();

@@ -3,7 +3,7 @@ import { timestampField } from '../schema/wire.ts';
 import { keyOf } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key } from '../storage/keys.ts';
 import { readGlobalList, readMembers } from '../storage/lists.ts';
-import { type Device, deviceItem, isActive, tokenTypeOf, tokenTypes } from './device.ts';
+import { type Device, deviceItem, devicesAmong, isActive, tokenTypeOf, tokenTypes } from './device.ts';
 import { notReplaced } from './installation.ts';
 import { endLeftoverRelations } from './relation.ts';
 
@@ -36,9 +36,7 @@ export async function findRelated(loginUserId: string): Promise<Key[]> {
 
 /** The devices of some keys that are related to a Login User now, the one seen last first: one more request. */
 export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<Device[]> {
-  const items = await readMembers(keys);
-  return items
-    .map((item) => v.parse(deviceItem, item))
+  return devicesAmong(await readMembers(keys))
     .filter(({ login_user_id }) => login_user_id === loginUserId)
     .toSorted((a, b) => (a.last_seen_at < b.last_seen_at ? 1 : -1));
 }

@@ -11,7 +11,9 @@ import {
   type Device,
   details,
   deviceItem,
+  devicesAmong,
   isActive,
+  notExpired,
   tokenTypeOf,
   tokenTypes,
 } from './device.ts';
@@ -87,9 +89,9 @@ const nextPlaceSchema = v.pipe(
 );
 
 async function readActive(loginAppId: string, ids: string[]): Promise<Device[]> {
-  const devices = (await readMembers(ids.map(deviceKey)))
-    .map((item) => v.parse(deviceItem, item))
-    .filter((one) => one.login_app_id === loginAppId && isActive(one));
+  const devices = devicesAmong(await readMembers(ids.map(deviceKey))).filter(
+    (one) => one.login_app_id === loginAppId && isActive(one),
+  );
   return endLeftoverRelations(await notReplaced(devices));
 }
 
@@ -102,7 +104,10 @@ export const disableDevice = (id: string, loginAppId?: string): Promise<boolean>
   updateOwnItem<Device>(deviceKey(id), {
     setIfAbsent: { disabled_at: timestamp() },
     remove: ['shard'],
-    when: loginAppId === undefined ? { pk: { exists: true } } : { login_app_id: { is: loginAppId } },
+    when: {
+      ...notExpired(),
+      ...(loginAppId === undefined ? { pk: { exists: true } } : { login_app_id: { is: loginAppId } }),
+    },
   });
 
 /** A device as a worker sees it; only one with a token of APNs has an environment. */

@@ -45,7 +45,10 @@ export const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
   too_many_requests: 600,
 };
 
-/** The one place that turns errors into responses. Unexpected errors are logged; the caller gets a plain 500. */
+/**
+ * The one place that turns errors into responses. Unexpected errors are logged; the caller gets a plain 500, which only says
+ * whether the provider could not be reached.
+ */
 export const renderErrors = ({
   errorEvent = 'request_refused',
 }: Pick<AnyEndpoint, 'errorEvent'>): MiddlewareObj<ApiEvent, APIGatewayProxyStructuredResultV2> => ({
@@ -59,12 +62,13 @@ export const renderErrors = ({
       note(fields);
       request.response = jsonResponse(responseTo(error), requestId);
     } else {
-      logFailure(error instanceof ProviderFailure ? 'provider_failed' : 'request_failed', error, {});
-      note({
-        error: 'internal_server_error',
-        ...(error instanceof ProviderFailure && { reason: error.code }),
-      });
-      request.response = jsonResponse(unknownError(requestId), requestId);
+      const fault = error instanceof ProviderFailure ? error.code : undefined;
+      logFailure(fault ? 'provider_failed' : 'request_failed', error, {});
+      note({ error: 'internal_server_error', ...(fault && { reason: fault }) });
+      const isUnreachable = fault === 'unreachable' || fault === 'timed_out';
+      const description = isUnreachable ? providerUnreachable : unknownError(requestId);
+      const body = { error: 'internal_server_error', error_description: description };
+      request.response = jsonResponse({ status: 500, body }, requestId);
     }
   },
 });
@@ -86,10 +90,8 @@ function responseTo(error: ServiceError) {
   };
 }
 
-const unknownError = (requestId: string) => ({
-  status: 500,
-  body: {
-    error: 'internal_server_error',
-    error_description: `Something failed on our side. Please quote the request id ${requestId}.`,
-  },
-});
+const unknownError = (requestId: string): string =>
+  `Something failed on our side. Please quote the request id ${requestId}.`;
+
+/** The description of a failure that is neither ours nor the caller's. */
+const providerUnreachable = 'The identity provider could not be reached; try again.';

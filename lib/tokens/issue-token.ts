@@ -30,7 +30,7 @@ const grantFormSchema = v.pipe(
   v.title('TokenRequest'),
 );
 
-/** A token request: the form of a grant, and perhaps a `scope`, which every grant takes. An empty one counts as none. */
+/** A token request: the form of a grant, and perhaps a `scope`, which every grant takes. */
 export const tokenRequestSchema = v.pipe(
   v.intersect([
     grantFormSchema,

@@ -49,7 +49,6 @@ describe('a new family, of a protocol of its own', () => {
 
   test.each<[string, object]>([
     ['The parameter assertion is required.', { assertion: undefined }],
-    ['The parameter assertion is empty.', { assertion: '' }],
     ['The parameter id_token must not be supplied for assertions.', { id_token: 'x' }],
   ])('%s', (message, change) => {
     const { issues = [] } = v.safeParse(request, JSON.parse(JSON.stringify({ ...form, ...change })));

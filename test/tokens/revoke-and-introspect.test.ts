@@ -168,7 +168,7 @@ describe.each(['revoke', 'introspect'])('POST /v2/marketing/oauth/%s', (action) 
 
   test.each([
     [{}, 'The parameter token is required.'],
-    [{ token: '' }, 'The parameter token is empty.'],
+    [{ token: '' }, 'The parameter token is required.'],
   ])('a missing or empty token: 400 invalid_request', async (form, error_description) => {
     const { status, body } = await post(action, form);
     expect({ status, body }).toEqual({ status: 400, body: { error: 'invalid_request', error_description } });

@@ -134,7 +134,7 @@ const toLine = (found: Device) => v.parse(exportedSchema, { ...found, token_type
 async function deviceShown(found: Device | undefined): Promise<Record<string, unknown>> {
   const stored = existing(found, 'device');
   const [current = stored] = await endLeftoverRelations([stored]);
-  const { token: _, login_user_since, ...device } = current;
+  const { token: _, login_user_since, expires_at, ...device } = current;
   return {
     ...device,
     token_type: tokenTypeOf(device),
