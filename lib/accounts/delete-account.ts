@@ -1,7 +1,7 @@
 import { inTurns, timeLimit } from '../storage/in-turns.ts';
 import { deleteItem, type Item, keyOf } from '../storage/items.ts';
 import { accessRequestsOfAccountList, accountKey, accountPartition } from '../storage/keys.ts';
-import { readListInOrder, readMembers, readPartition } from '../storage/lists.ts';
+import { readListInOrder, readMembers, readPartitionPages } from '../storage/lists.ts';
 import { setAccountDisabled } from './account.ts';
 
 /**
@@ -26,13 +26,15 @@ export async function deleteAccount(accountId: string) {
   const unfinished = { deleted: false, removed: { accesses }, again_after_seconds: 0 };
   if (start) return unfinished;
   const root = accountKey(accountId);
-  const others = (await readPartition(accountPartition(accountId))).filter(({ sk }) => sk !== root.sk);
-  let isAll = true;
-  await inTurns(others, async (item) => {
-    if (hasTime()) await remove(item);
-    else isAll = false;
-  });
-  if (!isAll) return unfinished;
+  for await (const page of readPartitionPages(accountPartition(accountId))) {
+    const others = page.filter(({ sk }) => sk !== root.sk);
+    let isAll = true;
+    await inTurns(others, async (item) => {
+      if (hasTime()) await remove(item);
+      else isAll = false;
+    });
+    if (!isAll) return unfinished;
+  }
   await deleteItem(root);
   return { deleted: true, removed: { accesses } };
 }

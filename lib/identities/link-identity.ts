@@ -23,12 +23,12 @@ import {
 } from '../login-users/login-user.ts';
 import { markLink, unmarkLink } from '../login-users/unfinished.ts';
 import type { ProviderId } from '../provider-settings/identifiers.ts';
-import type { Profile } from '../schema/profile.ts';
 import { updateItem } from '../storage/items.ts';
 import { loginUserKey } from '../storage/keys.ts';
 import { untilWritten } from '../storage/until-written.ts';
-import { keptTokenOf } from './kept-token.ts';
+import { keepingToken } from './kept-token.ts';
 import { confirmedIds, ownIdentities, type ShownIdentity } from './own-identities.ts';
+import { revokingIfRefused, type TokenPlace } from './revoke-token.ts';
 import { claimSlot, confirmedOwner, findSlot } from './slot.ts';
 import { attributeOf, unlinkIdentity } from './unlink-identity.ts';
 
@@ -53,7 +53,8 @@ export async function linkIdentity(
   proven: ProvenIdentity,
   { byOperator = false, move = false } = {},
 ): Promise<{ isNew: boolean; identity: ShownIdentity }> {
-  return untilWritten(async () => {
+  const place = { loginAppId: login_app_id, provider };
+  const attempt = async () => {
     const slot = await findSlot(login_app_id, proven);
     const owner = await confirmedOwner(slot);
     if (owner && owner.loginUserId !== login_user_id) {
@@ -65,14 +66,14 @@ export async function linkIdentity(
     if (owner) {
       const identity = await identityOf(login_user_id, owner.identityId ?? firstIdentityId(login_user_id));
       if (!identity || byOperator) return identity && { isNew: false, identity };
-      const current = await withProfile(login_user_id, identity, proven.profile);
+      const current = await asProven(login_user_id, identity, place, proven);
       return current && { isNew: false, identity: current };
     }
     const { namespace, subject, profile } = proven;
     const identity_id = newId('i');
     const linked_at = timestamp();
     const kept = {
-      ...(await keptTokenOf(login_app_id, provider, proven, identity_id)),
+      ...(await keepingToken(login_user_id, identity_id, place, proven)).set,
       ...changedProfile(identity_id, profile).set,
     };
     const identity = { identity_id, slot: slot.id, provider, namespace, subject, linked_at };
@@ -89,7 +90,13 @@ export async function linkIdentity(
     }
     await removeIdentity(login_user_id, identity_id);
     return undefined;
-  }, 'Others keep linking and unlinking the identity.');
+  };
+  return revokingIfRefused(
+    proven.revocableToken,
+    place,
+    () => login_user_id,
+    () => untilWritten(attempt, 'Others keep linking and unlinking the identity.'),
+  );
 }
 
 /** The identity of a person who has changed meanwhile, perhaps. */
@@ -98,16 +105,25 @@ async function identityOf(loginUserId: string, identityId: string): Promise<Show
   return user && (await ownIdentities(user)).find(({ id }) => id === identityId);
 }
 
-/** An identity of a person with the profile that its provider has just told; undefined when it was unlinked meanwhile. */
-async function withProfile(
+/**
+ * An identity of a person as its provider has just vouched for it, with the token that came along; undefined when it was
+ * unlinked meanwhile.
+ */
+async function asProven(
   loginUserId: string,
   { profile: known, ...identity }: ShownIdentity,
-  profile: Profile | undefined,
+  place: TokenPlace,
+  proven: ProvenIdentity,
 ): Promise<ShownIdentity | undefined> {
+  const { profile, revocableToken } = proven;
   const current = { ...identity, ...(profile && { profile }) };
-  if (isDeepStrictEqual(known, profile)) return current;
+  if (isDeepStrictEqual(known, profile) && revocableToken === undefined) return current;
+  const { set, remove } = changedProfile(identity.id, profile);
+  const kept = await keepingToken(loginUserId, identity.id, place, proven);
   const { done } = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
-    ...changedProfile(identity.id, profile),
+    set: { ...set, ...kept.set },
+    copy: kept.copy,
+    remove,
     when: { ...whileExisting, [attributeOf(loginUserId, identity.id)]: { exists: true } },
   });
   return done ? current : undefined;

@@ -168,7 +168,7 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
     fields: { login_user_id, identity_id: 'the identity' },
   },
   provider_token_revoked: {
-    when: 'A provider revoked its token of a person who was deleted or unlinked the identity',
+    when: 'A provider revoked its token of a person who was deleted, unlinked the identity or was refused',
     fields: { login_user_id },
   },
   provider_notified: {
@@ -180,7 +180,7 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
     },
   },
   provider_token_not_revoked: {
-    when: 'The token was not revoked: `login-users retry-revocations` tries again',
+    when: 'The token was not revoked: `login-users retry-revocations` tries again, if it was kept',
     fields: { login_user_id, failure },
   },
   login_user_refused: { when: 'A blocked person tried to log in or to refresh', fields: { login_user_id } },

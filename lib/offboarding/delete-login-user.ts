@@ -1,6 +1,7 @@
 import { timestamp } from '../clock.ts';
 import { endAllRelations } from '../devices/end-relation.ts';
-import { isKeptToken, type Revocations, revokeKeptTokens } from '../identities/revoke-kept-tokens.ts';
+import { isKeptToken } from '../identities/kept-token.ts';
+import { type Revocations, revokeKeptTokens } from '../identities/revoke-kept-tokens.ts';
 import { freeSlot } from '../identities/slot.ts';
 import { logEvent } from '../log/log.ts';
 import { blockedError } from '../login-users/blocked.ts';

@@ -1,5 +1,6 @@
 import { timestamp } from '../clock.ts';
-import { keptTokenOf } from '../identities/kept-token.ts';
+import { keepingToken } from '../identities/kept-token.ts';
+import { revokingIfRefused } from '../identities/revoke-token.ts';
 import { findSlot, freeSlot, type Owner, type Slot } from '../identities/slot.ts';
 import { newSessionStem } from '../ids.ts';
 import { logEvent } from '../log/log.ts';
@@ -36,7 +37,7 @@ export async function logIn(
 ): Promise<Session> {
   const login = { loginAppId, provider, proven };
   let owner: Owner = { loginUserId: firstSlotOf(loginAppId, proven) };
-  return untilWritten(async () => {
+  const attempt = async () => {
     note({ login_user_id: owner.loginUserId });
     const stem = newSessionStem();
     const outcome = await recordLogin(owner, login, stem);
@@ -49,7 +50,13 @@ export async function logIn(
     }
     owner = await nextOwner(owner, login, outcome.found);
     return undefined;
-  }, 'Others keep linking and unlinking the identity.');
+  };
+  return revokingIfRefused(
+    proven.revocableToken,
+    { loginAppId, provider },
+    () => owner.loginUserId,
+    () => untilWritten(attempt, 'Others keep linking and unlinking the identity.'),
+  );
 }
 
 /**
@@ -62,7 +69,7 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, proven }
   const { namespace, subject } = proven;
   const now = timestamp();
   const own = identityId ?? firstIdentityId(loginUserId);
-  const kept = await keptTokenOf(loginAppId, provider, proven, own);
+  const kept = await keepingToken(loginUserId, own, { loginAppId, provider }, proven);
   const latest = {
     ...{ last_login_at: now, last_provider: provider },
     ...{ last_session_id: stem, session_places: sessionPlaces() },
@@ -75,8 +82,9 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, proven }
       ? {
           set: {
             ...{ login_user_id: loginUserId, login_app_id: loginAppId, provider, namespace, subject },
-            ...{ ...times, ...kept, ...profile.set },
+            ...{ ...times, ...kept.set, ...profile.set },
           },
+          copy: kept.copy,
           remove: profile.remove,
           setIfAbsent: {
             created_at: now,
@@ -86,7 +94,8 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, proven }
           when: { blocked_at: { exists: false }, next_slot: { exists: false }, linked_to: { exists: false } },
         }
       : {
-          set: { ...times, ...kept, ...profile.set },
+          set: { ...times, ...kept.set, ...profile.set },
+          copy: kept.copy,
           remove: profile.remove,
           count: { sessions_begun: { by: 1 } },
           when: { ...whileActive, [identityAttributes.linked(identityId)]: { exists: true } },

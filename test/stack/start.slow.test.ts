@@ -96,9 +96,15 @@ describe('packages that are not installed: one clear line, exit code 1', () => {
       mkdirSync(join(directory, path), { recursive: true });
       writeFileSync(join(directory, path, 'package.json'), '{}');
     }
-    mkdirSync(join(directory, 'node_modules/.bin/node'), { recursive: true });
     await expectLine('start', 'The package valibot is missing. Run npm ci first.');
     rmSync(join(directory, 'node_modules'), { recursive: true });
+  });
+
+  test('a machine that none of the Node packages fits, with an older Node of its own', async () => {
+    const older = "Object.defineProperty(process.versions, 'node', { value: '22.1.0' })";
+    const words = ['--import', `data:text/javascript,${older}`, 'infra/require-install.js'];
+    const stderr = expect.stringMatching(/^The scripts need Node 24 or newer, .+: its own is 22\.1\.0\.\n$/);
+    await expect(run(process.execPath, words)).rejects.toMatchObject({ code: 1, stderr });
   });
 });
 
