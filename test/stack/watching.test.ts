@@ -158,10 +158,10 @@ describe('alarms', () => {
     ],
     [
       'RotationFailure',
-      '1 of 1 from 1',
+      '1 of 5 from 1',
       added(...rotations.map((key, place) => sum(`errors${place}`, inLambda('Errors', key)))),
     ],
-    ['DeletionsUnfinished', '1 of 1 from 1', added(sum('errors0', inLambda('Errors', 'finish-deletions')))],
+    ['DeletionsUnfinished', '1 of 5 from 1', added(sum('errors0', inLambda('Errors', 'finish-deletions')))],
     ...[...endpoints].map(([key, endpoint]): [string, string, string[]] => [
       `ServerErrorsOf${logicalIdOf(key)}`,
       '1 of 1 from 1',
@@ -184,7 +184,7 @@ describe('alarms', () => {
       ]),
     [
       'AuditFailure',
-      '1 of 1 from 1',
+      '1 of 5 from 1',
       added(sum('failed', inLambda('Errors', 'forward-audit')), `waiting: ${waitingIn('AuditUndelivered')}`),
     ],
     [
@@ -197,6 +197,23 @@ describe('alarms', () => {
     const alarm = alarmNamed(name);
     expect(alarm && measurementsOf(alarm)).toEqual(measurements);
     expect(`${alarm?.DatapointsToAlarm} of ${alarm?.EvaluationPeriods} from ${alarm?.Threshold}`).toBe(limit);
+  });
+
+  // CloudWatch publishes a metric with a delay, so the latest point of such an expression is always what it was filled with.
+  // @see Amazon CloudWatch user guide, "Using math expressions with CloudWatch metrics": FILL
+  test('look at more than one period where the expression has a value without any metric', () => {
+    const filled = alarms.flatMap(({ properties: { AlarmDescription, EvaluationPeriods, Metrics = [] } }) => {
+      const expressions = new Map(Metrics.map(({ Id, Expression }) => [Id, Expression]));
+      /** Whether a metric of the alarm, or an expression, has a value while nothing is published. */
+      const isFilled = (id: string): boolean => {
+        const outside = expressions.get(id)?.replace(/FILL\(\w+, 0\)/g, '0');
+        return outside?.match(/\b[a-z]\w*/g)?.every(isFilled) ?? outside !== undefined;
+      };
+      const [{ Id } = { Id: '' }] = Metrics;
+      return isFilled(Id) ? [{ AlarmDescription, EvaluationPeriods }] : [];
+    });
+    expect(filled).not.toEqual([]);
+    expect(filled.filter(({ EvaluationPeriods }) => EvaluationPeriods < 2)).toEqual([]);
   });
 
   test('have the thresholds that are set', () => {
