@@ -112,6 +112,11 @@ export class ServiceAlarms extends Construct {
       this.#alarm('AccessRequestFull', measurements.fullAccessRequests(), once),
       this.#alarm('RotationFailure', measurements.errorsOf(rotations), onceOfSum),
       this.#alarm('DeletionsUnfinished', measurements.errorsOf([finishing]), onceOfSum),
+      this.#alarm('FinishDeletionsStopped', measurements.missedInvocation(finishing), {
+        from: 1,
+        periods: 3,
+        of: 3,
+      }),
       ...this.#serverErrorsOf.values(),
       ...endpoints
         .filter(({ isThrottled }) => isThrottled)
@@ -127,7 +132,7 @@ export class ServiceAlarms extends Construct {
         measurements.auditFailures(props.forwarder, props.undeliveredAudit),
         onceOfSum,
       ),
-      ...(publishing ? this.#publishingAlarms(publishing) : []),
+      ...(publishing ? this.#publishingAlarms(publishing, props) : []),
     ];
   }
 
@@ -137,11 +142,19 @@ export class ServiceAlarms extends Construct {
     return own ? [this.serverErrors, own] : [this.serverErrors];
   }
 
-  #publishingAlarms({ publisher, deadLetters }: Pick<EventPublishing, 'publisher' | 'deadLetters'>): Alarm[] {
+  #publishingAlarms(
+    { publisher, deadLetters }: Pick<EventPublishing, 'publisher' | 'deadLetters'>,
+    { measurements, settings }: Pick<ServiceAlarmsProps, 'measurements' | 'settings'>,
+  ): Alarm[] {
     const age = publisher.metric('IteratorAge', most);
     const letters = deadLetters.metricApproximateNumberOfMessagesVisible(most);
     return [
       this.#alarm('EventsDelayed', age, { from: 15 * 60_000, periods: 3, of: 5 }),
+      this.#alarm('EventsStopped', measurements.unpublishedWrites(publisher), {
+        from: settings.alarmFewest,
+        periods: 2,
+        of: 4,
+      }),
       this.#alarm('EventsUndeliverable', letters, once),
     ];
   }

@@ -192,6 +192,24 @@ describe('alarms', () => {
       '3 of 5 from 900000',
       [`Maximum of ${inLambda('IteratorAge', 'publish-events')}, in 60 s`],
     ],
+    // Neither a disabled event source mapping nor a disabled rule has a metric.
+    [
+      'EventsStopped',
+      '2 of 4 from 5',
+      [
+        'IF(FILL(invocations, 0) < 1, FILL(written, 0), 0)',
+        sum('invocations', inLambda('Invocations', 'publish-events'), 900),
+        sum('written', inTable('ConsumedWriteCapacityUnits'), 900),
+      ],
+    ],
+    [
+      'FinishDeletionsStopped',
+      '3 of 3 from 1',
+      [
+        'IF(FILL(invocations, 0) < 1, 1, 0)',
+        sum('invocations', inLambda('Invocations', 'finish-deletions'), 600),
+      ],
+    ],
     ['EventsUndeliverable', '1 of 1 from 1', [waitingIn('EventPublishingDeadLetters')]],
   ])('%s: %s', (name, limit, measurements) => {
     const alarm = alarmNamed(name);
@@ -238,7 +256,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(15 + endpoints.size + throttled.length);
+    expect(alarms).toHaveLength(17 + endpoints.size + throttled.length);
     const [topic] = Object.keys(watching.toJSON().Parameters);
     expect(topic).toMatch(/AlarmsTopic/);
     for (const { properties } of alarms) {
