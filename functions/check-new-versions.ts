@@ -1,3 +1,4 @@
+import type { Context } from 'aws-lambda';
 import { checkNewVersions } from '../lib/deployment/check-new-versions.ts';
 import { requireEnvironmentInLambda } from '../lib/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
@@ -16,4 +17,5 @@ export const access: Access = {
 };
 
 requireEnvironmentInLambda();
-export const handler = checkNewVersions;
+export const handler = (event: unknown, context: Context): Promise<void> =>
+  checkNewVersions(event, () => context.getRemainingTimeInMillis());

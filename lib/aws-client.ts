@@ -4,16 +4,17 @@ import { optionalEnvironment } from './environment.ts';
 const patience = Number(optionalEnvironment('AWS_CALL_MILLISECONDS') ?? 1_000);
 
 /**
- * Options of a client whose calls are part of a request: one that is not answered is sent again, so that the request still
- * succeeds well within the function's 10 s. Without them, a client waits for as long as the function runs.
+ * Options of a client whose calls end well before the function's timeout: one that is not answered is sent again. Without
+ * them, a client waits for as long as the function runs.
  * @param maxAttempts how often a call is sent before it fails
+ * @param milliseconds how long each waits for its answer
  */
-export const impatient = (maxAttempts: number) => ({
+export const impatient = (maxAttempts: number, milliseconds = patience) => ({
   maxAttempts,
   requestHandler: {
     connectionTimeout: patience,
-    requestTimeout: patience,
-    socketTimeout: patience,
+    requestTimeout: milliseconds,
+    socketTimeout: milliseconds,
     throwOnRequestTimeout: true,
   },
 });

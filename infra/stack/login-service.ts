@@ -104,6 +104,7 @@ export class LoginService extends Stack {
     const publishing = settings.publishEvents
       ? new EventPublishing(this, 'EventPublishing', {
           busName: settings.stack,
+          archiveDays: settings.archiveDays,
           table,
           key,
           publisher: (environment) => withoutRoute('publish-events', { environment }),

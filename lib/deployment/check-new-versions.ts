@@ -1,5 +1,6 @@
 import { CodeDeployClient, PutLifecycleEventHookExecutionStatusCommand } from '@aws-sdk/client-codedeploy';
 import * as v from 'valibot';
+import { impatient } from '../aws-client.ts';
 import { environment } from '../environment.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import { requireReadableFormat } from '../storage/table-format.ts';
@@ -14,7 +15,10 @@ import { basic, tryOut } from './try-out.ts';
 /** `KEY=NAME:VERSION` for each function that serves requests, with spaces between. */
 const newVersions = environment('NEW_VERSIONS');
 
-const client = new CodeDeployClient({});
+const client = new CodeDeployClient(impatient(3, 5_000));
+
+/** Milliseconds that are kept for the removal of the probe and the answer to CodeDeploy. */
+const reserve = 30_000;
 
 /** @see AWS CodeDeploy user guide, "AppSpec 'hooks' section for an AWS Lambda deployment" */
 const hookEventSchema = v.object({ DeploymentId: v.string(), LifecycleEventHookExecutionId: v.string() });
@@ -22,23 +26,27 @@ const hookEventSchema = v.object({ DeploymentId: v.string(), LifecycleEventHookE
 /**
  * Tells CodeDeploy whether the new versions work, before any of them gets a request. A service with few requests would
  * notice a broken one too late: five of its requests would have to fail before an alarm goes off.
+ * @param remaining how many milliseconds the function may still run
  */
-export async function checkNewVersions(event: unknown): Promise<void> {
+export async function checkNewVersions(event: unknown, remaining: () => number): Promise<void> {
   const { DeploymentId, LifecycleEventHookExecutionId } = v.parse(hookEventSchema, event);
   await client.send(
     new PutLifecycleEventHookExecutionStatusCommand({
       deploymentId: DeploymentId,
       lifecycleEventHookExecutionId: LifecycleEventHookExecutionId,
-      status: (await work()) ? 'Succeeded' : 'Failed',
+      status: (await work(AbortSignal.timeout(remaining() - reserve))) ? 'Succeeded' : 'Failed',
     }),
   );
 }
 
-/** Tries the new versions. Whatever goes wrong becomes an answer to CodeDeploy, which would otherwise wait for an hour. */
-async function work(): Promise<boolean> {
+/**
+ * Tries the new versions. Whatever goes wrong becomes an answer to CodeDeploy, which would otherwise wait for an hour.
+ * @param end comes when the time is up
+ */
+async function work(end: AbortSignal): Promise<boolean> {
   try {
     await requireReadableFormat();
-    await withProbe(tryVersions);
+    await withProbe((probe) => tryVersions(probe, (request) => askVersion(request, end)));
     logEvent('new_versions_checked', {});
     return true;
   } catch (error) {
@@ -47,8 +55,10 @@ async function work(): Promise<boolean> {
   }
 }
 
+type Ask = (request: Parameters<typeof askVersion>[0]) => Promise<unknown>;
+
 /** The first thing that is wrong ends it. @throws Error */
-async function tryVersions(probe: Probe): Promise<void> {
+async function tryVersions(probe: Probe, ask: Ask): Promise<void> {
   await tryOut(
     { ...probe, issuer: issuer() },
     async ({ step, headers, form, body }) => {
@@ -62,15 +72,15 @@ async function tryVersions(probe: Probe): Promise<void> {
           headers,
         },
       }[step];
-      return v.parse(body, await askVersion(request));
+      return v.parse(body, await ask(request));
     },
     (problem) => {
       throw new Error(problem);
     },
   );
-  const accessToken = await logIn(probe);
-  await tryExamples(probe, accessToken, (key, request) => askVersion({ ...versionOf(key), ...request }));
-  await askVersion({
+  const accessToken = await logIn(probe, ask);
+  await tryExamples(probe, accessToken, (key, request) => ask({ ...versionOf(key), ...request }));
+  await ask({
     ...versionOf('delete-login-user'),
     routeKey: 'DELETE /v2/marketing/login/user',
     headers: { authorization: `Bearer ${accessToken}` },
@@ -79,13 +89,13 @@ async function tryVersions(probe: Probe): Promise<void> {
 }
 
 /** Logs the probe's person in, through its provider. @returns their access token */
-async function logIn({ client, loginAppId, expiresAt }: Probe): Promise<string> {
+async function logIn({ client, loginAppId, expiresAt }: Probe, ask: Ask): Promise<string> {
   const id_token = await setUpProvider(loginAppId, expiresAt);
   const request = tokenRequest(
     { authorization: basic(client) },
     { grant_type: 'provider_credentials', provider, id_token },
   );
-  return v.parse(loginSchema, await askVersion(request)).access_token;
+  return v.parse(loginSchema, await ask(request)).access_token;
 }
 
 const loginSchema = v.object({ access_token: v.string(), refresh_token: v.string() });

@@ -1,8 +1,10 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
+import { impatient } from '../aws-client.ts';
 import { directInvocation } from '../http/origin-secret.ts';
 
-const client = new LambdaClient({});
+/** A version has ten seconds for a request, and as many for its start. */
+const client = new LambdaClient(impatient(3, 25_000));
 
 /** A request to a version of a function. */
 interface VersionRequest {
@@ -24,14 +26,13 @@ const answerSchema = v.object({ statusCode: v.number(), body: v.optional(v.strin
 
 /**
  * The JSON body that a version answers with, invoked as API Gateway would: payload format 2.0.
- * @throws Error that names the route, when the version fails or answers with another status
+ * @param abortSignal ends the wait for the answer
+ * @throws Error that names the route, when the version fails, answers with another status or not at all
  */
-export async function askVersion({
-  version,
-  routeKey,
-  status = 200,
-  ...request
-}: VersionRequest): Promise<unknown> {
+export async function askVersion(
+  { version, routeKey, status = 200, ...request }: VersionRequest,
+  abortSignal: AbortSignal,
+): Promise<unknown> {
   const event = {
     version: '2.0',
     routeKey,
@@ -41,9 +42,11 @@ export async function askVersion({
     isBase64Encoded: false,
     ...request,
   };
-  const { Payload, FunctionError } = await client.send(
-    new InvokeCommand({ FunctionName: version, Payload: JSON.stringify(event) }),
-  );
+  const { Payload, FunctionError } = await client
+    .send(new InvokeCommand({ FunctionName: version, Payload: JSON.stringify(event) }), { abortSignal })
+    .catch((cause) => {
+      throw new Error(`The new version for ${routeKey} gives no answer.`, { cause });
+    });
   if (FunctionError) throw new Error(`The new version for ${routeKey} does not run: ${FunctionError}.`);
   const { statusCode, body } = v.parse(answerSchema, JSON.parse(Payload?.transformToString() ?? ''));
   if (statusCode !== status)

@@ -41,6 +41,7 @@ Object.assign(process.env, {
   NEW_VERSIONS: [...endpoints.keys()].map((key) => `${key}=${key}`).join(' '),
 });
 await loadOtherFunctions(functions);
+const { checkNewVersions } = await import('../../lib/deployment/check-new-versions.ts');
 await rotateSigningKeys(aws.url);
 const routes: Route[] = [];
 await loadRoutes(routes);
@@ -67,12 +68,9 @@ beforeEach(() => {
   for (const key of endpoints.keys()) functions.set(key, handlerOf(key));
 });
 
-/** Does what CodeDeploy does before a version gets requests. */
-const check = () =>
-  functions.get('check-new-versions')?.(
-    { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'e-1' },
-    { awsRequestId: 'r-1' },
-  );
+/** Does what CodeDeploy does before a version gets requests. @param remaining milliseconds that the function may run */
+const check = (remaining = 180_000) =>
+  checkNewVersions({ DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'e-1' }, () => remaining);
 
 const verdict = (status: string) => [{ deploymentId: 'd-1', lifecycleEventHookExecutionId: 'e-1', status }];
 
@@ -143,6 +141,16 @@ test.each<[string, string, InvocableFunction]>([
   expect(log).toContain('new_versions_failed');
   expect(log).not.toMatch(/(lcs|acs)_|eyJ/);
   expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
+});
+
+test('one that gives no answer gets none: CodeDeploy is told before the time of the function is up', async () => {
+  const { promise: end, resolve: endIt } = Promise.withResolvers<void>();
+  functions.set('show-login-user', () => end);
+  await check(30_500);
+  expect(told).toEqual(verdict('Failed'));
+  expect(log).toContain('new_versions_failed');
+  expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
+  endIt();
 });
 
 describe('the format of the table', () => {

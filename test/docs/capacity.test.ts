@@ -27,3 +27,9 @@ test('the fixed costs count the alarms that a deployment has', () => {
     `${metrics.length} alarms over ${sum} metrics at $0.10 each: $${(sum * 0.1).toFixed(2)}`,
   ]);
 });
+
+test('the README has what a million people cost, in tens of dollars', () => {
+  const together = Number(page.match(/(?<=^\| Together \| )\d+/m)?.[0]);
+  const readme = readFileSync('README.md', 'utf8');
+  expect(readme).toContain(`[about $${Math.round(together / 10) * 10} a month](docs/capacity.md`);
+});

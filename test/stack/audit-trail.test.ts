@@ -98,4 +98,16 @@ describe('the audit lines', () => {
     });
     template.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 14 * 86_400 });
   });
+
+  test('that wait there outlive a production stack, as the log does, but not one for development', () => {
+    const fate = (of: typeof template) =>
+      Object.entries(of.findResources('AWS::SQS::Queue')).find(([id]) =>
+        id.startsWith('AuditUndelivered'),
+      )?.[1];
+    expect(fate(template)).toMatchObject({
+      DeletionPolicy: 'RetainExceptOnCreate',
+      UpdateReplacePolicy: 'Retain',
+    });
+    expect(fate(templateWith({ stage: 'development' }))).toMatchObject({ DeletionPolicy: 'Delete' });
+  });
 });

@@ -78,7 +78,7 @@ test('a deployment makes these resources, under these logical ids', () => {
     'Logs::SubscriptionFilter Audit{function}',
     'SNS::Topic AlarmsTopic3A2DFEBA',
     'SNS::TopicPolicy AlarmsTopicPolicyED3A875E',
-    'SQS::Queue AuditUndelivered6C71341C Delete',
+    'SQS::Queue AuditUndelivered6C71341C RetainExceptOnCreate',
     'SQS::Queue EventPublishingDeadLettersA931700C Delete',
     'SQS::QueuePolicy AuditUndeliveredPolicy8BA662B4',
     'SQS::QueuePolicy EventPublishingDeadLettersPolicy5653938A',
