@@ -135,8 +135,7 @@ describe.each<[string, Kind]>([
   test.each(['jwk', 'jku', 'x5u', 'x5c'])(
     '[CVE-2018-0114] its key in the header (%s): 400 invalid_grant, and nobody asks the attacker for it',
     async (name) => {
-      const pem = selfSigned();
-      const [privateKey, certificate] = [createPrivateKey(pem), new X509Certificate(pem)];
+      const [privateKey, certificate] = [createPrivateKey(selfSigned), new X509Certificate(selfSigned)];
       const jwk = {
         ...(await exportJWK(certificate.publicKey)),
         ...{ kid: validHeader.kid, alg: 'ES256', use: 'sig' },

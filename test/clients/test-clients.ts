@@ -8,7 +8,7 @@ import { tryIt } from '../../infra/local/try-it.ts';
 import { codeBlock } from '../support/code-blocks.ts';
 import { installPython } from '../support/commands.ts';
 import { countedChecks } from '../support/counted-checks.ts';
-import { java, python, requireTools } from '../support/needed-tools.ts';
+import { requireTools, tools } from '../support/needed-tools.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { runCheck, step } from '../support/steps.ts';
@@ -29,7 +29,7 @@ const notAboutTheDocument = [/OpenAPI 3\.1 support is still in beta/, /Failed to
  * judge its token endpoints. The quickstarts for phones log in through their own backend.
  */
 runCheck(async (cleanUps) => {
-  await requireTools([...java, python]);
+  await requireTools([tools.jdk, tools.maven, tools.python]);
   const commands = await step('Install Authlib', () =>
     installPython('authlib', join(here, 'python/requirements.txt')),
   );

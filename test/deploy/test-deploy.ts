@@ -14,7 +14,7 @@ import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { rotateSecret } from '../../infra/local/stack.ts';
 import { version } from '../../infra/version.ts';
 import { runJest } from '../support/commands.ts';
-import { python, requireTools } from '../support/needed-tools.ts';
+import { requireTools, tools } from '../support/needed-tools.ts';
 import { blackBoxTests } from '../support/select-tests.ts';
 import { type Service, serviceOf } from '../support/service.ts';
 import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
@@ -52,7 +52,7 @@ const settings = {
  * deployed, restores its table, deploys a changed stack over it, and destroys it.
  */
 runCheck(async (cleanUps) => {
-  await requireTools([python, ['git --version', 'git']]);
+  await requireTools([tools.python, tools.git]);
   rmSync(localDirectory('deploy'), { recursive: true });
   const workDirectory = localDirectory('deploy');
   const releasedCode = await checkOut(release.commit);

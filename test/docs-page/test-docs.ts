@@ -9,7 +9,7 @@ import * as v from 'valibot';
 import { localDirectory } from '../../infra/local/local-directories.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { countedChecks } from '../support/counted-checks.ts';
-import { requireTools } from '../support/needed-tools.ts';
+import { requireTools, tools } from '../support/needed-tools.ts';
 import { startService } from '../support/start-service.ts';
 import { runCheck, step } from '../support/steps.ts';
 import { startBrowser } from './browser.ts';
@@ -32,7 +32,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
  * of the README, and one of each look in `.local/docs-page`.
  */
 runCheck(async (cleanUps) => {
-  await requireTools([['command -v chromium', 'chromium']]);
+  await requireTools([tools.chromium, tools.font]);
   const withPictures = process.argv.includes('--pictures');
   const pictures = localDirectory('docs-page');
   const running = await step('Start the service on this machine', () => startService());

@@ -29,7 +29,7 @@ describe('a check that needs tools which are missing', () => {
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /^\nSome tools are missing\. This installs them:\n {2}apt-get install [a-z+0-9 -]+\n$/,
+        /^\nSome tools are missing\. On Debian, this installs them:\n {2}apt-get install [a-z+0-9 -]+\n$/,
       ),
     });
   });

@@ -1,13 +1,13 @@
 import { startDynamoDbLocal } from '../../infra/local/dynamodb-local/start-dynamodb-local.ts';
 import { runJest } from '../support/commands.ts';
-import { java, requireTools } from '../support/needed-tools.ts';
+import { requireTools, tools } from '../support/needed-tools.ts';
 import { testsWithStore } from '../support/select-tests.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { checkPublishedEvents } from './published-events.ts';
 
 /** Runs the tests that lean on the store against Amazon's DynamoDB Local. */
 runCheck(async (cleanUps) => {
-  await requireTools(java);
+  await requireTools([tools.jdk, tools.maven]);
   await step('Publish what happens from the real stream of a table', checkPublishedEvents);
   const { url, close } = await step('Start DynamoDB Local', () => startDynamoDbLocal(print));
   cleanUps.defer(close);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { execa } from 'execa';
 import { installPython, shown } from '../support/commands.ts';
-import { python, requireTools } from '../support/needed-tools.ts';
+import { requireTools, tools } from '../support/needed-tools.ts';
 import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 
@@ -14,7 +14,7 @@ const directory = import.meta.dirname;
  */
 runCheck(async (cleanUps) => {
   const { seed } = parseArgs({ options: { seed: { type: 'string' } } }).values;
-  await requireTools([python]);
+  await requireTools([tools.python]);
   const commands = await step('Install Schemathesis', () =>
     installPython('schemathesis', join(directory, 'requirements.txt')),
   );

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { requireTools } from '../support/needed-tools.ts';
+import { requireTools, tools } from '../support/needed-tools.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { release } from '../upgrade/release.ts';
 import { unannounced } from './changelog.ts';
@@ -41,10 +41,7 @@ const examples: [what: string, operation: string, change: (text: string) => stri
  * break clients needs an entry in the changelog, under "Breaking", that names the operation.
  */
 runCheck(async (cleanUps) => {
-  await requireTools([
-    ['python3 -c "import venv, ensurepip"', 'python3-venv'],
-    ['git --version', 'git'],
-  ]);
+  await requireTools([tools.python, tools.git]);
   const oasdiff = await step('Install oasdiff', installOasdiff);
   const folder = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'openapi-')), (path) =>
     rmSync(path, { recursive: true, force: true }),

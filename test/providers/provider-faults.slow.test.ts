@@ -89,8 +89,7 @@ beforeAll(async () => {
   const closed = await serve(() => undefined);
   closedAddress = closed.url;
   await closed.close();
-  const pem = selfSigned();
-  const secured = createServer({ key: pem, cert: pem }, (_request, response) => {
+  const secured = createServer({ key: selfSigned, cert: selfSigned }, (_request, response) => {
     reachedUntrusted += 1;
     sendJson(response, 200, {});
   });

@@ -14,7 +14,7 @@ import { secretIds } from '../../infra/local/load-functions.ts';
 import { localDirectory } from '../../infra/local/local-directories.ts';
 import { proveIdentity } from '../../infra/prove-identity.ts';
 import { countedChecks } from '../support/counted-checks.ts';
-import { requireTools } from '../support/needed-tools.ts';
+import { requireTools, tools } from '../support/needed-tools.ts';
 import { newRealValues } from '../support/real-values.ts';
 import { type Service, serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
@@ -27,11 +27,6 @@ import { eventOf, eventWithoutRoute, filledIn, keysWithoutRoute, requestOf } fro
 import { type LambdaRuntime, startLambdaRuntime } from './lambda-runtime.ts';
 import { environmentOf, functionOf, synthesize } from './synthesized-functions.ts';
 
-/** The runtime interface client is built from C++. */
-const toolchain = ['autoconf', 'automake', 'libtoolize', 'm4', 'cmake', 'make', 'g++'].map(
-  (tool): [command: string, debianPackage: string] => [`command -v ${tool}`, tool.replace('toolize', 'tool')],
-);
-
 /**
  * Feeds the committed event files to the bundles that the CDK has built, behind Lambda's own runtime interface
  * client, and compares what they answer with what the service on this machine answers to the same requests. With
@@ -39,7 +34,9 @@ const toolchain = ['autoconf', 'automake', 'libtoolize', 'm4', 'cmake', 'make', 
  */
 runCheck(async (cleanUps) => {
   const withContainer = process.argv.includes('--container');
-  await requireTools([...toolchain, ...(withContainer ? containerTools : [])]);
+  const { autoconf, automake, libtool, m4, cmake, make, cpp } = tools;
+  const toolchain = [autoconf, automake, libtool, m4, cmake, make, cpp];
+  await requireTools(withContainer ? [...toolchain, ...containerTools] : toolchain);
   const directory = localDirectory('sam');
   const client = await step('Install the Lambda runtime interface client', installRuntimeInterfaceClient);
   const assembly = await step('cdk synth', () => synthesize(join(directory, 'cdk.out')));

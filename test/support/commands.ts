@@ -4,34 +4,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { execa, type Options } from 'execa';
 import { installed } from '../../infra/local/local-directories.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
-import { notedOutcomes, strikeFailedFiles } from './outcomes.ts';
-import { print } from './steps.ts';
 
 /** For a command whose output is shown as it comes. */
 export const shown = { stdin: 'ignore', stdout: 'inherit', stderr: 'inherit' } as const;
 
-const jest = (words: string[], env: Record<string, string>) =>
-  execa('npm', ['run', '--silent', 'jest', '--', ...words], { ...shown, env });
-
-/** Runs the tests of these files; within `.ci/run`, those that fail once more. @throws Error when one fails */
+/** Runs the tests of these files. @throws Error when one fails */
 export const runJest = (files: string[], env: Record<string, string>): Promise<unknown> =>
-  jest(files, env).catch(() => runFailedAgain([], env));
-
-/**
- * Runs the test files that have failed within `.ci/run` once more, one after the other, and prints which of them pass.
- * @param options jest's
- * @throws Error when one fails again, or when none has failed, but something else
- */
-export async function runFailedAgain(options: string[], env: Record<string, string> = {}): Promise<void> {
-  const files = strikeFailedFiles();
-  if (files.length === 0) throw new Error('The tests have failed.');
-  const again = await jest(['--runInBand', ...options, ...files], env).catch((error: unknown) => error);
-  const passed = notedOutcomes().flatMap(({ name, failed }) => (failed === 0 ? [name] : []));
-  for (const file of files.filter((file) => passed.includes(file))) {
-    print(`Failed once, passed alone: ${file}`);
-  }
-  if (again instanceof Error) throw again;
-}
+  execa('npm', ['run', '--silent', 'jest', '--', ...files], { ...shown, env });
 
 /**
  * Installs packages of PyPI into a virtual environment of their own, if they are not there yet. Needs Python 3 with venv.

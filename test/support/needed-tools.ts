@@ -1,25 +1,44 @@
 import { execa } from 'execa';
 
-type Tool = [command: string, debianPackage: string];
-export const python: Tool = ['python3 -c "import venv, ensurepip"', 'python3-venv'];
-export const java: Tool[] = [
-  ['java -version', 'default-jdk-headless'],
-  ['mvn --version', 'maven'],
-];
+/** A command that succeeds if a tool is there, and the Debian package that has the tool. */
+export type Tool = [command: string, debianPackage: string];
 
-/**
- * Makes sure of what a check needs besides npm, before it does anything else.
- * @param tools a command that succeeds if the tool is there, and the Debian package that has it
- * @throws Error with the one command that installs what is missing
- */
-export async function requireTools(tools: Tool[]): Promise<void> {
+/** What the checks of `.ci/run` need besides npm. */
+export const tools = {
+  git: ['git --version', 'git'],
+  python: ['python3 -c "import venv, ensurepip"', 'python3-venv'],
+  jdk: ['javac -version', 'default-jdk-headless'],
+  maven: ['mvn --version', 'maven'],
+  chromium: ['command -v chromium', 'chromium'],
+  font: ['find /usr/share/fonts /System/Library/Fonts -name "*.[ot]t[cf]" | grep .', 'fonts-liberation'],
+  autoconf: ['command -v autoconf', 'autoconf'],
+  automake: ['command -v automake', 'automake'],
+  libtool: ['command -v libtoolize || command -v glibtoolize', 'libtool'],
+  m4: ['command -v m4', 'm4'],
+  cmake: ['command -v cmake', 'cmake'],
+  make: ['command -v make', 'make'],
+  cpp: ['command -v g++', 'g++'],
+} satisfies Record<string, Tool>;
+
+/** The packages that have those of these tools that are missing. */
+export async function missingPackages(tools: Tool[]): Promise<string[]> {
   const results = await Promise.all(
     tools.map(async ([command, debianPackage]) => {
       const { failed } = await execa(command, { shell: true, reject: false });
       return failed ? [debianPackage] : [];
     }),
   );
-  const missing = [...new Set(results.flat())];
+  return [...new Set(results.flat())];
+}
+
+/**
+ * Makes sure of the tools that a check needs besides npm, before it does anything else.
+ * @throws Error with the one command that installs what is missing
+ */
+export async function requireTools(tools: Tool[]): Promise<void> {
+  const missing = await missingPackages(tools);
   if (missing.length > 0)
-    throw new Error(`Some tools are missing. This installs them:\n  apt-get install ${missing.join(' ')}`);
+    throw new Error(
+      `Some tools are missing. On Debian, this installs them:\n  apt-get install ${missing.join(' ')}`,
+    );
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { version } from '../../infra/version.ts';
-import { requireTools } from '../support/needed-tools.ts';
+import { requireTools, tools } from '../support/needed-tools.ts';
 import { print, runCheck } from '../support/steps.ts';
 import { releaseFile } from './release.ts';
 
@@ -12,7 +12,7 @@ import { releaseFile } from './release.ts';
  * it at a release and at no other time.
  */
 runCheck(async (cleanUps) => {
-  await requireTools([['git --version', 'git']]);
+  await requireTools([tools.git]);
   const { stdout: uncommitted } = await execa('git', ['status', '--porcelain']);
   if (uncommitted) throw new Error(`Commit the release first. These files have changed:\n${uncommitted}`);
   const { stdout: commit } = await execa('git', ['rev-parse', 'HEAD']);

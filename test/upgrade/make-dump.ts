@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { startDynamoDbLocal } from '../../infra/local/dynamodb-local/start-dynamodb-local.ts';
 import { localDirectory } from '../../infra/local/local-directories.ts';
-import { java, requireTools } from '../support/needed-tools.ts';
+import { requireTools, tools } from '../support/needed-tools.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { checkOut } from './checkout.ts';
 import { keepDump } from './dump.ts';
@@ -16,7 +16,7 @@ const ports: [number, number] = [18473, 18474];
  * `node test/upgrade/make-dump.ts COMMIT`.
  */
 runCheck(async (cleanUps) => {
-  await requireTools(java);
+  await requireTools([tools.jdk, tools.maven]);
   const [, , commit = ''] = process.argv;
   const root = await step(`Check out ${commit}`, () => checkOut(commit));
   rmSync(localDirectory('upgrade'), { recursive: true });

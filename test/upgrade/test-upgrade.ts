@@ -4,7 +4,7 @@ import { startDynalite } from '../../infra/local/dynamodb.ts';
 import { startDynamoDbLocal } from '../../infra/local/dynamodb-local/start-dynamodb-local.ts';
 import { localDirectory } from '../../infra/local/local-directories.ts';
 import { countedChecks } from '../support/counted-checks.ts';
-import { java, requireTools } from '../support/needed-tools.ts';
+import { requireTools, tools } from '../support/needed-tools.ts';
 import { serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
@@ -22,7 +22,7 @@ const root = join(import.meta.dirname, '..', '..');
  * has left, with the release, as after a rollback.
  */
 runCheck(async (cleanUps) => {
-  await requireTools(java);
+  await requireTools([tools.jdk, tools.maven]);
   rmSync(localDirectory('upgrade'), { recursive: true });
   const released = await step(`Check out release ${release.version}`, () => checkOut(release.commit));
   const dynamoDb = await step('Start DynamoDB Local', () => startDynamoDbLocal(print));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { decodeProtectedHeader } from 'jose';
 import { tokenAlgorithms } from '../../lib/signing-keys/token-algorithm.ts';
-import { python as pythonVenv, requireTools } from '../support/needed-tools.ts';
+import { requireTools, tools } from '../support/needed-tools.ts';
 import { noteOutcome } from '../support/outcomes.ts';
 import { serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
@@ -28,7 +28,7 @@ const stepUp = /^rejected: 401 Bearer error="insufficient_user_authentication", 
  * of the recipes in `docs/verifying-tokens.md`.
  */
 runCheck(async () => {
-  await requireTools([pythonVenv, ['javac -version', 'default-jdk-headless'], ['mvn --version', 'maven']]);
+  await requireTools([tools.python, tools.jdk, tools.maven]);
   const commands = await step('Install PyJWT, Envoy, Go and cfn-lint', installPythonPackages);
   const orders = await step('Install Express and jose', express);
   const verifiers: Record<string, Verify> = {

@@ -5,19 +5,16 @@ import { execa } from 'execa';
 import { installed, localDirectory } from '../../../infra/local/local-directories.ts';
 import { logicalIdOf } from '../../../infra/stack/service-function.ts';
 import { installPython, startServer } from '../../support/commands.ts';
-import { python } from '../../support/needed-tools.ts';
+import { type Tool, tools } from '../../support/needed-tools.ts';
 import type { CloudAssembly } from '../synthesized-functions.ts';
 
 /** The address under which a container finds the loopback interface of this machine. */
 export const hostLoopback = '10.0.2.2';
 
 /** What it takes, beside what the other checks need. */
-export const containerTools: [command: string, debianPackage: string][] = [
-  ...['podman', 'runc', 'slirp4netns', 'mmdebstrap'].map((name): [string, string] => [
-    `command -v ${name}`,
-    name,
-  ]),
-  python,
+export const containerTools: Tool[] = [
+  ...['podman', 'runc', 'slirp4netns', 'mmdebstrap'].map((name): Tool => [`command -v ${name}`, name]),
+  tools.python,
 ];
 
 /** Installs the SAM command line, if it is not there yet; the folder of the command. */

@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { execa } from 'execa';
+
+/** A machine that has these programs and an npm that only notes its arguments: no apt-get, no dpkg, no flock. */
+const machine = mkdtempSync(join(tmpdir(), 'machine-'));
+afterAll(() => rmSync(machine, { recursive: true }));
+for (const program of 'awk bash cat dirname grep id mkdir mktemp paste rm rmdir sleep'.split(' ')) {
+  const { stdout } = await execa('sh', ['-c', `command -v ${program}`]);
+  symlinkSync(stdout, join(machine, program));
+}
+const npm = `#!${join(machine, 'bash')}
+echo "$*" >>"$CALLS"
+case "$*" in
+  'run -s tools') echo "$MISSING" ;;
+  ci | *synth | *openapi:check) ;;
+  *) echo "3 0 $*" >>"$TEST_OUTCOMES" ;;
+esac
+[ "$(grep -cxF -- "$*" "$CALLS")" != 1 ] || [[ "$*" != $FAILS_ONCE* ]]
+`;
+writeFileSync(join(machine, 'npm'), npm);
+chmodSync(join(machine, 'npm'), 0o755);
+
+/** Runs `.ci/run` there. @param failsOnce how the arguments of npm begin that fails at its first call */
+async function run({ failsOnce = 'nothing', missing = '' }) {
+  const calls = join(mkdtempSync(join(machine, 'run-')), 'calls');
+  const env = { PATH: machine, TMPDIR: machine, CALLS: calls, FAILS_ONCE: failsOnce, MISSING: missing };
+  const { code, output } = await new Promise<{ code: unknown; output: string }>((resolve) =>
+    execFile(join(machine, 'bash'), ['.ci/run'], { env }, (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, output: `${stdout}${stderr}` }),
+    ),
+  );
+  return { code, output, calls: readFileSync(calls, 'utf8').trim().split('\n') };
+}
+
+describe('.ci/run', () => {
+  test('needs npm and what each Unix has, and ends with the number of tests', async () => {
+    const { code, output, calls } = await run({});
+    expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/\n30 passed, 0 failed\n$/) });
+    expect(output).not.toMatch(/not found|invalid/);
+    expect(new Set(calls).size).toBe(calls.length);
+  });
+
+  test.each(['ci', 'run test:deploy', 'run test:fuzz'])(
+    'npm %s, which downloads or emulates, may fail once',
+    async (failsOnce) => {
+      const { code, output, calls } = await run({ failsOnce });
+      expect(output).toMatch(/\nFailed once, and repeated: npm .*\n(.*\n)*30 passed, 0 failed\n$/);
+      expect({ code, calls: calls.filter((call) => call.startsWith(failsOnce)).length }).toEqual({
+        code: 0,
+        calls: 2,
+      });
+    },
+  );
+
+  test.each(['test', 'run -s test:slow', 'run test:docs'])('npm %s may not', async (failsOnce) => {
+    const { code, output, calls } = await run({ failsOnce });
+    expect(output).toMatch(/\nFailed: npm .*\n(.*\n)*30 passed, 1 failed\n$/);
+    expect({ code, calls: calls.filter((call) => call.startsWith(failsOnce)).length }).toEqual({
+      code: 1,
+      calls: 1,
+    });
+  });
+
+  test('names the tools that it can not install', async () => {
+    const { code, output } = await run({ missing: 'maven git' });
+    expect(code).toBe(1);
+    expect(output).toContain('apt-get install maven git');
+  });
+});
