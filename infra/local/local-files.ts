@@ -23,7 +23,7 @@ const stackFileSchema = v.object({
   pid: v.number(),
   /** The address of the stack's API. */
   url: v.string(),
-  aws_endpoint: v.string(),
+  aws_endpoint: v.object({ url: v.string(), secret_access_key: v.string() }),
 });
 type StackFile = v.InferOutput<typeof stackFileSchema>;
 
@@ -66,7 +66,7 @@ export function removeLocalFiles(files: LocalFiles): void {
   for (const file of [files.demo, files.stack]) rmSync(file, { force: true });
 }
 
-const readStackFile = ({ stack }: LocalFiles): StackFile =>
+export const readStackFile = ({ stack }: LocalFiles): StackFile =>
   v.parse(stackFileSchema, JSON.parse(readFileSync(stack, 'utf8')));
 
 /** The content of a file that `writeWhole` wrote among the data of a stack. @throws Error naming the file, when it is damaged */

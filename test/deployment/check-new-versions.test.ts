@@ -33,7 +33,7 @@ setEnvironment({
   issuer: 'https://login.example.com',
   tableName: table.tableName,
   dynamoDbEndpoint: table.url,
-  awsEndpoint: aws.url,
+  awsEndpoint: aws.endpoint,
 });
 Object.assign(process.env, {
   AWS_ENDPOINT_URL_LAMBDA: aws.url,
@@ -41,7 +41,7 @@ Object.assign(process.env, {
   NEW_VERSIONS: [...endpoints.keys()].map((key) => `${key}=${key}`).join(' '),
 });
 await loadOtherFunctions(functions);
-await rotateSigningKeys(aws.url);
+await rotateSigningKeys(aws.endpoint);
 const routes: Route[] = [];
 await loadRoutes(routes);
 
