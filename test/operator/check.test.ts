@@ -117,3 +117,26 @@ test('a failing token route, a token that nobody can verify and a lost challenge
     'token: The token cannot be verified with the published keys, the issuer and the audience: verifiers reject it.',
   );
 });
+
+test.each(['token_endpoint', 'jwks_uri'])(
+  'a %s on another host gets no request and no secret',
+  async (name) => {
+    const asked: (string | undefined)[] = [];
+    const elsewhere = await serve(({ url }, response) => {
+      asked.push(url);
+      response.end('{}');
+    });
+    const { code, problems } = await checkBehind((path, text) =>
+      path.startsWith('/.well-known/')
+        ? JSON.stringify({ ...JSON.parse(text), [name]: elsewhere.url })
+        : text,
+    );
+    await elsewhere.close();
+    expect({ code, asked }).toEqual({ code: 2, asked: [] });
+    expect(problems).toEqual([
+      expect.stringMatching(
+        /^metadata: The metadata leads away from http:\S+\. The check goes no further, since it would send a secret there\.$/,
+      ),
+    ]);
+  },
+);
