@@ -1,3 +1,4 @@
+import type { LogReason } from '../errors/reasons.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { note } from '../log/request-fields.ts';
 import { isCurrentClient } from '../login-apps/clients.ts';
@@ -39,9 +40,10 @@ function loginUserTokens({ ofDeletedToo }: { ofDeletedToo: boolean }): Authentic
           reason: 'login_app_disabled',
         });
       }
-      if (!session || !isActive(session, switches) || !hasClient || !hasIssued(session, claims))
-        throw sessionEnded();
-      if (isDeleted && !ofDeletedToo) throw sessionEnded();
+      if (!hasClient) throw sessionEnded('id_unknown');
+      if (!session || !isActive(session, switches) || !hasIssued(session, claims))
+        throw sessionEnded('session_ended');
+      if (isDeleted && !ofDeletedToo) throw sessionEnded('session_ended');
       return {
         loginAppId: claims.aud,
         loginUserId: claims.sub,
@@ -55,8 +57,8 @@ function loginUserTokens({ ofDeletedToo }: { ofDeletedToo: boolean }): Authentic
   };
 }
 
-const sessionEnded = (): ServiceError =>
-  new ServiceError('invalid_token', 'The session of this Login User Token has ended.');
+const sessionEnded = (reason: LogReason): ServiceError =>
+  new ServiceError('invalid_token', 'The session of this Login User Token has ended.', { reason });
 
 function oneBearerToken(headers: (string | undefined)[]): string {
   const sent = headers.filter((header) => header !== undefined);

@@ -52,7 +52,8 @@ function isWebAddress(address: string): boolean {
  */
 function isByName(address: string): boolean {
   const url = URL.parse(address);
-  const internal = /^([\d.]+|\[.*\]|(.*\.)?localhost(\.localdomain)?\.?|ip6-(localhost|loopback)\.?)$/;
+  const internal =
+    /^([\d.]+|\[.*\]|(.*\.)?localhost[46]?(\.localdomain[46]?)?\.*|(ip(v?6)-)?(localhost|loopback)\.*)$/;
   return !url || !internal.test(url.hostname) || isOwnLoopback(url);
 }
 

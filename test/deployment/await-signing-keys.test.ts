@@ -14,7 +14,7 @@ afterAll(() => Promise.all([aws.close(), bucket.close()]));
 process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER = aws.url;
 process.env.AWS_REGION = 'us-east-1';
 process.env.AWS_ACCESS_KEY_ID = 'local';
-process.env.AWS_SECRET_ACCESS_KEY = 'local';
+process.env.AWS_SECRET_ACCESS_KEY = aws.endpoint.secret_access_key;
 const { awaitSigningKeys } = await import('../../lib/deployment/await-signing-keys.ts');
 
 const ids = { StackId: 'a-stack', RequestId: 'a-request', LogicalResourceId: 'FirstRotation' };

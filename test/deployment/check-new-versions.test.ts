@@ -33,7 +33,7 @@ setEnvironment({
   issuer: 'https://login.example.com',
   tableName: table.tableName,
   dynamoDbEndpoint: table.url,
-  awsEndpoint: aws.url,
+  awsEndpoint: aws.endpoint,
 });
 Object.assign(process.env, {
   AWS_ENDPOINT_URL_LAMBDA: aws.url,
@@ -42,7 +42,7 @@ Object.assign(process.env, {
 });
 await loadOtherFunctions(functions);
 const { checkNewVersions } = await import('../../lib/deployment/check-new-versions.ts');
-await rotateSigningKeys(aws.url);
+await rotateSigningKeys(aws.endpoint);
 const routes: Route[] = [];
 await loadRoutes(routes);
 

@@ -147,6 +147,11 @@ describe('an address on this machine', () => {
     'https://LOCALHOST./x',
     'https://login.localhost/x',
     'https://localhost.localdomain/x',
+    'https://localhost../x',
+    'https://localhost4/x',
+    'https://localhost6.localdomain6/x',
+    'https://loopback/x',
+    'https://ipv6-loopback./x',
     'https://ip6-loopback/x',
   ])('is an error in a deployment: %s', (address) => {
     for (const change of [{ issuer: address }, { jwks_uri: address }])

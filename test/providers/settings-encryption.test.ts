@@ -23,7 +23,7 @@ beforeAll(async () => {
     PROVIDER_SETTINGS_SECRET_ID: 'provider-settings',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_SECRET_ACCESS_KEY: aws.endpoint.secret_access_key,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: aws.url,
   });
   // It reads the environment when it is loaded.

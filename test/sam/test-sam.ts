@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { readFunctions } from '../../infra/endpoints.ts';
-import { invokeFunction } from '../../infra/invoke-function.ts';
+import { type AwsEndpoint, invokeFunction, localAws } from '../../infra/invoke-function.ts';
 import { secretIds } from '../../infra/local/load-functions.ts';
 import { localDirectory } from '../../infra/local/local-directories.ts';
 import { proveIdentity } from '../../infra/prove-identity.ts';
@@ -57,7 +57,7 @@ runCheck(async (cleanUps) => {
       PROVIDER_SETTINGS_SECRET_ID: secretIds.providerSettings,
       AUDIT_LOG_GROUP: 'audit',
       EVENT_BUS_NAME: 'login-service',
-      DEAD_LETTER_QUEUE_URL: `${awsEndpoint}/dead-letters`,
+      DEAD_LETTER_QUEUE_URL: `${awsEndpoint.url}/dead-letters`,
       SIGNING_KEY_ROTATION_FUNCTION: 'rotate-signing-keys',
     };
     return {
@@ -66,11 +66,12 @@ runCheck(async (cleanUps) => {
       // A key of another algorithm is announced at once; one of the same algorithm waits until verifiers know the last one.
       TOKEN_ALGORITHM: 'ES256',
       AWS_ENDPOINT_URL_DYNAMODB: service.demo.dynamodb_endpoint,
-      AWS_ENDPOINT_URL_SECRETS_MANAGER: awsEndpoint,
-      AWS_ENDPOINT_URL_STS: awsEndpoint,
-      AWS_ENDPOINT_URL_EVENTBRIDGE: awsEndpoint,
-      AWS_ENDPOINT_URL_SQS: awsEndpoint,
-      AWS_ENDPOINT_URL_LAMBDA: awsEndpoint,
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: awsEndpoint.url,
+      AWS_ENDPOINT_URL_STS: awsEndpoint.url,
+      AWS_ENDPOINT_URL_EVENTBRIDGE: awsEndpoint.url,
+      AWS_ENDPOINT_URL_SQS: awsEndpoint.url,
+      AWS_ENDPOINT_URL_LAMBDA: awsEndpoint.url,
+      AWS_SECRET_ACCESS_KEY: awsEndpoint.secret_access_key,
     };
   };
   const startRuntime: StartRuntime = (key) =>
@@ -147,7 +148,7 @@ async function compareEndpoint(
 }
 
 /** Who operates, as the committed event of the operator function has to prove it. */
-const proofOf = (endpoint: string, { noun, verb, flags }: Record<string, unknown>): Promise<string> =>
+const proofOf = (endpoint: AwsEndpoint, { noun, verb, flags }: Record<string, unknown>): Promise<string> =>
   proveIdentity(
     { name: 'operator', endpoint },
     { noun: String(noun), verb: String(verb), flags: Object(flags) },
@@ -155,18 +156,17 @@ const proofOf = (endpoint: string, { noun, verb, flags }: Record<string, unknown
 
 /** Prepares a rotation as its first step would, if it were time for one: here, with the secret as it is. */
 async function prepareRotation(
-  endpoint: string,
+  endpoint: AwsEndpoint,
   SecretId: string,
   ClientRequestToken: string,
 ): Promise<void> {
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-  const client = new SecretsManagerClient({ endpoint, region: 'us-east-1', credentials });
+  const client = new SecretsManagerClient(localAws(endpoint));
   const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId }));
   const VersionStages = ['AWSPENDING'];
   await client.send(new PutSecretValueCommand({ SecretId, ClientRequestToken, SecretString, VersionStages }));
 }
 
-async function compareFunction(runtime: LambdaRuntime, endpoint: string, key: string): Promise<string> {
+async function compareFunction(runtime: LambdaRuntime, endpoint: AwsEndpoint, key: string): Promise<string> {
   const committed = eventWithoutRoute(key);
   const event = JSON.parse(
     JSON.stringify(committed)

@@ -43,6 +43,15 @@ export async function checkService(own: Probe, waiting = rotationWait): Promise<
     }),
   );
   if (!about) return steps;
+  const { origin } = new URL(own.issuer);
+  for (const url of [about.jwks_uri, about.token_endpoint]) {
+    if (URL.parse(url)?.origin === origin) continue;
+    addProblem(
+      steps,
+      `The metadata leads away from ${origin}. The check goes no further, since it would send a secret there.`,
+    );
+    return steps;
+  }
   if (about.issuer !== own.issuer) addProblem(steps, `The issuer is ${about.issuer}, not ${own.issuer}.`);
   const events = `${own.issuer}/v1/rbac/access_requests/${own.access_request_id}/events`;
   const urls = { 'signing keys': about.jwks_uri, token: about.token_endpoint, search: events };
