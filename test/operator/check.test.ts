@@ -68,8 +68,8 @@ search    401    1200 ms  WRONG
 search: Wrong.`);
 });
 
-/** Something in front of the service, which changes what it says. */
-async function checkBehind(change: (path: string, text: string) => string | number) {
+/** Something in front of the service, which changes what it says. @param typed when the check runs at a terminal */
+async function checkBehind(change: (path: string, text: string) => string | number, typed?: string) {
   const directory = process.env.SERVICE_DIR ?? '';
   const stack = v.parse(
     v.looseObject({ url: v.string(), aws_endpoint: v.string() }),
@@ -102,25 +102,33 @@ async function checkBehind(change: (path: string, text: string) => string | numb
   try {
     const own = mkdtempSync(join(tmpdir(), 'check-'));
     writeFileSync(join(own, 'stack.json'), JSON.stringify({ ...stack, aws_endpoint: aws.url }));
-    const { code, stdout, stderr } = await operator.at(own)('check', '--local');
+    const { code, stdout, stderr } = await operator.at(own, typed)('check', '--local');
     expect(stderr).toBe('');
-    return { code, problems: v.parse(printed, JSON.parse(stdout)).problems };
+    return { code, stdout };
   } finally {
     await Promise.all([gateway.close(), aws.close()]);
   }
 }
 
+const problemsIn = ({ stdout }: { stdout: string }) => v.parse(printed, JSON.parse(stdout)).problems;
+
 test('a failing token route, a token that nobody can verify and a lost challenge are named', async () => {
-  expect(await checkBehind((path, text) => (path.endsWith('/token') ? 502 : text))).toEqual({
-    code: 2,
-    problems: [
-      'token: The status is 502 instead of 200. Look for request_failed in the logs of the functions.',
-      'search without credentials: The 401 has no WWW-Authenticate header, under no name: something in front of the service drops it.',
-    ],
-  });
-  const { problems } = await checkBehind((_, text) => text);
+  const failing = await checkBehind((path, text) => (path.endsWith('/token') ? 502 : text));
+  expect(failing.code).toBe(2);
+  expect(problemsIn(failing)).toEqual([
+    'token: The status is 502 instead of 200. Look for request_failed in the logs of the functions.',
+    'search without credentials: The 401 has no WWW-Authenticate header, under no name: something in front of the service drops it.',
+  ]);
   // Its issuer is the address of the service itself.
-  expect(problems[0]).toBe(
+  expect(problemsIn(await checkBehind((_, text) => text))[0]).toBe(
     'token: The token cannot be verified with the published keys, the issuer and the audience: verifiers reject it.',
   );
+});
+
+test('nothing that the check was told can steer the terminal or add a line', async () => {
+  const issuer = 'http://a\u009b2J\nEverything works.';
+  const change = (path: string, text: string) =>
+    path.includes('/.well-known/') ? JSON.stringify({ ...JSON.parse(text), issuer }) : text;
+  const { stdout } = await checkBehind(change, '');
+  expect(stdout).toMatch(/^metadata: The issuer is http:\/\/a\\u009b2J\\u000aEverything works\., not /m);
 });
