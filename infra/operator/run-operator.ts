@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import * as v from 'valibot';
 import { callOperator } from '../call-operator.ts';
 import { readableCheck, runCheck } from './check/run-check.ts';
 import { confirm, type Input, removedBy } from './confirm.ts';
-import { harmlessOn } from './harmless.ts';
+import { harmless, harmlessOn } from './harmless.ts';
 import { whichStack } from './known-stacks.ts';
 import { parseCommandLine } from './parse-command-line.ts';
 import { printLines } from './print-lines.ts';
@@ -19,7 +20,7 @@ type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'w
  * Runs a command line, after asking on a terminal if it deletes or revokes something. It prints one JSON object (a table
  * on a terminal), or where the command says so a text or one object per line, and returns exit code 0; or it prints one
  * line on standard error and returns 1. If lines of a file were rejected, or a check found something that is not ok, the
- * object says which, and the exit code is 2.
+ * object says which, and the exit code is 2. Warnings go to standard error.
  */
 export async function runOperator(words: string[], { stdin, ...outputs }: Streams): Promise<number> {
   const [stdout, stderr] = [harmlessOn(outputs.stdout), harmlessOn(outputs.stderr)];
@@ -52,7 +53,11 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
     if (!lines) {
       const secretFile = files['secret-to'];
       const run = () => untilDone(() => call({}), pauseOf(stderr));
-      const result = await (secretFile === undefined ? run() : secretToFile(secretFile, run));
+      const { warnings, ...result } = v.parse(
+        warnedSchema,
+        await (secretFile === undefined ? run() : secretToFile(secretFile, run)),
+      );
+      for (const warning of warnings) stderr.write(`Warning: ${harmless(warning)}\n`);
       const isTable = stdout.isTTY && isShown(verb) && !line.isJson;
       if (text !== undefined && !line.isJson) print(String(result[text]));
       else if (isTable) print(readable(result));
@@ -69,6 +74,9 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
     return 1;
   }
 }
+
+/** The result of a command; its warnings are for people, so they aren't printed with it. */
+const warnedSchema = v.looseObject({ warnings: v.optional(v.array(v.string()), []) });
 
 /** Waits before the next step of a command, and says so on a terminal. */
 const pauseOf =

@@ -39,7 +39,7 @@ export const isElsewhere = (issuer: string, address: string): boolean => hostOf(
 export async function discoverKeys(issuer: string, signal: AbortSignal): Promise<string> {
   const discovery = v.object(
     {
-      issuer: v.literal(issuer, 'it names another issuer'),
+      issuer: v.literal(issuer, 'it names another issuer; a slash at the end counts'),
       jwks_uri: v.pipe(
         v.custom<string>(
           (value) => v.is(providerUrlSchema, value),
