@@ -1,5 +1,7 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { isId } from '../ids.ts';
+import { idsAmong } from '../log/audit.ts';
+import { noteIds } from '../log/request-fields.ts';
 import type { Device } from './device.ts';
 import { confirmRelated, findRelated, mostDevices, readRelatedDevices } from './related-devices.ts';
 import { unrelate } from './relation.ts';
@@ -40,5 +42,7 @@ export async function endSurplusRelations(loginUserId: string, newDeviceId: stri
   if (keys.length < mostDevices) return;
   const related = await confirmRelated(loginUserId, keys);
   const others = related.filter(({ device_id }) => device_id !== newDeviceId);
-  await Promise.all(others.slice(mostDevices - 1).map(({ device_id }) => unrelate(loginUserId, device_id)));
+  const surplus = others.slice(mostDevices - 1).map(({ device_id }) => device_id);
+  const ended = await Promise.all(surplus.map((id) => unrelate(loginUserId, id)));
+  noteIds(idsAmong({ evicted_device_ids: surplus.filter((_, place) => ended[place]) }));
 }
