@@ -25,6 +25,6 @@ requireEnvironmentInLambda();
 /** @throws Error when something could not be finished, so that the alarm goes off */
 export const handler = (_: unknown, { awsRequestId }: Pick<Context, 'awsRequestId'>): Promise<void> =>
   withRequest({ request_id: awsRequestId }, async () => {
-    const { failed } = await finishDeletions();
+    const { failed } = await finishDeletions({ caller: 'schedule' });
     if (failed > 0) throw new Error(`${failed} could not be finished.`);
   });

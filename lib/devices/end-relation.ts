@@ -1,5 +1,7 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { isId } from '../ids.ts';
+import { idsAmong } from '../log/audit.ts';
+import { noteIds } from '../log/request-fields.ts';
 import type { Device } from './device.ts';
 import { confirmRelated, findRelated, mostDevices, readRelatedDevices } from './related-devices.ts';
 import { unrelate } from './relation.ts';
@@ -44,6 +46,7 @@ export async function findSurplus(loginUserId: string, newDeviceId: string): Pro
 
 /** Ends the relations that a new one leaves no room for. */
 export async function endSurplusRelations(loginUserId: string, newDeviceId: string): Promise<void> {
-  const surplus = await findSurplus(loginUserId, newDeviceId);
-  await Promise.all(surplus.map(({ device_id }) => unrelate(loginUserId, device_id)));
+  const surplus = (await findSurplus(loginUserId, newDeviceId)).map(({ device_id }) => device_id);
+  const ended = await Promise.all(surplus.map((id) => unrelate(loginUserId, id)));
+  noteIds(idsAmong({ evicted_device_ids: surplus.filter((_, place) => ended[place]) }));
 }

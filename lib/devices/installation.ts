@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../clock.ts';
+import { idsAmong } from '../log/audit.ts';
+import { noteIds } from '../log/request-fields.ts';
 import { type Item, readItems, updateItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList, installationKey } from '../storage/keys.ts';
 import { type Device, deviceItem, deviceLifetimeSeconds } from './device.ts';
@@ -73,6 +75,8 @@ export async function takeOver(predecessor: string, installationId: string, devi
   const owner = update.done
     ? (update.before ?? formerOwner(update.after))
     : formerOwner(update.found, deviceId);
+  // In the audit line: whoever knows an installation's id can take its messages.
+  noteIds(idsAmong({ former_device_id: predecessor, login_user_id: owner?.login_user_id }));
   const { success, output } = v.safeParse(v.required(personSchema, ['login_user_id']), owner);
   if (!success) return { set: { took_over: predecessor }, remove: [] };
   const set = { took_over: predecessor, ...output, list: devicesOfLoginUserList(output.login_user_id) };

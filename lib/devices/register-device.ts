@@ -1,10 +1,12 @@
 import * as v from 'valibot';
 import { timestamp } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import { idsAmong } from '../log/audit.ts';
 import { logEvent } from '../log/log.ts';
+import { noteIds } from '../log/request-fields.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import type { Platform } from '../login-apps/platforms.ts';
-import { updateItem } from '../storage/items.ts';
+import { type UpdateOutcome, updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
 import { type Device, detailNames, details, deviceLifetimeSeconds, notExpired, shardOf } from './device.ts';
 import { formerAttributes, takeInstallation, takeOver } from './installation.ts';
@@ -62,15 +64,26 @@ export async function registerDevice(
       when: { expires_at: { is: Number(update.found?.expires_at) } },
     });
   }
+  if (taken) noteFormerOwner(update, taken.set);
   const took_over = update.done && (update.before ?? update.after)?.took_over;
   if (predecessor?.isEarlier && took_over !== predecessor.id) {
     // The registration that took the installation was interrupted before it took over the person.
     const left = await takeOver(predecessor.id, installation_id, id);
-    await updateItem<Device>(deviceKey(id), { ...left, when: { replaced_by: { exists: false } } });
+    const later = await updateItem<Device>(deviceKey(id), {
+      ...left,
+      when: { replaced_by: { exists: false } },
+    });
+    noteFormerOwner(later, left.set);
   }
   const outcome = !update.done || update.created ? 'created' : 'known';
   logEvent('device_registered', { platform, outcome });
   return { id, outcome };
+}
+
+/** Names in the audit line the person who had a device until it took over another one's. */
+function noteFormerOwner(update: UpdateOutcome, taken: { took_over: string; login_user_id?: string }): void {
+  const { login_user_id: former_login_user_id } = (update.done && update.before) || {};
+  if (former_login_user_id !== taken.login_user_id) noteIds(idsAmong({ former_login_user_id }));
 }
 
 export const noMobileApplication = (platform: Platform): string =>

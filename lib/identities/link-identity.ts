@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { clock, timestamp } from '../clock.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { newId } from '../ids.ts';
+import { idsAmong } from '../log/audit.ts';
 import { logEvent } from '../log/log.ts';
+import { noteIds } from '../log/request-fields.ts';
 import { blockedError } from '../login-users/blocked.ts';
 import type { ProvenIdentity } from '../login-users/identity.ts';
 import {
@@ -61,6 +63,7 @@ export async function linkIdentity(
       if (!move) throw new ServiceError('conflict', belongsToAnother);
       const identityId = owner.identityId ?? firstIdentityId(owner.loginUserId);
       await unlinkIdentity(owner.loginUserId, identityId, { byOperator, evenLast: true });
+      noteIds(idsAmong({ former_login_user_id: owner.loginUserId }));
       return undefined;
     }
     if (owner) {

@@ -17,6 +17,8 @@ type AuditFields = {
   result: 'done' | 'rejected' | 'failed';
   /** The status of the HTTP response. */
   status?: number;
+  /** What a provider's notification has led to. */
+  outcome?: string;
 } & Record<string, unknown>;
 
 /** The party that ended something of a person's. */
@@ -242,13 +244,14 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
     fields: { secret: '`refresh-tokens` or `provider-settings`' },
   },
   audit: {
-    when: 'A request that may write was answered, or an operator command carried out or rejected; see [audit.md](audit.md)',
+    when: 'A request that may write was answered, an operator command carried out or rejected, or an interrupted deletion finished; see [audit.md](audit.md)',
     fields: {
       caller: 'how the caller was authenticated',
       operator: 'the ARN of the operator',
       command,
       result: '`done`, `rejected` or `failed`',
       status: 'the status of the response',
+      outcome: 'what a notification of a provider has led to',
     },
   },
   operator_command_failed: { when: 'An operator command failed', fields: { command, failure } },

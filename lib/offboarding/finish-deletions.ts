@@ -1,5 +1,6 @@
 import { finishLink } from '../identities/finish-link.ts';
-import { logFailure } from '../log/log.ts';
+import { idsAmong } from '../log/audit.ts';
+import { logAudit, logFailure } from '../log/log.ts';
 import {
   type DeletionMark,
   dropDeletionMark,
@@ -13,9 +14,12 @@ import { deleteLoginUser, hasBegun } from './delete-login-user.ts';
  * Finishes the deletions of people that were interrupted more than ten minutes ago, and removes what interrupted links
  * have left. Takes a few seconds; the next call goes on. One that fails does not stop the others, and a deletion that
  * fails comes last from then on, since whoever tries it marks it anew.
+ * Each of them has an audit line.
  * @returns what was finished, what failed and was logged, and whether it got to the end
  */
-export async function finishDeletions() {
+export async function finishDeletions(by: { caller: 'schedule' } | { caller: 'operator'; operator: string }) {
+  const writeAuditLine = (mark: DeletionMark | LinkMark, result: 'done' | 'failed') =>
+    logAudit({ ...by, command: 'login-users finish-deletions', ...idsAmong(mark), result });
   const outcome = { loginUsers: 0, links: 0, failed: 0 };
   const hasTime = timeLimit();
   for await (const marks of readInterrupted()) {
@@ -23,9 +27,12 @@ export async function finishDeletions() {
       if (!hasTime()) return { ...outcome, isAll: false };
       try {
         const finished = await finish(mark);
-        if (finished) outcome[finished] += 1;
+        if (!finished) continue;
+        outcome[finished] += 1;
+        writeAuditLine(mark, 'done');
       } catch (error) {
         outcome.failed += 1;
+        writeAuditLine(mark, 'failed');
         logFailure('deletion_not_finished', error, { login_user_id: mark.login_user_id });
       }
     }

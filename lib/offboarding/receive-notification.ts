@@ -24,7 +24,9 @@ export async function receiveNotification(loginAppId: string, provider: Provider
   if (issuers.length === 0) throw notSetUp(provider);
   note({ login_app_id: loginAppId, provider });
   const notification = await verifyNotification(issuers, payload);
-  if (notification) logEvent('provider_notified', await act(loginAppId, notification));
+  const done = notification && (await act(loginAppId, notification));
+  note({ outcome: done?.outcome ?? 'ignored' });
+  if (done) logEvent('provider_notified', done);
 }
 
 async function act(loginAppId: string, { kind, person, issuedAt, action }: Notification) {
@@ -32,13 +34,10 @@ async function act(loginAppId: string, { kind, person, issuedAt, action }: Notif
   const owner = await confirmedOwner(slot);
   const user = owner && (await readLoginUser(owner.loginUserId));
   const finished = await finishDeletionsAt(slot, owner);
-  if (!owner || !user) {
-    return finished === undefined
-      ? ({ kind, outcome: 'person_unknown' } as const)
-      : ({ kind, outcome: 'deleted', login_user_id: finished } as const);
-  }
-  const { login_user_id } = user;
+  const login_user_id = user?.login_user_id ?? finished;
+  if (login_user_id === undefined) return { kind, outcome: 'person_unknown' } as const;
   note({ login_user_id });
+  if (!owner || !user) return { kind, outcome: 'deleted', login_user_id } as const;
   if (issuedAt < latestLogin(user, owner)) return { kind, outcome: 'outdated', login_user_id } as const;
   // Deleting a blocked person would let them in again, as somebody new.
   if (action === 'delete' && !user.blocked_at) {

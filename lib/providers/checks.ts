@@ -59,5 +59,5 @@ const explanations: Record<ProviderFault, (address: string, detail: string) => s
 const inBrackets = (detail: string): string => (detail === '' ? '' : ` (${detail})`);
 
 /** A sentence for the operator about what a provider did instead of answering. */
-const explainFailure = ({ code, address, detail }: ProviderFailure): string =>
+export const explainFailure = ({ code, address, detail }: ProviderFailure): string =>
   explanations[code](address, detail);

@@ -117,7 +117,7 @@ export async function deleteItem(key: Key, when: Conditions = {}): Promise<void>
 }
 
 /** Outcome of an update, or the item whose state did not meet its condition; undefined when there is none. */
-type UpdateOutcome =
+export type UpdateOutcome =
   | {
       done: true;
       /** Whether the update created the item. */

@@ -69,8 +69,8 @@ search    401    1200 ms  WRONG
 search: Wrong.`);
 });
 
-/** Something in front of the service, which changes what it says. */
-async function checkBehind(change: (path: string, text: string) => string | number) {
+/** Something in front of the service, which changes what it says. @param typed when the check runs at a terminal */
+async function checkBehind(change: (path: string, text: string) => string | number, typed?: string) {
   const { aws_endpoint: endpoint, ...stack } = readStackFile(filesIn(process.env.SERVICE_DIR ?? ''));
   /** Has an answer name the gateway where it names the service. */
   const renamed = (text: string): string => text.replaceAll(stack.url, gateway.url);
@@ -95,25 +95,25 @@ async function checkBehind(change: (path: string, text: string) => string | numb
     const own = mkdtempSync(join(tmpdir(), 'check-'));
     const aws_endpoint = { ...endpoint, url: aws.url };
     writeFileSync(join(own, 'stack.json'), JSON.stringify({ ...stack, aws_endpoint }));
-    const { code, stdout, stderr } = await operator.at(own)('check', '--local');
+    const { code, stdout, stderr } = await operator.at(own, typed)('check', '--local');
     expect(stderr).toBe('');
-    return { code, problems: v.parse(printed, JSON.parse(stdout)).problems };
+    return { code, stdout };
   } finally {
     await Promise.all([gateway.close(), aws.close()]);
   }
 }
 
+const problemsIn = ({ stdout }: { stdout: string }) => v.parse(printed, JSON.parse(stdout)).problems;
+
 test('a failing token route, a token that nobody can verify and a lost challenge are named', async () => {
-  expect(await checkBehind((path, text) => (path.endsWith('/token') ? 502 : text))).toEqual({
-    code: 2,
-    problems: [
-      'token: The status is 502 instead of 200. Look for request_failed in the logs of the functions.',
-      'search without credentials: The 401 has no WWW-Authenticate header, under no name: something in front of the service drops it.',
-    ],
-  });
-  const { problems } = await checkBehind((_, text) => text);
+  const failing = await checkBehind((path, text) => (path.endsWith('/token') ? 502 : text));
+  expect(failing.code).toBe(2);
+  expect(problemsIn(failing)).toEqual([
+    'token: The status is 502 instead of 200. Look for request_failed in the logs of the functions.',
+    'search without credentials: The 401 has no WWW-Authenticate header, under no name: something in front of the service drops it.',
+  ]);
   // Its issuer is the address of the service itself.
-  expect(problems[0]).toBe(
+  expect(problemsIn(await checkBehind((_, text) => text))[0]).toBe(
     'token: The token cannot be verified with the published keys, the issuer and the audience: verifiers reject it.',
   );
 });
@@ -126,17 +126,25 @@ test.each(['token_endpoint', 'jwks_uri'])(
       asked.push(url);
       response.end('{}');
     });
-    const { code, problems } = await checkBehind((path, text) =>
+    const led = await checkBehind((path, text) =>
       path.startsWith('/.well-known/')
         ? JSON.stringify({ ...JSON.parse(text), [name]: elsewhere.url })
         : text,
     );
     await elsewhere.close();
-    expect({ code, asked }).toEqual({ code: 2, asked: [] });
-    expect(problems).toEqual([
+    expect({ code: led.code, asked }).toEqual({ code: 2, asked: [] });
+    expect(problemsIn(led)).toEqual([
       expect.stringMatching(
         /^metadata: The metadata leads away from http:\S+\. The check goes no further, since it would send a secret there\.$/,
       ),
     ]);
   },
 );
+
+test('nothing that the check was told can steer the terminal or add a line', async () => {
+  const issuer = 'http://a\u009b2J\nEverything works.';
+  const change = (path: string, text: string) =>
+    path.includes('/.well-known/') ? JSON.stringify({ ...JSON.parse(text), issuer }) : text;
+  const { stdout } = await checkBehind(change, '');
+  expect(stdout).toMatch(/^metadata: The issuer is http:\/\/a\\u009b2J\\u000aEverything works\., not /m);
+});

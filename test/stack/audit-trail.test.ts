@@ -65,6 +65,7 @@ describe('the audit lines', () => {
   const writers = [
     ...[...endpoints].filter(([, endpoint]) => isAudited(endpoint)).map(([key]) => key),
     'operator',
+    'finish-deletions',
   ];
 
   test('go from the log of each function that writes them to the forwarder, and others are not delivered', () => {

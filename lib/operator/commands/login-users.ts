@@ -93,8 +93,9 @@ export const loginUserCommands = [
     words: 'login-users finish-deletions',
     summary: 'Finish the deletions that were interrupted, as the service does every ten minutes',
     flags: {},
-    run: async () => {
-      const { loginUsers: login_users, links, failed, isAll } = await finishDeletions();
+    run: async (_, operator) => {
+      const finished = await finishDeletions({ caller: 'operator', operator });
+      const { loginUsers: login_users, links, failed, isAll } = finished;
       return {
         deleted: isAll && failed === 0,
         removed: { login_users, links },

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { ServiceError } from '../../errors/service-error.ts';
 import { providerSettingsOf } from '../../login-apps/login-app.ts';
+import { warnOfSpaces } from '../../provider-settings/app-ids.ts';
 import { applyPreset } from '../../provider-settings/apply-preset.ts';
 import { checkSettings, combineSettings } from '../../provider-settings/check-settings.ts';
 import type { Combined, GivenSettings } from '../../provider-settings/given-settings.ts';
@@ -9,7 +10,7 @@ import { removedIssuers, withoutIssuer } from '../../provider-settings/oidc.ts';
 import { presetNames } from '../../provider-settings/presets.ts';
 import { maskSecrets } from '../../provider-settings/settings-encryption.ts';
 import { changeProviderSettings, removeProviderSettings } from '../../provider-settings/stored-settings.ts';
-import { findKeysElsewhere } from '../../providers/oidc/keys-elsewhere.ts';
+import { lookAtIssuers } from '../../providers/oidc/look-at-issuers.ts';
 import { familyOf } from '../../providers/providers.ts';
 import { defineCommand } from '../command.ts';
 import { choice, type FlagValues, json, optional, secret, text } from '../flags.ts';
@@ -96,12 +97,14 @@ export const providerCommands = [
     run: async ({ 'login-app': id, provider, ...flags }) => {
       const { login_app_id } = await requireLoginApp(id);
       const given = settingsFrom(provider, flags);
-      const problems = await findKeysElsewhere(accepted(provider, checkSettings(provider, given.settings)));
+      const checked = accepted(provider, checkSettings(provider, given.settings));
+      const { problems, warnings } = await lookAtIssuers(checked);
       if (problems.length > 0) accepted(provider, { problems });
       const settings = await changeProviderSettings(login_app_id, provider, (current) =>
         accepted(provider, combineSettings(provider, given, current)),
       );
-      return { login_app_id, provider, settings: maskSecrets(settings) };
+      const all = [...warnings, ...warnOfSpaces(checked)];
+      return { login_app_id, provider, settings: maskSecrets(settings), warnings: all };
     },
   }),
   defineCommand({

@@ -32,17 +32,20 @@ export async function fetchIssuerKeys(source: KeySource, signal: AbortSignal): P
 export const isElsewhere = (issuer: string, address: string): boolean => hostOf(issuer) !== hostOf(address);
 
 /**
- * The address of an issuer's keys, as its discovery document says.
+ * The address of an issuer's keys, as its discovery document says, in the normal form in which it has only visible ASCII.
  * @throws ProviderFailure
  * @see OpenID Connect Discovery 1.0, section 4
  */
 export async function discoverKeys(issuer: string, signal: AbortSignal): Promise<string> {
   const discovery = v.object(
     {
-      issuer: v.literal(issuer, 'it names another issuer'),
-      jwks_uri: v.custom<string>(
-        (value) => v.is(providerUrlSchema, value),
-        'it names no address of keys that may be called',
+      issuer: v.literal(issuer, 'it names another issuer; a slash at the end counts'),
+      jwks_uri: v.pipe(
+        v.custom<string>(
+          (value) => v.is(providerUrlSchema, value),
+          'it names no address of keys that may be called',
+        ),
+        v.transform((address) => new URL(address).href),
       ),
     },
     'it is no discovery document',
