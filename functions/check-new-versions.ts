@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
-import { checkNewVersions } from '../lib/deployment/check-new-versions.ts';
-import { requireEnvironmentInLambda } from '../lib/environment.ts';
+import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
+import { checkNewVersions } from '../lib/release/check-new-versions.ts';
 
 /** Rights of the function. Those to invoke the versions and report to CodeDeploy come with the deployment groups. */
 export const access: Access = {

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
-import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { noContent } from '../lib/http/answers.ts';
+import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
+import { endSessions } from '../lib/people/sessions/end-sessions.ts';
 import { once } from '../lib/schema/form-parameters.ts';
 import { wire } from '../lib/schema/wire.ts';
-import { endSessions } from '../lib/sessions/end-sessions.ts';
 
 const exceptSchema = v.pipe(
   v.optional(once('except', v.literal('current', 'The parameter except must be current.'))),

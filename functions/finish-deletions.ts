@@ -1,8 +1,8 @@
 import type { Context } from 'aws-lambda';
-import { requireEnvironmentInLambda } from '../lib/environment.ts';
+import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 import { withRequest } from '../lib/log/request-fields.ts';
-import { finishDeletions } from '../lib/offboarding/finish-deletions.ts';
+import { finishDeletions } from '../lib/people/deletion/finish-deletions.ts';
 
 /** Rights of the function: what the deletion of a person and the link of an identity touch. */
 export const access: Access = {

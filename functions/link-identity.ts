@@ -1,14 +1,14 @@
-import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { created, ok } from '../lib/http/answers.ts';
+import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { identityFormSchema, personOf } from '../lib/identities/identity-form.ts';
-import { linkIdentity } from '../lib/identities/link-identity.ts';
-import { shownIdentitySchema } from '../lib/identities/own-identities.ts';
-import { countingRejections, tooManyRejected } from '../lib/identities/rejected-credentials.ts';
 import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
 import { recentLoginErrors, requireRecentLogin } from '../lib/login-users/recent-login.ts';
+import { linkIdentity } from '../lib/people/identities/link-identity.ts';
+import { shownIdentitySchema } from '../lib/people/identities/own-identities.ts';
+import { countingRejections, tooManyRejected } from '../lib/people/identities/rejected-credentials.ts';
+import { identityFormSchema, personOf } from '../lib/providers/identity-form.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
 
 const example = {

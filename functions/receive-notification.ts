@@ -1,12 +1,12 @@
 import * as v from 'valibot';
-import { anybody } from '../lib/auth/credentials.ts';
+import { idForms } from '../lib/foundation/ids.ts';
 import { noContent } from '../lib/http/answers.ts';
+import { anybody } from '../lib/http/auth/credentials.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { idForms } from '../lib/ids.ts';
-import { receiveNotification } from '../lib/offboarding/receive-notification.ts';
-import { providerIds } from '../lib/provider-settings/identifiers.ts';
+import { receiveNotification } from '../lib/people/deletion/receive-notification.ts';
+import { providerIds } from '../lib/providers/provider-ids.ts';
 import { once } from '../lib/schema/form-parameters.ts';
 import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
 import { wire } from '../lib/schema/wire.ts';

@@ -1,7 +1,7 @@
-import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { registeredDeviceSchema } from '../lib/devices/register-device.ts';
 import { relateDevice, relationRequestSchema } from '../lib/devices/relate-device.ts';
 import { ok } from '../lib/http/answers.ts';
+import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';

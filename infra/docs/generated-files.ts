@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SchemeName } from '../../lib/auth/credentials.ts';
-import { logReasons } from '../../lib/errors/reasons.ts';
+import { logReasons } from '../../lib/foundation/reasons.ts';
+import type { SchemeName } from '../../lib/http/auth/credentials.ts';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { logEvents } from '../../lib/log/events.ts';
 import { metrics } from '../../lib/log/metrics.ts';
@@ -38,7 +38,7 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
   for (const [key, endpoint] of endpoints) {
     files.set(`test/events/${key}.json`, lineByField(eventOf(endpoint)));
   }
-  files.set('lib/deployment/examples.json', lineByField(exampleRequests(endpoints)));
+  files.set('lib/release/examples.json', lineByField(exampleRequests(endpoints)));
   files.set('docs/openapi.json', `${JSON.stringify(apiDocument(endpoints, version), null, 2)}\n`);
   files.set('docs/event-schemas.json', `${JSON.stringify(eventSchemas(), null, 2)}\n`);
   const blocks: Record<string, Record<string, string>> = {

@@ -1,12 +1,8 @@
 import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
-import {
-  authorizationCodeProvider,
-  type ProviderId,
-  providerIds,
-} from '../../lib/provider-settings/identifiers.ts';
-import { protocols } from '../../lib/provider-settings/protocols.ts';
 import { parametersOf } from '../../lib/providers/parameters.ts';
+import { protocols } from '../../lib/providers/protocols.ts';
+import { authorizationCodeProvider, type ProviderId, providerIds } from '../../lib/providers/provider-ids.ts';
 
 /** The tables of the page about providers, by the names of their blocks: the head and the rows of each. */
 export function providerTables(): Record<string, [head: string[], rows: string[][]]> {

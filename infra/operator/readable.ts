@@ -1,4 +1,4 @@
-import { isoTime } from '../../lib/clock.ts';
+import { isoTime } from '../../lib/foundation/clock.ts';
 import { harmless } from './harmless.ts';
 
 type Row = Record<string, unknown>;

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import * as v from 'valibot';
-import { mostPlaces } from '../../lib/ids.ts';
+import { mostPlaces } from '../../lib/foundation/ids.ts';
 import { defaultRecentLoginSeconds } from '../../lib/login-users/recent-login.ts';
-import { tokenAlgorithms } from '../../lib/signing-keys/token-algorithm.ts';
+import { tokenAlgorithms } from '../../lib/signing/token-algorithm.ts';
 import { type Pin, pins } from './pins.ts';
 import { tagsSchema } from './tags.ts';
 

@@ -4,7 +4,7 @@ import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-clo
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import type { LogReason } from '../../lib/errors/reasons.ts';
+import type { LogReason } from '../../lib/foundation/reasons.ts';
 import type { metrics } from '../../lib/log/metrics.ts';
 import { table } from '../../lib/storage/table.ts';
 import { minute, most, rate, sum } from './metric-math.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { isPartitionFull, putNewItem } from '../storage/items.ts';
 import { eventKey, ordinalIn } from '../storage/keys.ts';
 import { sortKeyOf } from '../storage/lists.ts';

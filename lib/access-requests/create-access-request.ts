@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { epochSeconds, timestamp } from '../clock.ts';
+import { epochSeconds, timestamp } from '../foundation/clock.ts';
 import { countField, timestampField } from '../schema/wire.ts';
 import type { Conditions } from '../storage/expressions.ts';
 import { readItem, readItems, updateItem } from '../storage/items.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { clock, epochSeconds } from '../clock.ts';
+import { clock, epochSeconds } from '../foundation/clock.ts';
 import { platforms } from '../login-apps/platforms.ts';
 import { type Item, readItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';

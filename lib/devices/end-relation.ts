@@ -1,5 +1,5 @@
-import { ServiceError } from '../errors/service-error.ts';
-import { isId } from '../ids.ts';
+import { isId } from '../foundation/ids.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { idsAmong } from '../log/audit.ts';
 import { noteIds } from '../log/request-fields.ts';
 import type { Device } from './device.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
+import { timestamp } from '../foundation/clock.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import { readLoginUser } from '../login-users/login-user.ts';
 import { type ImportLine, type ImportResult, lineMessage, readLine } from '../schema/import-lines.ts';

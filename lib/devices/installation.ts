@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { epochSeconds } from '../clock.ts';
+import { epochSeconds } from '../foundation/clock.ts';
 import { idsAmong } from '../log/audit.ts';
 import { noteIds } from '../log/request-fields.ts';
 import { type Item, readItems, updateItem } from '../storage/items.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { platforms } from '../login-apps/platforms.ts';
 import { integerBetween, once } from '../schema/form-parameters.ts';
 import { wire } from '../schema/wire.ts';

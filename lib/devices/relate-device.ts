@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { ServiceError } from '../errors/service-error.ts';
-import { isId } from '../ids.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { isId } from '../foundation/ids.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { idsAmong } from '../log/audit.ts';
 import { noteIds } from '../log/request-fields.ts';
 import { type AuthenticatedUser, activeUser } from '../login-users/login-user.ts';

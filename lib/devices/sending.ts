@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { idForms } from '../ids.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { idForms } from '../foundation/ids.ts';
 import type { Platform } from '../login-apps/platforms.ts';
 import { timestampField } from '../schema/wire.ts';
 import { updateOwnItem } from '../storage/items.ts';

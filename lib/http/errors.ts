@@ -1,6 +1,6 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2, APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
-import { type ErrorCode, ServiceError } from '../errors/service-error.ts';
+import { type ErrorCode, ServiceError } from '../foundation/service-error.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import { note } from '../log/request-fields.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
-import { optionalEnvironment } from '../environment.ts';
-import { type ErrorRecord, ServiceError } from '../errors/service-error.ts';
+import { optionalEnvironment } from '../foundation/environment.ts';
+import { type ErrorRecord, ServiceError } from '../foundation/service-error.ts';
 import { note } from '../log/request-fields.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
 

@@ -1,10 +1,10 @@
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
-import type { Authentication, RequestHeaders } from '../auth/credentials.ts';
-import { requireEnvironmentInLambda } from '../environment.ts';
+import { requireEnvironmentInLambda } from '../foundation/environment.ts';
 import { note, withRequest } from '../log/request-fields.ts';
 import { type Reply, renderAnswer } from './answers.ts';
 import { noteIdsOf, writeAuditLine } from './audit-line.ts';
+import type { Authentication, RequestHeaders } from './auth/credentials.ts';
 import { guardParser, noParser, validateBody } from './body.ts';
 import type { Endpoint, ParameterSchemas, Responses } from './endpoint.ts';
 import { renderErrors } from './errors.ts';

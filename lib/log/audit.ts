@@ -1,4 +1,4 @@
-import { idForms } from '../ids.ts';
+import { idForms } from '../foundation/ids.ts';
 
 /** Read the value of a field; undefined when it is none. */
 const idOf = (form: RegExp) => (value: unknown) =>

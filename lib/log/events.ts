@@ -1,5 +1,5 @@
-import type { LogReason } from '../errors/reasons.ts';
-import type { ErrorCode } from '../errors/service-error.ts';
+import type { LogReason } from '../foundation/reasons.ts';
+import type { ErrorCode } from '../foundation/service-error.ts';
 
 /** An error as `describeError` shows it. */
 type Failure = Record<string, unknown>;

@@ -1,5 +1,5 @@
-import { timestamp } from '../clock.ts';
-import { optionalEnvironment } from '../environment.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { optionalEnvironment } from '../foundation/environment.ts';
 import type { FailureEvent, LogEvent, LogEvents } from './events.ts';
 import { asMetric } from './metrics.ts';
 import { requestFields } from './request-fields.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import type { AuthenticatedClient } from './clients.ts';
 import { findSwitches } from './switches.ts';
 

@@ -1,13 +1,13 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { loginAppIdOf, newId } from '../ids.ts';
-import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { loginAppIdOf, newId } from '../foundation/ids.ts';
 import {
   type RevokedSecret,
   type RotatedSecrets,
   revokeSecretOf,
   rotateSecretOf,
-} from '../storage/item-secrets.ts';
+} from '../secrets/item-secrets.ts';
+import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
 import { deleteItem, putNewItem, readItem, updateOwnItem } from '../storage/items.ts';
 import { clientKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { loginAppTokenForm, newId } from '../ids.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { loginAppTokenForm, newId } from '../foundation/ids.ts';
 import { note } from '../log/request-fields.ts';
 import { equalInConstantTime, newSecret, sha256 } from '../secrets/secrets.ts';
 import { deleteItem, putNewItem, readItem } from '../storage/items.ts';

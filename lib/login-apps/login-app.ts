@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { isId } from '../ids.ts';
-import type { ProviderId } from '../provider-settings/identifiers.ts';
-import { type ProviderSettingsItem, providerSettingsItem } from '../provider-settings/stored-settings.ts';
+import { isId } from '../foundation/ids.ts';
+import type { ProviderId } from '../providers/provider-ids.ts';
+import { type ProviderSettingsItem, providerSettingsItem } from '../providers/settings/stored.ts';
 import { loginAppPartition, loginAppSortKeys as sortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { clientItem, type LoginAppClient } from './clients.ts';

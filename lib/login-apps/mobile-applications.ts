@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
+import { timestamp } from '../foundation/clock.ts';
 import { deleteItem, putItem, readItem } from '../storage/items.ts';
 import { mobileApplicationKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { epochSeconds, timestamp } from '../clock.ts';
+import { epochSeconds, timestamp } from '../foundation/clock.ts';
 import { readItem, updateItem, updateOwnItem } from '../storage/items.ts';
 import { loginAppKey } from '../storage/keys.ts';
 import { recentlyRead } from '../storage/recently-read.ts';

@@ -1,4 +1,4 @@
-import type { Profile } from '../schema/profile.ts';
+import type { Profile } from './profile.ts';
 
 /** A person, as whoever vouches for them knows them. */
 export interface Identity {

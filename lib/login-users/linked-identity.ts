@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { type Profile, profileSchema } from '../schema/profile.ts';
 import type { Item } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
+import { type Profile, profileSchema } from './profile.ts';
 
 const linkedIdentityItem = v.object({
   identity_id: v.string(),

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { ServiceError } from '../errors/service-error.ts';
-import { probeIds } from '../ids.ts';
-import type { Profile } from '../schema/profile.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { probeIds } from '../foundation/ids.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import type { Condition } from '../storage/expressions.ts';
 import { type Item, readItem, updateOwnItem } from '../storage/items.ts';
 import { hashOf, loginUserKey } from '../storage/keys.ts';
@@ -18,6 +17,7 @@ import {
   profileOf,
   type slotItem,
 } from './linked-identity.ts';
+import type { Profile } from './profile.ts';
 import { lastSessionIdOf, sessionsOfPerson } from './sessions-of-person.ts';
 
 const loginUserItem = v.object({

@@ -1,6 +1,6 @@
-import { epochSeconds } from '../clock.ts';
-import { optionalEnvironmentSeconds } from '../environment.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { epochSeconds } from '../foundation/clock.ts';
+import { optionalEnvironmentSeconds } from '../foundation/environment.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import type { AuthenticatedUser } from './login-user.ts';
 
 /** Seconds that a login counts as recent, unless the deployment sets another number. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { sessionIdAt } from '../ids.ts';
+import { sessionIdAt } from '../foundation/ids.ts';
 import type { Item } from '../storage/items.ts';
 
 /** The attributes of a Login User that count their sessions, and say which of these have ended together. */

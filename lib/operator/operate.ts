@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { type AuditedIds, idsAmong } from '../log/audit.ts';
 import { logAudit, logFailure } from '../log/log.ts';
 import { notedIds } from '../log/request-fields.ts';

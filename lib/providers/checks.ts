@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { ProviderFailure, type ProviderFault } from './provider-failure.ts';
 
 /** Outcome of one call to the provider. */

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { ProvenIdentity } from '../login-users/identity.ts';
-import type { ProviderId } from '../provider-settings/identifiers.ts';
-import { decryptSecrets, type StoredSettings } from '../provider-settings/settings-encryption.ts';
 import { forbidden, type Parameters, parameters } from '../schema/form-parameters.ts';
 import type { CheckResult } from './checks.ts';
+import type { ProviderId } from './provider-ids.ts';
+import { decryptSecrets, type StoredSettings } from './settings/encryption.ts';
 
 const withoutCode = 'with provider credentials';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { ProviderId } from '../provider-settings/identifiers.ts';
-import { type FamilyName, protocols } from '../provider-settings/protocols.ts';
 import { forbidden, optional, required, type SortedParameters, sorted } from '../schema/form-parameters.ts';
+import { type FamilyName, protocols } from './protocols.ts';
+import type { ProviderId } from './provider-ids.ts';
 
 const forOAuth1 = 'for the OAuth 1.0 provider';
 const forOAuth2 = 'for an OAuth 2.0 provider';

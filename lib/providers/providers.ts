@@ -1,11 +1,11 @@
 import type * as v from 'valibot';
 import type { ProvenIdentity } from '../login-users/identity.ts';
-import type { ProviderId } from '../provider-settings/identifiers.ts';
-import { type FamilyName, protocols } from '../provider-settings/protocols.ts';
-import type { StoredSettings } from '../provider-settings/settings-encryption.ts';
 import { oauth1 } from './oauth1/family.ts';
 import { oauth2 } from './oauth2/family.ts';
 import { oidc } from './oidc/family.ts';
+import { type FamilyName, protocols } from './protocols.ts';
+import type { ProviderId } from './provider-ids.ts';
+import type { StoredSettings } from './settings/encryption.ts';
 
 /** The families of the protocols. A new one is a folder like these, a row and a case here. */
 const families = { oauth1, oauth2, oidc };

@@ -5,8 +5,8 @@ import {
   type PutEventsResultEntry,
 } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { impatient } from '../aws-client.ts';
-import { environment } from '../environment.ts';
+import { impatient } from '../foundation/aws-client.ts';
+import { environment } from '../foundation/environment.ts';
 import { type EventEntry, eventSource } from './event-entry.ts';
 import type { StreamRecord } from './stream-record.ts';
 

@@ -1,6 +1,6 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as v from 'valibot';
-import { probeIds } from '../ids.ts';
+import { probeIds } from '../foundation/ids.ts';
 import { hashOf, loginUserPartition } from '../storage/keys.ts';
 import { happeningsOf } from './changes.ts';
 import { type PublishedEventType, publishedEvents } from './published-events.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { actorTypes, reviewStatuses } from '../access-requests/event.ts';
 import { platforms } from '../login-apps/platforms.ts';
-import { providerIds } from '../provider-settings/identifiers.ts';
+import { providerIds } from '../providers/provider-ids.ts';
 import { countField, timestampField, wire } from '../schema/wire.ts';
 
 const idField = (description: string) => v.pipe(v.string(), v.description(description));

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type FieldError, ServiceError } from '../errors/service-error.ts';
+import { type FieldError, ServiceError } from '../foundation/service-error.ts';
 
 /** Turns what is wrong with an input into the error that is documented for it. The input is undefined when it was not parsed. */
 export type MakeError = (errors: FieldError[], input?: unknown) => ServiceError;

@@ -1,4 +1,4 @@
-import { clock } from '../clock.ts';
+import { clock } from '../foundation/clock.ts';
 import { logFailure } from '../log/log.ts';
 
 /** Milliseconds for which a value is used, from when it was read, while Secrets Manager fails. */

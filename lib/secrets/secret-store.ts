@@ -6,7 +6,7 @@ import {
   SecretsManagerClient,
   UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
-import { impatient } from '../aws-client.ts';
+import { impatient } from '../foundation/aws-client.ts';
 
 /** Two attempts: a login reads three secrets. */
 const client = new SecretsManagerClient(impatient(2));

@@ -1,5 +1,5 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
-import { environment } from '../environment.ts';
+import { environment } from '../foundation/environment.ts';
 import { rereadAfter } from './reread-after.ts';
 import { sha256 } from './secrets.ts';
 import { readServiceSecret, type ServiceSecret, serviceSecretFreshFor } from './service-secret.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { epochSeconds, isoTime } from '../clock.ts';
+import { epochSeconds, isoTime } from '../foundation/clock.ts';
 import { staleReadSeconds } from './rotation-step.ts';
 import { readSecret } from './secret-store.ts';
 

@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { impatient } from '../aws-client.ts';
-import { environment } from '../environment.ts';
+import { impatient } from '../foundation/aws-client.ts';
+import { environment } from '../foundation/environment.ts';
 
 export const tableName = environment('TABLE_NAME');
 

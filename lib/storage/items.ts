@@ -5,7 +5,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { newId } from '../ids.ts';
+import { newId } from '../foundation/ids.ts';
 import { documentClient, tableName } from './client.ts';
 import { type Change, type Conditions, Expressions, type Stored } from './expressions.ts';
 import type { Key } from './keys.ts';

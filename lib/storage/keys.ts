@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { placeIn, probeIssuer } from '../ids.ts';
+import { placeIn, probeIssuer } from '../foundation/ids.ts';
 
 /**
  * Every key of the table is built here. Nothing that comes from outside stands in a key as it came: a subject or an

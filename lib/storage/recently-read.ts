@@ -1,4 +1,4 @@
-import { clock } from '../clock.ts';
+import { clock } from '../foundation/clock.ts';
 
 /** Milliseconds for which a warm function may use a record again without reading it. */
 export const freshForMilliseconds = 30_000;

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
 import { findSwitches } from '../login-apps/switches.ts';
+import { hasIssued, type SessionGeneration, standing } from '../people/sessions/session.ts';
 import { countField } from '../schema/wire.ts';
-import { hasIssued, type SessionGeneration, standing } from '../sessions/session.ts';
 import type { AccessTokenPayload } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { activeSessionOf, readToken } from './presented-token.ts';

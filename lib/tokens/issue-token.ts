@@ -1,12 +1,12 @@
 import * as v from 'valibot';
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent } from '../log/log.ts';
 import { note } from '../log/request-fields.ts';
 import { requireEnabled } from '../login-apps/client-rights.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { type GrantType, grantTypes } from '../login-apps/grant-types.ts';
-import { providerIds } from '../provider-settings/identifiers.ts';
 import { storeFetchedKeys } from '../providers/oidc/issuer-keys.ts';
+import { providerIds } from '../providers/provider-ids.ts';
 import { choiceProblem, mustBeOneOf } from '../schema/form-parameters.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
 import { wire } from '../schema/wire.ts';

@@ -1,9 +1,9 @@
 import { isCurrentClient } from '../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import { findSwitches } from '../login-apps/switches.ts';
+import { readLoginUserWithSession } from '../people/sessions/login-user-with-session.ts';
+import { isActive, type Session, type SessionGeneration } from '../people/sessions/session.ts';
 import { parameters, required } from '../schema/form-parameters.ts';
-import { readLoginUserWithSession } from '../sessions/login-user-with-session.ts';
-import { isActive, type Session, type SessionGeneration } from '../sessions/session.ts';
 import type { AccessTokenPayload } from './access-token.ts';
 import { readRefreshToken } from './refresh-token.ts';
 import { readAccessToken } from './verify-access-token.ts';

@@ -1,10 +1,10 @@
 import { endRelationsWhere } from '../devices/end-relation.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { note } from '../log/request-fields.ts';
 import { requireMoreThanIntrospection } from '../login-apps/client-rights.ts';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
-import { endSession } from '../sessions/end-session.ts';
-import { hasIssued, readSession, type Session } from '../sessions/session.ts';
+import { endSession } from '../people/sessions/end-session.ts';
+import { hasIssued, readSession, type Session } from '../people/sessions/session.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
 
 /**

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { epochSeconds } from '../clock.ts';
+import { epochSeconds } from '../foundation/clock.ts';
 import { note } from '../log/request-fields.ts';
+import type { Session } from '../people/sessions/session.ts';
 import { countField } from '../schema/wire.ts';
-import type { Session } from '../sessions/session.ts';
-import { accessTokenLifetime } from '../signing-keys/access-token-lifetime.ts';
+import { accessTokenLifetime } from '../signing/access-token-lifetime.ts';
 import { issueAccessToken } from './issue-access-token.ts';
 import { writeRefreshToken } from './refresh-token.ts';
 

@@ -1,12 +1,12 @@
 import { decodeJwt, errors, type JWTHeaderParameters, jwtVerify } from 'jose';
 import * as v from 'valibot';
-import { clock } from '../clock.ts';
-import type { LogReason } from '../errors/reasons.ts';
-import { ServiceError } from '../errors/service-error.ts';
-import { refreshTokenForm } from '../ids.ts';
+import { clock } from '../foundation/clock.ts';
+import { refreshTokenForm } from '../foundation/ids.ts';
+import type { LogReason } from '../foundation/reasons.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { isLongLived } from '../login-apps/login-app-tokens.ts';
-import { publicKey } from '../signing-keys/public-keys.ts';
-import { tokenAlgorithms } from '../signing-keys/token-algorithm.ts';
+import { publicKey } from '../signing/public-keys.ts';
+import { tokenAlgorithms } from '../signing/token-algorithm.ts';
 import { type AccessTokenClaims, type AccessTokenPayload, accessTokenPayloadSchema } from './access-token.ts';
 import { issuer } from './issuer.ts';
 

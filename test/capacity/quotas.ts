@@ -1,6 +1,6 @@
 import { readSettings } from '../../infra/settings/settings.ts';
 import { serviceSecretFreshFor } from '../../lib/secrets/service-secret.ts';
-import { signingKeyFreshFor } from '../../lib/signing-keys/key-set.ts';
+import { signingKeyFreshFor } from '../../lib/signing/key-set.ts';
 import { freshForMilliseconds } from '../../lib/storage/recently-read.ts';
 import type { Cost } from './measure.ts';
 import { partitionWriteUnits } from './partitions.ts';

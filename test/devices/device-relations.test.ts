@@ -12,7 +12,7 @@ const domain = {
   ...(await import('../../lib/devices/sending.ts')),
   ...(await import('../../lib/login-apps/create-login-app.ts')),
   ...(await import('../../lib/login-apps/mobile-applications.ts')),
-  ...(await import('../../lib/sessions/log-in.ts')),
+  ...(await import('../../lib/people/sessions/log-in.ts')),
   ...(await import('../../lib/storage/shards.ts')),
   ...(await import('../../lib/login-users/login-user.ts')),
 };

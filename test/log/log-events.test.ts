@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
-import { providerIds } from '../../lib/provider-settings/identifiers.ts';
+import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { type LogLine, logLine, writtenDuring } from '../support/log-lines.ts';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';

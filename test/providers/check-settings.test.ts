@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { checkSettings, combineSettings } from '../../lib/provider-settings/check-settings.ts';
-import type { ProviderId } from '../../lib/provider-settings/identifiers.ts';
+import type { ProviderId } from '../../lib/providers/provider-ids.ts';
+import { checkSettings, combineSettings } from '../../lib/providers/settings/check-settings.ts';
 
 const url = 'https://provider.example/x';
 const client = { client_id: 'us', client_secret: 'our-secret' };

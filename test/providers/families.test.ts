@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
-import { providerIds } from '../../lib/provider-settings/identifiers.ts';
-import { protocols } from '../../lib/provider-settings/protocols.ts';
 import { family } from '../../lib/providers/family.ts';
 import { parametersOf } from '../../lib/providers/parameters.ts';
+import { protocols } from '../../lib/providers/protocols.ts';
+import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { familyOf } from '../../lib/providers/providers.ts';
 import { forbidden, required } from '../../lib/schema/form-parameters.ts';
 

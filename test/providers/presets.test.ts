@@ -1,13 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { applyPreset } from '../../lib/provider-settings/apply-preset.ts';
-import { checkSettings } from '../../lib/provider-settings/check-settings.ts';
-import { type ProviderId, providerIds } from '../../lib/provider-settings/identifiers.ts';
-import { keysAddressOf } from '../../lib/provider-settings/known-issuers.ts';
-import type { Preset, PresetOptions } from '../../lib/provider-settings/preset.ts';
-import { presetNames, presets } from '../../lib/provider-settings/presets.ts';
-import { type FamilyName, protocols } from '../../lib/provider-settings/protocols.ts';
+import { applyPreset } from '../../lib/providers/presets/apply.ts';
+import { keysAddressOf } from '../../lib/providers/presets/known-issuers.ts';
+import type { Preset, PresetOptions } from '../../lib/providers/presets/preset.ts';
+import { presetNames, presets } from '../../lib/providers/presets/presets.ts';
+import { type FamilyName, protocols } from '../../lib/providers/protocols.ts';
+import { type ProviderId, providerIds } from '../../lib/providers/provider-ids.ts';
+import { checkSettings } from '../../lib/providers/settings/check-settings.ts';
 
 /** Apple signs with a private key where others have a secret. */
 const { privateKey } = generateKeyPairSync('ec', {

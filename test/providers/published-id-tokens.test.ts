@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import { clock } from '../../lib/clock.ts';
-import type { TrustedIssuer } from '../../lib/provider-settings/issuer.ts';
+import { clock } from '../../lib/foundation/clock.ts';
+import type { TrustedIssuer } from '../../lib/providers/oidc/issuer.ts';
 import { type OwnTable, startOwnTable } from '../support/own-table.ts';
 
 // The examples of OpenID Connect Core 1.0, appendix A, signed with the key of A.7.

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { type AwsEndpoint, localAws } from '../../infra/invoke-function.ts';
 import { secretIds } from '../../infra/local/load-functions.ts';
 import { filesIn, readStackFile } from '../../infra/local/local-files.ts';
-import { keySetSchema, type PrivateJwk } from '../../lib/signing-keys/key-set.ts';
+import { keySetSchema, type PrivateJwk } from '../../lib/signing/key-set.ts';
 import { clockOffset } from './clock-offset.ts';
 import type { RunningService } from './start-service.ts';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ProviderId } from '../../../lib/provider-settings/identifiers.ts';
+import type { ProviderId } from '../../../lib/providers/provider-ids.ts';
 import { type LoopbackServer, serve } from '../loopback-server.ts';
 import { parseCredentialsQuery } from './credentials-query.ts';
 import { createOAuth1Provider } from './oauth1-provider.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { tryOut } from '../../../lib/deployment/try-out.ts';
+import { tryOut } from '../../../lib/release/try-out.ts';
 import { ask, type Question, type Step } from './ask.ts';
 
 /** The result of `probes create`. */

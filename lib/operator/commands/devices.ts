@@ -19,7 +19,7 @@ import {
   recipientsOfLoginUser,
   toRecipient,
 } from '../../devices/sending.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';
 import { shards } from '../../storage/shards.ts';

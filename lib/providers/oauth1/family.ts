@@ -1,7 +1,7 @@
-import { oauth1Protocol } from '../../provider-settings/protocols.ts';
 import { madeUp, rejectsMadeUp } from '../checks.ts';
 import { family } from '../family.ts';
 import { credentialParameters } from '../parameters.ts';
+import { oauth1Protocol } from '../protocols.ts';
 import { verifyOAuth1 } from './verify.ts';
 
 /** Token and secret, verified by a call that is signed with our consumer key. @see RFC 5849 */

@@ -1,16 +1,12 @@
-import { notSetUp } from '../../provider-settings/not-set-up.ts';
-import {
-  type AccessTokenSettings,
-  accessTokenSettings,
-  type CodeExchange,
-} from '../../provider-settings/oauth2.ts';
-import { oauth2Protocol } from '../../provider-settings/protocols.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { type CheckResult, madeUp, rejectsMadeUp } from '../checks.ts';
 import { family } from '../family.ts';
+import { notSetUp } from '../not-set-up.ts';
 import { checkKeys } from '../oidc/family.ts';
 import { credentialParameters } from '../parameters.ts';
+import { oauth2Protocol } from '../protocols.ts';
 import { exchangeCode } from './exchange-code.ts';
+import { type AccessTokenSettings, accessTokenSettings, type CodeExchange } from './settings.ts';
 import { validateAudience } from './validate-audience.ts';
 import { userInfo, verifyAccessToken } from './verify.ts';
 

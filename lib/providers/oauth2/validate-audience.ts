@@ -1,16 +1,11 @@
-import { epochSeconds } from '../../clock.ts';
-import type {
-  AccessTokenSettings,
-  Introspection,
-  TokenInfo,
-  UserInfo,
-} from '../../provider-settings/oauth2.ts';
+import { epochSeconds } from '../../foundation/clock.ts';
 import { valueAtPath } from '../../schema/value-at-path.ts';
 import { rejectForeign } from '../audience.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { rejected } from '../rejected.ts';
 import { requiredSubject } from '../subject.ts';
+import type { AccessTokenSettings, Introspection, TokenInfo, UserInfo } from './settings.ts';
 import { verifyJwtAccessToken } from './verify-jwt.ts';
 
 /**

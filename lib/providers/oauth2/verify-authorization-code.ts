@@ -1,15 +1,11 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import type { ProvenIdentity } from '../../login-users/identity.ts';
-import {
-  accessTokenSettings,
-  type CodeExchange,
-  type OAuth2Settings,
-} from '../../provider-settings/oauth2.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { prepareIssuerKeys } from '../oidc/issuer-keys.ts';
 import { requireNonce } from '../oidc/nonce.ts';
 import { verifyIdToken } from '../oidc/verify.ts';
 import { type AuthorizationCode, exchangeCode } from './exchange-code.ts';
+import { accessTokenSettings, type CodeExchange, type OAuth2Settings } from './settings.ts';
 import { personOfOwnToken, verifyAccessToken } from './verify.ts';
 
 type CodeCredential = AuthorizationCode & { nonce?: string | undefined };

@@ -1,9 +1,9 @@
 import { errors, type JWTPayload } from 'jose';
-import type { LogReason } from '../../errors/reasons.ts';
-import type { JwtValidation } from '../../provider-settings/oauth2.ts';
+import type { LogReason } from '../../foundation/reasons.ts';
 import { claimsOfIdTokens, reasonOf, trustedIssuerOf, verifiedJwt } from '../oidc/verify.ts';
 import { rejected } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
+import type { JwtValidation } from './settings.ts';
 
 /**
  * The subject of an access token that is a JWT: the issuer has signed it for one of our apps.

@@ -1,10 +1,10 @@
 import type { ProvenIdentity } from '../../login-users/identity.ts';
-import type { AccessTokenSettings, UserInfo, UserInfoSettings } from '../../provider-settings/oauth2.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
 import { profileIn } from '../profile.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
 import { requiredSubject } from '../subject.ts';
+import type { AccessTokenSettings, UserInfo, UserInfoSettings } from './settings.ts';
 import { validateAudience } from './validate-audience.ts';
 import { verifyJwtAccessToken } from './verify-jwt.ts';
 

@@ -1,9 +1,9 @@
-import type { KeySource } from '../../provider-settings/known-issuers.ts';
-import { oidcProtocol } from '../../provider-settings/protocols.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { check } from '../checks.ts';
 import { family } from '../family.ts';
 import { credentialParameters } from '../parameters.ts';
+import type { KeySource } from '../presets/known-issuers.ts';
+import { oidcProtocol } from '../protocols.ts';
 import { fetchIssuerKeys } from './fetch-issuer-keys.ts';
 import { verifyIdToken } from './verify.ts';
 

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { type KeySource, keysAddressOf } from '../../provider-settings/known-issuers.ts';
-import { hostOf } from '../../provider-settings/namespace.ts';
-import { providerUrlSchema } from '../../provider-settings/settings-fields.ts';
 import { callProvider } from '../call-provider.ts';
+import { type KeySource, keysAddressOf } from '../presets/known-issuers.ts';
 import { ProviderFailure } from '../provider-failure.ts';
+import { providerUrlSchema } from '../settings/fields.ts';
+import { hostOf } from '../settings/namespace.ts';
 
 /** The keys of an issuer. @see RFC 7517 section 5 */
 export const issuerKeySetSchema = v.message(

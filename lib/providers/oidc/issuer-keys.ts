@@ -1,11 +1,11 @@
 import { type CryptoKey, createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
 import * as v from 'valibot';
-import { clock } from '../../clock.ts';
+import { clock } from '../../foundation/clock.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
-import type { KeySource } from '../../provider-settings/known-issuers.ts';
 import { putItem, readItem } from '../../storage/items.ts';
 import { issuerKeysKey } from '../../storage/keys.ts';
 import { verificationDeadline } from '../call-provider.ts';
+import type { KeySource } from '../presets/known-issuers.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { fetchIssuerKeys, issuerKeySetSchema } from './fetch-issuer-keys.ts';
 

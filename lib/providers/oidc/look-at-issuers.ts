@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { type KeySource, keysAddressOf } from '../../provider-settings/known-issuers.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { explainFailure } from '../checks.ts';
+import { type KeySource, keysAddressOf } from '../presets/known-issuers.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { discoverKeys, isElsewhere } from './fetch-issuer-keys.ts';
 

@@ -1,10 +1,10 @@
 import { errors } from 'jose';
 import * as v from 'valibot';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import type { Identity } from '../../login-users/identity.ts';
-import { type TrustedIssuer, voucherOf } from '../../provider-settings/issuer.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
+import { type TrustedIssuer, voucherOf } from './issuer.ts';
 import { reasonOf, rejectOutdated, trustedIssuerOf, verifiedJwt } from './verify.ts';
 
 /** Kinds of notifications about a person; anything else is ignored. Apple has written the second in two ways. */

@@ -1,21 +1,15 @@
 import { createHash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
-import { clock, epochSeconds } from '../../clock.ts';
-import type { LogReason } from '../../errors/reasons.ts';
+import { clock, epochSeconds } from '../../foundation/clock.ts';
+import type { LogReason } from '../../foundation/reasons.ts';
 import type { ProvenIdentity } from '../../login-users/identity.ts';
-import {
-  canonicalIssuer,
-  defaultMaxAge,
-  spellingsOf,
-  type TrustedIssuer,
-  voucherOf,
-} from '../../provider-settings/issuer.ts';
-import type { KeySource } from '../../provider-settings/known-issuers.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { audienceIn, rejectForeign } from '../audience.ts';
+import type { KeySource } from '../presets/known-issuers.ts';
 import { profileIn } from '../profile.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
+import { canonicalIssuer, defaultMaxAge, spellingsOf, type TrustedIssuer, voucherOf } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
 import { rejectOtherNonce, requireNonce } from './nonce.ts';
 

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { codeParameters } from '../../identities/code-parameters.ts';
-import { personOfCode } from '../../identities/proven-person.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
+import { codeParameters } from '../../providers/code-parameters.ts';
+import { personOfCode } from '../../providers/proven-person.ts';
 import { parameters } from '../../schema/form-parameters.ts';
+import { startSession } from '../start-session.ts';
 import type { TokenResponse } from '../token-response.ts';
-import { startSession } from './start-session.ts';
 
 /** The form of the grant. */
 export const providerAuthorizationCodeSchema = v.pipe(

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { personOfCredential } from '../../identities/proven-person.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
-import { providerIds } from '../../provider-settings/identifiers.ts';
+import { personOfCredential } from '../../providers/proven-person.ts';
+import { providerIds } from '../../providers/provider-ids.ts';
 import { familyOf } from '../../providers/providers.ts';
+import { startSession } from '../start-session.ts';
 import type { TokenResponse } from '../token-response.ts';
-import { startSession } from './start-session.ts';
 
 /** The form of the grant; its parameters depend on the provider's protocol family. */
 export const providerCredentialsSchema = v.variant(

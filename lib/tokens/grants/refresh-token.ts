@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
+import { refreshSession } from '../../people/sessions/refresh-session.ts';
 import { parameters, required } from '../../schema/form-parameters.ts';
-import { refreshSession } from '../../sessions/refresh-session.ts';
 import { readRefreshToken } from '../refresh-token.ts';
 import { loginUserTokenOf, type TokenResponse } from '../token-response.ts';
 
