@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { ServiceError } from '../../foundation/service-error.ts';
-import { providerSettingsOf } from '../../login-apps/login-app.ts';
 import { lookAtIssuers } from '../../providers/oidc/look-at-issuers.ts';
 import { removedIssuers, withoutIssuer } from '../../providers/oidc/settings.ts';
 import { applyPreset } from '../../providers/presets/apply.ts';
@@ -18,12 +17,10 @@ import { existingOf, requireLoginApp } from './existing.ts';
 import { loginApp, provider } from './shared-flags.ts';
 
 async function requireProvider(id: string, provider: ProviderId) {
-  const loginApp = await requireLoginApp(id);
-  const stored = providerSettingsOf(loginApp, provider);
-  return {
-    login_app_id: loginApp.login_app_id,
-    stored: existingOf(loginApp.providers.keys(), stored, provider),
-  };
+  const { login_app_id, providers } = await requireLoginApp(id);
+  const settings = providers.get(provider);
+  const stored = settings && { settings, place: { loginAppId: login_app_id, provider } };
+  return { login_app_id, stored: existingOf(providers.keys(), stored, provider) };
 }
 
 /** The settings that the flags give, whole or by a preset. @throws ServiceError */
