@@ -1,3 +1,6 @@
+// One file for each Lambda function: the endpoint's record (route, caller, schemas, responses, permissions) and its
+// handler, without a branch. It calls `lib`, and nobody calls it but Lambda.
+
 import { ok } from '../lib/http/answers.ts';
 import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';

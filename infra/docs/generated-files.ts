@@ -13,6 +13,7 @@ import { eventSchemas, publishedEventsRows } from './event-schemas.ts';
 import { exampleRequests } from './example-requests.ts';
 import { apiDocument, tags } from './openapi/document.ts';
 import { providerTables } from './provider-tables.ts';
+import { roomRows } from './rooms.ts';
 
 const callers: Record<SchemeName, string> = {
   login_app_client: 'Login App Client (Basic)',
@@ -51,6 +52,7 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
           endpoint.summary,
         ]),
       ),
+      rooms: table(['Room', 'Owns'], roomRows(root)),
     },
     'docs/sam.md': {
       sam: fenced(

@@ -1,3 +1,6 @@
+// Access requests, their events, the accounts that work with them, and the search at flat cost. It knows nothing of
+// people who log in. It calls the storage and the secrets.
+
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';

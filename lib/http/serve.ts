@@ -1,3 +1,6 @@
+// A request in, an answer out: the middy chain of every endpoint, the authentication of callers, bodies, parameters and
+// the rendering of errors. It decides nothing about the domain. It calls the rooms that know the callers.
+
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
 import { requireEnvironmentInLambda } from '../foundation/environment.ts';

@@ -1,3 +1,6 @@
+// Login Apps with their clients, rights, mobile applications and long-lived tokens. Settings of providers are listed
+// here, and read in `lib/providers`. It calls the storage and the secrets.
+
 import * as v from 'valibot';
 import { isId } from '../foundation/ids.ts';
 import { loginAppPartition, loginAppSortKeys as sortKeys } from '../storage/keys.ts';

@@ -1,3 +1,6 @@
+// The commands of operators: one record for each, with its flags, and who gave it. The command line is in
+// `infra/operator`. It calls every room of the domain.
+
 import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';
 import { type AuditedIds, idsAmong } from '../log/audit.ts';

@@ -1,3 +1,6 @@
+// Identity providers: the protocols, the settings of each provider in a Login App, and the verification of a credential
+// by them. Who the verified person is here is for `lib/people`. It calls the providers over HTTPS, and the storage.
+
 import type * as v from 'valibot';
 import type { ProvenIdentity } from '../login-users/identity.ts';
 import { oauth1 } from './oauth1/family.ts';

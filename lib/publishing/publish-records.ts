@@ -1,3 +1,6 @@
+// What happens, as events on the bus: from the records of the table's stream to entries of EventBridge. Nothing else
+// reads the stream. It calls EventBridge and SQS.
+
 import { logEvent, logFailure } from '../log/log.ts';
 import { putEntries, sendDeadLetter } from './event-bus.ts';
 import { type EventEntry, entriesOf } from './event-entry.ts';

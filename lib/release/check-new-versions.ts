@@ -1,3 +1,6 @@
+// What must hold before a version gets traffic, and what a deployment needs besides: the first keys, the format of the
+// table, the trial of a new version, the shipping of the audit log. It calls the functions as a client does.
+
 import { CodeDeployClient, PutLifecycleEventHookExecutionStatusCommand } from '@aws-sdk/client-codedeploy';
 import * as v from 'valibot';
 import { impatient } from '../foundation/aws-client.ts';

@@ -1,3 +1,6 @@
+// The one table: its keys and indexes, and a function for each way to read and write it. Each write is one conditional
+// write of one item. What the items mean is for the rooms above. It calls the foundation and DynamoDB.
+
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   ConditionalCheckFailedException,
