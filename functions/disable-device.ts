@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { disableDevice } from '../lib/devices/recipients.ts';
 import { loginAppOfSender, senderErrors } from '../lib/devices/sender.ts';
-import { disableDevice } from '../lib/devices/sending.ts';
 import { isId } from '../lib/foundation/ids.ts';
 import { ServiceError } from '../lib/foundation/service-error.ts';
 import { noContent } from '../lib/http/answers.ts';

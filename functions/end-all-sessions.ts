@@ -6,11 +6,11 @@ import { serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 import { endSessions } from '../lib/people/sessions/end-sessions.ts';
 import { once } from '../lib/schema/form-parameters.ts';
-import { wire } from '../lib/schema/wire.ts';
+import { jsonSchema } from '../lib/schema/json-schema.ts';
 
 const exceptSchema = v.pipe(
   v.optional(once('except', v.literal('current', 'The parameter except must be current.'))),
-  wire({ type: 'string', enum: ['current'] }),
+  jsonSchema({ type: 'string', enum: ['current'] }),
   v.description('`current` keeps the session of the request.'),
 );
 

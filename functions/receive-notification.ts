@@ -8,8 +8,8 @@ import { serve } from '../lib/http/serve.ts';
 import { receiveNotification } from '../lib/people/deletion/receive-notification.ts';
 import { providerIds } from '../lib/providers/provider-ids.ts';
 import { once } from '../lib/schema/form-parameters.ts';
+import { jsonSchema } from '../lib/schema/json-schema.ts';
 import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
-import { wire } from '../lib/schema/wire.ts';
 
 const notificationSchema = v.object(
   { payload: v.pipe(v.string('payload must be a string.'), v.nonEmpty('payload must not be empty.')) },
@@ -41,7 +41,7 @@ export const endpoint = defineEndpoint({
         v.optional(once('login_app_id', v.pipe(v.string(), v.regex(idForms['la_…'], loginAppRequired))), [
           '',
         ]),
-        wire({ type: 'string', pattern: idForms['la_…'].source }),
+        jsonSchema({ type: 'string', pattern: idForms['la_…'].source }),
         v.description('The Login App.'),
       ),
     },

@@ -4,7 +4,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import type { RequestFields } from '../../lib/log/events.ts';
-import { note, withRequest } from '../../lib/log/request-fields.ts';
+import { annotateLog, withRequest } from '../../lib/log/request-fields.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import { MissingRight } from '../table-rights.ts';
 import { ignoredNames } from './ignored-names.ts';
@@ -97,7 +97,7 @@ async function answer(
     { method: request.method ?? '', path: url.pathname },
   );
   if (hint !== undefined) {
-    note({ reason: hint });
+    annotateLog({ reason: hint });
     // The body is API Gateway's own, to the letter.
     response.setHeader('x-hint', hint);
   }

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import * as v from 'valibot';
-import { mostPlaces } from '../../lib/foundation/ids.ts';
+import { largestRing } from '../../lib/foundation/ids.ts';
 import { defaultRecentLoginSeconds } from '../../lib/login-users/recent-login.ts';
 import { tokenAlgorithms } from '../../lib/signing/token-algorithm.ts';
 import { type Pin, pins } from './pins.ts';
@@ -94,7 +94,7 @@ const settingsSchema = v.object({
   sessionIdleSeconds: v.optional(whole(3600, year), 30 * 86_400),
   sessionAbsoluteSeconds: v.optional(whole(3600, 10 * year), year),
   recentLoginSeconds: v.optional(whole(0, year), defaultRecentLoginSeconds),
-  maxSessions: v.optional(whole(1, mostPlaces), 100),
+  maxSessions: v.optional(whole(1, largestRing), 100),
   refreshGraceSeconds: v.optional(whole(0, 30 * 86_400)),
   refreshReplaySeconds: v.optional(whole(1, 30 * 86_400), 60),
   tokenRateLimit: v.optional(whole(1, 100_000), 200),

@@ -8,10 +8,10 @@ import {
   rotateSecretOf,
 } from '../secrets/item-secrets.ts';
 import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
+import { cached } from '../storage/cache.ts';
 import { type OwnChange, putNewItem, readItem, updateOwnItem } from '../storage/items.ts';
 import { accountKey, accountsList } from '../storage/keys.ts';
 import { named } from '../storage/lists.ts';
-import { recentlyRead } from '../storage/recently-read.ts';
 
 const secretPrefix = 'acs';
 
@@ -36,7 +36,7 @@ export async function readAccount(id: string): Promise<Account | undefined> {
   return item && v.parse(accountItem, item);
 }
 
-const findAccount = recentlyRead(readAccount, (id) => id);
+const findAccount = cached(readAccount, (id) => id);
 
 /** The account of an id and secret, or what is wrong with them. */
 export async function authenticateAccount(

@@ -1,4 +1,4 @@
-import { inTurns, timeLimit } from '../storage/in-turns.ts';
+import { forEachInBatches, timeLimit } from '../storage/batches.ts';
 import { deleteItem, type Item, keyOf } from '../storage/items.ts';
 import { accessRequestsOfAccountList, accountKey, accountPartition } from '../storage/keys.ts';
 import { readListInOrder, readMembers, readPartitionPages } from '../storage/lists.ts';
@@ -19,7 +19,7 @@ export async function deleteAccount(accountId: string) {
     const list = accessRequestsOfAccountList(accountId);
     const { keys, next } = await readListInOrder(list, { limit: 100, start });
     const items = await readMembers(keys);
-    await inTurns(items, remove);
+    await forEachInBatches(items, remove);
     accesses += items.length;
     start = next;
   } while (start && hasTime());
@@ -29,7 +29,7 @@ export async function deleteAccount(accountId: string) {
   for await (const page of readPartitionPages(accountPartition(accountId))) {
     const others = page.filter(({ sk }) => sk !== root.sk);
     let isAll = true;
-    await inTurns(others, async (item) => {
+    await forEachInBatches(others, async (item) => {
       if (hasTime()) await remove(item);
       else isAll = false;
     });

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { logEvent } from '../log/log.ts';
-import { countField } from '../schema/wire.ts';
+import { countField } from '../schema/json-schema.ts';
 import { type Item, readItems } from '../storage/items.ts';
 import { eventKey } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';

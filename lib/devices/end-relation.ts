@@ -1,7 +1,7 @@
 import { isId } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { idsAmong } from '../log/audit.ts';
-import { noteIds } from '../log/request-fields.ts';
+import { annotateIds } from '../log/request-fields.ts';
 import type { Device } from './device.ts';
 import { confirmRelated, findRelated, mostDevices, readRelatedDevices } from './related-devices.ts';
 import { unrelate } from './relation.ts';
@@ -48,5 +48,5 @@ export async function findSurplus(loginUserId: string, newDeviceId: string): Pro
 export async function endSurplusRelations(loginUserId: string, newDeviceId: string): Promise<void> {
   const surplus = (await findSurplus(loginUserId, newDeviceId)).map(({ device_id }) => device_id);
   const ended = await Promise.all(surplus.map((id) => unrelate(loginUserId, id)));
-  noteIds(idsAmong({ evicted_device_ids: surplus.filter((_, place) => ended[place]) }));
+  annotateIds(idsAmong({ evicted_device_ids: surplus.filter((_, place) => ended[place]) }));
 }

@@ -3,13 +3,13 @@ import { timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { idsAmong } from '../log/audit.ts';
 import { logEvent } from '../log/log.ts';
-import { noteIds } from '../log/request-fields.ts';
+import { annotateIds } from '../log/request-fields.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import type { Platform } from '../login-apps/platforms.ts';
 import { type UpdateOutcome, updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
 import { type Device, detailNames, details, deviceLifetimeSeconds, notExpired, shardOf } from './device.ts';
-import { formerAttributes, takeInstallation, takeOver } from './installation.ts';
+import { formerAttributes, replaceDevice, takeInstallation } from './installation.ts';
 import { apnsToken, type NewDevice } from './new-device.ts';
 import { relation } from './relation.ts';
 
@@ -43,7 +43,7 @@ export async function registerDevice(
   const id = deviceIdOf(loginAppId, newDevice);
   const predecessor = installation_id ? await takeInstallation(loginAppId, installation_id, id) : undefined;
   const isNew = predecessor !== undefined && !predecessor.isEarlier;
-  const taken = isNew ? await takeOver(predecessor.id, installation_id, id) : undefined;
+  const taken = isNew ? await replaceDevice(predecessor.id, installation_id, id) : undefined;
   const now = timestamp();
   const attributes = attributesOf(loginAppId, newDevice, now);
   const missing = detailNames.filter((name) => attributes[name] === undefined);
@@ -68,7 +68,7 @@ export async function registerDevice(
   const took_over = update.done && (update.before ?? update.after)?.took_over;
   if (predecessor?.isEarlier && took_over !== predecessor.id) {
     // The registration that took the installation was interrupted before it took over the person.
-    const left = await takeOver(predecessor.id, installation_id, id);
+    const left = await replaceDevice(predecessor.id, installation_id, id);
     const later = await updateItem<Device>(deviceKey(id), {
       ...left,
       when: { replaced_by: { exists: false } },
@@ -83,7 +83,7 @@ export async function registerDevice(
 /** Names in the audit line the person who had a device until it took over another one's. */
 function noteFormerOwner(update: UpdateOutcome, taken: { took_over: string; login_user_id?: string }): void {
   const { login_user_id: former_login_user_id } = (update.done && update.before) || {};
-  if (former_login_user_id !== taken.login_user_id) noteIds(idsAmong({ former_login_user_id }));
+  if (former_login_user_id !== taken.login_user_id) annotateIds(idsAmong({ former_login_user_id }));
 }
 
 export const noMobileApplication = (platform: Platform): string =>

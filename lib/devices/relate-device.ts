@@ -3,7 +3,7 @@ import { timestamp } from '../foundation/clock.ts';
 import { isId } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { idsAmong } from '../log/audit.ts';
-import { noteIds } from '../log/request-fields.ts';
+import { annotateIds } from '../log/request-fields.ts';
 import { type AuthenticatedUser, activeUser } from '../login-users/login-user.ts';
 import { isLoginRecent, requireRecentLogin } from '../login-users/recent-login.ts';
 import { updateItem } from '../storage/items.ts';
@@ -49,7 +49,7 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
     const former_login_user_id = update.before?.login_user_id;
     if (former_login_user_id === loginUserId) return;
     // In the audit line: whoever knows a device's id can take its messages.
-    noteIds(idsAmong({ former_login_user_id }));
+    annotateIds(idsAmong({ former_login_user_id }));
     if (isRecent) await endSurplusRelations(loginUserId, id);
     return;
   }

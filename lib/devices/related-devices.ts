@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { timestampField } from '../schema/wire.ts';
+import { timestampField } from '../schema/json-schema.ts';
 import { keyOf } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key } from '../storage/keys.ts';
 import { readGlobalList, readMembers } from '../storage/lists.ts';

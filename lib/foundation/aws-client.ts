@@ -9,7 +9,7 @@ const patience = Number(optionalEnvironment('AWS_CALL_MILLISECONDS') ?? 1_000);
  * @param maxAttempts how often a call is sent before it fails
  * @param milliseconds how long each waits for its answer
  */
-export const impatient = (maxAttempts: number, milliseconds = patience) => ({
+export const requestTimeouts = (maxAttempts: number, milliseconds = patience) => ({
   maxAttempts,
   requestHandler: {
     connectionTimeout: patience,

@@ -10,17 +10,18 @@ export const probeIds = { loginApp: 'la_probe-', account: 'ac_probe-', loginUser
 export const probeIssuer = 'https://probe.invalid/';
 
 /** How many sessions of a person can have a place of their own. */
-export const mostPlaces = 1000;
+export const largestRing = 1000;
 
 /** The random part of a new session's id, which its place completes: 114 random bits, `s_b2F…` */
-export const newSessionStem = (): string => newId('s').slice(0, -3);
+export const newSessionPrefix = (): string => newId('s').slice(0, -3);
 
 /** The id of a session: its random part, then the three digits of its place. */
 export const sessionIdAt = (stem: string, place: number): string =>
   `${stem}${String(place).padStart(3, '0')}`;
 
 /** The digits of the place that a session's id ends in. An id from before sessions had places never ends in a digit. */
-export const placeIn = (sessionId: string): string | undefined => /^s_[\w-]{19}(\d{3})$/.exec(sessionId)?.[1];
+export const ringIndexIn = (sessionId: string): string | undefined =>
+  /^s_[\w-]{19}(\d{3})$/.exec(sessionId)?.[1];
 
 /** 128 random bits. */
 const random = String.raw`[\w-]{22}`;

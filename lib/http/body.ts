@@ -4,8 +4,8 @@ import httpJsonBodyParser from '@middy/http-json-body-parser';
 import httpUrlencodeBodyParser from '@middy/http-urlencode-body-parser';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import * as v from 'valibot';
+import { jsonSchema } from '../schema/json-schema.ts';
 import { type MakeError, validated } from '../schema/validation.ts';
-import { wire } from '../schema/wire.ts';
 
 type EventWithBody = ApiEvent & { body: string };
 
@@ -85,7 +85,7 @@ export const form = <Content>(
     const isTooLong = text.split('&', mostParameters + 1).length > mostParameters;
     return isTooLong ? `The body has more than ${mostParameters} parameters.` : undefined;
   },
-  schema: v.pipe(filledParameters, schema, wire(schema)),
+  schema: v.pipe(filledParameters, schema, jsonSchema(schema)),
   makeError,
 });
 

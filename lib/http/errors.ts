@@ -2,7 +2,7 @@ import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2, APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import { type ErrorCode, ServiceError } from '../foundation/service-error.ts';
 import { logEvent, logFailure } from '../log/log.ts';
-import { note } from '../log/request-fields.ts';
+import { annotateLog } from '../log/request-fields.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import { jsonResponse } from './answers.ts';
 import type { AnyEndpoint } from './endpoint.ts';
@@ -59,12 +59,12 @@ export const renderErrors = ({
       const { code, reason } = error;
       const fields = { error: code, ...(reason !== undefined && { reason }) };
       logEvent(errorEvent, fields);
-      note(fields);
+      annotateLog(fields);
       request.response = jsonResponse(responseTo(error), requestId);
     } else {
       const fault = error instanceof ProviderFailure ? error.code : undefined;
       logFailure(fault ? 'provider_failed' : 'request_failed', error, {});
-      note({ error: 'internal_server_error', ...(fault && { reason: fault }) });
+      annotateLog({ error: 'internal_server_error', ...(fault && { reason: fault }) });
       const isUnreachable = fault === 'unreachable' || fault === 'timed_out';
       const description = isUnreachable ? providerUnreachable : unknownError(requestId);
       const body = { error: 'internal_server_error', error_description: description };

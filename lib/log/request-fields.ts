@@ -25,12 +25,12 @@ export function withRequest<Result>(fields: Partial<RequestFields>, run: () => R
  * Adds fields to all further lines of this request, and to its audit line the scheme of an authenticated `caller`, or an
  * `outcome` that the status doesn't tell.
  */
-export function note(fields: RequestContext['noted']): void {
+export function annotateLog(fields: RequestContext['noted']): void {
   Object.assign(requests.getStore()?.noted ?? {}, fields);
 }
 
 /** Adds ids to the audit line of this request. */
-export function noteIds(ids: object): void {
+export function annotateIds(ids: object): void {
   Object.assign(requests.getStore()?.ids ?? {}, ids);
 }
 

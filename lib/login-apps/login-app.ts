@@ -9,13 +9,13 @@ import { clientItem, type LoginAppClient } from './clients.ts';
 import { loginAppTokenItem, type StoredLoginAppToken } from './login-app-tokens.ts';
 import { mobileApplicationItem } from './mobile-applications.ts';
 import type { Platform } from './platforms.ts';
-import { switchAttributes } from './switches.ts';
+import { statusAttributes } from './status.ts';
 
 export const loginAppItem = v.object({
   login_app_id: v.string(),
   name: v.string(),
   created_at: v.string(),
-  ...switchAttributes,
+  ...statusAttributes,
 });
 
 export type LoginAppItem = v.InferOutput<typeof loginAppItem>;

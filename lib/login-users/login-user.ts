@@ -15,10 +15,10 @@ import {
   firstIdentityId,
   type IdentityAttributes,
   identityAttributes,
+  type identityIndexItem,
   type LinkedIdentity,
   linkedIdentitiesIn,
   profileOf,
-  type slotItem,
 } from './linked-identity.ts';
 import type { Profile } from './profile.ts';
 import { lastSessionIdOf, sessionsOfPerson } from './sessions-of-person.ts';
@@ -52,7 +52,7 @@ export type LoginUser = v.InferOutput<typeof loginUserItem> & {
 
 /** The attributes of a Login User's item as they are written: of the person, their identities, and the slot that it is. */
 export type LoginUserItem = v.InferOutput<typeof loginUserItem> &
-  v.InferOutput<typeof slotItem> &
+  v.InferOutput<typeof identityIndexItem> &
   IdentityAttributes & { last_provider?: string };
 
 /** The person of a Login User Token. The user is undefined when a session outlived its Login User, or they are deleted. */
@@ -120,7 +120,7 @@ export const requireActiveUser = (caller: AuthenticatedUser): string =>
  * two. It has no part of the provider's identifier: another company in its place never vouches for the people of the
  * former one.
  */
-export function firstSlotOf(loginAppId: string, { namespace, subject }: Identity): string {
+export function firstIndexId(loginAppId: string, { namespace, subject }: Identity): string {
   const hash = hashOf(loginAppId, namespace, subject);
   // The one who tries new versions may remove the people of probes, and nobody else.
   if (loginAppId.startsWith(probeIds.loginApp))
@@ -129,7 +129,7 @@ export function firstSlotOf(loginAppId: string, { namespace, subject }: Identity
 }
 
 /** The id of a slot that nobody has used. */
-export const newSlot = (): string => `lu_${randomBytes(32).toString('base64url')}`;
+export const newIndexId = (): string => `lu_${randomBytes(32).toString('base64url')}`;
 
 /** Blocks or unblocks a Login User. False when there is none. */
 export const setBlocked = (loginUserId: string, blocked: boolean): Promise<boolean> =>

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { wire } from '../schema/wire.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
 
 /** Whether a text can be stored and shown: well-formed Unicode without control characters. */
 const isPlain = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.test(text);
@@ -12,7 +12,7 @@ const textField = (maxLength: number, means: string, isUsable: (text: string) =>
     v.string(),
     v.maxLength(maxLength),
     v.check(isUsable),
-    wire({ type: 'string', maxLength }),
+    jsonSchema({ type: 'string', maxLength }),
     v.description(means),
   );
 
@@ -26,7 +26,7 @@ const flagField = (means: string) =>
         v.transform((text) => text === 'true'),
       ),
     ]),
-    wire({ type: 'boolean' }),
+    jsonSchema({ type: 'boolean' }),
     v.description(means),
   );
 

@@ -10,7 +10,7 @@ export interface CheckResult {
 }
 
 /** A credential that no provider has issued. How the provider answers it shows whether our settings are right. */
-export const madeUp = 'made-up-to-check-the-settings';
+export const dummy = 'made-up-to-check-the-settings';
 
 /** A check by one call; a provider that fails is explained. */
 export async function check(name: string, call: () => Promise<Omit<CheckResult, 'check'>>) {
@@ -23,7 +23,7 @@ export async function check(name: string, call: () => Promise<Omit<CheckResult, 
 }
 
 /** Passes when the provider rejects a made-up credential. */
-export const rejectsMadeUp = (
+export const rejectsDummy = (
   name: string,
   present: () => Promise<unknown>,
   passed = 'The provider answers, and rejects a made-up credential.',

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { optional, required } from '../schema/form-parameters.ts';
-import { wire } from '../schema/wire.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
 import { authorizationCodeProvider } from './provider-ids.ts';
 
 /** @see RFC 7636 section 4.1 */
@@ -18,7 +18,7 @@ export const codeParameters = {
   provider: v.pipe(
     required('provider'),
     v.literal(authorizationCodeProvider, `The provider must be ${authorizationCodeProvider} for this grant.`),
-    wire({ type: 'string', const: authorizationCodeProvider }),
+    jsonSchema({ type: 'string', const: authorizationCodeProvider }),
   ),
   authorization_code: required('authorization_code'),
   code_verifier: v.optional(codeVerifierSchema),

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { ProvenIdentity } from '../login-users/identity.ts';
+import type { VerifiedIdentity } from '../login-users/identity.ts';
 import { forbidden, type Parameters, parameters } from '../schema/form-parameters.ts';
 import type { CheckResult } from './checks.ts';
 import type { ProviderId } from './provider-ids.ts';
@@ -31,7 +31,7 @@ interface FamilyDefinition<
   verify: (
     settings: v.InferOutput<Settings>,
     credential: v.InferOutput<Parameters<CommonEntries & Entries>>,
-  ) => Promise<ProvenIdentity>;
+  ) => Promise<VerifiedIdentity>;
   /** Calls each endpoint of the settings with a made-up credential. */
   check: (settings: v.InferOutput<Settings>) => Promise<CheckResult>[];
 }
@@ -49,7 +49,7 @@ export function family<
   /** Names the family in a form that was read, so that its credential is verified by no other. */
   const named = <Form extends object>(form: Form) => ({ ...form, family: name });
   /** The settings of a stored record, decrypted and parsed once. @throws Error for settings that are not ours */
-  const read = oncePerRecord(async (stored: StoredSettings) =>
+  const read = memoize(async (stored: StoredSettings) =>
     v.parse(settings, await decryptSecrets(stored.settings, stored.place)),
   );
   return {
@@ -76,13 +76,13 @@ export function family<
     verify: async (
       stored: StoredSettings,
       credential: v.InferOutput<Parameters<CommonEntries & Entries>>,
-    ): Promise<ProvenIdentity> => verify(await read(stored), credential),
+    ): Promise<VerifiedIdentity> => verify(await read(stored), credential),
     check: async (stored: StoredSettings) => Promise.all(check(await read(stored))),
   };
 }
 
 /** Remembers what was made of a record, as long as the record itself is kept. A failure is not remembered. */
-function oncePerRecord<Stored extends { settings: object }, Value>(
+function memoize<Stored extends { settings: object }, Value>(
   make: (stored: Stored) => Promise<Value>,
 ): (stored: Stored) => Promise<Value> {
   const made = new WeakMap<object, Promise<Value>>();

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { note } from '../log/request-fields.ts';
+import { annotateLog } from '../log/request-fields.ts';
 import { choiceProblem, forbidden, parameters } from '../schema/form-parameters.ts';
-import { wire } from '../schema/wire.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
 import { codeParameters } from './code-parameters.ts';
 import { personOfCode, personOfCredential } from './proven-person.ts';
 import { providerIds } from './provider-ids.ts';
@@ -35,11 +35,11 @@ export const identityFormSchema = v.pipe(
   ),
   v.check((form) => !('grant_type' in form), 'The parameter grant_type must not be supplied here.'),
   v.lazy((form) => ('authorization_code' in Object(form) ? codeFormSchema : credentialFormSchema)),
-  wire(v.pipe(v.variant('provider', [...credentialForms, codeFormSchema]), v.title('IdentityRequest'))),
+  jsonSchema(v.pipe(v.variant('provider', [...credentialForms, codeFormSchema]), v.title('IdentityRequest'))),
 );
 
 /** The person whom a form proves to be. @throws ServiceError, ProviderFailure */
 export async function personOf(loginAppId: string, form: v.InferOutput<typeof identityFormSchema>) {
-  note({ provider: form.provider });
+  annotateLog({ provider: form.provider });
   return 'family' in form ? personOfCredential(loginAppId, form) : personOfCode(loginAppId, form);
 }

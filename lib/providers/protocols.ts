@@ -3,7 +3,7 @@ import { oauth1SettingsSchema } from './oauth1/settings.ts';
 import { oauth2SettingsSchema } from './oauth2/settings.ts';
 import { combineIssuers, oidcSettingsSchema } from './oidc/settings.ts';
 import type { ProviderId } from './provider-ids.ts';
-import type { Combined, GivenSettings } from './settings/given-settings.ts';
+import type { MergeResult, SettingsInput } from './settings/given-settings.ts';
 import { hostAt, issuerAt, keepNamespace } from './settings/namespace.ts';
 
 /** A protocol, as operators set up a provider that speaks it. */
@@ -17,7 +17,11 @@ interface ProtocolDefinition<Name extends string, Settings extends v.GenericSche
    * Combines stored settings with new ones that an operator gives, which have been checked.
    * @param current what is stored, with its secrets encrypted
    */
-  combine: (checked: v.InferOutput<Settings>, given: GivenSettings, current: object | undefined) => Combined;
+  combine: (
+    checked: v.InferOutput<Settings>,
+    given: SettingsInput,
+    current: object | undefined,
+  ) => MergeResult;
 }
 
 /** Makes a protocol of its definition, so that callers need not know the type of its settings. */
@@ -26,7 +30,7 @@ const protocol = <const Name extends string, Settings extends v.GenericSchema<un
   ...definition
 }: ProtocolDefinition<Name, Settings>) => ({
   ...definition,
-  combine: (given: GivenSettings, current: object | undefined): Combined =>
+  combine: (given: SettingsInput, current: object | undefined): MergeResult =>
     combine(v.parse(definition.settings, given.settings), given, current),
 });
 

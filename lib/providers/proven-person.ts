@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import type { ProvenIdentity } from '../login-users/identity.ts';
+import type { VerifiedIdentity } from '../login-users/identity.ts';
 import type { Parameters } from '../schema/form-parameters.ts';
 import type { codeParameters } from './code-parameters.ts';
 import { notSetUp } from './not-set-up.ts';
@@ -19,7 +19,7 @@ export async function personOfCredential(loginAppId: string, credential: Credent
 export async function personOfCode(
   loginAppId: string,
   { provider, ...code }: v.InferOutput<Parameters<typeof codeParameters>>,
-): Promise<ProvenIdentity> {
+): Promise<VerifiedIdentity> {
   const stored = await findProviderSettings(loginAppId, provider);
   const settings = stored && (await oauth2.read(stored));
   const person = settings && (await verifyAuthorizationCode(settings, code));

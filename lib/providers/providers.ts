@@ -2,7 +2,7 @@
 // by them. Who the verified person is here is for `lib/people`. It calls the providers over HTTPS, and the storage.
 
 import type * as v from 'valibot';
-import type { ProvenIdentity } from '../login-users/identity.ts';
+import type { VerifiedIdentity } from '../login-users/identity.ts';
 import { oauth1 } from './oauth1/family.ts';
 import { oauth2 } from './oauth2/family.ts';
 import { oidc } from './oidc/family.ts';
@@ -21,7 +21,7 @@ export type Credential = v.InferOutput<
 >;
 
 /** The person of a credential, by the stored settings of its provider. @throws ServiceError, ProviderFailure */
-export function verifyCredential(stored: StoredSettings, credential: Credential): Promise<ProvenIdentity> {
+export function verifyCredential(stored: StoredSettings, credential: Credential): Promise<VerifiedIdentity> {
   switch (credential.family) {
     case 'oauth1':
       return oauth1.verify(stored, credential);

@@ -5,7 +5,7 @@ import {
   type PutEventsResultEntry,
 } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { impatient } from '../foundation/aws-client.ts';
+import { requestTimeouts } from '../foundation/aws-client.ts';
 import { environment } from '../foundation/environment.ts';
 import { type EventEntry, eventSource } from './event-entry.ts';
 import type { StreamRecord } from './stream-record.ts';
@@ -15,7 +15,7 @@ const busName = environment('EVENT_BUS_NAME');
 const queueUrl = environment('DEAD_LETTER_QUEUE_URL');
 
 /** An hour without the bus takes many attempts; each must end well before the function's timeout of 10 s. */
-const options = impatient(2, 3_000);
+const options = requestTimeouts(2, 3_000);
 const client = new EventBridgeClient(options);
 const queue = new SQSClient(options);
 

@@ -3,22 +3,22 @@
 
 import { CodeDeployClient, PutLifecycleEventHookExecutionStatusCommand } from '@aws-sdk/client-codedeploy';
 import * as v from 'valibot';
-import { impatient } from '../foundation/aws-client.ts';
+import { requestTimeouts } from '../foundation/aws-client.ts';
 import { environment } from '../foundation/environment.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import { requireReadableFormat } from '../storage/table-format.ts';
 import { issuer } from '../tokens/issuer.ts';
 import { keysPath, tokenPath } from '../tokens/paths.ts';
-import { askVersion } from './invoke-version.ts';
+import { invokeVersion } from './invoke-version.ts';
 import { type Probe, withProbe } from './probe.ts';
 import { provider, setUpProvider } from './probe-provider.ts';
+import { basic, tryOut } from './smoke-test.ts';
 import { tryExamples } from './try-examples.ts';
-import { basic, tryOut } from './try-out.ts';
 
 /** `KEY=NAME:VERSION` for each function that serves requests, with spaces between. */
 const newVersions = environment('NEW_VERSIONS');
 
-const client = new CodeDeployClient(impatient(3, 5_000));
+const client = new CodeDeployClient(requestTimeouts(3, 5_000));
 
 /** Milliseconds that are kept for the removal of the probe and the answer to CodeDeploy. */
 const reserve = 30_000;
@@ -49,7 +49,7 @@ export async function checkNewVersions(event: unknown, remaining: () => number):
 async function work(end: AbortSignal): Promise<boolean> {
   try {
     await requireReadableFormat();
-    await withProbe((probe) => tryVersions(probe, (request) => askVersion(request, end)));
+    await withProbe((probe) => tryVersions(probe, (request) => invokeVersion(request, end)));
     logEvent('new_versions_checked', {});
     return true;
   } catch (error) {
@@ -58,7 +58,7 @@ async function work(end: AbortSignal): Promise<boolean> {
   }
 }
 
-type Ask = (request: Parameters<typeof askVersion>[0]) => Promise<unknown>;
+type Ask = (request: Parameters<typeof invokeVersion>[0]) => Promise<unknown>;
 
 /** The first thing that is wrong ends it. @throws Error */
 async function tryVersions(probe: Probe, ask: Ask): Promise<void> {

@@ -1,10 +1,10 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
-import { impatient } from '../foundation/aws-client.ts';
+import { requestTimeouts } from '../foundation/aws-client.ts';
 import { directInvocation } from '../http/origin-secret.ts';
 
 /** A version has ten seconds for a request, and as many for its start. */
-const client = new LambdaClient(impatient(3, 25_000));
+const client = new LambdaClient(requestTimeouts(3, 25_000));
 
 /** A request to a version of a function. */
 interface VersionRequest {
@@ -29,7 +29,7 @@ const answerSchema = v.object({ statusCode: v.number(), body: v.optional(v.strin
  * @param abortSignal ends the wait for the answer
  * @throws Error that names the route, when the version fails, answers with another status or not at all
  */
-export async function askVersion(
+export async function invokeVersion(
   { version, routeKey, status = 200, ...request }: VersionRequest,
   abortSignal: AbortSignal,
 ): Promise<unknown> {

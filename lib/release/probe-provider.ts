@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { clock, epochSeconds } from '../foundation/clock.ts';
 import { probeIssuer } from '../foundation/ids.ts';
-import { firstSlotOf } from '../login-users/login-user.ts';
+import { firstIndexId } from '../login-users/login-user.ts';
 import type { StoredKeys } from '../providers/oidc/issuer-keys.ts';
 import type { ProviderId } from '../providers/provider-ids.ts';
 import type { ProviderSettingsItem } from '../providers/settings/stored.ts';
@@ -54,7 +54,7 @@ export async function setUpProvider(loginAppId: string, expires_at: number): Pro
 /** Removes the keys of a probe's provider, and what is left of its person: a deletion leaves the id, so that nobody gets it again. */
 export async function removeProvider(loginAppId: string): Promise<void> {
   const namespace = issuerOf(loginAppId);
-  const ofPerson = await readPartition(loginUserPartition(firstSlotOf(loginAppId, { namespace, subject })));
+  const ofPerson = await readPartition(loginUserPartition(firstIndexId(loginAppId, { namespace, subject })));
   await Promise.all([
     deleteItem(issuerKeysKey(namespace)),
     ...ofPerson.map(({ pk, sk }) => deleteItem({ pk: String(pk), sk: String(sk) })),

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import examples from './examples.json' with { type: 'json' };
 import type { Probe } from './probe.ts';
-import { basic } from './try-out.ts';
+import { basic } from './smoke-test.ts';
 
 const requestSchema = v.object({
   status: v.number(),

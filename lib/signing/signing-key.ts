@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
 import { environment } from '../foundation/environment.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { rereadAfter } from '../secrets/reread-after.ts';
+import { refreshAfter } from '../secrets/refresh-after.ts';
 import { readSecret } from '../secrets/secret-store.ts';
 import { accessTokenLifetime } from './access-token-lifetime.ts';
 import { keySetSchema, keyThatSigns, type PrivateJwk, signingKeyFreshFor } from './key-set.ts';
@@ -15,7 +15,7 @@ type SigningKey = Pick<PrivateJwk, 'kid' | 'alg'> & { key: Awaited<ReturnType<ty
  * The private key that signs access tokens now.
  * @throws ServiceError `temporarily_unavailable` until the first rotation has finished
  */
-export const currentSigningKey = rereadAfter({
+export const currentSigningKey = refreshAfter({
   secretId: environment('SIGNING_KEYS_SECRET_ID'),
   freshFor: signingKeyFreshFor,
   read: readSigningKey,

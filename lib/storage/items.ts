@@ -171,7 +171,7 @@ export async function updateItem<Attributes = unknown>(
     return { done: true, created: Attributes === undefined, before: Attributes };
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    const found = await itemThatStands(error, key);
+    const found = await currentItem(error, key);
     return found?.write_id === write_id
       ? { done: true, created: found.created_by === write_id, before: undefined, after: found }
       : { done: false, found };
@@ -215,7 +215,7 @@ export async function updateOwnItem<Attributes = unknown>(
 const newWriteId = (): string => newId('w');
 
 /** The item on which a condition failed. The error carries it, except in stores that leave it out, and when there is none. */
-const itemThatStands = async (
+const currentItem = async (
   { Item: item }: ConditionalCheckFailedException,
   { pk, sk }: Key,
 ): Promise<Item | undefined> => (item ? unmarshall(item) : readItem({ pk, sk }));

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
-import { findSwitches } from '../login-apps/switches.ts';
+import { findStatus } from '../login-apps/status.ts';
 import { hasIssued, type SessionGeneration, standing } from '../people/sessions/session.ts';
-import { countField } from '../schema/wire.ts';
+import { countField } from '../schema/json-schema.ts';
 import type { AccessTokenPayload } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { activeSessionOf, readToken } from './presented-token.ts';
@@ -49,7 +49,7 @@ export async function introspectToken(
   { loginAppId }: AuthenticatedClient,
   token: string,
 ): Promise<Introspection> {
-  if (!(await findSwitches(loginAppId)).isEnabled) return inactive;
+  if (!(await findStatus(loginAppId)).isEnabled) return inactive;
   const presented = await readToken(token);
   switch (presented?.kind) {
     case undefined:

@@ -4,15 +4,15 @@
 import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent } from '../log/log.ts';
-import { note } from '../log/request-fields.ts';
+import { annotateLog } from '../log/request-fields.ts';
 import { requireEnabled } from '../login-apps/client-rights.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { type GrantType, grantTypes } from '../login-apps/grant-types.ts';
 import { storeFetchedKeys } from '../providers/oidc/issuer-keys.ts';
 import { providerIds } from '../providers/provider-ids.ts';
 import { choiceProblem, mustBeOneOf } from '../schema/form-parameters.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
-import { wire } from '../schema/wire.ts';
 import type { TokenUse } from './access-token.ts';
 import { clientCredentialsSchema, issueForClientCredentials } from './grants/client-credentials.ts';
 import {
@@ -39,7 +39,7 @@ export const tokenRequestSchema = v.pipe(
     grantFormSchema,
     v.object({ scope: v.optional(v.string('The parameter scope is repeated.')) }),
   ]),
-  wire(grantFormSchema),
+  jsonSchema(grantFormSchema),
 );
 type TokenRequest = v.InferOutput<typeof tokenRequestSchema>;
 
@@ -95,7 +95,7 @@ function issue(client: AuthenticatedClient, request: TokenRequest): Promise<Toke
 /** Notes the grant and the provider for the log, but nothing that a caller made up. */
 function noteRequest(form: { grant_type?: unknown; provider?: unknown }): void {
   const grant_type = grantTypes.find((type) => type === form.grant_type);
-  if (grant_type) note({ grant_type });
+  if (grant_type) annotateLog({ grant_type });
   const provider = grant_type?.startsWith('provider_') && providerIds.find((id) => id === form.provider);
-  if (provider) note({ provider });
+  if (provider) annotateLog({ provider });
 }

@@ -1,5 +1,5 @@
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
-import type { ProvenIdentity } from '../login-users/identity.ts';
+import type { VerifiedIdentity } from '../login-users/identity.ts';
 import { logIn } from '../people/sessions/log-in.ts';
 import { putSession } from '../people/sessions/session-store.ts';
 import type { ProviderId } from '../providers/provider-ids.ts';
@@ -13,7 +13,7 @@ import { loginUserTokenOf, type TokenResponse } from './token-response.ts';
 export async function startSession(
   client: AuthenticatedClient,
   provider: ProviderId,
-  person: ProvenIdentity,
+  person: VerifiedIdentity,
 ): Promise<TokenResponse> {
   const session = await logIn(client, provider, person);
   const tokens = await loginUserTokenOf(session);

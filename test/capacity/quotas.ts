@@ -1,7 +1,7 @@
 import { readSettings } from '../../infra/settings/settings.ts';
 import { serviceSecretFreshFor } from '../../lib/secrets/service-secret.ts';
 import { signingKeyFreshFor } from '../../lib/signing/key-set.ts';
-import { freshForMilliseconds } from '../../lib/storage/recently-read.ts';
+import { freshForMilliseconds } from '../../lib/storage/cache.ts';
 import type { Cost } from './measure.ts';
 import { partitionWriteUnits } from './partitions.ts';
 import { assumptions } from './prices.ts';

@@ -9,7 +9,7 @@ const domain = {
   ...(await import('../../lib/devices/register-device.ts')),
   ...(await import('../../lib/devices/relate-device.ts')),
   ...(await import('../../lib/devices/related-devices.ts')),
-  ...(await import('../../lib/devices/sending.ts')),
+  ...(await import('../../lib/devices/recipients.ts')),
   ...(await import('../../lib/login-apps/create-login-app.ts')),
   ...(await import('../../lib/login-apps/mobile-applications.ts')),
   ...(await import('../../lib/people/sessions/log-in.ts')),

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ProviderId } from '../../lib/providers/provider-ids.ts';
-import { checkSettings, combineSettings } from '../../lib/providers/settings/check-settings.ts';
+import { checkSettings, mergeSettings } from '../../lib/providers/settings/check-settings.ts';
 
 const url = 'https://provider.example/x';
 const client = { client_id: 'us', client_secret: 'our-secret' };
@@ -167,7 +167,7 @@ describe('an address on this machine', () => {
 
   test('that is stored from before keeps a preset from replacing the other issuers', () => {
     const given = { settings: oidc({}), isPreset: true };
-    expect(combineSettings('provider_f', given, oidc({ issuer: 'https://10.0.0.1' }))).toEqual({
+    expect(mergeSettings('provider_f', given, oidc({ issuer: 'https://10.0.0.1' }))).toEqual({
       problems: ['the stored issuers are no longer valid; give all with --settings'],
     });
   });

@@ -50,7 +50,7 @@ async function fillWithPeople(service: Service) {
   const created = await run(operate, 'login-apps tokens create', { 'login-app': login_app_id, name: 'App' });
   const longLived = { token: String(created.login_app_token), token_id: String(created.token_id) };
   const devices: Left['devices'] = {};
-  for (const name of ['related', 'disabled', 'nobodys'])
+  for (const name of ['related', 'disabled', 'withoutOwner'])
     devices[name] = expecting(201, await register(phone(name), appToken)).id;
   const older = { ...installed, ...phone('replaced') };
   devices.replaced = expecting(201, await register(older, longLived.token)).id;

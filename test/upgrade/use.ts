@@ -76,7 +76,7 @@ async function usePeople(service: Service, { people, second, identityId }: Left)
 
 async function useDevices(service: Service, { people, devices, appToken, longLived }: Left): Promise<void> {
   const { register, relate } = service;
-  for (const name of ['related', 'disabled', 'nobodys', 'imported'])
+  for (const name of ['related', 'disabled', 'withoutOwner', 'imported'])
     for (const token of [appToken, longLived.token]) {
       const { id } = expecting(200, await register(phone(name), token));
       assert.equal(id, devices[name] ?? id, name);
@@ -130,7 +130,7 @@ async function operateEverything({ operate, demo }: Service, left: Left): Promis
     ['login-users logout', alice],
     ['login-users retry-revocations', alice],
     ['login-users delete', blocked],
-    ['devices disable', { device: left.devices.nobodys }],
+    ['devices disable', { device: left.devices.withoutOwner }],
     ['devices import', { ...app, devices: lineOf(phone('imported')) }],
     ['comments add', { ...actor, comment: 'Fine.' }],
     ['reviews add', { ...actor, status: 'approved' }],

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { tryOut } from '../../../lib/release/try-out.ts';
-import { ask, type Question, type Step } from './ask.ts';
+import { tryOut } from '../../../lib/release/smoke-test.ts';
+import { ask, type Step, type TestRequest } from './request.ts';
 
 /** The result of `probes create`. */
 export const probeSchema = v.object({
@@ -92,7 +92,7 @@ const noKeysSchema = v.object({ keys: v.strictTuple([]) });
 
 /** Sends a request again while its answer is an empty key set: the first rotation takes a while. */
 async function askUntilKeys<Schema extends v.GenericSchema>(
-  question: Question<Schema>,
+  question: TestRequest<Schema>,
   { patience, pause }: typeof rotationWait,
 ) {
   const deadline = Date.now() + patience;

@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { callOperator } from '../../call-operator.ts';
 import { harmless } from '../harmless.ts';
 import { explainFailure, functionOf, type Target } from '../target.ts';
-import type { Step } from './ask.ts';
 import { checkService, probeSchema } from './check-service.ts';
 import { lookAtStack } from './check-stack.ts';
+import type { Step } from './request.ts';
 
 export interface CheckResult {
   ok: boolean;

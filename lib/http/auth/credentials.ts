@@ -1,7 +1,7 @@
 import { type IdForm, isId } from '../../foundation/ids.ts';
 import { type ErrorCode, type ErrorRecord, ServiceError } from '../../foundation/service-error.ts';
 import type { RequestFields } from '../../log/events.ts';
-import { note } from '../../log/request-fields.ts';
+import { annotateLog } from '../../log/request-fields.ts';
 
 /** The four schemes of the interface, and none. */
 export type SchemeName = 'login_app_client' | 'login_app_token' | 'login_user_token' | 'account' | 'none';
@@ -65,7 +65,7 @@ export const basicAuthentication = <Caller extends object>({
     }
     const caller = await find(sent.user, sent.password);
     if (isWrong(caller)) {
-      if (isId(idForm, sent.user)) note({ [idField]: sent.user });
+      if (isId(idForm, sent.user)) annotateLog({ [idField]: sent.user });
       const form = isId(idForm, sent.user)
         ? ''
         : ` The ${whose} id has the form ${idForm.replaceAll('…', '*')}.`;
@@ -74,7 +74,7 @@ export const basicAuthentication = <Caller extends object>({
       throw new ServiceError(error, message, { reason: caller });
     }
     // A scheme that builds on this one may yet reject the caller, whom the audit line then names.
-    note({ ...noted(caller), caller: scheme });
+    annotateLog({ ...noted(caller), caller: scheme });
     return caller;
   },
 });

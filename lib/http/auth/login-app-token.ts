@@ -1,9 +1,9 @@
 import type { LogReason } from '../../foundation/reasons.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
-import { note } from '../../log/request-fields.ts';
+import { annotateLog } from '../../log/request-fields.ts';
 import { isCurrentClient } from '../../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../../login-apps/login-app-tokens.ts';
-import { findSwitches } from '../../login-apps/switches.ts';
+import { findStatus } from '../../login-apps/status.ts';
 import { verifyLoginAppToken } from '../../tokens/verify-access-token.ts';
 import { type Authentication, bearerToken, noBearerToken } from './credentials.ts';
 
@@ -27,8 +27,8 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
       ? authenticateLoginAppToken(token)
       : loginAppOfClientsToken(token));
     if (!loginAppId) throw noLongerValid(isLongLived(token) ? 'secret_wrong' : 'id_unknown');
-    note({ login_app_id: loginAppId });
-    if (!(await findSwitches(loginAppId)).isEnabled) throw noLongerValid('login_app_disabled');
+    annotateLog({ login_app_id: loginAppId });
+    if (!(await findStatus(loginAppId)).isEnabled) throw noLongerValid('login_app_disabled');
     return { loginAppId };
   },
 };
@@ -36,7 +36,7 @@ export const loginAppToken: Authentication<{ loginAppId: string }> = {
 /** The id of the Login App of a client's token; undefined once the client is revoked. Notes the client's id. */
 async function loginAppOfClientsToken(token: string): Promise<string | undefined> {
   const { aud, client_id } = await verifyLoginAppToken(token);
-  note({ client_id });
+  annotateLog({ client_id });
   return (await isCurrentClient(client_id)) ? aud : undefined;
 }
 

@@ -1,8 +1,8 @@
 import type { LogReason } from '../../foundation/reasons.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
-import { note } from '../../log/request-fields.ts';
+import { annotateLog } from '../../log/request-fields.ts';
 import { isCurrentClient } from '../../login-apps/clients.ts';
-import { findSwitches } from '../../login-apps/switches.ts';
+import { findStatus } from '../../login-apps/status.ts';
 import type { AuthenticatedUser } from '../../login-users/login-user.ts';
 import { readLoginUserWithSession } from '../../people/sessions/login-user-with-session.ts';
 import { hasIssued, isActive } from '../../people/sessions/session.ts';
@@ -29,11 +29,11 @@ function loginUserTokens({ ofDeletedToo }: { ofDeletedToo: boolean }): Authentic
     identify: async (headers) => {
       const token = oneBearerToken([headers.authentication, headers.authorization]);
       const claims = await verifyLoginUserToken(token);
-      note({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
+      annotateLog({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
       const [{ user, isDeleted, session }, hasClient, switches] = await Promise.all([
         readLoginUserWithSession(claims.sub, claims.sid),
         isCurrentClient(claims.client_id),
-        findSwitches(claims.aud),
+        findStatus(claims.aud),
       ]);
       if (!switches.isEnabled) {
         throw new ServiceError('invalid_token', 'The Login App of this Login User Token is disabled.', {

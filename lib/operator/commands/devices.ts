@@ -9,16 +9,16 @@ import {
 } from '../../devices/device.ts';
 import { importDevices } from '../../devices/import-devices.ts';
 import { registrationRequestSchema } from '../../devices/new-device.ts';
-import { deviceIdOf } from '../../devices/register-device.ts';
-import { mostDevices } from '../../devices/related-devices.ts';
-import { endLeftoverRelations } from '../../devices/relation.ts';
 import {
   disableDevice,
   placeSchema,
   recipientsOfLoginApp,
   recipientsOfLoginUser,
   toRecipient,
-} from '../../devices/sending.ts';
+} from '../../devices/recipients.ts';
+import { deviceIdOf } from '../../devices/register-device.ts';
+import { mostDevices } from '../../devices/related-devices.ts';
+import { endLeftoverRelations } from '../../devices/relation.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { createLoginApp, renameLoginApp } from '../../login-apps/create-login-app.ts';
 import { loginAppItem } from '../../login-apps/login-app.ts';
-import { endAllSessions, setLoginAppDisabled, undoLogout } from '../../login-apps/switches.ts';
+import { endAllSessions, setLoginAppDisabled, undoLogout } from '../../login-apps/status.ts';
 import { deleteLoginApp, reasonToKeep } from '../../people/deletion/delete-login-app.ts';
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { defineCommand } from '../command.ts';

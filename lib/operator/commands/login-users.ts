@@ -1,12 +1,12 @@
 import { readCurrentDevices } from '../../devices/related-devices.ts';
-import { readSwitches } from '../../login-apps/switches.ts';
+import { readSwitches } from '../../login-apps/status.ts';
 import { type LoginUser, loginUserIn, setBlocked } from '../../login-users/login-user.ts';
 import { peopleLists } from '../../login-users/people-of-login-app.ts';
 import { deleteLoginUser } from '../../people/deletion/delete-login-user.ts';
 import { exportLoginUser, identitiesOf } from '../../people/deletion/export-login-user.ts';
 import { finishDeletions } from '../../people/deletion/finish-deletions.ts';
 import { findLoginUser } from '../../people/identities/find-login-user.ts';
-import { retryRevocations } from '../../people/identities/revoke-kept-tokens.ts';
+import { retryRevocations } from '../../people/identities/revoke-stored-tokens.ts';
 import { endSessions } from '../../people/sessions/end-sessions.ts';
 import { isActive, isOpen, readSessions } from '../../people/sessions/session.ts';
 import { defineCommand } from '../command.ts';

@@ -7,9 +7,9 @@ import { presetNames } from '../../providers/presets/presets.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { familyOf } from '../../providers/providers.ts';
 import { warnOfSpaces } from '../../providers/settings/app-ids.ts';
-import { checkSettings, combineSettings } from '../../providers/settings/check-settings.ts';
+import { checkSettings, mergeSettings } from '../../providers/settings/check-settings.ts';
 import { maskSecrets } from '../../providers/settings/encryption.ts';
-import type { Combined, GivenSettings } from '../../providers/settings/given-settings.ts';
+import type { MergeResult, SettingsInput } from '../../providers/settings/given-settings.ts';
 import { changeProviderSettings, removeProviderSettings } from '../../providers/settings/stored.ts';
 import { defineCommand } from '../command.ts';
 import { choice, type FlagValues, json, optional, secret, text } from '../flags.ts';
@@ -24,7 +24,7 @@ async function requireProvider(id: string, provider: ProviderId) {
 }
 
 /** The settings that the flags give, whole or by a preset. @throws ServiceError */
-function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFlags>): GivenSettings {
+function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFlags>): SettingsInput {
   const { settings, preset } = flags;
   if ((settings === undefined) === (preset === undefined))
     throw new ServiceError('invalid_request', 'Give either --settings or --preset.');
@@ -51,7 +51,7 @@ function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFla
 const listOf = (text = ''): string[] => text.split(',').filter(Boolean);
 
 /** The settings, if there is nothing wrong with them. @throws ServiceError */
-function accepted(provider: ProviderId, result: Combined): object {
+function accepted(provider: ProviderId, result: MergeResult): object {
   if ('settings' in result) return result.settings;
   throw new ServiceError(
     'invalid_request',
@@ -87,7 +87,7 @@ export const providerCommands = [
       shownBy: { noun: 'providers', verb: 'show', flags: ['login-app', 'provider'] },
       list: ({ provider, ...flags }, { providers }) => {
         const before = v.parse(shownSchema, providers)[provider];
-        const combined = combineSettings(provider, settingsFrom(provider, flags), before);
+        const combined = mergeSettings(provider, settingsFrom(provider, flags), before);
         return 'settings' in combined ? removedIssuers(before, combined.settings) : [];
       },
     },
@@ -98,7 +98,7 @@ export const providerCommands = [
       const { problems, warnings } = await lookAtIssuers(checked);
       if (problems.length > 0) accepted(provider, { problems });
       const settings = await changeProviderSettings(login_app_id, provider, (current) =>
-        accepted(provider, combineSettings(provider, given, current)),
+        accepted(provider, mergeSettings(provider, given, current)),
       );
       const all = [...warnings, ...warnOfSpaces(checked)];
       return { login_app_id, provider, settings: maskSecrets(settings), warnings: all };

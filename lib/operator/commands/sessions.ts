@@ -1,5 +1,5 @@
 import { ServiceError } from '../../foundation/service-error.ts';
-import { readSwitches } from '../../login-apps/switches.ts';
+import { readSwitches } from '../../login-apps/status.ts';
 import { isActive, readSessions, type Session } from '../../people/sessions/session.ts';
 import { sessionNamedBy } from '../../tokens/session-named-by.ts';
 import { defineCommand } from '../command.ts';

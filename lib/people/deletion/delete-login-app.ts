@@ -1,10 +1,10 @@
 import { clock } from '../../foundation/clock.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
-import { setLoginAppDisabled } from '../../login-apps/switches.ts';
+import { setLoginAppDisabled } from '../../login-apps/status.ts';
 import { loginUserIn } from '../../login-users/login-user.ts';
 import { peopleLists } from '../../login-users/people-of-login-app.ts';
 import { authorizationCodeProvider } from '../../providers/provider-ids.ts';
-import { inTurns, timeLimit } from '../../storage/in-turns.ts';
+import { forEachInBatches, timeLimit } from '../../storage/batches.ts';
 import { deleteItem, type Item, keyOf } from '../../storage/items.ts';
 import {
   deviceKey,
@@ -16,7 +16,7 @@ import {
 } from '../../storage/keys.ts';
 import { readGlobalList, readListInOrder, readMembers, readPartition } from '../../storage/lists.ts';
 import { shards } from '../../storage/shards.ts';
-import { retryRevocations } from '../identities/revoke-kept-tokens.ts';
+import { retryRevocations } from '../identities/revoke-stored-tokens.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
 /** Seconds after which no instance lets anybody log in at a disabled Login App: its switches are cached for 30. */
@@ -81,7 +81,7 @@ export async function deleteLoginApp(loginApp: LoginApp): Promise<DeletionStep> 
   const items = await readPartition(loginAppPartition(login_app_id));
   const root = loginAppKey(login_app_id);
   const members = items.filter(({ sk }) => sk !== root.sk);
-  await inTurns(members, (item) => deleteItem(keyOf(item)));
+  await forEachInBatches(members, (item) => deleteItem(keyOf(item)));
   await deleteItem(root);
   return { deleted: true, removed };
 }
@@ -94,7 +94,7 @@ async function deletePeople(loginApp: LoginApp, hasTime: () => boolean) {
     do {
       if (!hasTime()) return { count, tokensLeft, isAll: false };
       const { items, next } = await readPeople(list, start);
-      await inTurns(items, async ({ login_user_id }) => {
+      await forEachInBatches(items, async ({ login_user_id }) => {
         const person = await deletePerson(loginApp, String(login_user_id));
         if (person.isNew) count += 1;
         tokensLeft += person.tokensLeft;
@@ -124,7 +124,7 @@ async function deleteDevices(loginAppId: string, hasTime: () => boolean) {
     do {
       if (!hasTime()) return { count, isAll: false };
       const { items, next } = await readDevices(loginAppId, shard, { limit: 100, start });
-      await inTurns(items, deleteDevice);
+      await forEachInBatches(items, deleteDevice);
       count += items.length;
       start = next;
     } while (start);

@@ -3,14 +3,14 @@ import { timestamp } from '../../foundation/clock.ts';
 import { logEvent } from '../../log/log.ts';
 import { blockedError } from '../../login-users/blocked.ts';
 import { linkedIdentitiesIn } from '../../login-users/linked-identity.ts';
-import { type LoginUserItem, newSlot } from '../../login-users/login-user.ts';
+import { type LoginUserItem, newIndexId } from '../../login-users/login-user.ts';
 import { listAttributes } from '../../login-users/people-of-login-app.ts';
-import { inTurns } from '../../storage/in-turns.ts';
+import { forEachInBatches } from '../../storage/batches.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
 import { loginUserKey } from '../../storage/keys.ts';
-import { isKeptToken } from '../identities/kept-token.ts';
-import { type Revocations, revokeKeptTokens } from '../identities/revoke-kept-tokens.ts';
-import { freeSlot } from '../identities/slot.ts';
+import { releaseIdentity } from '../identities/identity-index.ts';
+import { type Revocations, revokeStoredTokens } from '../identities/revoke-stored-tokens.ts';
+import { isStoredToken } from '../identities/stored-token.ts';
 import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
 import { type DeletionMark, markDeletion, unmarkDeletion } from '../unfinished.ts';
 
@@ -41,7 +41,7 @@ export async function deleteLoginUser(
   const key = loginUserKey(loginUserId);
   await markDeletion(loginUserId, by);
   const begun = await updateItem<LoginUserItem>(key, {
-    setIfAbsent: { deleted_at: timestamp(), next_slot: newSlot() },
+    setIfAbsent: { deleted_at: timestamp(), next_slot: newIndexId() },
     when: { created_at: { exists: true }, ...(by !== 'operator' && { blocked_at: { exists: false } }) },
   });
   const found = begun.done ? undefined : begun.found;
@@ -53,7 +53,7 @@ export async function deleteLoginUser(
   const isStored = begun.done || found?.created_at !== undefined;
   const sessions = await readSessions(loginUserId);
   const others = sessions.filter(({ session_id }) => session_id !== last);
-  await inTurns(others, ({ session_id }) => removeSession(loginUserId, session_id));
+  await forEachInBatches(others, ({ session_id }) => removeSession(loginUserId, session_id));
   const relations = await endAllRelations(loginUserId);
   const stored = isStored ? await removeWhatIsStored(loginUserId) : nothingStored;
   if (last !== undefined) await removeSession(loginUserId, last);
@@ -73,10 +73,10 @@ const nothingStored = { identities: 0, revocations: { revoked: 0, not_revoked: 0
 async function removeWhatIsStored(loginUserId: string) {
   const item = (await readItem(loginUserKey(loginUserId))) ?? {};
   const linked = linkedIdentitiesIn(item);
-  await Promise.all(linked.map(({ slot, identity_id }) => freeSlot(slot, identity_id)));
-  const revocations = await revokeKeptTokens(item);
+  await Promise.all(linked.map(({ slot, identity_id }) => releaseIdentity(slot, identity_id)));
+  const revocations = await revokeStoredTokens(item);
   const remains = new Set(revocations.not_revoked > 0 ? [...remaining, ...listAttributes] : remaining);
-  const remove = Object.keys(item).filter((name) => !(remains.has(name) || isKeptToken(name)));
+  const remove = Object.keys(item).filter((name) => !(remains.has(name) || isStoredToken(name)));
   if (remove.length > 0) {
     await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
       remove,

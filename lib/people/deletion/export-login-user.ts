@@ -2,7 +2,7 @@ import { tokenTypeOf } from '../../devices/device.ts';
 import { readRelatedDevices } from '../../devices/related-devices.ts';
 import { timestamp } from '../../foundation/clock.ts';
 import type { LoginUser } from '../../login-users/login-user.ts';
-import { ownIdentities } from '../identities/own-identities.ts';
+import { ownIdentities } from '../identities/identities-of-person.ts';
 import { readSessions } from '../sessions/session.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { idsAmong } from '../../log/audit.ts';
 import { logAudit, logFailure } from '../../log/log.ts';
-import { timeLimit } from '../../storage/in-turns.ts';
+import { timeLimit } from '../../storage/batches.ts';
 import { finishLink } from '../identities/finish-link.ts';
 import { type DeletionMark, dropDeletionMark, type LinkMark, readInterrupted } from '../unfinished.ts';
 import { deleteLoginUser, hasBegun } from './delete-login-user.ts';

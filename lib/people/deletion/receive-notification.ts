@@ -1,5 +1,5 @@
 import { logEvent } from '../../log/log.ts';
-import { note } from '../../log/request-fields.ts';
+import { annotateLog } from '../../log/request-fields.ts';
 import { type LoginUser, readLoginUser } from '../../login-users/login-user.ts';
 import { notSetUp } from '../../providers/not-set-up.ts';
 import type { TrustedIssuer } from '../../providers/oidc/issuer.ts';
@@ -8,7 +8,12 @@ import type { ProviderId } from '../../providers/provider-ids.ts';
 import { familyOf } from '../../providers/providers.ts';
 import type { StoredSettings } from '../../providers/settings/encryption.ts';
 import { findProviderSettingsForAnybody } from '../../providers/settings/stored.ts';
-import { confirmedOwner, findSlot, type Owner, type Slot } from '../identities/slot.ts';
+import {
+  confirmedOwner,
+  findIndexItem,
+  type IdentityIndexItem,
+  type Owner,
+} from '../identities/identity-index.ts';
 import { endSessionsBegunBy } from '../sessions/end-sessions.ts';
 import { deleteLoginUser, hasBegun } from './delete-login-user.ts';
 
@@ -22,21 +27,21 @@ export async function receiveNotification(loginAppId: string, provider: Provider
   const stored = await findProviderSettingsForAnybody(loginAppId, provider);
   const issuers = stored ? await issuersOf(provider, stored) : [];
   if (issuers.length === 0) throw notSetUp(provider);
-  note({ login_app_id: loginAppId, provider });
+  annotateLog({ login_app_id: loginAppId, provider });
   const notification = await verifyNotification(issuers, payload);
   const done = notification && (await act(loginAppId, notification));
-  note({ outcome: done?.outcome ?? 'ignored' });
+  annotateLog({ outcome: done?.outcome ?? 'ignored' });
   if (done) logEvent('provider_notified', done);
 }
 
 async function act(loginAppId: string, { kind, person, issuedAt, action }: Notification) {
-  const slot = await findSlot(loginAppId, person);
+  const slot = await findIndexItem(loginAppId, person);
   const owner = await confirmedOwner(slot);
   const user = owner && (await readLoginUser(owner.loginUserId));
   const finished = await finishDeletionsAt(slot, owner);
   const login_user_id = user?.login_user_id ?? finished;
   if (login_user_id === undefined) return { kind, outcome: 'person_unknown' } as const;
-  note({ login_user_id });
+  annotateLog({ login_user_id });
   if (!owner || !user) return { kind, outcome: 'deleted', login_user_id } as const;
   if (issuedAt < latestLogin(user, owner)) return { kind, outcome: 'outdated', login_user_id } as const;
   // Deleting a blocked person would let them in again, as somebody new.
@@ -52,8 +57,11 @@ async function act(loginAppId: string, { kind, person, issuedAt, action }: Notif
  * Finishes the deletions that were interrupted of people who had the identity: an issuer that got no answer sends its
  * notification again. Returns the id of the last of these people.
  */
-async function finishDeletionsAt(slot: Slot, owner: Owner | undefined): Promise<string | undefined> {
-  const former = owner ? undefined : slot.leadsTo?.loginUserId;
+async function finishDeletionsAt(
+  slot: IdentityIndexItem,
+  owner: Owner | undefined,
+): Promise<string | undefined> {
+  const former = owner ? undefined : slot.owner?.loginUserId;
   const isUnfinished = former !== undefined && (await hasBegun(former));
   const ids = [...slot.unfinished, ...(isUnfinished ? [former] : [])];
   let finished: string | undefined;

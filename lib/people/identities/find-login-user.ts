@@ -2,11 +2,11 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
 import type { Identity } from '../../login-users/identity.ts';
 import { type LoginUser, readLoginUser } from '../../login-users/login-user.ts';
-import { canonicalIssuer, voucherOf } from '../../providers/oidc/issuer.ts';
+import { authorityOf, canonicalIssuer } from '../../providers/oidc/issuer.ts';
 import { issuerEntriesOf } from '../../providers/oidc/settings.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { valueAtPath } from '../../schema/value-at-path.ts';
-import { confirmedOwner, findSlot } from './slot.ts';
+import { confirmedOwner, findIndexItem } from './identity-index.ts';
 
 /**
  * The person whom a provider knows by a subject: their identity's first slot is a hash, so no index is asked.
@@ -54,7 +54,7 @@ export function namespaceOf(
 }
 
 async function readOwner(loginAppId: string, identity: Identity): Promise<LoginUser | undefined> {
-  const owner = await confirmedOwner(await findSlot(loginAppId, identity));
+  const owner = await confirmedOwner(await findIndexItem(loginAppId, identity));
   return owner && readLoginUser(owner.loginUserId);
 }
 
@@ -62,7 +62,7 @@ function namespacesOf(settings: object | undefined): string[] {
   const namespace = valueAtPath(settings, 'namespace');
   const known = [
     ...(typeof namespace === 'string' ? [namespace] : []),
-    ...issuerEntriesOf(settings).map(voucherOf),
+    ...issuerEntriesOf(settings).map(authorityOf),
   ];
   return [...new Set(known)];
 }
@@ -71,5 +71,5 @@ function namespacesOf(settings: object | undefined): string[] {
 function namespacesNamed(issuer: string, settings: object | undefined): string[] {
   const name = canonicalIssuer(issuer);
   const entries = issuerEntriesOf(settings).filter((entry) => entry.issuer === name);
-  return [...new Set([name, ...entries.map(voucherOf)])];
+  return [...new Set([name, ...entries.map(authorityOf)])];
 }

@@ -3,8 +3,8 @@ import { type LoginUserItem, readLoginUser } from '../../login-users/login-user.
 import { updateItem } from '../../storage/items.ts';
 import { loginUserKey } from '../../storage/keys.ts';
 import { type LinkMark, unmarkLink } from '../unfinished.ts';
-import { confirmedIds } from './own-identities.ts';
-import { retryRevocations } from './revoke-kept-tokens.ts';
+import { confirmedIds } from './identities-of-person.ts';
+import { retryRevocations } from './revoke-stored-tokens.ts';
 
 /**
  * Removes what an interrupted link has left of an identity, and revokes the provider's token that came with it. One that

@@ -4,9 +4,9 @@ import { newId } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { idsAmong } from '../../log/audit.ts';
 import { logEvent } from '../../log/log.ts';
-import { noteIds } from '../../log/request-fields.ts';
+import { annotateIds } from '../../log/request-fields.ts';
 import { blockedError } from '../../login-users/blocked.ts';
-import type { ProvenIdentity } from '../../login-users/identity.ts';
+import type { VerifiedIdentity } from '../../login-users/identity.ts';
 import {
   attributesOf,
   changedProfile,
@@ -26,12 +26,12 @@ import {
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { updateItem } from '../../storage/items.ts';
 import { loginUserKey } from '../../storage/keys.ts';
-import { untilWritten } from '../../storage/until-written.ts';
+import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import { markLink, unmarkLink } from '../unfinished.ts';
-import { keepingToken } from './kept-token.ts';
-import { confirmedIds, ownIdentities, type ShownIdentity } from './own-identities.ts';
+import { confirmedIds, ownIdentities, type ShownIdentity } from './identities-of-person.ts';
+import { claimIdentity, confirmedOwner, findIndexItem } from './identity-index.ts';
 import { revokingIfRefused, type TokenPlace } from './revoke-token.ts';
-import { claimSlot, confirmedOwner, findSlot } from './slot.ts';
+import { keepingToken } from './stored-token.ts';
 import { attributeOf, unlinkIdentity } from './unlink-identity.ts';
 
 /** The most identities that a person may have linked. Each login reads them all. */
@@ -52,18 +52,18 @@ const longestLink = 15_000;
 export async function linkIdentity(
   { login_user_id, login_app_id }: LoginUser,
   provider: ProviderId,
-  proven: ProvenIdentity,
+  proven: VerifiedIdentity,
   { byOperator = false, move = false } = {},
 ): Promise<{ isNew: boolean; identity: ShownIdentity }> {
   const place = { loginAppId: login_app_id, provider };
   const attempt = async () => {
-    const slot = await findSlot(login_app_id, proven);
+    const slot = await findIndexItem(login_app_id, proven);
     const owner = await confirmedOwner(slot);
     if (owner && owner.loginUserId !== login_user_id) {
       if (!move) throw new ServiceError('conflict', belongsToAnother);
       const identityId = owner.identityId ?? firstIdentityId(owner.loginUserId);
       await unlinkIdentity(owner.loginUserId, identityId, { byOperator, evenLast: true });
-      noteIds(idsAmong({ former_login_user_id: owner.loginUserId }));
+      annotateIds(idsAmong({ former_login_user_id: owner.loginUserId }));
       return undefined;
     }
     if (owner) {
@@ -86,7 +86,7 @@ export async function linkIdentity(
       await removeIdentity(login_user_id, identity_id);
       throw new ServiceError('conflict', tooMany);
     }
-    if (await claimSlot(slot, login_user_id, identity_id)) {
+    if (await claimIdentity(slot, login_user_id, identity_id)) {
       await unmarkLink(login_user_id, identity_id);
       logEvent('identity_linked', { login_user_id, identity_id, provider });
       return { isNew: true, identity: { id: identity_id, provider, linked_at, ...(profile && { profile }) } };
@@ -98,7 +98,7 @@ export async function linkIdentity(
     proven.revocableToken,
     place,
     () => login_user_id,
-    () => untilWritten(attempt, 'Others keep linking and unlinking the identity.'),
+    () => retryOnConflict(attempt, 'Others keep linking and unlinking the identity.'),
   );
 }
 
@@ -116,7 +116,7 @@ async function asProven(
   loginUserId: string,
   { profile: known, ...identity }: ShownIdentity,
   place: TokenPlace,
-  proven: ProvenIdentity,
+  proven: VerifiedIdentity,
 ): Promise<ShownIdentity | undefined> {
   const { profile, revocableToken } = proven;
   const current = { ...identity, ...(profile && { profile }) };
@@ -157,10 +157,10 @@ async function addIdentity(
  * Counts the linked identities that leave no room for another: those whose slots agree, and those whose links may be under
  * way. An interrupted link of the slot itself never counts, so that it can be repeated at once.
  */
-async function countLinked(others: LinkedIdentity[], slotId: string): Promise<number> {
+async function countLinked(others: LinkedIdentity[], indexId: string): Promise<number> {
   const isConfirmed = await confirmedIds(others);
   const since = new Date(clock.now().getTime() - longestLink).toISOString();
-  const isUnderWay = ({ slot, linked_at }: LinkedIdentity) => slot !== slotId && linked_at > since;
+  const isUnderWay = ({ slot, linked_at }: LinkedIdentity) => slot !== indexId && linked_at > since;
   return others.filter((identity) => isConfirmed.has(identity.identity_id) || isUnderWay(identity)).length;
 }
 

@@ -4,7 +4,7 @@ import { blockedError } from '../../login-users/blocked.ts';
 import { firstIdentityId, identityAttributes } from '../../login-users/linked-identity.ts';
 import {
   type LoginUserItem,
-  newSlot,
+  newIndexId,
   readLoginUser,
   whileActive,
   whileExisting,
@@ -12,10 +12,10 @@ import {
 import type { Change } from '../../storage/expressions.ts';
 import { readItem, updateItem } from '../../storage/items.ts';
 import { loginUserKey } from '../../storage/keys.ts';
-import { untilWritten } from '../../storage/until-written.ts';
-import { ownIdentities } from './own-identities.ts';
-import { revokeKeptTokens } from './revoke-kept-tokens.ts';
-import { freeSlot } from './slot.ts';
+import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
+import { ownIdentities } from './identities-of-person.ts';
+import { releaseIdentity } from './identity-index.ts';
+import { revokeStoredTokens } from './revoke-stored-tokens.ts';
 
 /**
  * Unlinks an identity from a Login User, on the condition that another one remains.
@@ -29,7 +29,7 @@ export async function unlinkIdentity(
   identityId: string,
   { byOperator = false, evenLast = false } = {},
 ): Promise<void> {
-  await untilWritten(async () => {
+  await retryOnConflict(async () => {
     const user = await readLoginUser(loginUserId);
     const identities = user ? await ownIdentities(user) : [];
     if (!identities.some(({ id }) => id === identityId))
@@ -49,11 +49,11 @@ export async function unlinkIdentity(
       return undefined;
     }
     const slot = user?.linked.find(({ identity_id }) => identity_id === identityId)?.slot;
-    if (slot !== undefined) await freeSlot(slot, identityId);
+    if (slot !== undefined) await releaseIdentity(slot, identityId);
     logEvent('identity_unlinked', { login_user_id: loginUserId, identity_id: identityId });
     // As it is now. A token that is not revoked stays, and `login-users retry-revocations` or the deletion tries again.
     const item = await readItem(loginUserKey(loginUserId));
-    if (item) await revokeKeptTokens(item);
+    if (item) await revokeStoredTokens(item);
     return true;
   }, 'The person keeps changing their identities.');
 }
@@ -66,7 +66,7 @@ const withoutIdentity = (loginUserId: string, identityId: string): Change<LoginU
   identityId === firstIdentityId(loginUserId)
     ? {
         remove: ['provider', 'namespace', 'subject', identityAttributes.profile(identityId)],
-        set: { next_slot: newSlot() },
+        set: { next_slot: newIndexId() },
       }
     : {
         remove: [

@@ -3,7 +3,7 @@ import { epochSeconds, timestamp } from '../../foundation/clock.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import type { LogEvents } from '../../log/events.ts';
 import { logEvent } from '../../log/log.ts';
-import { findSwitches } from '../../login-apps/switches.ts';
+import { findStatus } from '../../login-apps/status.ts';
 import { updateItem } from '../../storage/items.ts';
 import { sessionKey } from '../../storage/keys.ts';
 import { readLoginUserWithSession } from './login-user-with-session.ts';
@@ -40,7 +40,7 @@ export async function endSession(
 export async function endOwnSession(loginUserId: string, loginAppId: string, sessionId: string) {
   const [{ session }, switches] = await Promise.all([
     readLoginUserWithSession(loginUserId, sessionId),
-    findSwitches(loginAppId),
+    findStatus(loginAppId),
   ]);
   if (!session || !isActive(session, switches))
     throw new ServiceError('not_found', 'The Login User has no such session, or it is over.');

@@ -4,7 +4,7 @@ import type { LogEvents } from '../../log/events.ts';
 import { logEvent } from '../../log/log.ts';
 import { type LoginUserItem, whileExisting } from '../../login-users/login-user.ts';
 import { begunIn } from '../../login-users/sessions-of-person.ts';
-import { inTurns } from '../../storage/in-turns.ts';
+import { forEachInBatches } from '../../storage/batches.ts';
 import { type Item, updateItem } from '../../storage/items.ts';
 import { loginUserKey } from '../../storage/keys.ts';
 import { endSession } from './end-session.ts';
@@ -47,5 +47,5 @@ export async function endSessionsBegunBy(loginUserId: string, by: Ender, time: n
   const ending = open.filter(({ started_at }) => started_at <= time);
   if (ending.length === 0) return;
   if (ending.length === open.length) return endSessions(loginUserId, person, by);
-  await inTurns(ending, ({ session_id }) => endSession(loginUserId, session_id, by));
+  await forEachInBatches(ending, ({ session_id }) => endSession(loginUserId, session_id, by));
 }

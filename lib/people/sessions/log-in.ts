@@ -1,28 +1,33 @@
 import { timestamp } from '../../foundation/clock.ts';
-import { newSessionStem } from '../../foundation/ids.ts';
+import { newSessionPrefix } from '../../foundation/ids.ts';
 import { logEvent } from '../../log/log.ts';
-import { note } from '../../log/request-fields.ts';
+import { annotateLog } from '../../log/request-fields.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { blockedError } from '../../login-users/blocked.ts';
-import type { ProvenIdentity } from '../../login-users/identity.ts';
+import type { VerifiedIdentity } from '../../login-users/identity.ts';
 import { changedProfile, firstIdentityId, identityAttributes } from '../../login-users/linked-identity.ts';
-import { firstSlotOf, type LoginUserItem, whileActive } from '../../login-users/login-user.ts';
+import { firstIndexId, type LoginUserItem, whileActive } from '../../login-users/login-user.ts';
 import { placeAmongPeople } from '../../login-users/people-of-login-app.ts';
 import { begunIn, endOfOthersIn } from '../../login-users/sessions-of-person.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { type Item, updateItem } from '../../storage/items.ts';
 import { loginUserKey } from '../../storage/keys.ts';
-import { untilWritten } from '../../storage/until-written.ts';
-import { keepingToken } from '../identities/kept-token.ts';
+import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
+import {
+  findIndexItem,
+  type IdentityIndexItem,
+  type Owner,
+  releaseIdentity,
+} from '../identities/identity-index.ts';
 import { revokingIfRefused } from '../identities/revoke-token.ts';
-import { findSlot, freeSlot, type Owner, type Slot } from '../identities/slot.ts';
+import { keepingToken } from '../identities/stored-token.ts';
 import type { Session } from './session.ts';
 import { newSession, sessionPlaces } from './session-store.ts';
 
 interface Login {
   loginAppId: string;
   provider: ProviderId;
-  proven: ProvenIdentity;
+  proven: VerifiedIdentity;
 }
 
 /**
@@ -33,13 +38,13 @@ interface Login {
 export async function logIn(
   { clientId, loginAppId }: AuthenticatedClient,
   provider: ProviderId,
-  proven: ProvenIdentity,
+  proven: VerifiedIdentity,
 ): Promise<Session> {
   const login = { loginAppId, provider, proven };
-  let owner: Owner = { loginUserId: firstSlotOf(loginAppId, proven) };
+  let owner: Owner = { loginUserId: firstIndexId(loginAppId, proven) };
   const attempt = async () => {
-    note({ login_user_id: owner.loginUserId });
-    const stem = newSessionStem();
+    annotateLog({ login_user_id: owner.loginUserId });
+    const stem = newSessionPrefix();
     const outcome = await recordLogin(owner, login, stem);
     if (outcome.done) {
       const { before, after } = outcome;
@@ -55,7 +60,7 @@ export async function logIn(
     proven.revocableToken,
     { loginAppId, provider },
     () => owner.loginUserId,
-    () => untilWritten(attempt, 'Others keep linking and unlinking the identity.'),
+    () => retryOnConflict(attempt, 'Others keep linking and unlinking the identity.'),
   );
 }
 
@@ -121,14 +126,14 @@ async function nextOwner(
     logEvent('login_user_refused', { login_user_id: loginUserId });
     throw blockedError('invalid_grant');
   }
-  const first = firstSlotOf(loginAppId, proven);
+  const first = firstIndexId(loginAppId, proven);
   const known = loginUserId === first && identityId === undefined ? found : undefined;
-  const slot = await findSlot(loginAppId, proven, known);
-  if (identityId === undefined || slot.leadsTo?.identityId !== identityId) return ownerAt(slot);
+  const slot = await findIndexItem(loginAppId, proven, known);
+  if (identityId === undefined || slot.owner?.identityId !== identityId) return ownerAt(slot);
   // The slot leads to somebody who does not have the identity: it was left behind, and the identity is free.
-  await freeSlot(slot.id, identityId);
+  await releaseIdentity(slot.id, identityId);
   return { loginUserId: slot.id };
 }
 
 /** The owner of an identity, or of a free one the Login User who will be created at its slot. */
-const ownerAt = ({ id, leadsTo }: Slot): Owner => leadsTo ?? { loginUserId: id };
+const ownerAt = ({ id, owner }: IdentityIndexItem): Owner => owner ?? { loginUserId: id };

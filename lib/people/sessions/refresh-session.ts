@@ -3,16 +3,16 @@ import { environmentSeconds } from '../../foundation/environment.ts';
 import type { LogReason } from '../../foundation/reasons.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { logEvent } from '../../log/log.ts';
-import { note } from '../../log/request-fields.ts';
+import { annotateLog } from '../../log/request-fields.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
-import { findSwitches, type LoginAppSwitches } from '../../login-apps/switches.ts';
+import { findStatus, type LoginAppSwitches } from '../../login-apps/status.ts';
 import { blockedError } from '../../login-users/blocked.ts';
 import { updateItem } from '../../storage/items.ts';
 import { sessionKey } from '../../storage/keys.ts';
 import { endSession } from './end-session.ts';
 import { readLoginUserWithSession } from './login-user-with-session.ts';
 import { isActive, type Session, type SessionGeneration, standing } from './session.ts';
-import { moveOn } from './session-store.ts';
+import { rotateRefreshToken } from './session-store.ts';
 
 /** Seconds after a refresh; when the token that it replaced comes back later than that, it is a late replay. */
 const replaySeconds = environmentSeconds('REFRESH_REPLAY_SECONDS');
@@ -29,10 +29,10 @@ const mostGenerations = 3;
  */
 export async function refreshSession(client: AuthenticatedClient, content: SessionGeneration | undefined) {
   if (!content) throw invalidToken('refresh_token_malformed');
-  note({ login_user_id: content.loginUserId, session_id: content.sessionId });
+  annotateLog({ login_user_id: content.loginUserId, session_id: content.sessionId });
   const [{ user, session }, switches] = await Promise.all([
     readLoginUserWithSession(content.loginUserId, content.sessionId),
-    findSwitches(client.loginAppId),
+    findStatus(client.loginAppId),
   ]);
   if (!session || !isActive(session, switches)) throw invalidToken('session_ended');
   if (session.client_id !== client.clientId) throw invalidToken('issued_to_another_client');
@@ -53,7 +53,7 @@ async function successorOf(
   const of = { login_user_id, session_id, generation };
   switch (standing(session, content.generation)) {
     case 'current': {
-      const { moved, session: next } = await moveOn(session);
+      const { moved, session: next } = await rotateRefreshToken(session);
       if (moved && next) return next;
       if (!next || !isActive(next, switches)) throw invalidToken('session_ended');
       // Other requests were faster, perhaps by more than a generation. The token was current when it came: nobody stole it.

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { isoTime } from '../../foundation/clock.ts';
 import { idPatterns } from '../../foundation/ids.ts';
-import { findSwitches } from '../../login-apps/switches.ts';
+import { findStatus } from '../../login-apps/status.ts';
 import { integerBetween, once } from '../../schema/form-parameters.ts';
-import { timestampField, wire } from '../../schema/wire.ts';
+import { jsonSchema, timestampField } from '../../schema/json-schema.ts';
 import { isActive, readSessions, type Session } from './session.ts';
 
 type SessionsQuery = v.InferOutput<v.ObjectSchema<typeof sessionsQuery, undefined>>;
@@ -38,14 +38,14 @@ export const sessionListSchema = v.object({
 export const sessionsQuery = {
   limit: v.pipe(
     v.optional(integerBetween('limit', 1, 100)),
-    wire({ type: 'integer', minimum: 1, maximum: 100 }),
+    jsonSchema({ type: 'integer', minimum: 1, maximum: 100 }),
     v.description('How many sessions a page has at most. Without it, all are on one page.'),
   ),
   cursor: v.pipe(
     v.optional(
       once('cursor', v.pipe(v.string(), v.regex(cursorForm, 'The parameter cursor must be a next_cursor.'))),
     ),
-    wire({ type: 'string', pattern: cursorForm.source }),
+    jsonSchema({ type: 'string', pattern: cursorForm.source }),
     v.description('The `next_cursor` of the page before.'),
   ),
 };
@@ -56,7 +56,7 @@ export async function listSessions(
   loginAppId: string,
   { current, limit = Infinity, cursor }: { current: string } & SessionsQuery,
 ): Promise<v.InferOutput<typeof sessionListSchema>> {
-  const [sessions, switches] = await Promise.all([readSessions(loginUserId), findSwitches(loginAppId)]);
+  const [sessions, switches] = await Promise.all([readSessions(loginUserId), findStatus(loginAppId)]);
   const active = sessions
     .filter((session) => isActive(session, switches))
     .map((session) => ({ session, position: positionOf(session) }))

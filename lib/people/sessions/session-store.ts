@@ -44,7 +44,9 @@ export async function putSession(session: Session): Promise<void> {
  * Moves a session to its next generation: one conditional write. Of several at once, one succeeds. A session that has
  * ended or moved meanwhile is left as it is and returned.
  */
-export async function moveOn(current: Session): Promise<{ moved: boolean; session: Session | undefined }> {
+export async function rotateRefreshToken(
+  current: Session,
+): Promise<{ moved: boolean; session: Session | undefined }> {
   const change = {
     generation: current.generation + 1,
     refreshed_at: epochSeconds(),

@@ -5,7 +5,7 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { optionalEnvironmentSeconds } from '../../foundation/environment.ts';
-import type { LoginAppSwitches } from '../../login-apps/switches.ts';
+import type { LoginAppSwitches } from '../../login-apps/status.ts';
 import { begunSession, endWithOthers } from '../../login-users/sessions-of-person.ts';
 import { deleteItem, type Item, readItem } from '../../storage/items.ts';
 import { loginUserKey, loginUserPartition, sessionKey, sessionPrefix } from '../../storage/keys.ts';

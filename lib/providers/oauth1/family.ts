@@ -1,4 +1,4 @@
-import { madeUp, rejectsMadeUp } from '../checks.ts';
+import { dummy, rejectsDummy } from '../checks.ts';
 import { family } from '../family.ts';
 import { credentialParameters } from '../parameters.ts';
 import { oauth1Protocol } from '../protocols.ts';
@@ -10,9 +10,9 @@ export const oauth1 = family(oauth1Protocol, {
   verify: (settings, { access_token, access_secret }) =>
     verifyOAuth1(settings, { token: access_token, secret: access_secret }),
   check: (settings) => [
-    rejectsMadeUp(
+    rejectsDummy(
       'verification',
-      () => verifyOAuth1(settings, { token: madeUp, secret: madeUp }),
+      () => verifyOAuth1(settings, { token: dummy, secret: dummy }),
       'The provider rejects a made-up token. It would also do so if the consumer key or secret were wrong: only a login shows that they are right.',
     ),
   ],

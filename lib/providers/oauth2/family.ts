@@ -1,5 +1,5 @@
 import { verificationDeadline } from '../call-provider.ts';
-import { type CheckResult, madeUp, rejectsMadeUp } from '../checks.ts';
+import { type CheckResult, dummy, rejectsDummy } from '../checks.ts';
 import { family } from '../family.ts';
 import { notSetUp } from '../not-set-up.ts';
 import { checkKeys } from '../oidc/family.ts';
@@ -24,7 +24,7 @@ export const oauth2 = family(oauth2Protocol, {
     const { user_info } = settings;
     return [
       ...(forAccessTokens ? [checkAudience(forAccessTokens, signal)] : []),
-      ...(user_info ? [rejectsMadeUp('user info', () => userInfo({ user_info }, madeUp, signal))] : []),
+      ...(user_info ? [rejectsDummy('user info', () => userInfo({ user_info }, dummy, signal))] : []),
       ...(settings.authorization_code ? checkExchange(settings.authorization_code, signal) : []),
     ];
   },
@@ -33,10 +33,10 @@ export const oauth2 = family(oauth2Protocol, {
 function checkAudience(settings: AccessTokenSettings, signal: AbortSignal): Promise<CheckResult> {
   if (!settings.user_info) return checkKeys(settings.audience_validation);
   if (settings.audience_validation.method === 'jwt') return checkKeys(settings.audience_validation);
-  return rejectsMadeUp('audience validation', () => validateAudience(settings, madeUp, signal));
+  return rejectsDummy('audience validation', () => validateAudience(settings, dummy, signal));
 }
 
 const checkExchange = (exchange: CodeExchange, signal: AbortSignal): Promise<CheckResult>[] => [
-  rejectsMadeUp('authorization code', () => exchangeCode(exchange, { authorization_code: madeUp }, signal)),
+  rejectsDummy('authorization code', () => exchangeCode(exchange, { authorization_code: dummy }, signal)),
   ...(exchange.id_token ? [checkKeys(exchange.id_token)] : []),
 ];

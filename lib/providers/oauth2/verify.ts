@@ -1,4 +1,4 @@
-import type { ProvenIdentity } from '../../login-users/identity.ts';
+import type { VerifiedIdentity } from '../../login-users/identity.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
 import { profileIn } from '../profile.ts';
 import { ProviderFailure } from '../provider-failure.ts';
@@ -19,7 +19,7 @@ export async function verifyAccessToken(
   settings: AccessTokenSettings,
   accessToken: string,
   signal: AbortSignal = verificationDeadline(),
-): Promise<ProvenIdentity> {
+): Promise<VerifiedIdentity> {
   const token = wellFormedCredential(accessToken);
   const { namespace, audience_validation, user_info } = settings;
   if (!user_info) return { namespace, subject: await verifyJwtAccessToken(audience_validation, token) };

@@ -14,7 +14,7 @@ export const spellingsOf = (issuer: string): string[] => [
 ];
 
 /** The namespace of an issuer's people: the issuer itself, unless its settings name another. */
-export const voucherOf = ({ issuer, namespace = issuer }: Pick<TrustedIssuer, 'issuer' | 'namespace'>) =>
+export const authorityOf = ({ issuer, namespace = issuer }: Pick<TrustedIssuer, 'issuer' | 'namespace'>) =>
   namespace;
 
 /** Seconds for which an id token counts at most, unless the settings of its issuer say otherwise. */

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { valueAtPath } from '../../schema/value-at-path.ts';
 import { audiences } from '../settings/fields.ts';
-import type { Combined, GivenSettings } from '../settings/given-settings.ts';
-import { canonicalIssuer, issuerEntries, voucherOf } from './issuer.ts';
+import type { MergeResult, SettingsInput } from '../settings/given-settings.ts';
+import { authorityOf, canonicalIssuer, issuerEntries } from './issuer.ts';
 
 /** Settings of an OpenID Connect provider. */
 export const oidcSettingsSchema = v.strictObject({
@@ -21,9 +21,9 @@ export type OidcSettings = v.InferOutput<typeof oidcSettingsSchema>;
 /** Settings replace what was there. A preset adds its issuer, or replaces its audiences and what the operator names; its other settings stay. */
 export function combineIssuers(
   checked: OidcSettings,
-  { isPreset, named }: GivenSettings,
+  { isPreset, named }: SettingsInput,
   current: object | undefined,
-): Combined {
+): MergeResult {
   if (!isPreset) return { settings: checked };
   // Otherwise the preset would take the place of all of them.
   if (current && 'issuers' in current && issuersOf(current).length === 0)
@@ -54,9 +54,9 @@ const entrySchema = v.object({ issuer: v.string(), namespace: v.optional(v.strin
  * for its people, who are new Login Users in another one.
  */
 export function removedIssuers(before: object | undefined, after: object): string[] {
-  const vouchers = new Map(issuerEntriesOf(after).map((entry) => [entry.issuer, voucherOf(entry)]));
+  const vouchers = new Map(issuerEntriesOf(after).map((entry) => [entry.issuer, authorityOf(entry)]));
   const ofIdTokens = issuerEntriesOf(before).flatMap((entry) => {
-    const [now, known] = [vouchers.get(entry.issuer), voucherOf(entry)];
+    const [now, known] = [vouchers.get(entry.issuer), authorityOf(entry)];
     if (now === undefined) return [`the issuer ${entry.issuer}`];
     return now === known ? [] : [`the namespace ${known} of the issuer ${entry.issuer}`];
   });
@@ -65,7 +65,7 @@ export function removedIssuers(before: object | undefined, after: object): strin
 }
 
 /** Stored settings without one of their issuers. The last one stays: without any, nobody could log in. */
-export function withoutIssuer(current: object | undefined, issuer: string): Combined {
+export function withoutIssuer(current: object | undefined, issuer: string): MergeResult {
   const issuers = issuersOf(current);
   const removed = canonicalIssuer(issuer);
   const remaining = issuers.filter((known) => known.issuer !== removed);

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../../foundation/clock.ts';
 import type { LogReason } from '../../foundation/reasons.ts';
-import type { ProvenIdentity } from '../../login-users/identity.ts';
+import type { VerifiedIdentity } from '../../login-users/identity.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
 import { audienceIn, rejectForeign } from '../audience.ts';
 import type { KeySource } from '../presets/known-issuers.ts';
 import { profileIn } from '../profile.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
-import { canonicalIssuer, defaultMaxAge, spellingsOf, type TrustedIssuer, voucherOf } from './issuer.ts';
+import { authorityOf, canonicalIssuer, defaultMaxAge, spellingsOf, type TrustedIssuer } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
 import { rejectOtherNonce, requireNonce } from './nonce.ts';
 
@@ -46,7 +46,7 @@ interface IdTokenCredential {
 export async function verifyIdToken(
   issuers: TrustedIssuer[],
   { id_token, access_token, nonce }: IdTokenCredential,
-): Promise<ProvenIdentity> {
+): Promise<VerifiedIdentity> {
   try {
     const trusted = trustedIssuerOf(wellFormedCredential(id_token), issuers);
     requireNonce(trusted, nonce);
@@ -63,7 +63,7 @@ export async function verifyIdToken(
     if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
     if (!subject) throw rejected('no_usable_subject');
-    return { namespace: voucherOf(trusted), subject, profile: profileIn(payload, trusted.profile) };
+    return { namespace: authorityOf(trusted), subject, profile: profileIn(payload, trusted.profile) };
   } catch (error) {
     throw error instanceof errors.JOSEError ? rejected(reasonOf(error)) : error;
   }

@@ -1,11 +1,11 @@
 import { protocols } from '../protocols.ts';
 import { authorizationCodeProvider, type ProviderId } from '../provider-ids.ts';
-import type { Combined } from '../settings/given-settings.ts';
+import type { MergeResult } from '../settings/given-settings.ts';
 import type { Need, Preset, PresetOptions } from './preset.ts';
 import { type PresetName, presets } from './presets.ts';
 
 /** The settings of a preset for a provider, or every problem with the options. */
-export function applyPreset(name: PresetName, provider: ProviderId, options: PresetOptions): Combined {
+export function applyPreset(name: PresetName, provider: ProviderId, options: PresetOptions): MergeResult {
   const preset: Preset = presets[name];
   const family = protocols[provider].name;
   const fitting = fittingPart(preset, provider);

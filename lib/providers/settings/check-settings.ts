@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { protocols } from '../protocols.ts';
 import { authorizationCodeProvider, type ProviderId } from '../provider-ids.ts';
-import type { Combined, GivenSettings } from './given-settings.ts';
+import type { MergeResult, SettingsInput } from './given-settings.ts';
 
 /** Settings of a provider with their defaults, or every problem they have. */
-export function checkSettings(provider: ProviderId, input: unknown): Combined {
+export function checkSettings(provider: ProviderId, input: unknown): MergeResult {
   const result = v.safeParse(protocols[provider].settings, input, { abortPipeEarly: true });
   if (!result.success) {
     return {
@@ -23,7 +23,7 @@ export function checkSettings(provider: ProviderId, input: unknown): Combined {
  * Combines a provider's settings with new ones that an operator gives.
  * @param current what is stored, with its secrets encrypted; undefined when the provider is not set up
  */
-export function combineSettings(provider: ProviderId, given: GivenSettings, current: object | undefined) {
+export function mergeSettings(provider: ProviderId, given: SettingsInput, current: object | undefined) {
   const checked = checkSettings(provider, given.settings);
   if ('problems' in checked) return checked;
   const combined = protocols[provider].combine(given, current);

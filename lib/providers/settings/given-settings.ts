@@ -1,5 +1,5 @@
 /** Settings as an operator gives them: all of a provider, or those of a preset. */
-export interface GivenSettings {
+export interface SettingsInput {
   settings: unknown;
   isPreset: boolean;
   /** Settings that the operator names beside a preset. Unlike the preset's own, they replace what is stored. */
@@ -7,4 +7,4 @@ export interface GivenSettings {
 }
 
 /** Settings to store, or every reason why they cannot be. */
-export type Combined = { settings: object } | { problems: string[] };
+export type MergeResult = { settings: object } | { problems: string[] };

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { valueAtPath } from '../../schema/value-at-path.ts';
 import { described, textSchema } from './fields.ts';
-import type { Combined, GivenSettings } from './given-settings.ts';
+import type { MergeResult, SettingsInput } from './given-settings.ts';
 
 /** The setting that says to whom the subjects of an OAuth provider belong. */
 export const namespace = described(
@@ -50,9 +50,9 @@ export const keepNamespace = (...vouchers: Voucher[]) => {
   };
   return <Settings extends { namespace?: string | undefined }>(
     checked: Settings,
-    { settings: given, isPreset, named }: GivenSettings,
+    { settings: given, isPreset, named }: SettingsInput,
     current: object | undefined,
-  ): Combined => {
+  ): MergeResult => {
     const known = valueAtPath(current, 'namespace');
     const [before, now] = [defaultOf(current), defaultOf(checked)];
     const isGiven = valueAtPath(given, 'namespace') !== undefined;

@@ -4,7 +4,7 @@ import type { ServiceSecret } from '../../secrets/service-secret.ts';
 import { type Item, keyOf, readItem, updateItem } from '../../storage/items.ts';
 import { type Key, providerSettingsList } from '../../storage/keys.ts';
 import { readGlobalList } from '../../storage/lists.ts';
-import { untilWritten } from '../../storage/until-written.ts';
+import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import { reencryptSecrets } from './encryption.ts';
 import { type ProviderSettingsItem, providerSettingsItem } from './stored.ts';
 
@@ -31,7 +31,7 @@ export async function reencryptProviderSettings(secret: ServiceSecret): Promise<
 
 /** Encrypts one provider's settings again. Returns their name when they can't be read. */
 async function reencrypt(key: Key, secret: ServiceSecret): Promise<string | undefined> {
-  const { unreadable } = await untilWritten(async () => {
+  const { unreadable } = await retryOnConflict(async () => {
     const item = await readItem(key);
     // Removed meanwhile.
     if (!item) return {};

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { timestamp } from '../../foundation/clock.ts';
 import { newId } from '../../foundation/ids.ts';
+import { cached } from '../../storage/cache.ts';
 import { deleteItem, readItem, updateItem } from '../../storage/items.ts';
 import { providerSettingsKey, providerSettingsList } from '../../storage/keys.ts';
-import { recentlyRead } from '../../storage/recently-read.ts';
-import { untilWritten } from '../../storage/until-written.ts';
+import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import { type ProviderId, providerIds } from '../provider-ids.ts';
 import { encryptSecrets, type StoredSettings } from './encryption.ts';
 
@@ -28,7 +28,7 @@ async function readStored([loginAppId, provider]: Place) {
 
 /** @param deniedFor milliseconds for which a provider that is not set up is not looked for again */
 function finder(deniedFor?: number) {
-  const find = recentlyRead(readStored, (place: Place) => place.join(' '), deniedFor);
+  const find = cached(readStored, (place: Place) => place.join(' '), deniedFor);
   return async (loginAppId: string, provider: ProviderId): Promise<StoredSettings | undefined> => {
     const stored = await find([loginAppId, provider], () => true);
     return stored && { settings: stored.settings, place: { loginAppId, provider } };
@@ -59,7 +59,7 @@ export async function changeProviderSettings(
   change: (current: object | undefined) => object,
 ): Promise<object> {
   const key = providerSettingsKey(loginAppId, provider);
-  return untilWritten(async () => {
+  return retryOnConflict(async () => {
     const current = await readStored([loginAppId, provider]);
     const settings = change(current?.settings);
     const { done } = await updateItem<ProviderSettingsItem>(key, {

@@ -3,7 +3,7 @@ import type { LinkedIdentity } from '../../login-users/linked-identity.ts';
 import { firstIdentityId } from '../../login-users/linked-identity.ts';
 import type { LoginUser } from '../../login-users/login-user.ts';
 import { profileSchema } from '../../login-users/profile.ts';
-import { timestampField } from '../../schema/wire.ts';
+import { timestampField } from '../../schema/json-schema.ts';
 import { readItems } from '../../storage/items.ts';
 import { loginUserKey } from '../../storage/keys.ts';
 

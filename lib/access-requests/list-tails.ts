@@ -8,7 +8,7 @@ import { allEvents, listsOf } from './event-lists.ts';
 import type { NewEvent } from './new-event.ts';
 
 /** The ends of an access request's lists, as far as the next events need them. */
-export interface ListsEnd {
+export interface ListTails {
   lastId: number;
   /** The last ordinal of each list, by `nameOf`. */
   lastOrdinals: Map<string, number>;
@@ -27,10 +27,10 @@ const places = ['id', ...indexes.map(([, { sortKey }]) => sortKey)];
  * Reads the ends of the lists that these events join. The last id is read first: any later writer takes the next
  * id, so a put that succeeds under it proves that the other ends were right.
  */
-export async function readListsEnd(
+export async function readListTails(
   accessRequestId: number,
   drafts: { event: NewEvent; idempotencyKey?: string | undefined }[],
-): Promise<ListsEnd> {
+): Promise<ListTails> {
   const lists = drafts.flatMap((draft) => listsOf(accessRequestId, draft.event));
   const keys = drafts.map(({ idempotencyKey }) => idempotencyKey).filter((key) => key !== undefined);
   const lastId = await readLastOrdinal(allEvents(accessRequestId));
@@ -46,7 +46,7 @@ export async function readListsEnd(
  * since they may be long and a busy access request is read again and again. Stops at a gap: the missing event was
  * written during the read, and the next put will meet it.
  */
-export async function catchUp(accessRequestId: number, end: ListsEnd): Promise<void> {
+export async function compactIndexes(accessRequestId: number, end: ListTails): Promise<void> {
   const items = await readRange(allEvents(accessRequestId), end.lastId + 1, Number.MAX_SAFE_INTEGER, places);
   const repeated = new Map<string, number>();
   for (const item of items) {
@@ -68,7 +68,7 @@ async function readLastOrdinals(lists: Map<string, DenseList>): Promise<Map<stri
   return new Map(await Promise.all(ends));
 }
 
-async function readWritten(accessRequestId: number, keys: string[]): Promise<ListsEnd['written']> {
+async function readWritten(accessRequestId: number, keys: string[]): Promise<ListTails['written']> {
   const pk = accessRequestPartition(accessRequestId);
   const ids = await Promise.all(
     keys.map(

@@ -20,7 +20,7 @@ interface Cached<Record> {
  * @param nameOf tells the ids apart
  * @param deniedFor milliseconds for which a record that denied is not read again
  */
-export function recentlyRead<Id, Record>(
+export function cached<Id, Record>(
   read: (id: Id) => Promise<Record | undefined>,
   nameOf: (id: Id) => string,
   deniedFor = 1_000,

@@ -7,7 +7,7 @@ const mostAttempts = 10;
  * @param busy the message of the error
  * @throws Error after ten attempts
  */
-export async function untilWritten<Result>(
+export async function retryOnConflict<Result>(
   attempt: () => Promise<Result | undefined>,
   busy: string,
 ): Promise<Result> {

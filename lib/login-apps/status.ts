@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../foundation/clock.ts';
+import { cached } from '../storage/cache.ts';
 import { readItem, updateItem, updateOwnItem } from '../storage/items.ts';
 import { loginAppKey } from '../storage/keys.ts';
-import { recentlyRead } from '../storage/recently-read.ts';
 
 /** The attributes of a Login App that an operator switches. */
-export const switchAttributes = {
+export const statusAttributes = {
   /** While it is set, nobody logs in, and no token of the Login App is accepted. */
   disabled_at: v.optional(v.string()),
   /** Epoch seconds. Sessions that began before have ended. */
@@ -13,7 +13,7 @@ export const switchAttributes = {
   /** `sessions_valid_from` as it was before the latest logout, 0 for none. Absent when there is no logout to undo. */
   sessions_valid_from_before: v.optional(v.number()),
 };
-const switchesItem = v.object(switchAttributes);
+const switchesItem = v.object(statusAttributes);
 
 /** Switches that hold for every client, session and token of a Login App. */
 export interface LoginAppSwitches {
@@ -33,13 +33,13 @@ const switchesOf = (stored: Stored): LoginAppSwitches => ({
   sessionsValidFrom: stored?.sessions_valid_from ?? 0,
 });
 
-const findStored = recentlyRead(readStored, (id) => id);
+const findStored = cached(readStored, (id) => id);
 
 /**
  * The switches of a Login App, up to 30 s old, whether they grant or deny: a disabled Login App costs no more reads than
  * another. Ask only for the Login App of an authenticated client or of a token of ours, so that nobody can make up ids.
  */
-export const findSwitches = async (loginAppId: string): Promise<LoginAppSwitches> =>
+export const findStatus = async (loginAppId: string): Promise<LoginAppSwitches> =>
   switchesOf(await findStored(loginAppId, () => true));
 
 /** The switches of a Login App as they are stored now. */

@@ -4,7 +4,7 @@ import { tokenAlgorithms } from '../signing/token-algorithm.ts';
 import type { Probe } from './probe.ts';
 
 /** A request to a deployment that is tried out: a form is posted, everything else is read. */
-interface Question<Schema extends v.GenericSchema> {
+interface TestRequest<Schema extends v.GenericSchema> {
   step: 'signing keys' | 'token' | 'search';
   headers?: Record<string, string>;
   form?: Record<string, string>;
@@ -14,7 +14,7 @@ interface Question<Schema extends v.GenericSchema> {
 
 /** Asks a question; undefined when the answer is of no use, which it has noted itself. */
 type Ask = <Schema extends v.GenericSchema>(
-  question: Question<Schema>,
+  question: TestRequest<Schema>,
 ) => Promise<v.InferOutput<Schema> | undefined>;
 
 const publishedKeysSchema = v.object({

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Identity } from '../../login-users/identity.ts';
-import { slotItem } from '../../login-users/linked-identity.ts';
-import { firstSlotOf, type LoginUserItem, loginUserIn } from '../../login-users/login-user.ts';
+import { identityIndexItem } from '../../login-users/linked-identity.ts';
+import { firstIndexId, type LoginUserItem, loginUserIn } from '../../login-users/login-user.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
 import { loginUserKey } from '../../storage/keys.ts';
 
@@ -12,10 +12,10 @@ export interface Owner {
 }
 
 /** The last slot of an identity. */
-export interface Slot {
+export interface IdentityIndexItem {
   id: string;
   /** The person to whom the slot assigns the identity; undefined when it is free. */
-  leadsTo?: Owner;
+  owner?: Owner;
   /** The Login Users before it whose deletion has begun and is not finished. */
   unfinished: string[];
 }
@@ -25,16 +25,20 @@ export interface Slot {
  * their first identity was deleted or unlinked it. Then the first slot is made to lead straight to the last.
  * @param known the item of the first slot, if it has been read
  */
-export async function findSlot(loginAppId: string, identity: Identity, known?: Item): Promise<Slot> {
-  const first = firstSlotOf(loginAppId, identity);
+export async function findIndexItem(
+  loginAppId: string,
+  identity: Identity,
+  known?: Item,
+): Promise<IdentityIndexItem> {
+  const first = firstIndexId(loginAppId, identity);
   let id = first;
-  let item = v.parse(slotItem, known ?? (await readItem(loginUserKey(id))) ?? {});
+  let item = v.parse(identityIndexItem, known ?? (await readItem(loginUserKey(id))) ?? {});
   let steps = 0;
   const unfinished: string[] = [];
   while (item.next_slot !== undefined) {
     if (item.deleted_at !== undefined && item.created_at !== undefined) unfinished.push(id);
     id = item.next_slot;
-    item = v.parse(slotItem, (await readItem(loginUserKey(id))) ?? {});
+    item = v.parse(identityIndexItem, (await readItem(loginUserKey(id))) ?? {});
     steps += 1;
   }
   // Whoever is skipped is no longer found this way.
@@ -46,23 +50,27 @@ export async function findSlot(loginAppId: string, identity: Identity, known?: I
   }
   const { created_at, linked_to, identity_id } = item;
   if (linked_to !== undefined && identity_id !== undefined)
-    return { id, unfinished, leadsTo: { loginUserId: linked_to, identityId: identity_id } };
-  return { id, unfinished, ...(created_at !== undefined && { leadsTo: { loginUserId: id } }) };
+    return { id, unfinished, owner: { loginUserId: linked_to, identityId: identity_id } };
+  return { id, unfinished, ...(created_at !== undefined && { owner: { loginUserId: id } }) };
 }
 
 /** The owner of an identity; undefined for nobody's. A linked one counts only if its Login User says so too. */
-export async function confirmedOwner({ leadsTo }: Slot): Promise<Owner | undefined> {
-  if (leadsTo?.identityId === undefined) return leadsTo;
-  const user = loginUserIn(await readItem(loginUserKey(leadsTo.loginUserId)));
-  return user?.linked.some(({ identity_id }) => identity_id === leadsTo.identityId) ? leadsTo : undefined;
+export async function confirmedOwner({ owner }: IdentityIndexItem): Promise<Owner | undefined> {
+  if (owner?.identityId === undefined) return owner;
+  const user = loginUserIn(await readItem(loginUserKey(owner.loginUserId)));
+  return user?.linked.some(({ identity_id }) => identity_id === owner.identityId) ? owner : undefined;
 }
 
 /**
  * Makes a slot lead to a Login User with an identity of theirs. False when it has changed meanwhile.
  * @param slot one without a confirmed owner
  */
-export async function claimSlot(slot: Slot, loginUserId: string, identityId: string): Promise<boolean> {
-  const leftBehind = slot.leadsTo?.identityId;
+export async function claimIdentity(
+  slot: IdentityIndexItem,
+  loginUserId: string,
+  identityId: string,
+): Promise<boolean> {
+  const leftBehind = slot.owner?.identityId;
   const { done } = await updateItem<LoginUserItem>(loginUserKey(slot.id), {
     set: { linked_to: loginUserId, identity_id: identityId },
     when: leftBehind === undefined ? isFree : { identity_id: { is: leftBehind } },
@@ -77,8 +85,8 @@ const isFree = {
 } as const;
 
 /** Frees a slot that leads to an identity which its Login User does not have, or no longer. */
-export async function freeSlot(slotId: string, identityId: string): Promise<void> {
-  await updateItem<LoginUserItem>(loginUserKey(slotId), {
+export async function releaseIdentity(indexId: string, identityId: string): Promise<void> {
+  await updateItem<LoginUserItem>(loginUserKey(indexId), {
     remove: ['linked_to', 'identity_id'],
     when: { identity_id: { is: identityId } },
   });

@@ -2,7 +2,10 @@
 const atOnce = 25;
 
 /** Does the same with each member, some at a time. */
-export async function inTurns<Member>(members: readonly Member[], act: (member: Member) => Promise<unknown>) {
+export async function forEachInBatches<Member>(
+  members: readonly Member[],
+  act: (member: Member) => Promise<unknown>,
+) {
   for (let start = 0; start < members.length; start += atOnce) {
     await Promise.all(members.slice(start, start + atOnce).map(act));
   }

@@ -8,8 +8,8 @@ import { listAttributes } from '../../login-users/people-of-login-app.ts';
 import { authorizationCodeProvider as provider } from '../../providers/provider-ids.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
 import { loginUserKey } from '../../storage/keys.ts';
-import { isKeptToken, readToken } from './kept-token.ts';
 import { revokeToken, type TokenPlace } from './revoke-token.ts';
+import { isStoredToken, readToken } from './stored-token.ts';
 
 const ownerSchema = v.object({ login_user_id: v.string(), login_app_id: v.string() });
 
@@ -23,7 +23,7 @@ export interface Revocations {
  * Revokes a Login User's tokens of providers: all of a deleted one, otherwise those of identities that they have
  * unlinked. One that is revoked is removed; one that is not stays, and the log says why.
  */
-export async function revokeKeptTokens(item: Item): Promise<Revocations> {
+export async function revokeStoredTokens(item: Item): Promise<Revocations> {
   const names = unneededTokensIn(item);
   if (names.length === 0) return { revoked: 0, not_revoked: 0 };
   const { login_user_id, login_app_id: loginAppId } = v.parse(ownerSchema, item);
@@ -44,11 +44,11 @@ export async function revokeKeptTokens(item: Item): Promise<Revocations> {
 
 /** The attributes with tokens that no identity of theirs needs any longer. */
 function unneededTokensIn(item: Item): string[] {
-  const kept = Object.keys(item).filter(isKeptToken);
+  const kept = Object.keys(item).filter(isStoredToken);
   if (item.deleted_at !== undefined) return kept;
   const ids = linkedIdentitiesIn(item).map(({ identity_id }) => identity_id);
   if (item.subject !== undefined) ids.push(firstIdentityId(String(item.login_user_id)));
-  const needed = ids.map(identityAttributes.keptToken);
+  const needed = ids.map(identityAttributes.storedToken);
   return kept.filter((name) => !needed.some((start) => name.startsWith(start)));
 }
 
@@ -56,7 +56,7 @@ function unneededTokensIn(item: Item): string[] {
 export async function retryRevocations(loginUserId: string): Promise<Revocations | undefined> {
   const item = await readItem(loginUserKey(loginUserId));
   if (!(item?.deleted_at || item?.created_at)) return undefined;
-  const outcome = await revokeKeptTokens(item);
+  const outcome = await revokeStoredTokens(item);
   // An interrupted deletion is left to be finished by another.
   if (outcome.not_revoked === 0 && item.list !== undefined && item.created_at === undefined) {
     await updateItem(loginUserKey(loginUserId), {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { newId } from '../../foundation/ids.ts';
-import type { ProvenIdentity } from '../../login-users/identity.ts';
+import type { VerifiedIdentity } from '../../login-users/identity.ts';
 import { type IdentityAttributes, identityAttributes } from '../../login-users/linked-identity.ts';
 import { decryptSecrets, encryptSecrets } from '../../providers/settings/encryption.ts';
 import { readItem } from '../../storage/items.ts';
@@ -15,8 +15,8 @@ const mostBytes = 4096;
 const tokenSchema = v.object({ token_secret: v.string() });
 
 /** Whether an attribute of a Login User is a provider's token that is kept to be revoked. */
-export const isKeptToken = (attribute: string): boolean =>
-  attribute.startsWith(identityAttributes.keptToken(''));
+export const isStoredToken = (attribute: string): boolean =>
+  attribute.startsWith(identityAttributes.storedToken(''));
 
 /**
  * Change of a Login User that keeps a provider's refresh token, encrypted, so that it can be revoked when the identity is
@@ -28,15 +28,15 @@ export async function keepingToken(
   loginUserId: string,
   identityId: string,
   place: TokenPlace,
-  { revocableToken: token }: ProvenIdentity,
+  { revocableToken: token }: VerifiedIdentity,
 ): Promise<{ set: IdentityAttributes; copy: Record<string, string> }> {
   const set: IdentityAttributes = {};
   const copy: Record<string, string> = {};
   if (token === undefined) return { set, copy };
   const item = (await readItem(loginUserKey(loginUserId))) ?? {};
-  const name = identityAttributes.keptToken(identityId);
+  const name = identityAttributes.storedToken(identityId);
   const current = item[name];
-  const hasRoom = Object.keys(item).filter(isKeptToken).length < mostKept;
+  const hasRoom = Object.keys(item).filter(isStoredToken).length < mostKept;
   if (Buffer.byteLength(token) > mostBytes || !(hasRoom || current)) {
     await revokeToken(loginUserId, place, () => token);
     return { set, copy };

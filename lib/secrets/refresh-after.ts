@@ -20,7 +20,7 @@ interface Reread<Value> {
  * Reads a value of a secret and keeps it in a warm function for a time. While the secret can't be read, the last value
  * stays in use, for six hours at most.
  */
-export function rereadAfter<Value>({ secretId, freshFor, read, isGood = async () => true }: Reread<Value>) {
+export function refreshAfter<Value>({ secretId, freshFor, read, isGood = async () => true }: Reread<Value>) {
   let last: { value: Value; readAt: number; readAgainAt: number } | undefined;
   let reading: Promise<Value> | undefined;
 

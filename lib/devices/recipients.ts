@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { idForms } from '../foundation/ids.ts';
 import type { Platform } from '../login-apps/platforms.ts';
-import { timestampField } from '../schema/wire.ts';
+import { timestampField } from '../schema/json-schema.ts';
 import { updateOwnItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { readGlobalList, readMembers } from '../storage/lists.ts';

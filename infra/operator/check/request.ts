@@ -14,7 +14,7 @@ export interface Step {
 }
 
 /** A request, and what must come of it. */
-export interface Question<Schema extends v.GenericSchema> {
+export interface TestRequest<Schema extends v.GenericSchema> {
   step: string;
   url: string;
   init?: RequestInit;
@@ -31,7 +31,7 @@ export async function ask<Schema extends v.GenericSchema>({
   url,
   init = {},
   ...expected
-}: Question<Schema>): Promise<{ step: Step; body: v.InferOutput<Schema> | undefined }> {
+}: TestRequest<Schema>): Promise<{ step: Step; body: v.InferOutput<Schema> | undefined }> {
   const begun = performance.now();
   const report = ({ status, ...seen }: Partial<Step>): Step => ({
     step,
