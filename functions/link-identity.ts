@@ -6,9 +6,10 @@ import { serve } from '../lib/http/serve.ts';
 import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
 import { recentLoginErrors, requireRecentLogin } from '../lib/login-users/recent-login.ts';
 import { shownIdentitySchema } from '../lib/people/identities/identities-of-person.ts';
+import { identityFormSchema } from '../lib/people/identities/identity-form.ts';
 import { linkIdentity } from '../lib/people/identities/link-identity.ts';
 import { countingRejections, tooManyRejected } from '../lib/people/identities/rejected-credentials.ts';
-import { identityFormSchema, personOf } from '../lib/providers/identity-form.ts';
+import { verifyCredential } from '../lib/providers/verify-credential.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
 
 const example = {
@@ -77,7 +78,7 @@ export const endpoint = defineEndpoint({
   handle: async ({ caller, body }) => {
     const user = activeUser(caller, 'forbidden');
     requireRecentLogin(caller);
-    const person = await countingRejections(user, () => personOf(caller.loginAppId, body));
+    const person = await countingRejections(user, () => verifyCredential(caller.loginAppId, body));
     const { isNew, identity } = await linkIdentity(user, body.provider, person);
     return isNew ? created(identity) : ok(identity);
   },

@@ -4,12 +4,10 @@ import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { sorted } from '../schema/form-parameters.ts';
 import { loginAppPartition, loginAppSortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
-import { codeParameters } from './code-parameters.ts';
 import { canonicalIssuer } from './oidc/issuer.ts';
-import { parametersOf } from './parameters.ts';
+import { codeParameters, parametersOf } from './parameters.ts';
 import { companyAt } from './presets/companies.ts';
-import { type FamilyName, protocols } from './protocols.ts';
-import { type ProviderId, providerIds } from './provider-ids.ts';
+import { type ProtocolName, type ProviderId, protocolNames, providerIds } from './provider-ids.ts';
 
 const issuerSchema = v.object({
   issuer: v.pipe(v.string(), v.description('The `iss` of id tokens that are accepted.')),
@@ -35,7 +33,7 @@ export const offeredProviderSchema = v.pipe(
     ),
     // Under a title, since generated Swift can't have a type of the name `Protocol`.
     protocol: v.pipe(
-      v.picklist(['oauth1', 'oauth2', 'oidc'] satisfies FamilyName[]),
+      v.picklist(['oauth1', 'oauth2', 'oidc'] satisfies ProtocolName[]),
       v.title('ProviderProtocol'),
     ),
     grants: v.pipe(
@@ -75,7 +73,7 @@ export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
   const settings = v.parse(relevantSettings, stored);
   const { authorization_code: exchange } = settings;
   const issuers = exchange?.id_token ? [exchange.id_token] : settings.issuers;
-  const protocol = protocols[provider].name;
+  const protocol = protocolNames[provider];
   const takesCredentials = protocol !== 'oauth2' || settings.audience_validation !== undefined;
   return {
     provider,

@@ -1,4 +1,4 @@
-/** The providers, as the interface names them. Which protocol each of them speaks is in `protocols.ts`. */
+/** The providers, as the interface names them. */
 export const providerIds = [
   'provider_a',
   'provider_b',
@@ -8,6 +8,17 @@ export const providerIds = [
   'provider_f',
 ] as const;
 export type ProviderId = (typeof providerIds)[number];
+
+/** The protocol of each provider, fixed by the interface. */
+export const protocolNames = {
+  provider_a: 'oauth2',
+  provider_b: 'oauth2',
+  provider_c: 'oauth1',
+  provider_d: 'oauth2',
+  provider_e: 'oauth2',
+  provider_f: 'oidc',
+} as const satisfies Record<ProviderId, string>;
+export type ProtocolName = (typeof protocolNames)[ProviderId];
 
 /** The only provider whose authorization codes the service exchanges. */
 export const authorizationCodeProvider = 'provider_b';

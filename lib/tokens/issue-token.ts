@@ -14,20 +14,22 @@ import { choiceProblem, mustBeOneOf } from '../schema/form-parameters.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
 import type { TokenUse } from './access-token.ts';
-import { clientCredentialsSchema, issueForClientCredentials } from './grants/client-credentials.ts';
-import {
-  issueForAuthorizationCode,
-  providerAuthorizationCodeSchema,
-} from './grants/provider-authorization-code.ts';
-import { issueForProviderCredentials, providerCredentialsSchema } from './grants/provider-credentials.ts';
-import { issueForRefreshToken, refreshTokenSchema } from './grants/refresh-token.ts';
+import { clientCredentials } from './grants/client-credentials.ts';
+import { providerAuthorizationCode } from './grants/provider-authorization-code.ts';
+import { providerCredentials } from './grants/provider-credentials.ts';
+import { refreshToken } from './grants/refresh-token.ts';
 import type { TokenResponse } from './token-response.ts';
 
-/** The form of a grant: its other parameters depend on `grant_type`, and for provider credentials on `provider`. */
+/** Every grant: its other parameters depend on `grant_type`, and for provider credentials on `provider`. */
 const grantFormSchema = v.pipe(
   v.variant(
     'grant_type',
-    [providerCredentialsSchema, providerAuthorizationCodeSchema, refreshTokenSchema, clientCredentialsSchema],
+    [
+      providerCredentials.schema,
+      providerAuthorizationCode.schema,
+      refreshToken.schema,
+      clientCredentials.schema,
+    ],
     choiceProblem({ grant_type: grantTypes, provider: providerIds }),
   ),
   v.title('TokenRequest'),
@@ -57,16 +59,15 @@ export const invalidTokenRequest: MakeError = (errors, form) => {
 export async function issueToken(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
   noteRequest(request);
   await requireGrant(client, request.grant_type);
-  const response = await issue(client, request).finally(storeFetchedKeys);
+  const response = await request.issue(client).finally(storeFetchedKeys);
   logEvent('token_issued', {});
   return { ...response, ...otherScope(request) };
 }
 
 /** The scope that a grant gives, where the request asks for another one. @see RFC 6749 section 3.3 */
-function otherScope({ grant_type, scope = '' }: TokenRequest): { scope?: TokenUse } {
-  const granted = grant_type === 'client_credentials' ? 'login_app' : 'login_user';
+function otherScope({ token_use, scope = '' }: TokenRequest): { scope?: TokenUse } {
   const asked = scope.split(' ').filter((name) => name !== '');
-  return asked.every((name) => name === granted) ? {} : { scope: granted };
+  return asked.every((name) => name === token_use) ? {} : { scope: token_use };
 }
 
 /** Checks that a client may use a grant now. @throws ServiceError `unauthorized_client` @see RFC 6749 section 5.2 */
@@ -77,19 +78,6 @@ async function requireGrant({ loginAppId, grantTypes: allowed }: AuthenticatedCl
     });
   }
   await requireEnabled(loginAppId);
-}
-
-function issue(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
-  switch (request.grant_type) {
-    case 'provider_credentials':
-      return issueForProviderCredentials(client, request);
-    case 'provider_authorization_code':
-      return issueForAuthorizationCode(client, request);
-    case 'refresh_token':
-      return issueForRefreshToken(client, request);
-    case 'client_credentials':
-      return issueForClientCredentials(client);
-  }
 }
 
 /** Notes the grant and the provider for the log, but nothing that a caller made up. */

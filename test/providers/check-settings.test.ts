@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ProviderId } from '../../lib/providers/provider-ids.ts';
-import { checkSettings, mergeSettings } from '../../lib/providers/settings/check-settings.ts';
+import { checkSettings, mergeSettings } from '../../lib/providers/settings/merge.ts';
 
 const url = 'https://provider.example/x';
 const client = { client_id: 'us', client_secret: 'our-secret' };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { checkSettings } from '../../lib/providers/settings/check-settings.ts';
+import { checkSettings } from '../../lib/providers/settings/merge.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { newIssuerLogin, newJwtLogin } from '../support/issuer-login.ts';
 import { type Claims, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';

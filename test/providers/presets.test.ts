@@ -5,9 +5,13 @@ import { applyPreset } from '../../lib/providers/presets/apply.ts';
 import { keysAddressOf } from '../../lib/providers/presets/known-issuers.ts';
 import type { Preset, PresetOptions } from '../../lib/providers/presets/preset.ts';
 import { presetNames, presets } from '../../lib/providers/presets/presets.ts';
-import { type FamilyName, protocols } from '../../lib/providers/protocols.ts';
-import { type ProviderId, providerIds } from '../../lib/providers/provider-ids.ts';
-import { checkSettings } from '../../lib/providers/settings/check-settings.ts';
+import {
+  type ProtocolName,
+  type ProviderId,
+  protocolNames,
+  providerIds,
+} from '../../lib/providers/provider-ids.ts';
+import { checkSettings } from '../../lib/providers/settings/merge.ts';
 
 /** Apple signs with a private key where others have a secret. */
 const { privateKey } = generateKeyPairSync('ec', {
@@ -33,7 +37,7 @@ const fitting = presetNames.flatMap((name) => {
   const preset: Preset = presets[name];
   return providerIds
     .filter(
-      (provider) => preset.settings[protocols[provider].name] || (provider === 'provider_b' && preset.codes),
+      (provider) => preset.settings[protocolNames[provider]] || (provider === 'provider_b' && preset.codes),
     )
     .map((provider) => [name, provider] as const);
 });
@@ -66,7 +70,7 @@ describe('a preset', () => {
     (name, provider) => {
       const given = { ...options, appSecret: 'our-secret', redirectUris: ['https://app.example/callback'] };
       const { settings } = Object(applyPreset(name, provider, given));
-      const family = presetSettings[name][protocols[provider].name];
+      const family = presetSettings[name][protocolNames[provider]];
       expect(settings).toEqual(family ?? presetSettings[name].codes);
     },
   );
@@ -109,7 +113,7 @@ describe('an issuer that was set by a preset before presets named its keys', () 
 });
 
 describe('a preset is an error', () => {
-  const families: Record<FamilyName, ProviderId> = {
+  const families: Record<ProtocolName, ProviderId> = {
     oauth1: 'provider_c',
     oauth2: 'provider_a',
     oidc: 'provider_f',

@@ -4,12 +4,12 @@ import { lookAtIssuers } from '../../providers/oidc/look-at-issuers.ts';
 import { removedIssuers, withoutIssuer } from '../../providers/oidc/settings.ts';
 import { applyPreset } from '../../providers/presets/apply.ts';
 import { presetNames } from '../../providers/presets/presets.ts';
+import type { MergeResult, SettingsInput } from '../../providers/protocol.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
-import { familyOf } from '../../providers/providers.ts';
+import { protocolOf } from '../../providers/providers.ts';
 import { warnOfSpaces } from '../../providers/settings/app-ids.ts';
-import { checkSettings, mergeSettings } from '../../providers/settings/check-settings.ts';
 import { maskSecrets } from '../../providers/settings/encryption.ts';
-import type { MergeResult, SettingsInput } from '../../providers/settings/given-settings.ts';
+import { checkSettings, mergeSettings } from '../../providers/settings/merge.ts';
 import { changeProviderSettings, removeProviderSettings } from '../../providers/settings/stored.ts';
 import { defineCommand } from '../command.ts';
 import { choice, type FlagValues, json, optional, secret, text } from '../flags.ts';
@@ -126,7 +126,7 @@ export const providerCommands = [
     flags: { 'login-app': loginApp, provider },
     run: async ({ 'login-app': id, provider }) => {
       const { login_app_id, stored } = await requireProvider(id, provider);
-      const checks = await familyOf(provider).check(stored);
+      const checks = await protocolOf(provider).check(stored);
       return { login_app_id, provider, ok: checks.every(({ ok }) => ok), checks };
     },
   }),

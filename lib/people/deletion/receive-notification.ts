@@ -5,7 +5,7 @@ import { notSetUp } from '../../providers/not-set-up.ts';
 import type { TrustedIssuer } from '../../providers/oidc/issuer.ts';
 import { type Notification, verifyNotification } from '../../providers/oidc/notification.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
-import { familyOf } from '../../providers/providers.ts';
+import { protocolOf } from '../../providers/providers.ts';
 import type { StoredSettings } from '../../providers/settings/encryption.ts';
 import { findProviderSettingsForAnybody } from '../../providers/settings/stored.ts';
 import {
@@ -78,7 +78,7 @@ function latestLogin({ linked, first_used_at }: LoginUser, { identityId }: Owner
 
 /** The issuers whose id tokens log in at a provider; none where id tokens play no part. */
 async function issuersOf(provider: ProviderId, stored: StoredSettings): Promise<TrustedIssuer[]> {
-  const settings = await familyOf(provider).read(stored);
+  const settings = await protocolOf(provider).read(stored);
   if ('issuers' in settings) return settings.issuers;
   const exchange = 'authorization_code' in settings ? settings.authorization_code : undefined;
   return exchange?.id_token ? [{ ...exchange.id_token, audiences: [exchange.client_id] }] : [];

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { valueAtPath } from '../../schema/value-at-path.ts';
+import type { MergeResult, SettingsInput } from '../protocol.ts';
 import { audiences } from '../settings/fields.ts';
-import type { MergeResult, SettingsInput } from '../settings/given-settings.ts';
 import { authorityOf, canonicalIssuer, issuerEntries } from './issuer.ts';
 
 /** Settings of an OpenID Connect provider. */
@@ -19,7 +19,7 @@ export const oidcSettingsSchema = v.strictObject({
 export type OidcSettings = v.InferOutput<typeof oidcSettingsSchema>;
 
 /** Settings replace what was there. A preset adds its issuer, or replaces its audiences and what the operator names; its other settings stay. */
-export function combineIssuers(
+export function mergeIssuers(
   checked: OidcSettings,
   { isPreset, named }: SettingsInput,
   current: object | undefined,
@@ -36,13 +36,13 @@ export function combineIssuers(
   return { settings: { issuers: [...issuers.values()] } };
 }
 
-/** The issuers of stored settings; none of settings of another family. They hold nothing that is encrypted. */
+/** The issuers of stored settings; none of settings of another protocol. They hold nothing that is encrypted. */
 export function issuersOf(current: object | undefined): OidcSettings['issuers'] {
   const result = v.safeParse(oidcSettingsSchema, current);
   return result.success ? result.output.issuers : [];
 }
 
-/** The issuers of stored settings of any family: their own, and that of a code exchange. */
+/** The issuers of stored settings of any protocol: their own, and that of a code exchange. */
 export function issuerEntriesOf(settings: object | undefined): v.InferOutput<typeof entrySchema>[] {
   const ofCodes = v.safeParse(entrySchema, valueAtPath(settings, 'authorization_code.id_token'));
   return [...(ofCodes.success ? [ofCodes.output] : []), ...issuersOf(settings)];
@@ -54,9 +54,9 @@ const entrySchema = v.object({ issuer: v.string(), namespace: v.optional(v.strin
  * for its people, who are new Login Users in another one.
  */
 export function removedIssuers(before: object | undefined, after: object): string[] {
-  const vouchers = new Map(issuerEntriesOf(after).map((entry) => [entry.issuer, authorityOf(entry)]));
+  const authorities = new Map(issuerEntriesOf(after).map((entry) => [entry.issuer, authorityOf(entry)]));
   const ofIdTokens = issuerEntriesOf(before).flatMap((entry) => {
-    const [now, known] = [vouchers.get(entry.issuer), authorityOf(entry)];
+    const [now, known] = [authorities.get(entry.issuer), authorityOf(entry)];
     if (now === undefined) return [`the issuer ${entry.issuer}`];
     return now === known ? [] : [`the namespace ${known} of the issuer ${entry.issuer}`];
   });

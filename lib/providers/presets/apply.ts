@@ -1,22 +1,22 @@
-import { protocols } from '../protocols.ts';
-import { authorizationCodeProvider, type ProviderId } from '../provider-ids.ts';
-import type { MergeResult } from '../settings/given-settings.ts';
+import type { MergeResult } from '../protocol.ts';
+import { authorizationCodeProvider, type ProviderId, protocolNames } from '../provider-ids.ts';
 import type { Need, Preset, PresetOptions } from './preset.ts';
 import { type PresetName, presets } from './presets.ts';
 
 /** The settings of a preset for a provider, or every problem with the options. */
 export function applyPreset(name: PresetName, provider: ProviderId, options: PresetOptions): MergeResult {
   const preset: Preset = presets[name];
-  const family = protocols[provider].name;
   const fitting = fittingPart(preset, provider);
   if (!fitting) {
-    const families = Object.keys(preset.settings).join(' or ');
+    const names = Object.keys(preset.settings).join(' or ');
     const purposes = [
-      ...(families ? [`a provider of the family ${families}`] : []),
+      ...(names ? [`a provider of the family ${names}`] : []),
       ...(preset.codes ? [`authorization codes of ${authorizationCodeProvider}`] : []),
     ];
     return {
-      problems: [`the preset ${name} is for ${purposes.join(', or for ')}, and ${provider} is ${family}`],
+      problems: [
+        `the preset ${name} is for ${purposes.join(', or for ')}, and ${provider} is ${protocolNames[provider]}`,
+      ],
     };
   }
   const needs = new Set(fitting.needs);
@@ -38,8 +38,8 @@ export function applyPreset(name: PresetName, provider: ProviderId, options: Pre
 }
 
 function fittingPart({ settings, needs, codes }: Preset, provider: ProviderId): Preset['codes'] {
-  const ofFamily = settings[protocols[provider].name];
-  if (ofFamily) return { needs, settings: ofFamily };
+  const forCredentials = settings[protocolNames[provider]];
+  if (forCredentials) return { needs, settings: forCredentials };
   return provider === authorizationCodeProvider ? codes : undefined;
 }
 

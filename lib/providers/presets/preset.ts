@@ -1,5 +1,5 @@
 import type { NonceForm } from '../oidc/issuer.ts';
-import type { FamilyName } from '../protocols.ts';
+import type { ProtocolName } from '../provider-ids.ts';
 
 /** Options that an operator gives for a preset. */
 export interface PresetOptions {
@@ -29,7 +29,7 @@ export interface Preset {
   /** The provider's own pages that the settings follow. */
   documentation: string[];
   needs: Need[];
-  settings: Partial<Record<FamilyName, (options: PresetOptions) => object>>;
+  settings: Partial<Record<ProtocolName, (options: PresetOptions) => object>>;
   /** Settings of the provider for authorization codes alone, where it takes no access tokens. */
   codes?: { needs: Need[]; settings: (options: PresetOptions) => object };
 }

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { valueAtPath } from '../../schema/value-at-path.ts';
+import type { MergeResult, SettingsInput } from '../protocol.ts';
 import { described, textSchema } from './fields.ts';
-import type { MergeResult, SettingsInput } from './given-settings.ts';
 
 /** The setting that says to whom the subjects of an OAuth provider belong. */
 export const namespace = described(

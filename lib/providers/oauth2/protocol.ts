@@ -1,22 +1,29 @@
 import { verificationDeadline } from '../call-provider.ts';
 import { type CheckResult, dummy, rejectsDummy } from '../checks.ts';
-import { family } from '../family.ts';
-import { notSetUp } from '../not-set-up.ts';
-import { checkKeys } from '../oidc/family.ts';
+import { checkKeys } from '../oidc/protocol.ts';
 import { credentialParameters } from '../parameters.ts';
-import { oauth2Protocol } from '../protocols.ts';
+import { protocol } from '../protocol.ts';
+import { hostAt, issuerAt, keepNamespace } from '../settings/namespace.ts';
 import { exchangeCode } from './exchange-code.ts';
-import { type AccessTokenSettings, accessTokenSettings, type CodeExchange } from './settings.ts';
+import {
+  type AccessTokenSettings,
+  accessTokenSettings,
+  type CodeExchange,
+  oauth2SettingsSchema,
+} from './settings.ts';
 import { validateAudience } from './validate-audience.ts';
 import { userInfo, verifyAccessToken } from './verify.ts';
 
 /** An access token, verified by audience validation and user info. @see RFC 6749 */
-export const oauth2 = family(oauth2Protocol, {
+export const oauth2 = protocol({
+  name: 'oauth2',
+  title: 'OAuth 2.0',
+  settings: oauth2SettingsSchema,
+  merge: keepNamespace(hostAt('user_info.url'), issuerAt('audience_validation.issuer')),
   parameters: credentialParameters.oauth2,
-  verify: async (settings, { provider, access_token }) => {
+  verify: async (settings, { access_token }) => {
     const forAccessTokens = accessTokenSettings(settings);
-    if (!forAccessTokens) throw notSetUp(provider);
-    return verifyAccessToken(forAccessTokens, access_token);
+    return forAccessTokens && verifyAccessToken(forAccessTokens, access_token);
   },
   check: (settings) => {
     const signal = verificationDeadline();

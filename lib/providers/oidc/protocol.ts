@@ -1,16 +1,20 @@
 import { verificationDeadline } from '../call-provider.ts';
 import { check } from '../checks.ts';
-import { family } from '../family.ts';
 import { credentialParameters } from '../parameters.ts';
 import type { KeySource } from '../presets/known-issuers.ts';
-import { oidcProtocol } from '../protocols.ts';
+import { protocol } from '../protocol.ts';
 import { fetchIssuerKeys } from './fetch-issuer-keys.ts';
+import { mergeIssuers, oidcSettingsSchema } from './settings.ts';
 import { verifyIdToken } from './verify.ts';
 
 /** An id token, verified with the keys that its issuer publishes. @see OpenID Connect Core 1.0 */
-export const oidc = family(oidcProtocol, {
+export const oidc = protocol({
+  name: 'oidc',
+  title: 'OpenID Connect',
+  settings: oidcSettingsSchema,
+  merge: mergeIssuers,
   parameters: credentialParameters.oidc,
-  verify: ({ issuers }, credential) => verifyIdToken(issuers, credential),
+  verify: ({ issuers }, form) => verifyIdToken(issuers, form),
   check: ({ issuers }) => issuers.map(checkKeys),
 });
 

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import { protocols } from '../protocols.ts';
+import type { MergeResult, SettingsInput } from '../protocol.ts';
 import { authorizationCodeProvider, type ProviderId } from '../provider-ids.ts';
-import type { MergeResult, SettingsInput } from './given-settings.ts';
+import { protocolOf } from '../providers.ts';
 
 /** Settings of a provider with their defaults, or every problem they have. */
 export function checkSettings(provider: ProviderId, input: unknown): MergeResult {
-  const result = v.safeParse(protocols[provider].settings, input, { abortPipeEarly: true });
+  const result = v.safeParse(protocolOf(provider).settings, input, { abortPipeEarly: true });
   if (!result.success) {
     return {
       problems: result.issues.map((issue) => `${v.getDotPath(issue) ?? 'settings'}: ${problem(issue)}`),
@@ -20,14 +20,14 @@ export function checkSettings(provider: ProviderId, input: unknown): MergeResult
 }
 
 /**
- * Combines a provider's settings with new ones that an operator gives.
+ * Merges new settings that an operator gives into a provider's.
  * @param current what is stored, with its secrets encrypted; undefined when the provider is not set up
  */
-export function mergeSettings(provider: ProviderId, given: SettingsInput, current: object | undefined) {
-  const checked = checkSettings(provider, given.settings);
+export function mergeSettings(provider: ProviderId, input: SettingsInput, current: object | undefined) {
+  const checked = checkSettings(provider, input.settings);
   if ('problems' in checked) return checked;
-  const combined = protocols[provider].combine(given, current);
-  return 'problems' in combined ? combined : checkSettings(provider, combined.settings);
+  const merged = protocolOf(provider).merge(input, current);
+  return 'problems' in merged ? merged : checkSettings(provider, merged.settings);
 }
 
 function problem(issue: v.BaseIssue<unknown>): string {

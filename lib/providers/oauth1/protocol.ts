@@ -1,11 +1,16 @@
 import { dummy, rejectsDummy } from '../checks.ts';
-import { family } from '../family.ts';
 import { credentialParameters } from '../parameters.ts';
-import { oauth1Protocol } from '../protocols.ts';
+import { protocol } from '../protocol.ts';
+import { hostAt, keepNamespace } from '../settings/namespace.ts';
+import { oauth1SettingsSchema } from './settings.ts';
 import { verifyOAuth1 } from './verify.ts';
 
 /** Token and secret, verified by a call that is signed with our consumer key. @see RFC 5849 */
-export const oauth1 = family(oauth1Protocol, {
+export const oauth1 = protocol({
+  name: 'oauth1',
+  title: 'OAuth 1.0',
+  settings: oauth1SettingsSchema,
+  merge: keepNamespace(hostAt('verify_url')),
   parameters: credentialParameters.oauth1,
   verify: (settings, { access_token, access_secret }) =>
     verifyOAuth1(settings, { token: access_token, secret: access_secret }),

@@ -1,15 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
-import { family } from '../../lib/providers/family.ts';
 import { parametersOf } from '../../lib/providers/parameters.ts';
-import { protocols } from '../../lib/providers/protocols.ts';
+import { protocol } from '../../lib/providers/protocol.ts';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
-import { familyOf } from '../../lib/providers/providers.ts';
+import { protocolOf } from '../../lib/providers/providers.ts';
 import { forbidden, required } from '../../lib/schema/form-parameters.ts';
 
-test('each provider has the family and the parameters that the interface gives it', () => {
+test('each provider has the protocol and the parameters that the interface gives it', () => {
   const oauth2 = ['OAuth 2.0', ['access_token'], [], ['access_secret', 'id_token', 'nonce']];
-  const table = providerIds.map((id) => [id, [protocols[id].title, ...Object.values(parametersOf(id))]]);
+  const table = providerIds.map((id) => [id, [protocolOf(id).title, ...Object.values(parametersOf(id))]]);
   expect(Object.fromEntries(table)).toEqual({
     provider_a: oauth2,
     provider_b: oauth2,
@@ -20,24 +19,26 @@ test('each provider has the family and the parameters that the interface gives i
   });
 });
 
-describe('a new family, of a protocol of its own', () => {
-  const assertions = family(
-    { name: 'assertions', settings: v.strictObject({ trusted: v.array(v.string()) }) },
-    {
-      parameters: {
-        assertion: required('assertion'),
-        id_token: forbidden('id_token', 'for assertions'),
-      },
-      verify: async ({ trusted }, { assertion }) => ({
-        namespace: 'assertions',
-        subject: trusted.find((subject) => subject === assertion) ?? '',
-      }),
-      check: () => [],
+describe('a new protocol', () => {
+  const assertions = protocol({
+    name: 'assertions',
+    title: 'Assertions',
+    settings: v.strictObject({ trusted: v.array(v.string()) }),
+    merge: (settings) => ({ settings }),
+    parameters: {
+      assertion: required('assertion'),
+      id_token: forbidden('id_token', 'for assertions'),
     },
-  );
+    verify: async ({ trusted }, { assertion }) => ({
+      namespace: 'assertions',
+      subject: trusted.find((subject) => subject === assertion) ?? '',
+    }),
+    check: () => [],
+  });
+  const before = { grant_type: v.literal('provider_credentials') };
   const request = v.variant('provider', [
-    assertions.credentialOf('provider_a'),
-    ...providerIds.slice(1).map((id) => familyOf(id).credentialOf(id)),
+    assertions.form('provider_a', before, {}),
+    ...providerIds.slice(1).map((id) => protocolOf(id).form(id, before, {})),
   ]);
   const form = { grant_type: 'provider_credentials', provider: 'provider_a', assertion: 'alice' };
 
