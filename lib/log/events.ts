@@ -17,7 +17,7 @@ type AuditFields = {
   result: 'done' | 'rejected' | 'failed';
   /** The status of the HTTP response. */
   status?: number;
-  /** What a provider's notification has led to. */
+  /** Effect of a provider's notification. */
   outcome?: string;
 } & Record<string, unknown>;
 
