@@ -10,7 +10,7 @@ type FormSchema = v.VariantOptions<'grant_type'>[number] &
 /** A grant of the token endpoint. @see RFC 6749, section 1.3 */
 interface Definition<Schema extends FormSchema> {
   grant_type: GrantType;
-  /** What the token stands for, which is its scope. */
+  /** The kind of its tokens, which is also their scope. */
   token_use: TokenUse;
   /** The schema of its form. */
   schema: Schema;
