@@ -26,7 +26,7 @@ export interface RequestLine {
   /** The code of an error, and the reason that only the log holds. */
   error?: string;
   reason?: string;
-  /** What the request sent to no effect. */
+  /** Fields and headers of the request that have no effect. */
   ignored: string[];
 }
 
