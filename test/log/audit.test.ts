@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { isAudited } from '../../lib/http/endpoint.ts';
-import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
+import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
 import { auditDuring, type LogLine } from '../support/log-lines.ts';
 import { createAccount } from '../support/login-app.ts';
 import { newPerson, type Person } from '../support/people.ts';
