@@ -12,7 +12,6 @@ import { requireTools, tools } from '../support/needed-tools.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { runCheck, step } from '../support/steps.ts';
-import { compareRequestsToFcm } from './firebase/compare-requests.ts';
 import { compileSwift, hasXcode, sendFaults, startBackend, usePhone, writeBlocks } from './phones.ts';
 
 const here = import.meta.dirname;
@@ -123,7 +122,6 @@ runCheck(async (cleanUps) => {
     usePhone(running, service, address, ['java', '-classpath', classPath, 'PhoneOfQuickstartKt']),
   );
 
-  await check('FCM: the worker of sending.md sends what firebase-admin does', compareRequestsToFcm);
   await check('Swift: the client is generated without a warning', () => generate('Swift'));
   if (await hasXcode()) {
     await check('Swift: the quickstart compiles', () =>

@@ -19,7 +19,7 @@ import { askAll, questionsAbout, run } from './questions.ts';
 export async function fill(service: Service): Promise<Left> {
   const left = { demo: service.demo, ...(await fillWithPeople(service)), ...(await fillWithEvents(service)) };
   const answers = await askAll(service, questionsAbout(left));
-  return { ...left, at: Date.now(), answers };
+  return { ...left, answers };
 }
 
 async function fillWithPeople(service: Service) {

@@ -50,7 +50,7 @@ export function run(operate: Service['operate'], words: string, flags: Record<st
 }
 
 /** Everything that can be asked about what was left, with every token and every id. */
-export const questionsAbout = (left: Omit<Left, 'answers' | 'at'>): TestRequest[] => [
+export const questionsAbout = (left: Omit<Left, 'answers'>): TestRequest[] => [
   ...Object.entries({ ...left.people, second: left.second }).flatMap(([name, one]) =>
     ofPerson(left, name, one),
   ),
@@ -85,7 +85,7 @@ function ofPerson({ demo }: Pick<Left, 'demo'>, name: string, login: Login): Tes
   ].map((question) => named(name, question));
 }
 
-function ofLoginApp(left: Omit<Left, 'answers' | 'at'>): TestRequest[] {
+function ofLoginApp(left: Omit<Left, 'answers'>): TestRequest[] {
   const { demo, devices, limited, secondSecret, appToken, longLived } = left;
   const flags = { 'login-app': demo.login_app.login_app_id };
   const ofApp = ['login-apps show', 'login-apps tokens list', 'clients list', 'providers show'];
@@ -121,12 +121,7 @@ function ofLoginApp(left: Omit<Left, 'answers' | 'at'>): TestRequest[] {
   ].map((question) => named('app', question));
 }
 
-function ofAccounts({
-  demo,
-  accessRequestId,
-  reader,
-  disabled,
-}: Omit<Left, 'answers' | 'at'>): TestRequest[] {
+function ofAccounts({ demo, accessRequestId, reader, disabled }: Omit<Left, 'answers'>): TestRequest[] {
   const path = `/v1/rbac/access_requests/${accessRequestId}`;
   const queries = [
     '',

@@ -1,21 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 
 /** The committed event of an endpoint. */
 export const eventOf = (key: string): APIGatewayProxyEventV2 =>
   JSON.parse(readFileSync(join(import.meta.dirname, '..', 'events', `${key}.json`), 'utf8'));
-
-/**
- * The functions that no endpoint leads to and that have a committed event. CloudFormation and CodeDeploy invoke the others
- * during a deployment; neither is here.
- */
-export const keysWithoutRoute = (): string[] =>
-  readdirSync(join(import.meta.dirname, 'events')).map((file) => basename(file, '.json'));
-
-/** The committed event of a function that no endpoint leads to. */
-export const eventWithoutRoute = (key: string): Record<string, unknown> =>
-  JSON.parse(readFileSync(join(import.meta.dirname, 'events', `${key}.json`), 'utf8'));
 
 /** What stands in the place of a placeholder of the event files, such as `CLIENT_ID`. */
 export type Replacements = Record<string, string>;
