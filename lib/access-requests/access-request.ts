@@ -3,11 +3,9 @@
 
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
-import { ServiceError } from '../foundation/service-error.ts';
 import { putNewItem, readItem, updateItem } from '../storage/items.ts';
-import { accessRequestKey, accessRequestsList, ordinalIn } from '../storage/keys.ts';
+import { accessRequestCounterKey, accessRequestKey, accessRequestsList, ordinalIn } from '../storage/keys.ts';
 import { grantAccess, revokeAccess } from './access.ts';
-import { skipUsedIds, takeIds } from './access-request-ids.ts';
 
 const accessRequestItem = v.object({
   access_request_id: v.number(),
@@ -32,50 +30,40 @@ export type AccessRequest = v.InferOutput<typeof accessRequestItem>;
  * Creates an access request, then gives the account access: two writes, after the one that takes the id. A crash in
  * between leaves an access request that nobody has access to, and whose id was never returned.
  * @param operator the ARN of the operator who creates it for the account
- * @throws ServiceError `temporarily_unavailable` when others took all ids that were tried
  */
 export async function createAccessRequest(accountId: string, operator?: string): Promise<AccessRequest> {
-  const made = await createWithoutAccess({ account_id: accountId, operator, created_at: timestamp() });
-  await grantAccess(made.access_request_id, accountId);
+  const access_request_id = await takeIds(1);
+  const made = { access_request_id, account_id: accountId, operator, created_at: timestamp() };
+  await putUnderTakenId(made);
+  await grantAccess(access_request_id, accountId);
   return made;
 }
 
-/**
- * Creates an access request that no account has access to yet.
- * @param takenId the id to begin with, which the caller has taken
- * @throws ServiceError `temporarily_unavailable` when others took all ids that were tried
- */
-export function createWithoutAccess(content: Omit<AccessRequest, 'access_request_id'>, takenId?: number) {
-  return untilFree(takenId, async (access_request_id) => {
-    const made = { access_request_id, ...content };
-    return (await putAccessRequest(made)) === 'put' ? made : undefined;
-  });
+/** Writes an access request under an id that was taken for it. @throws Error when another one has the id */
+export async function putUnderTakenId(made: AccessRequest): Promise<void> {
+  if ((await putAccessRequest(made)) === 'exists') throw idIsTaken(made.access_request_id);
 }
 
-/** The most ids that are tried. */
-const mostAttempts = 8;
+/** The counter has gone back, as in a table that was restored in part: nobody gets access to what is another's. */
+export const idIsTaken = (id: number): Error =>
+  new Error(`The id ${id} belongs to another access request already.`);
+
+/** The counter as it is stored: the last id that was taken. */
+const counterItem = v.object({ last_id: v.number() });
 
 /**
- * Uses an id. When another access request has it, the next one is tried: only a version of the service that has no counter,
- * while it runs beside this one, takes an id away.
- * @param use returns undefined when the id belongs to another access request
- * @throws ServiceError `temporarily_unavailable`
+ * Takes ids for access requests from the counter: one write, which no other writer makes fail. An id that is taken but not
+ * used leaves a gap.
+ * @param count how many ids
+ * @returns the first of them; the others follow it
  */
-export async function untilFree<Made>(
-  takenId: number | undefined,
-  use: (id: number) => Promise<Made | undefined>,
-): Promise<Made> {
-  let id = takenId ?? (await takeIds(1));
-  for (let attempt = 1; attempt <= mostAttempts; attempt += 1) {
-    const made = await use(id);
-    if (made !== undefined) return made;
-    await skipUsedIds();
-    id = await takeIds(1);
-  }
-  throw new ServiceError(
-    'temporarily_unavailable',
-    'Too many access requests are created at once. Try again.',
-  );
+export async function takeIds(count: number): Promise<number> {
+  const outcome = await updateItem<v.InferOutput<typeof counterItem>>(accessRequestCounterKey(), {
+    count: { last_id: { by: count } },
+  });
+  if (!outcome.done) throw new Error('The counter of access requests refused a write without a condition.');
+  const { before = { last_id: 0 }, after } = outcome;
+  return 1 + (after ? v.parse(counterItem, after).last_id - count : v.parse(counterItem, before).last_id);
 }
 
 /** Writes an access request under its id; `exists` when there is one already. */

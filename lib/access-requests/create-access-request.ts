@@ -1,15 +1,15 @@
 import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../foundation/clock.ts';
 import { countField, timestampField } from '../schema/json-schema.ts';
-import type { Conditions } from '../storage/expressions.ts';
 import { readItem, readItems, updateItem } from '../storage/items.ts';
 import { accessKey, accessRequestKey, newAccessRequestKey } from '../storage/keys.ts';
 import { grantAccess } from './access.ts';
 import {
   createAccessRequest,
+  idIsTaken,
   putAccessRequest,
   storedAccessRequestItem,
-  untilFree,
+  takeIds,
 } from './access-request.ts';
 import { hashOfKey, keyLifetimeSeconds, keysCountSince } from './idempotency.ts';
 
@@ -18,7 +18,7 @@ const madeByKeyItem = v.object({
   id: countField,
   created_at: timestampField,
   expires_at: v.number(),
-  /** Whether the key was stored before the access request. Earlier versions stored it after all else. */
+  /** Read by 1.0.0, which finishes only what has it. */
   is_claim: v.optional(v.literal(true)),
 });
 
@@ -41,45 +41,29 @@ export async function createAccessRequestFor(accountId: string, idempotencyKey: 
   const countsSince = keysCountSince();
   const item = await readItem(key);
   const earlier = item && v.parse(madeByKeyItem, item);
-  let replaces: Conditions = { created_at: { isNotFrom: countsSince } };
-  if (earlier && earlier.created_at >= countsSince) {
-    if (await finish(accountId, earlier)) return shown(earlier);
-    replaces = { id: { is: earlier.id } };
-  }
-  return untilFree(undefined, async (id) => {
-    const claim = { id, created_at: timestamp(), is_claim: true } as const;
-    const written = await updateItem<v.InferOutput<typeof madeByKeyItem>>(key, {
-      set: { ...claim, expires_at: epochSeconds() + keyLifetimeSeconds },
-      when: replaces,
-    });
-    const stands = written.done ? claim : v.parse(madeByKeyItem, written.found);
-    if (await (written.done ? make : finish)(accountId, stands)) return shown(stands);
-    replaces = { id: { is: stands.id } };
-    return undefined;
+  if (earlier && earlier.created_at >= countsSince) return finish(accountId, earlier);
+  const claim = { id: await takeIds(1), created_at: timestamp() };
+  const written = await updateItem<v.InferOutput<typeof madeByKeyItem>>(key, {
+    set: { ...claim, is_claim: true, expires_at: epochSeconds() + keyLifetimeSeconds },
+    when: { created_at: { isNotFrom: countsSince } },
   });
+  return written.done ? make(accountId, claim) : finish(accountId, v.parse(madeByKeyItem, written.found));
 }
 
-type Claim = Pick<v.InferOutput<typeof madeByKeyItem>, 'id' | 'created_at' | 'is_claim'>;
-
-/** Makes the access request of a new claim; false when its id belongs to another one. */
-async function make(accountId: string, claim: Claim): Promise<boolean> {
-  const { id: access_request_id, created_at } = claim;
-  const outcome = await putAccessRequest({ access_request_id, account_id: accountId, created_at });
-  if (outcome === 'exists') return finish(accountId, claim);
-  await grantAccess(access_request_id, accountId);
-  return true;
+/** Makes the access request of a new claim. */
+async function make(accountId: string, { id, created_at }: NewAccessRequest): Promise<NewAccessRequest> {
+  const outcome = await putAccessRequest({ access_request_id: id, account_id: accountId, created_at });
+  if (outcome === 'exists') return finish(accountId, { id, created_at });
+  await grantAccess(id, accountId);
+  return { id, created_at };
 }
 
-/** Does what is missing of a claim that somebody else made; false when its id belongs to another access request. */
-async function finish(accountId: string, claim: Claim): Promise<boolean> {
-  const { id, created_at, is_claim } = claim;
-  if (!is_claim) return true;
+/** Does what is missing of a claim that somebody else made. @throws Error when its id belongs to another access request */
+async function finish(accountId: string, { id, created_at }: NewAccessRequest): Promise<NewAccessRequest> {
   const [item, access] = await readItems([accessRequestKey(id), accessKey(id, accountId)]);
-  if (!item) return make(accountId, claim);
+  if (!item) return make(accountId, { id, created_at });
   const found = v.parse(storedAccessRequestItem, item);
-  if (found.account_id !== accountId || found.created_at !== created_at) return false;
+  if (found.account_id !== accountId || found.created_at !== created_at) throw idIsTaken(id);
   if (!access && found.creator_revoked_at === undefined) await grantAccess(id, accountId);
-  return true;
+  return { id, created_at };
 }
-
-const shown = ({ id, created_at }: NewAccessRequest): NewAccessRequest => ({ id, created_at });

@@ -6,8 +6,7 @@ import { keyRequired } from '../schema/validation.ts';
 import { readItem, readItems, updateItem } from '../storage/items.ts';
 import { accessKey, accessRequestKey, hashOf, importedAccessRequestKey } from '../storage/keys.ts';
 import { grantAccess } from './access.ts';
-import { createWithoutAccess } from './access-request.ts';
-import { takeIds } from './access-request-ids.ts';
+import { putUnderTakenId, takeIds } from './access-request.ts';
 
 const idMessage = 'id must be an integer or a string of 1 to 200 characters.';
 const importedLineSchema = v.object(
@@ -54,11 +53,13 @@ export async function importAccessRequests(
   const ids = await readImported(accountId, wanted);
   await grantMissing(accountId, [...ids.values()]);
   const missing = new Set(wanted.map(({ id }) => id).filter((id) => !ids.has(id)));
-  let takenId = missing.size > 0 ? await takeIds(missing.size) : 0;
+  let nextId = missing.size > 0 ? await takeIds(missing.size) : 0;
   for (const imported of wanted) {
     const known = ids.get(imported.id);
     const made =
-      known === undefined ? await create(accountId, imported, { operator, takenId: takenId++ }) : undefined;
+      known === undefined
+        ? await create(accountId, imported, { operator, access_request_id: nextId++ })
+        : undefined;
     result[made?.isNew ? 'added' : 'repeated'] += 1;
     const access_request_id = made?.access_request_id ?? known ?? 0;
     ids.set(imported.id, access_request_id);
@@ -94,12 +95,9 @@ async function grantMissing(accountId: string, ids: number[]): Promise<void> {
 async function create(
   accountId: string,
   { id, created_at = timestamp() }: ImportedLine,
-  { operator, takenId }: { operator: string; takenId: number },
+  { operator, access_request_id }: { operator: string; access_request_id: number },
 ): Promise<{ access_request_id: number; isNew: boolean }> {
-  const { access_request_id } = await createWithoutAccess(
-    { account_id: accountId, operator, created_at },
-    takenId,
-  );
+  await putUnderTakenId({ access_request_id, account_id: accountId, operator, created_at });
   const claim = await updateItem<v.InferOutput<typeof importedItem>>(keyOf(accountId, id), {
     set: { imported_id: id, access_request_id },
     when: { pk: { exists: false } },

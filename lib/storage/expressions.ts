@@ -15,8 +15,8 @@ export interface Change<Attributes> {
   setIfAbsent?: Partial<Stored<Attributes>>;
   /** Set to what another attribute was before the change, by its name; to null where the item had none. */
   copy?: Record<string, string>;
-  /** Numbers to raise; where the item has no such attribute yet, from this one on. */
-  count?: Record<string, { by: number; from?: number }>;
+  /** Numbers to raise; where the item has no such attribute yet, from 0 on. */
+  count?: Record<string, { by: number }>;
   remove?: string[];
   /** All must hold, or nothing is written. */
   when?: Conditions;
@@ -64,8 +64,8 @@ export class Expressions {
         ([name, from]) => `${this.name(name)} = if_not_exists(${this.name(from)}, ${this.value(null)})`,
       ),
       ...Object.entries(count).map(
-        ([name, { by, from = 0 }]) =>
-          `${this.name(name)} = if_not_exists(${this.name(name)}, ${this.value(from)}) + ${this.value(by)}`,
+        ([name, { by }]) =>
+          `${this.name(name)} = if_not_exists(${this.name(name)}, ${this.value(0)}) + ${this.value(by)}`,
       ),
     ];
     const clause = (keyword: string, parts: string[]) =>

@@ -140,12 +140,6 @@ export async function readMembers(keys: Key[]): Promise<Item[]> {
   return (await readItems([...distinct.values()])).filter((item) => item !== undefined);
 }
 
-/** The last member of a list of a global index: a hint, since such an index lags behind the table. */
-export async function readLastOfGlobalList(index: GlobalIndex, list: string): Promise<Item | undefined> {
-  const { items } = await readGlobalList(index, list, { limit: 1 });
-  return items[0];
-}
-
 const denseListQuery = ({ index }: DenseList): Partial<QueryCommandInput> => ({
   ...(index && { IndexName: index }),
   ConsistentRead: true,

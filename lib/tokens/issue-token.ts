@@ -24,12 +24,7 @@ import type { TokenResponse } from './token-response.ts';
 const grantFormSchema = v.pipe(
   v.variant(
     'grant_type',
-    [
-      providerCredentials.schema,
-      providerAuthorizationCode.schema,
-      refreshToken.schema,
-      clientCredentials.schema,
-    ],
+    [providerCredentials, providerAuthorizationCode, refreshToken, clientCredentials],
     choiceProblem({ grant_type: grantTypes, provider: providerIds }),
   ),
   v.title('TokenRequest'),

@@ -1,14 +1,13 @@
 import * as v from 'valibot';
 import { parameters } from '../../schema/form-parameters.ts';
-import { grant } from '../grant.ts';
+import { grantForm } from '../grant-form.ts';
 import { loginAppTokenOf } from '../token-response.ts';
 
-const grant_type = 'client_credentials';
+const form = parameters({ grant_type: v.literal('client_credentials') });
 
 /** The client's own credentials. @see RFC 6749 section 4.4 */
-export const clientCredentials = grant({
-  grant_type,
-  token_use: 'login_app',
-  schema: v.pipe(parameters({ grant_type: v.literal(grant_type) }), v.title('ClientCredentialsGrant')),
-  issue: ({ loginAppId, clientId }) => loginAppTokenOf(loginAppId, clientId),
-});
+export const clientCredentials = grantForm(
+  v.pipe(form, v.title('ClientCredentialsGrant')),
+  'login_app',
+  ({ loginAppId, clientId }) => loginAppTokenOf(loginAppId, clientId),
+);
