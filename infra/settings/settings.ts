@@ -234,7 +234,7 @@ export class SettingsError extends Error {
   }
 }
 
-/** The CDK's own context: feature flags (`@aws-cdk/…`), its switches (`aws:cdk:…`), its cached lookups. */
+/** The CDK's own context: feature flags (`@aws-cdk/…`), its status (`aws:cdk:…`), its cached lookups. */
 const isOfCdk = (name: string): boolean =>
   /[@:]/.test(name) || ['acknowledged-issue-numbers', 'cli-telemetry'].includes(name);
 

@@ -4,7 +4,7 @@ import { cached } from '../storage/cache.ts';
 import { readItem, updateItem, updateOwnItem } from '../storage/items.ts';
 import { loginAppKey } from '../storage/keys.ts';
 
-/** The attributes of a Login App that an operator switches. */
+/** The attributes of a Login App that say whether it is in use. An operator sets them. */
 export const statusAttributes = {
   /** While it is set, nobody logs in, and no token of the Login App is accepted. */
   disabled_at: v.optional(v.string()),
@@ -13,10 +13,10 @@ export const statusAttributes = {
   /** `sessions_valid_from` as it was before the latest logout, 0 for none. Absent when there is no logout to undo. */
   sessions_valid_from_before: v.optional(v.number()),
 };
-const switchesItem = v.object(statusAttributes);
+const statusItem = v.object(statusAttributes);
 
-/** Switches that hold for every client, session and token of a Login App. */
-export interface LoginAppSwitches {
+/** The status of a Login App, which holds for each of its clients, sessions and tokens. */
+export interface LoginAppStatus {
   isEnabled: boolean;
   /** Epoch seconds. Sessions that began before have ended. */
   sessionsValidFrom: number;
@@ -24,11 +24,11 @@ export interface LoginAppSwitches {
 
 const readStored = async (loginAppId: string) => {
   const item = await readItem(loginAppKey(loginAppId));
-  return item && v.parse(switchesItem, item);
+  return item && v.parse(statusItem, item);
 };
 type Stored = Awaited<ReturnType<typeof readStored>>;
 
-const switchesOf = (stored: Stored): LoginAppSwitches => ({
+const statusOf = (stored: Stored): LoginAppStatus => ({
   isEnabled: stored !== undefined && stored.disabled_at === undefined,
   sessionsValidFrom: stored?.sessions_valid_from ?? 0,
 });
@@ -36,15 +36,15 @@ const switchesOf = (stored: Stored): LoginAppSwitches => ({
 const findStored = cached(readStored, (id) => id);
 
 /**
- * The switches of a Login App, up to 30 s old, whether they grant or deny: a disabled Login App costs no more reads than
+ * The status of a Login App, up to 30 s old, whether it grants or denies: a disabled Login App costs no more reads than
  * another. Ask only for the Login App of an authenticated client or of a token of ours, so that nobody can make up ids.
  */
-export const findStatus = async (loginAppId: string): Promise<LoginAppSwitches> =>
-  switchesOf(await findStored(loginAppId, () => true));
+export const findStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
+  statusOf(await findStored(loginAppId, () => true));
 
-/** The switches of a Login App as they are stored now. */
-export const readSwitches = async (loginAppId: string): Promise<LoginAppSwitches> =>
-  switchesOf(await readStored(loginAppId));
+/** The status of a Login App as it is stored now. */
+export const readStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
+  statusOf(await readStored(loginAppId));
 
 /** Disables or enables a Login App. False when there is none. */
 export const setLoginAppDisabled = (loginAppId: string, disabled: boolean): Promise<boolean> =>

@@ -1,3 +1,4 @@
+import { annotateLog } from '../log/request-fields.ts';
 import type { VerifiedIdentity } from '../login-users/identity.ts';
 import { notSetUp } from './not-set-up.ts';
 import type { Credential } from './protocol.ts';
@@ -12,6 +13,7 @@ export async function verifyCredential(
   loginAppId: string,
   { provider, verify }: Credential,
 ): Promise<VerifiedIdentity> {
+  annotateLog({ provider });
   const stored = await findProviderSettings(loginAppId, provider);
   const identity = stored && (await verify(stored));
   if (!identity) throw notSetUp(provider);

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
 import { findStatus } from '../login-apps/status.ts';
-import { hasIssued, type SessionGeneration, standing } from '../people/sessions/session.ts';
+import { hasIssued, type SessionGeneration, stateOfGeneration } from '../people/sessions/session.ts';
 import { countField } from '../schema/json-schema.ts';
 import type { AccessTokenPayload } from './access-token.ts';
 import { issuer } from './issuer.ts';
@@ -86,7 +86,7 @@ async function accessToken(loginAppId: string, claims: AccessTokenPayload): Prom
  */
 async function refreshToken(loginAppId: string, content: SessionGeneration): Promise<Introspection> {
   const session = await activeSessionOf(loginAppId, content);
-  if (!session || standing(session, content.generation) === 'outdated') return inactive;
+  if (!session || stateOfGeneration(session, content.generation) === 'outdated') return inactive;
   return {
     active: true,
     token_type: 'refresh_token',

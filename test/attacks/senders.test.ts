@@ -23,7 +23,7 @@ beforeAll(async () => {
   device = await newPhone(service);
   await service.relate(device, victim.token);
   await expectListed();
-  // From now on the client and the switches of the other Login App are cached.
+  // From now on the client and the status of the other Login App are cached.
   await recipients('login_user_id=nobody');
   await disable(`d_${'A'.repeat(43)}`);
 });

@@ -30,18 +30,18 @@ function loginUserTokens({ ofDeletedToo }: { ofDeletedToo: boolean }): Authentic
       const token = oneBearerToken([headers.authentication, headers.authorization]);
       const claims = await verifyLoginUserToken(token);
       annotateLog({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
-      const [{ user, isDeleted, session }, hasClient, switches] = await Promise.all([
+      const [{ user, isDeleted, session }, hasClient, status] = await Promise.all([
         readLoginUserWithSession(claims.sub, claims.sid),
         isCurrentClient(claims.client_id),
         findStatus(claims.aud),
       ]);
-      if (!switches.isEnabled) {
+      if (!status.isEnabled) {
         throw new ServiceError('invalid_token', 'The Login App of this Login User Token is disabled.', {
           reason: 'login_app_disabled',
         });
       }
       if (!hasClient) throw sessionEnded('id_unknown');
-      if (!session || !isActive(session, switches) || !hasIssued(session, claims))
+      if (!session || !isActive(session, status) || !hasIssued(session, claims))
         throw sessionEnded('session_ended');
       if (isDeleted && !ofDeletedToo) throw sessionEnded('session_ended');
       return {

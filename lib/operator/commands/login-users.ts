@@ -1,5 +1,5 @@
 import { readCurrentDevices } from '../../devices/related-devices.ts';
-import { readSwitches } from '../../login-apps/status.ts';
+import { readStatus } from '../../login-apps/status.ts';
 import { type LoginUser, loginUserIn, setBlocked } from '../../login-users/login-user.ts';
 import { peopleLists } from '../../login-users/people-of-login-app.ts';
 import { deleteLoginUser } from '../../people/deletion/delete-login-user.ts';
@@ -131,8 +131,8 @@ const loginUserShown = ({ blocked_at, ...user }: LoginUser) => ({
 
 async function overview(user: LoginUser): Promise<Record<string, unknown>> {
   const { login_user_id, login_app_id } = user;
-  const [switches, identities, sessions, devices] = await Promise.all([
-    readSwitches(login_app_id),
+  const [status, identities, sessions, devices] = await Promise.all([
+    readStatus(login_app_id),
     identitiesOf(user),
     readSessions(login_user_id),
     readCurrentDevices(login_user_id),
@@ -140,8 +140,8 @@ async function overview(user: LoginUser): Promise<Record<string, unknown>> {
   return {
     login_app_id,
     ...loginUserShown(user),
-    login_app_disabled: !switches.isEnabled,
-    active_sessions: sessions.filter((session) => isActive(session, switches)).length,
+    login_app_disabled: !status.isEnabled,
+    active_sessions: sessions.filter((session) => isActive(session, status)).length,
     devices: devices.length,
     identities,
   };

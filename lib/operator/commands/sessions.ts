@@ -1,5 +1,5 @@
 import { ServiceError } from '../../foundation/service-error.ts';
-import { readSwitches } from '../../login-apps/status.ts';
+import { readStatus } from '../../login-apps/status.ts';
 import { isActive, readSessions, type Session } from '../../people/sessions/session.ts';
 import { sessionNamedBy } from '../../tokens/session-named-by.ts';
 import { defineCommand } from '../command.ts';
@@ -15,11 +15,11 @@ export const sessionCommands = [
     flags: { 'login-user': loginUser, after: optional(id('s_…', nextPage)) },
     run: async ({ 'login-user': login_user_id, after }) => {
       const { login_app_id } = await requireLoginUser(login_user_id);
-      const switches = await readSwitches(login_app_id);
+      const status = await readStatus(login_app_id);
       const stored = (await readSessions(login_user_id)).toSorted(byStart);
       const place = stored.findIndex(({ session_id }) => session_id === after);
       if (after !== undefined && place < 0) throw wrongPlace();
-      const active = stored.slice(place + 1).filter((session) => isActive(session, switches));
+      const active = stored.slice(place + 1).filter((session) => isActive(session, status));
       const { page, ...next } = pageOf(active, ({ session_id }) => session_id, undefined);
       return { login_user_id, sessions: page.map(sessionShown), ...next };
     },
@@ -57,7 +57,7 @@ async function show(login_user_id: string, sessionId: string): Promise<Record<st
     const message = `The Login User ${login_user_id} has no session ${sessionId}; stored are ${stored.join(', ') || 'none'}.`;
     throw new ServiceError('not_found', message);
   }
-  const active = isActive(session, await readSwitches(session.login_app_id));
+  const active = isActive(session, await readStatus(session.login_app_id));
   return { login_user_id, ...sessionShown(session), active };
 }
 

@@ -19,7 +19,7 @@ import { shards } from '../../storage/shards.ts';
 import { retryRevocations } from '../identities/revoke-stored-tokens.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
-/** Seconds after which no instance lets anybody log in at a disabled Login App: its switches are cached for 30. */
+/** Seconds after which no instance lets anybody log in at a disabled Login App: its status is cached for 30. */
 const settledAfter = 60;
 
 /** Outcome of one step of a deletion, and how to go on when more is left. */

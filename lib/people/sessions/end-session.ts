@@ -38,11 +38,11 @@ export async function endSession(
 
 /** Ends a session that a person names. @throws ServiceError `not_found` when it is not theirs, or is over */
 export async function endOwnSession(loginUserId: string, loginAppId: string, sessionId: string) {
-  const [{ session }, switches] = await Promise.all([
+  const [{ session }, status] = await Promise.all([
     readLoginUserWithSession(loginUserId, sessionId),
     findStatus(loginAppId),
   ]);
-  if (!session || !isActive(session, switches))
+  if (!session || !isActive(session, status))
     throw new ServiceError('not_found', 'The Login User has no such session, or it is over.');
   await endSession(loginUserId, sessionId, 'person');
 }

@@ -1,7 +1,7 @@
 import { loginUserIn } from '../../login-users/login-user.ts';
 import { readItems } from '../../storage/items.ts';
 import { loginUserKey, sessionKey } from '../../storage/keys.ts';
-import { asItStands, sessionIn } from './session.ts';
+import { sessionIn, withCurrentEnd } from './session.ts';
 
 /** A Login User and one of their sessions, in one request; undefined where there is none. */
 export async function readLoginUserWithSession(loginUserId: string, sessionId: string) {
@@ -13,6 +13,6 @@ export async function readLoginUserWithSession(loginUserId: string, sessionId: s
   return {
     user: loginUserIn(userItem),
     isDeleted: userItem?.deleted_at !== undefined,
-    session: session && asItStands(userItem, session),
+    session: session && withCurrentEnd(userItem, session),
   };
 }

@@ -5,14 +5,14 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
-import { findStatus, type LoginAppSwitches } from '../../login-apps/status.ts';
+import { findStatus } from '../../login-apps/status.ts';
 import { blockedError } from '../../login-users/blocked.ts';
 import { updateItem } from '../../storage/items.ts';
 import { sessionKey } from '../../storage/keys.ts';
 import { endSession } from './end-session.ts';
 import { readLoginUserWithSession } from './login-user-with-session.ts';
-import { isActive, type Session, type SessionGeneration, standing } from './session.ts';
-import { rotateRefreshToken } from './session-store.ts';
+import { isActive, type Session, type SessionGeneration, sessionIn, stateOfGeneration } from './session.ts';
+import { endOf } from './session-store.ts';
 
 /** Seconds after a refresh; when the token that it replaced comes back later than that, it is a late replay. */
 const replaySeconds = environmentSeconds('REFRESH_REPLAY_SECONDS');
@@ -23,56 +23,70 @@ const mostGenerations = 3;
 /**
  * Moves the session of a refresh token to its next generation. An outdated token ends its session, and so does a
  * predecessor that comes back late in several generations in a row: somebody else has a copy.
- * @param content what the refresh token says; undefined for a text that is no refresh token of ours
+ * @param content of the refresh token; undefined for a text that is no refresh token of ours
  * @throws ServiceError `invalid_grant`, whatever is wrong with the token; `unauthorized_client` for a blocked person
  * @see RFC 9700 section 4.14.2
  */
-export async function refreshSession(client: AuthenticatedClient, content: SessionGeneration | undefined) {
+export async function refreshSession(
+  client: AuthenticatedClient,
+  content: SessionGeneration | undefined,
+): Promise<Session> {
+  // 1. The token is one of ours.
   if (!content) throw invalidToken('refresh_token_malformed');
-  annotateLog({ login_user_id: content.loginUserId, session_id: content.sessionId });
-  const [{ user, session }, switches] = await Promise.all([
-    readLoginUserWithSession(content.loginUserId, content.sessionId),
+  const { loginUserId: login_user_id, sessionId: session_id } = content;
+  annotateLog({ login_user_id, session_id });
+
+  // 2. Its session is active and of this client, and its person is not blocked.
+  const [{ user, session }, status] = await Promise.all([
+    readLoginUserWithSession(login_user_id, session_id),
     findStatus(client.loginAppId),
   ]);
-  if (!session || !isActive(session, switches)) throw invalidToken('session_ended');
+  if (!session || !isActive(session, status)) throw invalidToken('session_ended');
   if (session.client_id !== client.clientId) throw invalidToken('issued_to_another_client');
   if (!user) throw invalidToken('session_ended');
   if (user.blocked_at) {
-    logEvent('login_user_refused', { login_user_id: content.loginUserId });
+    logEvent('login_user_refused', { login_user_id });
     throw blockedError('unauthorized_client');
   }
-  return successorOf(session, content, switches);
-}
-
-async function successorOf(
-  session: Session,
-  content: SessionGeneration,
-  switches: LoginAppSwitches,
-): Promise<Session> {
-  const { login_user_id, session_id, generation } = session;
+  const { generation } = session;
   const of = { login_user_id, session_id, generation };
-  switch (standing(session, content.generation)) {
-    case 'current': {
-      const { moved, session: next } = await rotateRefreshToken(session);
-      if (moved && next) return next;
-      if (!next || !isActive(next, switches)) throw invalidToken('session_ended');
-      // Other requests were faster, perhaps by more than a generation. The token was current when it came: nobody stole it.
-      logEvent('refresh_token_repeated', { ...of, generation: next.generation });
-      return next;
-    }
-    case 'predecessor':
-      if (await isLateReplayTooMany(session)) {
-        logEvent('refresh_token_replayed', of);
-        await endSession(login_user_id, session_id, 'reuse', 'reuse');
-        throw invalidToken('refresh_token_replayed');
-      }
-      logEvent('refresh_token_repeated', of);
-      return session;
-    case 'outdated':
-      logEvent('refresh_token_reused', { ...of, presented_generation: content.generation });
-      await endSession(login_user_id, session_id, 'reuse');
-      throw invalidToken('refresh_token_reused');
+  const state = stateOfGeneration(session, content.generation);
+
+  // 3. An outdated token ends the session.
+  if (state === 'outdated') {
+    logEvent('refresh_token_reused', { ...of, presented_generation: content.generation });
+    await endSession(login_user_id, session_id, 'reuse');
+    throw invalidToken('refresh_token_reused');
   }
+
+  // 4. The predecessor gets the same successor again, unless it comes back late once too often.
+  if (state === 'predecessor') {
+    if (await isLateReplayTooMany(session)) {
+      logEvent('refresh_token_replayed', of);
+      await endSession(login_user_id, session_id, 'reuse', 'reuse');
+      throw invalidToken('refresh_token_replayed');
+    }
+    logEvent('refresh_token_repeated', of);
+    return session;
+  }
+
+  // 5. The current token moves the session on, by one conditional write. Of several requests at once, one succeeds.
+  const change = {
+    generation: generation + 1,
+    refreshed_at: epochSeconds(),
+    expires_at: endOf(session.started_at),
+  };
+  const update = await updateItem<Session>(sessionKey(login_user_id, session_id), {
+    set: change,
+    when: { session_id: { is: session_id }, generation: { is: generation }, ended_at: { exists: false } },
+  });
+  if (update.done) return { ...session, ...change };
+
+  // 6. Others were faster, perhaps by more than a generation. The token was current when it came: nobody stole it.
+  const latest = sessionIn(update.found, session_id);
+  if (!latest || !isActive(latest, status)) throw invalidToken('session_ended');
+  logEvent('refresh_token_repeated', { ...of, generation: latest.generation });
+  return latest;
 }
 
 /**

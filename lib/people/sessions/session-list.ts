@@ -56,9 +56,9 @@ export async function listSessions(
   loginAppId: string,
   { current, limit = Infinity, cursor }: { current: string } & SessionsQuery,
 ): Promise<v.InferOutput<typeof sessionListSchema>> {
-  const [sessions, switches] = await Promise.all([readSessions(loginUserId), findStatus(loginAppId)]);
+  const [sessions, status] = await Promise.all([readSessions(loginUserId), findStatus(loginAppId)]);
   const active = sessions
-    .filter((session) => isActive(session, switches))
+    .filter((session) => isActive(session, status))
     .map((session) => ({ session, position: positionOf(session) }))
     .filter(({ position }) => cursor === undefined || position < cursor)
     .toSorted((a, b) => (a.position < b.position ? 1 : -1));

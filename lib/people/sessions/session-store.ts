@@ -1,9 +1,9 @@
 import { epochSeconds, timestamp } from '../../foundation/clock.ts';
 import { environmentNumber, environmentSeconds } from '../../foundation/environment.ts';
 import { sessionIdAt } from '../../foundation/ids.ts';
-import { putItem, updateItem } from '../../storage/items.ts';
+import { putItem } from '../../storage/items.ts';
 import { sessionKey } from '../../storage/keys.ts';
-import { removeSession, type Session, sessionIn } from './session.ts';
+import { removeSession, type Session } from './session.ts';
 
 /** Seconds after which a session that is not refreshed ends. */
 const idleLifetime = environmentSeconds('SESSION_IDLE_SECONDS');
@@ -40,30 +40,6 @@ export async function putSession(session: Session): Promise<void> {
   }
 }
 
-/**
- * Moves a session to its next generation: one conditional write. Of several at once, one succeeds. A session that has
- * ended or moved meanwhile is left as it is and returned.
- */
-export async function rotateRefreshToken(
-  current: Session,
-): Promise<{ moved: boolean; session: Session | undefined }> {
-  const change = {
-    generation: current.generation + 1,
-    refreshed_at: epochSeconds(),
-    expires_at: endOf(current.started_at),
-  };
-  const update = await updateItem<Session>(sessionKey(current.login_user_id, current.session_id), {
-    set: change,
-    when: {
-      session_id: { is: current.session_id },
-      generation: { is: current.generation },
-      ended_at: { exists: false },
-    },
-  });
-  if (update.done) return { moved: true, session: { ...current, ...change } };
-  return { moved: false, session: sessionIn(update.found, current.session_id) };
-}
-
 /** The idle or the absolute end of a session that is used now, whichever comes first, in epoch seconds. */
-const endOf = (startedAt: number): number =>
+export const endOf = (startedAt: number): number =>
   Math.min(epochSeconds() + idleLifetime(), startedAt + absoluteLifetime());

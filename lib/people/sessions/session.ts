@@ -5,7 +5,7 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { optionalEnvironmentSeconds } from '../../foundation/environment.ts';
-import type { LoginAppSwitches } from '../../login-apps/status.ts';
+import type { LoginAppStatus } from '../../login-apps/status.ts';
 import { begunSession, endWithOthers } from '../../login-users/sessions-of-person.ts';
 import { deleteItem, type Item, readItem } from '../../storage/items.ts';
 import { loginUserKey, loginUserPartition, sessionKey, sessionPrefix } from '../../storage/keys.ts';
@@ -67,11 +67,11 @@ export async function readPersonWithSessions(loginUserId: string) {
   const items = await readPartition(loginUserPartition(loginUserId));
   const person = items.find(({ sk }) => sk === loginUserKey(loginUserId).sk);
   const stored = items.filter(({ sk }) => String(sk).startsWith(sessionPrefix));
-  return { person, sessions: stored.map((item) => asItStands(person, v.parse(sessionItem, item))) };
+  return { person, sessions: stored.map((item) => withCurrentEnd(person, v.parse(sessionItem, item))) };
 }
 
 /** A session with its end, if it ended together with others of its person. */
-export function asItStands(person: Item | undefined, session: Session): Session {
+export function withCurrentEnd(person: Item | undefined, session: Session): Session {
   const ended_at = session.ended_at ?? endWithOthers(person, session);
   return ended_at === undefined ? session : { ...session, ended_at };
 }
@@ -85,7 +85,7 @@ export const isOpen = ({ ended_at, expires_at }: Session): boolean =>
   ended_at === undefined && expires_at > epochSeconds();
 
 /** Whether a session is active: open, and not ended with all sessions of its Login App. */
-export const isActive = (session: Session, { sessionsValidFrom }: LoginAppSwitches): boolean =>
+export const isActive = (session: Session, { sessionsValidFrom }: LoginAppStatus): boolean =>
   isOpen(session) && session.started_at >= sessionsValidFrom;
 
 /** Whether an access token is one of this session: for its Login App, and issued to its client. */
@@ -99,7 +99,10 @@ export const hasIssued = (
  * long as the current one has not been used, so that a lost response, or two requests at once, ends no login, unless it
  * comes back late in one generation after the other. A copied refresh token alone is worth nothing, since refreshing needs the client's secret (RFC 9700 section 4.14).
  */
-export function standing(session: Session, generation: number): 'current' | 'predecessor' | 'outdated' {
+export function stateOfGeneration(
+  session: Session,
+  generation: number,
+): 'current' | 'predecessor' | 'outdated' {
   if (generation === session.generation) return 'current';
   const age = Math.max(0, epochSeconds() - (session.refreshed_at ?? 0));
   const isInTime = age < (graceSeconds() ?? Infinity);
