@@ -60,7 +60,13 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
         ),
       ),
     },
-    'docs/log.md': {
+    'docs/providers.md': Object.fromEntries(
+      Object.entries(providerTables()).map(([name, [head, rows]]) => [name, table(head, rows)]),
+    ),
+    'docs/events.md': {
+      'published-events': table(['Type', 'Published when', 'Fields of its own'], publishedEventsRows()),
+    },
+    'docs/watching.md': {
       events: table(
         ['Event', 'Written when', 'Its own fields'],
         Object.entries(logEvents).map(([event, { when, fields }]) => [
@@ -75,14 +81,6 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
         ['Reason', 'Means'],
         Object.entries(logReasons).map(([reason, meaning]) => [`\`${reason}\``, meaning]),
       ),
-    },
-    'docs/providers.md': Object.fromEntries(
-      Object.entries(providerTables()).map(([name, [head, rows]]) => [name, table(head, rows)]),
-    ),
-    'docs/events.md': {
-      'published-events': table(['Type', 'Published when', 'Fields of its own'], publishedEventsRows()),
-    },
-    'docs/watching.md': {
       metrics: table(
         ['Metric', 'Line', 'By'],
         Object.entries(metrics).map(([event, { name, by }]) => [

@@ -237,7 +237,7 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
     fields: { secret: '`refresh-tokens` or `provider-settings`' },
   },
   audit: {
-    when: 'A request that may write was answered, or an operator command carried out or rejected; see [audit.md](audit.md)',
+    when: 'A request that may write was answered, or an operator command carried out or rejected; see [the audit log](#the-audit-log)',
     fields: {
       caller: 'how the caller was authenticated',
       operator: 'the ARN of the operator',
