@@ -59,7 +59,7 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
         ]),
       ),
       reasons: table(
-        ['Reason', 'Means'],
+        ['Reason', 'Meaning'],
         Object.entries(logReasons).map(([reason, meaning]) => [`\`${reason}\``, meaning]),
       ),
       metrics: table(

@@ -12,7 +12,7 @@ import { parametersOf } from '../../lib/providers/parameters.ts';
 export function providerTables(): Record<string, [head: string[], rows: string[][]]> {
   const settings = [...new Set(Object.values(protocols))].map((protocol) => [
     `${protocol.name}-settings`,
-    [['Field', 'Means', 'Default'], settingRows(jsonSchemaOf(protocol.settings))],
+    [['Field', 'Meaning', 'Default'], settingRows(jsonSchemaOf(protocol.settings))],
   ]);
   return {
     providers: [
