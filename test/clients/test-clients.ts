@@ -13,7 +13,7 @@ import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { runCheck, step } from '../support/steps.ts';
 import { compareRequestsToFcm } from './firebase/compare-requests.ts';
-import { compileSwift, hasXcode, startBackend, usePhone, writeBlocks } from './phones.ts';
+import { compileSwift, copyExamples, hasXcode, startBackend, usePhone } from './phones.ts';
 
 const here = import.meta.dirname;
 
@@ -51,8 +51,8 @@ runCheck(async (cleanUps) => {
   writeFileSync(join(folder, 'example.mts'), blockOf('Use the TypeScript client', 'ts'));
   const example = localDirectory('clients', 'kotlin-example');
   writeFileSync(join(example, 'HttpClient.kt'), blockOf('Kotlin', 'kotlin'));
-  writeBlocks('phone-kotlin.md', 'kotlin', [join(example, 'Session.kt')]);
-  writeBlocks('phone-react-native.md', 'ts', [join(folder, 'session.ts')]);
+  copyExamples(example, 'Session.kt');
+  copyExamples(folder, 'session.ts');
 
   const { check, conclude } = countedChecks('clients');
   const run = async (heading: string | undefined, before = ''): Promise<string> => {
@@ -120,12 +120,10 @@ runCheck(async (cleanUps) => {
     usePhone(running, service, address, ['java', '-classpath', classPath, 'PhoneOfQuickstartKt']),
   );
 
-  await check('FCM: the worker of sending.md sends what firebase-admin does', compareRequestsToFcm);
+  await check('FCM: the worker sends what firebase-admin does', compareRequestsToFcm);
   await check('Swift: the client is generated without a warning', () => generate('Swift'));
   if (await hasXcode()) {
-    await check('Swift: the quickstart compiles', () =>
-      compileSwift(localDirectory('clients', 'swift-example')),
-    );
+    await check('Swift: the quickstart compiles', compileSwift);
   }
 
   const judgement = async (command: string, ...words: string[]): Promise<unknown> => {

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { localDirectory } from '../../../infra/local/local-directories.ts';
 import { readBody, serve } from '../../../infra/local/loopback-server.ts';
-import { codeBlock } from '../../support/code-blocks.ts';
 
 const here = import.meta.dirname;
 
@@ -27,7 +26,7 @@ interface FcmRequest {
 const inOrder = (requests: FcmRequest[]) =>
   requests.toSorted(({ body }) => (body.message.token === undefined ? 1 : -1));
 
-/** Has the worker of `docs/sending.md` and `firebase-admin` send to a token and to an installation id, and compares their requests. */
+/** Has the worker of `docs/examples/send-push.mjs` and `firebase-admin` send to a token and to an installation id, and compares their requests. */
 export async function compareRequestsToFcm(): Promise<void> {
   let sent: FcmRequest[] = [];
   const standIn = await serve(async (request, response) => {
@@ -63,9 +62,9 @@ export async function compareRequestsToFcm(): Promise<void> {
       token_uri: `${standIn.url}/token`,
     };
     writeFileSync(join(folder, 'account.json'), JSON.stringify(account));
-    writeFileSync(join(folder, 'worker.mjs'), codeBlock('sending.md', 'js'));
+    const worker = join(import.meta.dirname, '../../../docs/examples/send-push.mjs');
     const env = { BASE: standIn.url, CLIENT_ID: 'cl_demo', CLIENT_SECRET: 'secret', FCM: standIn.url };
-    await execa(process.execPath, ['worker.mjs'], {
+    await execa(process.execPath, [worker], {
       cwd: folder,
       env: { ...env, GOOGLE_FILE: 'account.json' },
     });
