@@ -1,8 +1,8 @@
 import { addEventFor } from '../lib/access-requests/add-event.ts';
 import { addEventRecord } from '../lib/access-requests/add-event-record.ts';
 import { commentBodySchema } from '../lib/access-requests/event-request.ts';
-import { writingAccount } from '../lib/auth/account.ts';
 import { created } from '../lib/http/answers.ts';
+import { writingAccount } from '../lib/http/auth/account.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';

@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
-import { awaitSigningKeys } from '../lib/deployment/await-signing-keys.ts';
-import { requireEnvironmentInLambda } from '../lib/environment.ts';
+import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
+import { awaitSigningKeys } from '../lib/release/await-signing-keys.ts';
 
 /** Rights of the function. The right to describe the secret of the signing keys comes with the rotation; it never reads the keys. */
 export const access: Access = {

@@ -1,6 +1,7 @@
-import { checkNewVersions } from '../lib/deployment/check-new-versions.ts';
-import { requireEnvironmentInLambda } from '../lib/environment.ts';
+import type { Context } from 'aws-lambda';
+import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
+import { checkNewVersions } from '../lib/release/check-new-versions.ts';
 
 /** Rights of the function. Those to invoke the versions and report to CodeDeploy come with the deployment groups. */
 export const access: Access = {
@@ -16,4 +17,5 @@ export const access: Access = {
 };
 
 requireEnvironmentInLambda();
-export const handler = checkNewVersions;
+export const handler = (event: unknown, context: Context): Promise<void> =>
+  checkNewVersions(event, () => context.getRemainingTimeInMillis());

@@ -3,8 +3,8 @@ import {
   newAccessRequestSchema,
 } from '../lib/access-requests/create-access-request.ts';
 import { idempotencyKeySchema } from '../lib/access-requests/idempotency.ts';
-import { writingAccount } from '../lib/auth/account.ts';
 import { created } from '../lib/http/answers.ts';
+import { writingAccount } from '../lib/http/auth/account.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 

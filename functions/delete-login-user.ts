@@ -1,10 +1,10 @@
-import { loginUserTokenForDeletion } from '../lib/auth/login-user-token.ts';
 import { noContent } from '../lib/http/answers.ts';
+import { loginUserTokenForDeletion } from '../lib/http/auth/login-user-token.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
-import { deleteLoginUser } from '../lib/offboarding/delete-login-user.ts';
-import { recentLoginErrors, requireRecentLogin } from '../lib/sessions/recent-login.ts';
+import { recentLoginErrors, requireRecentLogin } from '../lib/login-users/recent-login.ts';
+import { deleteLoginUser } from '../lib/people/deletion/delete-login-user.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',

@@ -1,5 +1,5 @@
-import { anybody } from '../lib/auth/credentials.ts';
 import { ok } from '../lib/http/answers.ts';
+import { anybody } from '../lib/http/auth/credentials.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { issuer } from '../lib/tokens/issuer.ts';

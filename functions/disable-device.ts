@@ -1,12 +1,12 @@
 import * as v from 'valibot';
-import { loginAppClient } from '../lib/auth/login-app-client.ts';
+import { disableDevice } from '../lib/devices/recipients.ts';
 import { loginAppOfSender, senderErrors } from '../lib/devices/sender.ts';
-import { disableDevice } from '../lib/devices/sending.ts';
-import { ServiceError } from '../lib/errors/service-error.ts';
+import { isId } from '../lib/foundation/ids.ts';
+import { ServiceError } from '../lib/foundation/service-error.ts';
 import { noContent } from '../lib/http/answers.ts';
+import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { isId } from '../lib/ids.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',

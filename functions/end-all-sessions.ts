@@ -1,16 +1,16 @@
 import * as v from 'valibot';
-import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { noContent } from '../lib/http/answers.ts';
+import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
+import { endSessions } from '../lib/people/sessions/end-sessions.ts';
 import { once } from '../lib/schema/form-parameters.ts';
-import { wire } from '../lib/schema/wire.ts';
-import { endSessions } from '../lib/sessions/end-sessions.ts';
+import { jsonSchema } from '../lib/schema/json-schema.ts';
 
 const exceptSchema = v.pipe(
   v.optional(once('except', v.literal('current', 'The parameter except must be current.'))),
-  wire({ type: 'string', enum: ['current'] }),
+  jsonSchema({ type: 'string', enum: ['current'] }),
   v.description('`current` keeps the session of the request.'),
 );
 
@@ -39,9 +39,8 @@ export const endpoint = defineEndpoint({
   },
   example: { query: { except: 'current' } },
   handle: async ({ caller, query }) => {
-    const id = requireActiveUser(caller);
-    const { sessionId } = caller;
-    await endSessions(id, 'person', query.except && sessionId);
+    const { user, sessionId } = caller;
+    await endSessions(requireActiveUser(caller), user, 'person', query.except && sessionId);
     return noContent();
   },
 });

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { endRelation } from '../lib/devices/end-relation.ts';
 import { noContent } from '../lib/http/answers.ts';
+import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';

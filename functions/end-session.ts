@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { noContent } from '../lib/http/answers.ts';
+import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
-import { endOwnSession } from '../lib/sessions/end-session.ts';
+import { endOwnSession } from '../lib/people/sessions/end-session.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',

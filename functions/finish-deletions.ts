@@ -1,8 +1,8 @@
 import type { Context } from 'aws-lambda';
-import { requireEnvironmentInLambda } from '../lib/environment.ts';
+import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 import { withRequest } from '../lib/log/request-fields.ts';
-import { finishDeletions } from '../lib/offboarding/finish-deletions.ts';
+import { finishDeletions } from '../lib/people/deletion/finish-deletions.ts';
 
 /** Rights of the function: what the deletion of a person and the link of an identity touch. */
 export const access: Access = {
@@ -25,6 +25,6 @@ requireEnvironmentInLambda();
 /** @throws Error when something could not be finished, so that the alarm goes off */
 export const handler = (_: unknown, { awsRequestId }: Pick<Context, 'awsRequestId'>): Promise<void> =>
   withRequest({ request_id: awsRequestId }, async () => {
-    const { failed } = await finishDeletions();
+    const { failed } = await finishDeletions({ caller: 'schedule' });
     if (failed > 0) throw new Error(`${failed} could not be finished.`);
   });

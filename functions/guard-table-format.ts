@@ -1,6 +1,6 @@
-import { guardTableFormat } from '../lib/deployment/guard-table-format.ts';
-import { requireEnvironmentInLambda } from '../lib/environment.ts';
+import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
+import { guardTableFormat } from '../lib/release/guard-table-format.ts';
 
 export const access: Access = {
   summary: 'Stops a deployment that cannot read the table, and notes the format of the table',

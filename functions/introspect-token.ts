@@ -1,5 +1,5 @@
-import { loginAppClient } from '../lib/auth/login-app-client.ts';
 import { ok } from '../lib/http/answers.ts';
+import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
@@ -40,7 +40,7 @@ export const endpoint = defineEndpoint({
   },
   errors: {
     invalid_request: {
-      when: 'The token is missing, empty or repeated.',
+      when: 'The token is missing or repeated.',
       example: 'The parameter token is required.',
     },
   },

@@ -1,5 +1,8 @@
-import { loginAppClient } from '../lib/auth/login-app-client.ts';
+// One file for each Lambda function: the endpoint's record (route, caller, schemas, responses, permissions) and its
+// handler, without a branch. It calls `lib`, and nobody calls it but Lambda.
+
 import { ok } from '../lib/http/answers.ts';
+import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
@@ -48,7 +51,7 @@ export const endpoint = defineEndpoint({
   },
   errors: {
     invalid_request: {
-      when: 'A parameter is missing, empty, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App.',
+      when: 'A parameter is missing, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App.',
       example: 'The parameter provider is required.',
     },
     unsupported_grant_type: {

@@ -1,15 +1,16 @@
-import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { created, ok } from '../lib/http/answers.ts';
+import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { identityFormSchema, personOf } from '../lib/identities/identity-form.ts';
-import { linkIdentity } from '../lib/identities/link-identity.ts';
-import { shownIdentitySchema } from '../lib/identities/own-identities.ts';
-import { countingRejections, tooManyRejected } from '../lib/identities/rejected-credentials.ts';
 import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
+import { recentLoginErrors, requireRecentLogin } from '../lib/login-users/recent-login.ts';
+import { shownIdentitySchema } from '../lib/people/identities/identities-of-person.ts';
+import { identityFormSchema } from '../lib/people/identities/identity-form.ts';
+import { linkIdentity } from '../lib/people/identities/link-identity.ts';
+import { countingRejections, tooManyRejected } from '../lib/people/identities/rejected-credentials.ts';
+import { verifyCredential } from '../lib/providers/verify-credential.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
-import { recentLoginErrors, requireRecentLogin } from '../lib/sessions/recent-login.ts';
 
 const example = {
   id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',
@@ -43,7 +44,7 @@ export const endpoint = defineEndpoint({
   },
   errors: {
     invalid_request: {
-      when: 'A parameter is missing, empty, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App.',
+      when: 'A parameter is missing, repeated, forbidden or malformed; the description names it. Or the provider is not set up for the Login App.',
       example: 'The parameter provider is required.',
     },
     invalid_grant: {
@@ -61,7 +62,7 @@ export const endpoint = defineEndpoint({
   table: {
     GetItem: ['login_apps', 'signing_keys', 'issuer_keys', 'login_users'],
     BatchGetItem: ['login_users'],
-    PutItem: ['issuer_keys', 'login_users'],
+    PutItem: ['login_users'],
     UpdateItem: ['login_users'],
     DeleteItem: ['login_users'],
   },
@@ -77,7 +78,7 @@ export const endpoint = defineEndpoint({
   handle: async ({ caller, body }) => {
     const user = activeUser(caller, 'forbidden');
     requireRecentLogin(caller);
-    const person = await countingRejections(user, () => personOf(caller.loginAppId, body));
+    const person = await countingRejections(user, () => verifyCredential(caller.loginAppId, body));
     const { isNew, identity } = await linkIdentity(user, body.provider, person);
     return isNew ? created(identity) : ok(identity);
   },

@@ -1,6 +1,6 @@
-import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { deviceListSchema, listDevices } from '../lib/devices/related-devices.ts';
 import { ok } from '../lib/http/answers.ts';
+import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { loginAppClient } from '../lib/auth/login-app-client.ts';
 import { ok } from '../lib/http/answers.ts';
+import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { listProviders, offeredProviderSchema } from '../lib/identities/offered-providers.ts';
+import { listProviders, offeredProviderSchema } from '../lib/providers/offer.ts';
 
 export const endpoint = defineEndpoint({
   method: 'GET',

@@ -1,8 +1,8 @@
-import { loginAppClient } from '../lib/auth/login-app-client.ts';
 import { listRecipients, recipientListSchema } from '../lib/devices/list-recipients.ts';
 import { recipientsQuery, recipientsRequest } from '../lib/devices/recipients-request.ts';
 import { loginAppOfSender, senderErrors } from '../lib/devices/sender.ts';
 import { ok } from '../lib/http/answers.ts';
+import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 

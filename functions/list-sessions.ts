@@ -1,9 +1,9 @@
-import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { ok } from '../lib/http/answers.ts';
+import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
-import { listSessions, sessionListSchema, sessionsQuery } from '../lib/sessions/shown-session.ts';
+import { listSessions, sessionListSchema, sessionsQuery } from '../lib/people/sessions/session-list.ts';
 
 export const endpoint = defineEndpoint({
   method: 'GET',

@@ -1,9 +1,9 @@
-import { anybody } from '../lib/auth/credentials.ts';
 import { ok } from '../lib/http/answers.ts';
+import { anybody } from '../lib/http/auth/credentials.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { jwkSetSchema } from '../lib/signing-keys/key-set.ts';
-import { publicKeys } from '../lib/signing-keys/public-keys.ts';
+import { jwkSetSchema } from '../lib/signing/key-set.ts';
+import { publicKeys } from '../lib/signing/public-keys.ts';
 import { keysPath } from '../lib/tokens/paths.ts';
 
 export const endpoint = defineEndpoint({

@@ -1,5 +1,5 @@
 import type { Context } from 'aws-lambda';
-import { requireEnvironmentInLambda } from '../lib/environment.ts';
+import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 import { withRequest } from '../lib/log/request-fields.ts';
 import { operate } from '../lib/operator/operate.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { requireEnvironmentInLambda } from '../lib/environment.ts';
+import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
 import { publishRecords } from '../lib/publishing/publish-records.ts';
 import { streamBatchSchema } from '../lib/publishing/stream-record.ts';

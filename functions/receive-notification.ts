@@ -1,15 +1,15 @@
 import * as v from 'valibot';
-import { anybody } from '../lib/auth/credentials.ts';
+import { idForms } from '../lib/foundation/ids.ts';
 import { noContent } from '../lib/http/answers.ts';
+import { anybody } from '../lib/http/auth/credentials.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { idForms } from '../lib/ids.ts';
-import { receiveNotification } from '../lib/offboarding/receive-notification.ts';
-import { providerIds } from '../lib/provider-settings/identifiers.ts';
+import { receiveNotification } from '../lib/people/deletion/receive-notification.ts';
+import { providerIds } from '../lib/providers/provider-ids.ts';
 import { once } from '../lib/schema/form-parameters.ts';
+import { jsonSchema } from '../lib/schema/json-schema.ts';
 import { invalidRequest, keyRequired } from '../lib/schema/validation.ts';
-import { wire } from '../lib/schema/wire.ts';
 
 const notificationSchema = v.object(
   { payload: v.pipe(v.string('payload must be a string.'), v.nonEmpty('payload must not be empty.')) },
@@ -41,7 +41,7 @@ export const endpoint = defineEndpoint({
         v.optional(once('login_app_id', v.pipe(v.string(), v.regex(idForms['la_…'], loginAppRequired))), [
           '',
         ]),
-        wire({ type: 'string', pattern: idForms['la_…'].source }),
+        jsonSchema({ type: 'string', pattern: idForms['la_…'].source }),
         v.description('The Login App.'),
       ),
     },
@@ -58,7 +58,7 @@ export const endpoint = defineEndpoint({
     GetItem: ['login_apps', 'issuer_keys', 'login_users', 'devices'],
     BatchGetItem: ['devices'],
     Query: ['login_users', 'devices'],
-    PutItem: ['issuer_keys', 'login_users'],
+    PutItem: ['login_users'],
     UpdateItem: ['login_users', 'devices'],
     DeleteItem: ['login_users'],
   },

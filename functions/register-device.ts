@@ -1,7 +1,7 @@
-import { loginAppToken } from '../lib/auth/login-app-token.ts';
 import { registrationRequestSchema } from '../lib/devices/new-device.ts';
 import { registerDevice, registeredDeviceSchema } from '../lib/devices/register-device.ts';
 import { created, ok } from '../lib/http/answers.ts';
+import { loginAppToken } from '../lib/http/auth/login-app-token.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';

@@ -1,10 +1,11 @@
-import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { registeredDeviceSchema } from '../lib/devices/register-device.ts';
 import { relateDevice, relationRequestSchema } from '../lib/devices/relate-device.ts';
 import { ok } from '../lib/http/answers.ts';
+import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { json } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
+import { recentLoginErrors } from '../lib/login-users/recent-login.ts';
 import { unprocessableEntity } from '../lib/schema/validation.ts';
 
 export const endpoint = defineEndpoint({
@@ -31,6 +32,10 @@ export const endpoint = defineEndpoint({
     },
   },
   errors: {
+    insufficient_user_authentication: {
+      ...recentLoginErrors.insufficient_user_authentication,
+      when: 'The person has 20 other devices, and the login is longer ago than the operator allows for ending the relation of one, 15 minutes by default. Log in again and repeat the request.',
+    },
     forbidden: {
       when: 'The device does not belong to the Login App of the token.',
       example: 'The device does not belong to the Login App of this token.',

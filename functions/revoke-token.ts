@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { loginAppClient } from '../lib/auth/login-app-client.ts';
 import { ok } from '../lib/http/answers.ts';
+import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
@@ -27,7 +27,7 @@ export const endpoint = defineEndpoint({
   },
   errors: {
     invalid_request: {
-      when: 'The token is missing, empty or repeated, or was issued to another client.',
+      when: 'The token is missing or repeated, or was issued to another client.',
       example: 'The parameter token is required.',
     },
     unauthorized_client: {

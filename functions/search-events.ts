@@ -1,7 +1,7 @@
 import { searchEvents } from '../lib/access-requests/search-events.ts';
 import { searchRecord } from '../lib/access-requests/search-record.ts';
-import { account } from '../lib/auth/account.ts';
 import { ok } from '../lib/http/answers.ts';
+import { account } from '../lib/http/auth/account.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 

@@ -1,9 +1,9 @@
-import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { ok } from '../lib/http/answers.ts';
+import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { showLoginUser, shownLoginUserSchema } from '../lib/identities/own-identities.ts';
 import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
+import { showLoginUser, shownLoginUserSchema } from '../lib/people/identities/identities-of-person.ts';
 
 export const endpoint = defineEndpoint({
   method: 'GET',

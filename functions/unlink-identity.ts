@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import { loginUserToken } from '../lib/auth/login-user-token.ts';
 import { noContent } from '../lib/http/answers.ts';
+import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
-import { unlinkIdentity } from '../lib/identities/unlink-identity.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
-import { recentLoginErrors, requireRecentLogin } from '../lib/sessions/recent-login.ts';
+import { recentLoginErrors, requireRecentLogin } from '../lib/login-users/recent-login.ts';
+import { unlinkIdentity } from '../lib/people/identities/unlink-identity.ts';
 
 export const endpoint = defineEndpoint({
   method: 'DELETE',

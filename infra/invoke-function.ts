@@ -1,10 +1,17 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 
+/** The address at which Lambda's Invoke, Secrets Manager, EventBridge, SQS and STS answer on this machine. */
+export interface AwsEndpoint {
+  url: string;
+  /** The secret of its access keys, whose ids are free to choose. */
+  secret_access_key: string;
+}
+
 /** A deployed function, or one of the stack on this machine. */
 export interface FunctionTarget {
   name: string;
   /** Set for the stack on this machine. */
-  endpoint?: string | undefined;
+  endpoint?: AwsEndpoint | undefined;
 }
 
 /** Milliseconds until a function must have answered; none that is invoked here may run for longer. */
@@ -23,9 +30,7 @@ export async function invokeFunction(
   const client = new LambdaClient({
     maxAttempts,
     requestHandler: { requestTimeout, throwOnRequestTimeout: true },
-    ...(endpoint && {
-      ...{ endpoint, region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } },
-    }),
+    ...(endpoint && localAws(endpoint)),
   });
   try {
     const { Payload, FunctionError } = await client.send(
@@ -38,3 +43,10 @@ export async function invokeFunction(
     client.destroy();
   }
 }
+
+/** The configuration of an SDK client for such an address. @param accessKeyId the name by which STS knows the caller */
+export const localAws = ({ url, secret_access_key }: AwsEndpoint, accessKeyId = 'local') => ({
+  endpoint: url,
+  region: 'us-east-1',
+  credentials: { accessKeyId, secretAccessKey: secret_access_key },
+});

@@ -2,7 +2,7 @@ import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { commandHeader, hashOfCommand, identityQuestion, stsHost } from '../lib/operator/identity-request.ts';
 import type { OperatorCommand } from '../lib/operator/operator-call.ts';
-import type { FunctionTarget } from './invoke-function.ts';
+import { type FunctionTarget, localAws } from './invoke-function.ts';
 
 /** Seconds for which a proof is meant; STS itself takes it for up to 15 minutes. */
 const lifetime = 60;
@@ -12,7 +12,9 @@ const lifetime = 60;
  * request, presigned for this command. On this machine, it is the name of the user who is logged in.
  */
 export async function proveIdentity(target: FunctionTarget, command: OperatorCommand): Promise<string> {
-  const { credentials, region, sha256 } = new LambdaClient(target.endpoint ? localIdentity() : {}).config;
+  const { credentials, region, sha256 } = new LambdaClient(
+    target.endpoint ? localAws(target.endpoint, userName()) : {},
+  ).config;
   const hostname = stsHost(await region());
   const signer = new SignatureV4({ service: 'sts', region, credentials, sha256 });
   const { query = {} } = await signer.presign(
@@ -31,11 +33,5 @@ export async function proveIdentity(target: FunctionTarget, command: OperatorCom
   return proof.toString();
 }
 
-/** The local stack takes the id of the access key for the name of a user. */
-const localIdentity = () => ({
-  region: 'us-east-1',
-  credentials: {
-    accessKeyId: (process.env.USER || 'local').replaceAll(/[^\w.@-]/g, '-'),
-    secretAccessKey: 'local',
-  },
-});
+/** The name of the user who is logged in, for which the local stack takes the id of an access key. */
+const userName = (): string => (process.env.USER || 'local').replaceAll(/[^\w.@-]/g, '-');

@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 
 // Runs before npm ci too, on whatever Node the machine has: so plain JavaScript, without packages.
 const pathOf = (name) => new URL(`../${name}`, import.meta.url);
-const problem = existsSync(pathOf('node_modules/.bin/node'))
-  ? missingPackage()
-  : 'The packages are not installed yet.';
+const problem = existsSync(pathOf('node_modules'))
+  ? (missingPackage() ?? oldNode())
+  : 'The packages are not installed yet. Run npm ci first.';
 if (problem !== undefined) {
-  process.stderr.write(`${problem} Run npm ci first.\n`);
+  process.stderr.write(`${problem}\n`);
   process.exitCode = 1;
 }
 
@@ -18,5 +18,13 @@ function missingPackage() {
       ([path, { optional }]) =>
         !optional && !existsSync(pathOf(path ? `${path}/package.json` : 'package.json')),
     ) ?? [];
-  return path && `The package ${path.replace(/^.*node_modules\//, '')} is missing.`;
+  return path && `The package ${path.replace(/^.*node_modules\//, '')} is missing. Run npm ci first.`;
+}
+
+/** The line for a machine whose own Node runs the scripts, and is too old. */
+function oldNode() {
+  const { node } = process.versions;
+  return Number.parseInt(node, 10) < 24
+    ? `The scripts need Node 24 or newer, and npm ci installs none for this machine (${process.platform}, ${process.arch}): its own is ${node}.`
+    : undefined;
 }

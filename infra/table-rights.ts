@@ -7,6 +7,9 @@ export interface TableRight {
   keys: string[];
 }
 
+/** The error of a call to the table that the record of the function does not list. */
+export class MissingRight extends Error {}
+
 /** All that a function may do with the table. Its role in the stack says so, and the local stack enforces it. */
 export const tableRightsOf = ({ table }: Access): TableRight[] =>
   Object.entries(table).map(([action, kinds]) => ({

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { SchemeName } from '../../lib/auth/credentials.ts';
+import type { SchemeName } from '../../lib/http/auth/credentials.ts';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
 

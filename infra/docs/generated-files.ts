@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { logReasons } from '../../lib/errors/reasons.ts';
+import { logReasons } from '../../lib/foundation/reasons.ts';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { logEvents } from '../../lib/log/events.ts';
 import { metrics } from '../../lib/log/metrics.ts';
@@ -11,6 +11,7 @@ import { eventSchemas, publishedEventsRows } from './event-schemas.ts';
 import { exampleRequests } from './example-requests.ts';
 import { apiDocument, tags } from './openapi/document.ts';
 import { providerTables } from './provider-tables.ts';
+import { roomRows } from './rooms.ts';
 
 /** The endpoints of a group: the token first, then from general to particular, and what deletes last. */
 function inOrderOfUse(endpoints: AnyEndpoint[]): AnyEndpoint[] {
@@ -26,7 +27,7 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
   for (const [key, endpoint] of endpoints) {
     files.set(`test/events/${key}.json`, lineByField(eventOf(endpoint)));
   }
-  files.set('lib/deployment/examples.json', lineByField(exampleRequests(endpoints)));
+  files.set('lib/release/examples.json', lineByField(exampleRequests(endpoints)));
   files.set('docs/openapi.json', `${JSON.stringify(apiDocument(endpoints, version), null, 2)}\n`);
   files.set('docs/event-schemas.json', `${JSON.stringify(eventSchemas(), null, 2)}\n`);
   const blocks: Record<string, Record<string, string>> = {
@@ -40,6 +41,7 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
             .join('<br>'),
         ]),
       ),
+      rooms: table(['Room', 'Owns'], roomRows(root)),
     },
     'docs/providers.md': Object.fromEntries(
       Object.entries(providerTables()).map(([name, [head, rows]]) => [name, table(head, rows)]),

@@ -1,23 +1,19 @@
 import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
-import {
-  authorizationCodeProvider,
-  type ProviderId,
-  providerIds,
-} from '../../lib/provider-settings/identifiers.ts';
-import { protocols } from '../../lib/provider-settings/protocols.ts';
 import { parametersOf } from '../../lib/providers/parameters.ts';
+import { authorizationCodeProvider, type ProviderId, providerIds } from '../../lib/providers/provider-ids.ts';
+import { protocolOf, protocols } from '../../lib/providers/providers.ts';
 
 /** The tables of the page about providers, by the names of their blocks: the head and the rows of each. */
 export function providerTables(): Record<string, [head: string[], rows: string[][]]> {
-  const settings = [...new Set(Object.values(protocols))].map((protocol) => [
+  const settings = Object.values(protocols).map((protocol) => [
     `${protocol.name}-settings`,
     [['Field', 'Meaning', 'Default'], settingRows(jsonSchemaOf(protocol.settings))],
   ]);
   return {
     providers: [
       ['Provider', 'Protocol', 'The app sends'],
-      providerIds.map((id) => [`\`${id}\``, protocols[id].title, sentTo(id)]),
+      providerIds.map((id) => [`\`${id}\``, protocolOf(id).title, sentTo(id)]),
     ],
     ...Object.fromEntries(settings),
   };

@@ -1,9 +1,11 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AwsEndpoint } from '../invoke-function.ts';
 import { type Bus, putEvents, sendMessage } from './event-bus.ts';
 import { LocalSecrets } from './local-secrets.ts';
 import { answerIdentity, localAccount } from './local-sts.ts';
 import { type LoopbackServer, readBody, serve } from './loopback-server.ts';
+import { isSigned } from './signature.ts';
 
 /** A function that can be invoked by name; its context is what the service reads of Lambda's. */
 export type InvocableFunction = (
@@ -13,12 +15,12 @@ export type InvocableFunction = (
 
 /** The AWS services that the service uses, apart from DynamoDB: Lambda's Invoke, Secrets Manager, EventBridge, SQS and STS. */
 export interface LocalAws extends LoopbackServer {
+  endpoint: AwsEndpoint;
   secrets: LocalSecrets;
 }
 
 /**
- * Serves them on a loopback port. Requests must be signed, as the SDK's are, so that no web page can send them. The
- * signature itself is checked by STS alone.
+ * Serves them on a loopback port, with an access key of its own. Requests must be signed with it.
  * @param functions by name; may be filled later
  * @param options.bus receives what is published
  * @param options.secretsFile keeps the secrets; without one they end with the process
@@ -28,33 +30,38 @@ export async function startLocalAws(
   { bus = noBus, secretsFile }: { bus?: Bus; secretsFile?: string } = {},
 ): Promise<LocalAws> {
   const secrets = new LocalSecrets(secretsFile);
+  const secret_access_key = randomBytes(32).toString('base64url');
   const server = await serve((request, response) => {
-    answer({ functions, secrets, bus }, request, response).catch((error: unknown) =>
+    answer({ functions, secrets, bus, secret_access_key }, request, response).catch((error: unknown) =>
       sendJson(response, 500, { __type: 'InternalFailure', message: String(error) }),
     );
   });
-  return { ...server, secrets };
+  return { ...server, endpoint: { url: server.url, secret_access_key }, secrets };
 }
 
 const noBus: Bus = { takeEvent: () => {}, takeDeadLetter: () => {} };
 
-type Parts = { functions: Map<string, InvocableFunction>; secrets: LocalSecrets; bus: Bus };
+interface Parts extends Pick<AwsEndpoint, 'secret_access_key'> {
+  functions: Map<string, InvocableFunction>;
+  secrets: LocalSecrets;
+  bus: Bus;
+}
 
 async function answer(
-  { functions, secrets, bus }: Parts,
+  { functions, secrets, bus, secret_access_key }: Parts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://localhost');
   if (url.searchParams.get('Action') === 'GetCallerIdentity') {
-    const { status, body } = await answerIdentity(url.searchParams, request.headers);
+    const { status, body } = await answerIdentity(url.searchParams, request.headers, secret_access_key);
     response.writeHead(status, { 'content-type': 'text/xml' }).end(body);
     return;
   }
-  if (!request.headers.authorization?.startsWith('AWS4-HMAC-SHA256 ')) {
+  if (!(await isSigned(request, secret_access_key))) {
     return sendJson(response, 403, {
-      __type: 'MissingAuthenticationToken',
-      message: 'The request is not signed.',
+      __type: 'InvalidSignatureException',
+      message: 'The request is not signed with the access key of this stack.',
     });
   }
   const body: unknown = JSON.parse((await readBody(request)).toString() || '{}');

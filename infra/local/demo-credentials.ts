@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import * as v from 'valibot';
-import type { ProviderId } from '../../lib/provider-settings/identifiers.ts';
+import type { ProviderId } from '../../lib/providers/provider-ids.ts';
 import type { Demo } from './demo.ts';
 import { demoRequests, readDevice, readTokens } from './demo-requests.ts';
 

@@ -1,4 +1,4 @@
-import { providerIds } from '../../lib/provider-settings/identifiers.ts';
+import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { callOperator } from '../call-operator.ts';
 import type { FunctionTarget } from '../invoke-function.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';

@@ -14,14 +14,9 @@ import dynalite from 'dynalite';
 import { table } from '../../lib/storage/table.ts';
 import { type LoopbackServer, listen } from './loopback-server.ts';
 
-/** DynamoDB in this process: in memory, or in the folder that is named. Nothing that a web page sends is carried out. */
+/** DynamoDB in this process: in memory, or in the folder that is named. */
 export function startDynalite(path?: string): Promise<LoopbackServer> {
-  const store = dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0, ...(path && { path }) });
-  // dynalite allows every web page to read the table. A browser names the page; without headers there is no operation.
-  store.prependListener('request', (request) => {
-    if (request.headers.origin !== undefined) request.headers = {};
-  });
-  return listen(store, 0);
+  return listen(dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0, ...(path && { path }) }), 0);
 }
 
 const key = (name: string, KeyType: KeyType): KeySchemaElement => ({ AttributeName: name, KeyType });

@@ -2,17 +2,30 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import * as v from 'valibot';
 import type { Access } from '../../lib/http/endpoint.ts';
 import { documentClient } from '../../lib/storage/client.ts';
-import { type TableRight, tableRightsOf } from '../table-rights.ts';
+import { MissingRight, type TableRight, tableRightsOf } from '../table-rights.ts';
 
 interface Running {
   key: string;
   rights: TableRight[];
+  missing?: MissingRight;
 }
 const running = new AsyncLocalStorage<Running>();
 
-/** Runs a function with the rights of its role: a call to the table that its record does not list fails as on AWS. */
-export const withTableRights = <Result>(key: string, access: Access, run: () => Result): Result =>
-  running.run({ key, rights: tableRightsOf(access) }, run);
+/**
+ * Runs a function with the rights of its role: a call to the table that its record does not list fails as on AWS. Whatever
+ * the function makes of that, its caller learns of it.
+ * @throws MissingRight
+ */
+export async function withTableRights<Result>(
+  key: string,
+  access: Access,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const store: Running = { key, rights: tableRightsOf(access) };
+  const result = await running.run(store, run);
+  if (store.missing) throw store.missing;
+  return result;
+}
 
 const textSchema = v.looseObject({ pk: v.string() });
 const inputSchema = v.looseObject({
@@ -45,9 +58,12 @@ documentClient.middlewareStack.add(
 );
 
 /** @throws Error also for a call whose keys are not recognised, so that none goes unchecked */
-function requireRight({ key, rights }: Running, action: string, keys: string[]): void {
+function requireRight(store: Running, action: string, keys: string[]): void {
+  const { key, rights } = store;
   if (keys.length === 0) throw new Error(`The keys that ${key} wants to ${action} are not recognised.`);
   const right = rights.find((one) => one.action === action);
   const isAllowed = keys.every((pk) => right?.keys.some((form) => fits(pk, form)));
-  if (!isAllowed) throw new Error(`The record of ${key} does not let it ${action} ${keys}.`);
+  if (isAllowed) return;
+  store.missing = new MissingRight(`The record of ${key} does not let it ${action} ${keys}.`);
+  throw store.missing;
 }

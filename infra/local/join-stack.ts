@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Demo } from './demo.ts';
 import { gateway, type RequestLine, type Route } from './gateway.ts';
 import { loadRoutes, setEnvironment } from './load-functions.ts';
-import { filesIn } from './local-files.ts';
+import { filesIn, readStackFile } from './local-files.ts';
 import { serve } from './loopback-server.ts';
 
 interface JoinOptions {
@@ -20,7 +20,7 @@ interface JoinOptions {
 export async function joinStack({ directory, port, report }: JoinOptions) {
   const files = filesIn(directory);
   const demo: Demo = JSON.parse(readFileSync(files.demo, 'utf8'));
-  const awsEndpoint = String(JSON.parse(readFileSync(files.stack, 'utf8')).aws_endpoint);
+  const { aws_endpoint: awsEndpoint } = readStackFile(files);
   const routes: Route[] = [];
   const api = await serve(gateway(routes, report), port);
   setEnvironment({

@@ -1,5 +1,6 @@
 import type { Access } from '../../lib/http/endpoint.ts';
 import { readFunctions } from '../endpoints.ts';
+import type { AwsEndpoint } from '../invoke-function.ts';
 import { readSettings, tokenVariables } from '../settings/settings.ts';
 import type { InvocableFunction } from './aws.ts';
 import type { Route } from './gateway.ts';
@@ -9,8 +10,7 @@ interface FunctionSurroundings {
   issuer: string;
   tableName: string;
   dynamoDbEndpoint: string;
-  /** The address at which Lambda's Invoke, Secrets Manager, EventBridge and STS answer. */
-  awsEndpoint: string;
+  awsEndpoint: AwsEndpoint;
 }
 
 /** The names of the secrets; in a deployment, CloudFormation chooses them. */
@@ -22,6 +22,7 @@ export const secretIds = {
 
 /** Sets the environment, as Lambda does, but keeps an algorithm and lifetimes that are already set. The AWS clients read it when the functions load. */
 export function setEnvironment(surroundings: FunctionSurroundings): void {
+  const { url, secret_access_key } = surroundings.awsEndpoint;
   Object.assign(process.env, {
     ...tokenVariables(readSettings({})),
     AWS_CALL_MILLISECONDS: '10000',
@@ -32,18 +33,18 @@ export function setEnvironment(surroundings: FunctionSurroundings): void {
     REFRESH_TOKENS_SECRET_ID: secretIds.refreshTokens,
     PROVIDER_SETTINGS_SECRET_ID: secretIds.providerSettings,
     EVENT_BUS_NAME: 'login-service',
-    DEAD_LETTER_QUEUE_URL: `${surroundings.awsEndpoint}/dead-letters`,
+    DEAD_LETTER_QUEUE_URL: `${url}/dead-letters`,
     SIGNING_KEY_ROTATION_FUNCTION: 'rotate-signing-keys',
     LOOPBACK_PROVIDERS: 'allowed',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_SECRET_ACCESS_KEY: secret_access_key,
     AWS_ENDPOINT_URL_DYNAMODB: surroundings.dynamoDbEndpoint,
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: surroundings.awsEndpoint,
-    AWS_ENDPOINT_URL_STS: surroundings.awsEndpoint,
-    AWS_ENDPOINT_URL_EVENTBRIDGE: surroundings.awsEndpoint,
-    AWS_ENDPOINT_URL_SQS: surroundings.awsEndpoint,
-    AWS_ENDPOINT_URL_LAMBDA: surroundings.awsEndpoint,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: url,
+    AWS_ENDPOINT_URL_STS: url,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: url,
+    AWS_ENDPOINT_URL_SQS: url,
+    AWS_ENDPOINT_URL_LAMBDA: url,
   });
 }
 

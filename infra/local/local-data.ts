@@ -1,8 +1,8 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, type Dirent, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import type { Demo } from './demo.ts';
-import { readWhole, writeWhole } from './local-files.ts';
+import { makeFolder, readWhole, writeWhole } from './local-files.ts';
 
 /** Values that have to be the same after a restart, besides the table and the secrets. */
 const savedStackSchema = v.object({
@@ -26,17 +26,23 @@ export type LocalData = ReturnType<typeof openLocalData>;
 /**
  * Opens the folder that `LOCAL_DATA` names, and creates it where it is missing. Only its owner may read it: it holds
  * secrets. What an interrupted first start has left there is removed.
- * @throws Error when the folder cannot be made, holds something else, is damaged, or is just being filled
+ * @throws Error when the folder cannot be made, holds something else or a symbolic link, is damaged, or is just being filled
  */
 export function openLocalData(folder: string) {
   const stackFile = join(folder, 'login-service.json');
   const secretsFile = join(folder, 'secrets.json');
   const tableFolder = join(folder, 'table');
-  makeFolder(folder);
-  const isEmpty = readdirSync(folder).length === 0;
+  const entries = entriesOf(folder);
+  const isEmpty = entries.length === 0;
   if (!isEmpty && !existsSync(stackFile)) {
     throw new Error(
       `LOCAL_DATA=${folder} holds other files. Name an empty folder, or one that does not exist.`,
+    );
+  }
+  const link = entries.find((entry) => entry.isSymbolicLink());
+  if (link) {
+    throw new Error(
+      `LOCAL_DATA=${folder} holds the symbolic link ${link.name}, which is never written through. Put the file itself there, or name another folder.`,
     );
   }
   const found = isEmpty ? {} : readWhole(stackFile, v.union([savedStackSchema, firstStartSchema]));
@@ -70,9 +76,11 @@ function isRunning(pid = process.pid): boolean {
   }
 }
 
-function makeFolder(folder: string): void {
+/** All that is in the folder, at any depth. */
+function entriesOf(folder: string): Dirent[] {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
+    return readdirSync(folder, { recursive: true, withFileTypes: true });
   } catch (cause) {
     throw new Error(`LOCAL_DATA=${folder} is no folder and cannot be made one. Name another.`, { cause });
   }

@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import * as v from 'valibot';
 import { auditTrail } from '../../lib/log/log.ts';
 
@@ -23,7 +23,7 @@ const stackFileSchema = v.object({
   pid: v.number(),
   /** The address of the stack's API. */
   url: v.string(),
-  aws_endpoint: v.string(),
+  aws_endpoint: v.object({ url: v.string(), secret_access_key: v.string() }),
 });
 type StackFile = v.InferOutput<typeof stackFileSchema>;
 
@@ -43,7 +43,7 @@ export async function runningStack(files: LocalFiles): Promise<StackFile | undef
 export function writeAuditLinesTo({ directory, audit }: LocalFiles): void {
   let flag = 'w';
   auditTrail.write = (line) => {
-    mkdirSync(directory, { recursive: true });
+    makeFolder(directory);
     writeFileSync(audit, line, { flag, mode: 0o600 });
     flag = 'a';
   };
@@ -51,7 +51,7 @@ export function writeAuditLinesTo({ directory, audit }: LocalFiles): void {
 
 /** Writes the demo last: once it exists, everything does. */
 export function writeLocalFiles(files: LocalFiles, stack: Omit<StackFile, 'pid'>, demo: object): void {
-  mkdirSync(files.directory, { recursive: true });
+  makeFolder(files.directory);
   writeWhole(files.stack, { pid: process.pid, ...stack });
   writeWhole(files.demo, demo);
 }
@@ -66,7 +66,7 @@ export function removeLocalFiles(files: LocalFiles): void {
   for (const file of [files.demo, files.stack]) rmSync(file, { force: true });
 }
 
-const readStackFile = ({ stack }: LocalFiles): StackFile =>
+export const readStackFile = ({ stack }: LocalFiles): StackFile =>
   v.parse(stackFileSchema, JSON.parse(readFileSync(stack, 'utf8')));
 
 /** The content of a file that `writeWhole` wrote among the data of a stack. @throws Error naming the file, when it is damaged */
@@ -81,9 +81,20 @@ export function readWhole<Content>(file: string, schema: v.GenericSchema<unknown
 /** Advice to those whose `LOCAL_DATA` cannot be read. */
 export const otherData = 'Put back a copy of the folder, or name another one in LOCAL_DATA.';
 
-/** Writes a file that only its owner may read. Whoever reads it, at any time, finds all of the old or all of the new content. */
+/**
+ * Writes a file that only its owner may read, never through a symbolic link. Whoever reads it, at any time, finds all of the old
+ * or all of the new content.
+ */
 export function writeWhole(file: string, content: object): void {
   const draft = `${file}.new`;
-  writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  rmSync(draft, { force: true });
+  writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
   renameSync(draft, file);
+}
+
+/** Makes a folder, with those above it, unless it is there. Node's own `recursive` never ends below /proc. */
+export function makeFolder(folder: string, mode?: number): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder), mode);
+  mkdirSync(folder, mode);
 }

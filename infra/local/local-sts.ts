@@ -1,28 +1,22 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { LambdaClient } from '@aws-sdk/client-lambda';
-import { SignatureV4 } from '@smithy/signature-v4';
 import { commandHeader, identityQuestion, stsHost } from '../../lib/operator/identity-request.ts';
+import { localSigner, signingDateOf } from './signature.ts';
 
 /** The account of the local stack, which no real one can be. */
 export const localAccount = '000000000000';
 
 /**
  * Answers a presigned GetCallerIdentity request: whose signature it is. Access keys are named after their users, and all
- * have the secret `local`.
+ * have the same secret.
  */
 export async function answerIdentity(
   query: URLSearchParams,
   headers: IncomingHttpHeaders,
+  secretAccessKey: string,
 ): Promise<{ status: number; body: string }> {
   const [accessKeyId = '', , region = ''] = (query.get('X-Amz-Credential') ?? '').split('/');
   const hostname = stsHost(region);
-  const signer = new SignatureV4({
-    service: 'sts',
-    region,
-    credentials: { accessKeyId, secretAccessKey: 'local' },
-    sha256: new LambdaClient({ region }).config.sha256,
-  });
-  const expected = await signer.presign(
+  const expected = await localSigner(accessKeyId, secretAccessKey, region, 'sts').presign(
     {
       method: 'GET',
       protocol: 'https:',
@@ -31,7 +25,10 @@ export async function answerIdentity(
       query: { ...identityQuestion },
       headers: { host: hostname, [commandHeader]: String(headers[commandHeader]) },
     },
-    { signingDate: dateOf(query.get('X-Amz-Date') ?? ''), expiresIn: Number(query.get('X-Amz-Expires')) },
+    {
+      signingDate: signingDateOf(query.get('X-Amz-Date') ?? ''),
+      expiresIn: Number(query.get('X-Amz-Expires')),
+    },
   );
   if (query.get('X-Amz-Signature') !== expected.query?.['X-Amz-Signature'])
     return { status: 403, body: '<Error><Code>SignatureDoesNotMatch</Code></Error>' };
@@ -41,7 +38,3 @@ export async function answerIdentity(
     body: `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>${arn}</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`,
   };
 }
-
-/** 20260131T080000Z as a date. */
-const dateOf = (text: string): Date =>
-  new Date(text.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));

@@ -7,8 +7,12 @@ export interface LoopbackServer {
   close(): Promise<void>;
 }
 
-/** Listens on a port of 127.0.0.1; port 0 takes a free one. @throws the listen error, such as EADDRINUSE */
+/**
+ * Listens on a port of 127.0.0.1; port 0 takes a free one. No web page reaches the server but those of its own address.
+ * @throws the listen error, such as EADDRINUSE
+ */
 export async function listen(server: Server, port: number): Promise<LoopbackServer> {
+  refuseStrangers(server);
   // Only clients end idle connections. Otherwise a request may meet a connection that is just being closed, when its
   // client was busy for seconds.
   server.keepAliveTimeout = 0;
@@ -29,6 +33,29 @@ export async function listen(server: Server, port: number): Promise<LoopbackServ
 export const serve = (listener: RequestListener, port = 0): Promise<LoopbackServer> =>
   // How long headers may be, the listener decides.
   listen(createServer({ maxHeaderSize: 1024 * 1024 }, listener), port);
+
+function refuseStrangers(server: Server): void {
+  const listeners = server.listeners('request');
+  server.removeAllListeners('request');
+  server.on('request', (request, response) => {
+    const message = faultOfStranger(request);
+    if (message === undefined)
+      for (const listener of listeners) Reflect.apply(listener, server, [request, response]);
+    else response.writeHead(403, { 'content-type': 'application/json' }).end(JSON.stringify({ message }));
+  });
+}
+
+/**
+ * The fault of a request that a web page of somebody else sends. Its name may have been pointed at this machine (DNS
+ * rebinding), which an IP address cannot be: emulators have one for the machine that they run on.
+ */
+function faultOfStranger({ headers: { host = '', origin } }: IncomingMessage): string | undefined {
+  const { hostname = '' } = URL.parse(`http://${host}`) ?? {};
+  if (!/^([\d.]+|\[.*\]|(.*\.)?localhost)$/.test(hostname))
+    return 'Only addresses such as 127.0.0.1 and localhost lead here: the Host header names another.';
+  if (origin !== undefined && origin !== `http://${host}`) return 'No other web page may send requests here.';
+  return undefined;
+}
 
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];

@@ -1,6 +1,6 @@
-import { epochSeconds } from '../../lib/clock.ts';
-import { keyThatSigns, parseKeySet } from '../../lib/signing-keys/key-set.ts';
-import type { TokenAlgorithm } from '../../lib/signing-keys/token-algorithm.ts';
+import { epochSeconds } from '../../lib/foundation/clock.ts';
+import { keyThatSigns, parseKeySet } from '../../lib/signing/key-set.ts';
+import type { TokenAlgorithm } from '../../lib/signing/token-algorithm.ts';
 import { secretIds } from './load-functions.ts';
 import type { LocalSecrets } from './local-secrets.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { wantedAlgorithm } from '../../lib/signing-keys/wanted-algorithm.ts';
-import { type FunctionTarget, invokeFunction } from '../invoke-function.ts';
+import { wantedAlgorithm } from '../../lib/signing/wanted-algorithm.ts';
+import { type AwsEndpoint, type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 import { type InvocableFunction, startLocalAws } from './aws.ts';
 import {
   copyTable,
@@ -60,12 +60,13 @@ export async function startStack(options: StackOptions) {
   for (const id of [secretIds.refreshTokens, secretIds.providerSettings]) {
     aws.secrets.create(id, randomBytes(48).toString('base64url'));
   }
-  setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.url });
+  setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.endpoint });
   await useFormat(data);
   await loadOtherFunctions(functions);
   // RSA keys take a while; they are made on other threads, while this one loads the routes.
-  const rotateAll = () => Promise.all([rotateSigningKeys(aws.url), rotateServiceSecrets(aws.url)]);
-  const followAlgorithm = () => signWith(wantedAlgorithm(), aws.secrets, () => rotateSigningKeys(aws.url));
+  const rotateAll = () => Promise.all([rotateSigningKeys(aws.endpoint), rotateServiceSecrets(aws.endpoint)]);
+  const followAlgorithm = () =>
+    signWith(wantedAlgorithm(), aws.secrets, () => rotateSigningKeys(aws.endpoint));
   await Promise.all([data?.saved ? followAlgorithm() : rotateAll(), loadRoutes(routes)]);
 
   const call = async (event: unknown) =>
@@ -76,7 +77,7 @@ export async function startStack(options: StackOptions) {
     Promise.resolve(functions.get('finish-deletions')?.({}, { awsRequestId: randomUUID() })).catch(() => {});
   const schedule = setInterval(finish, 600_000);
 
-  const operator: FunctionTarget = { name: 'operator', endpoint: aws.url };
+  const operator: FunctionTarget = { name: 'operator', endpoint: aws.endpoint };
   return {
     url: api.url,
     /** Routes that the API serves; more may be added. */
@@ -84,8 +85,7 @@ export async function startStack(options: StackOptions) {
     sandbox,
     dynamoDbEndpoint: endpoint,
     tableName,
-    /** The address at which Lambda's Invoke, Secrets Manager and EventBridge answer. */
-    awsEndpoint: aws.url,
+    awsEndpoint: aws.endpoint,
     operator,
     /** Whether the store has streams: without, nothing is published. */
     publishes: stream !== undefined,
@@ -151,17 +151,17 @@ export const rotationSteps = ['createSecret', 'setSecret', 'testSecret', 'finish
  * Does what Secrets Manager does at the first deployment and then regularly.
  * @param rotation the name of the rotation function
  */
-export async function rotateSecret(endpoint: string, rotation: string, SecretId: string): Promise<void> {
+export async function rotateSecret(endpoint: AwsEndpoint, rotation: string, SecretId: string): Promise<void> {
   const ClientRequestToken = randomUUID();
   for (const Step of rotationSteps) {
     await invokeFunction({ name: rotation, endpoint }, { SecretId, ClientRequestToken, Step });
   }
 }
 
-export const rotateSigningKeys = (endpoint: string): Promise<void> =>
+export const rotateSigningKeys = (endpoint: AwsEndpoint): Promise<void> =>
   rotateSecret(endpoint, 'rotate-signing-keys', secretIds.signingKeys);
 
-export async function rotateServiceSecrets(endpoint: string): Promise<void> {
+export async function rotateServiceSecrets(endpoint: AwsEndpoint): Promise<void> {
   for (const id of [secretIds.refreshTokens, secretIds.providerSettings]) {
     await rotateSecret(endpoint, 'rotate-service-secrets', id);
   }

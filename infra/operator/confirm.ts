@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import * as v from 'valibot';
+import { harmless } from './harmless.ts';
 import type { CommandLine } from './parse-command-line.ts';
-import { harmless } from './readable.ts';
 import type { Target } from './target.ts';
 
 /** Standard input, or what a test has in its place. */
@@ -42,7 +42,7 @@ export async function confirm(
   if (!stdin.isTTY) throw new Error(`${noun} ${verb} ${effect}: add --yes to confirm it.`);
   const what = removed.length > 0 ? ` ${effect}` : await describeFlags(flags, call);
   const where = target.local ? 'the stack on this machine' : `the deployed stack ${target.stack}`;
-  stderr.write(`${noun} ${verb}${what}, on ${where}. Continue? [y/N] `);
+  stderr.write(harmless(`${noun} ${verb}${what}, on ${where}. Continue? [y/N] `));
   if (!/^y(es)?$/i.test((await firstLine(stdin)).trim())) throw new Error('Nothing was changed.');
 }
 
@@ -56,7 +56,7 @@ async function describeFlags(flags: CommandLine['flags'], call: Call): Promise<s
   const names = await namesOf(flags, call);
   const typed = Object.entries(flags).map(([flag, value]) => {
     const name = names.get(value);
-    return ` --${flag} ${String(value)}${name === undefined ? '' : ` (${harmless(name)})`}`;
+    return ` --${flag} ${String(value)}${name === undefined ? '' : ` (${name})`}`;
   });
   return typed.join('');
 }

@@ -90,7 +90,7 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (words.length > 0 && error.code !== 'commander.helpDisplayed')
-      throw new Error(lineOf(error, groupIn(program, words)));
+      throw new Error(lineOf(error, innermostIn(program, words)));
   }
   return parsed[0] ?? { help: written.join('').trimEnd() };
 }
@@ -172,15 +172,28 @@ const leavesOf = ({ commands }: Command): Command[] =>
 const wordsOf = (command: Command): string =>
   command.parent?.parent ? `${wordsOf(command.parent)} ${command.name()}` : command.name();
 
-/** The innermost group of commands that the words name. */
-const groupIn = (group: Command, [word, ...words]: string[]): Command => {
-  const named = group.commands.find((one) => one.name() === word && one.commands.length > 0);
-  return named ? groupIn(named, words) : group;
+/** The innermost command, or group of commands, that the words name. */
+const innermostIn = (group: Command, [word, ...words]: string[]): Command => {
+  const named = group.commands.find((one) => one.name() === word);
+  return named ? innermostIn(named, words) : group;
 };
 
-function lineOf({ code, message }: CommanderError, group: Command): string {
-  const choices = `Choose one of ${group.commands.map((command) => command.name()).join(', ')}.`;
+function lineOf({ code, message }: CommanderError, command: Command): string {
+  const choices = chooseOneOf(command.commands.map((one) => one.name()));
   if (code === 'commander.help') return `The command is incomplete. ${choices}`;
   const line = message.replace(/^error: |\.$/g, '').replace('\n', ' ');
+  if (code === 'commander.unknownOption') return aboutOption(line, command);
   return `${line}. ${code === 'commander.unknownCommand' ? choices : 'See --help.'}`;
+}
+
+const chooseOneOf = (choices: string[]): string => `Choose one of ${choices.join(', ')}.`;
+
+/** A line about an option that there isn't, with the one that was meant, or all, but without what was typed as its value. */
+function aboutOption(message: string, { options }: Command): string {
+  const line = message.replace(/=.*'/s, "'");
+  const [, typed] = line.match(/'(.*)'/) ?? [];
+  const flags = options.flatMap(({ long }) => long ?? []);
+  const longer = flags.find((flag) => flag.startsWith(`${typed}-`));
+  if (longer !== undefined) return `${line} (Did you mean ${longer}?). See --help.`;
+  return line.endsWith("'") && flags.length > 0 ? `${line}. ${chooseOneOf(flags)}` : `${line}. See --help.`;
 }

@@ -1,4 +1,5 @@
-import { isoTime } from '../../lib/clock.ts';
+import { isoTime } from '../../lib/foundation/clock.ts';
+import { harmless } from './harmless.ts';
 
 type Row = Record<string, unknown>;
 
@@ -7,8 +8,7 @@ export const isShown = (verb: string): boolean => /\b(list|show|find)$/.test(ver
 
 /**
  * A result for people: its fields, one a line, then each list of objects as a table. Every time is an ISO time, also
- * where JSON has epoch seconds. Control characters are escaped, since names and subjects come from others and could
- * steer the terminal.
+ * where JSON has epoch seconds. No name or subject can end a line, or steer the terminal.
  */
 export function readable(result: Row): string {
   const { next, ...fields } = result;
@@ -20,7 +20,7 @@ export function readable(result: Row): string {
     ...lists.map(({ name, rows }) =>
       rows.length === 0 ? `No ${name.replaceAll('_', ' ')}.` : tableOf(rows),
     ),
-    ...(typeof next === 'string' ? [`More follow: repeat the command with --after ${next}`] : []),
+    ...(typeof next === 'string' ? [`More follow: repeat the command with --after ${harmless(next)}`] : []),
   ];
   return parts.join('\n\n');
 }
@@ -61,22 +61,3 @@ function cell(value: unknown, name: string): string {
   if (Array.isArray(value)) return value.map((member) => cell(member, name)).join(', ') || 'none';
   return harmless(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
-
-/** A text in which no character can steer a terminal. */
-export const harmless = (text: string): string => text.replaceAll(steering, escaped);
-
-/** Control and format characters, such as those that turn the direction of text, and ends of lines. */
-const steering = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-
-/** JSON of the same value, in which no character can steer a terminal. */
-export const harmlessJson = (json: string): string =>
-  json.replaceAll(steering, (character) => (character === '\n' ? character : jsonEscaped(character)));
-
-/** `\u202e`; two of these for a character outside the basic plane. @see RFC 8259 section 7 */
-const jsonEscaped = (character: string): string =>
-  character
-    .split('')
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .join('');
-
-const escaped = (character: string): string => `\\u{${character.codePointAt(0)?.toString(16)}}`;

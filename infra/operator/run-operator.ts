@@ -1,12 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import * as v from 'valibot';
 import { callOperator } from '../call-operator.ts';
 import { readableCheck, runCheck } from './check/run-check.ts';
 import { confirm, type Input, removedBy } from './confirm.ts';
+import { harmless, harmlessOn } from './harmless.ts';
 import { whichStack } from './known-stacks.ts';
 import { parseCommandLine } from './parse-command-line.ts';
 import { printLines } from './print-lines.ts';
 import { progressBar } from './progress-bar.ts';
-import { harmlessJson, isShown, readable } from './readable.ts';
+import { isShown, readable } from './readable.ts';
 import { runImport } from './run-import.ts';
 import { secretToFile } from './secret-file.ts';
 import { explainFailure, functionOf } from './target.ts';
@@ -18,11 +20,11 @@ type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'w
  * Runs a command line, after asking on a terminal if it deletes or revokes something. It prints one JSON object (a table
  * on a terminal), or where the command says so a text or one object per line, and returns exit code 0; or it prints one
  * line on standard error and returns 1. If lines of a file were rejected, or a check found something that is not ok, the
- * object says which, and the exit code is 2.
+ * object says which, and the exit code is 2. Warnings go to standard error.
  */
-export async function runOperator(words: string[], { stdin, stdout, stderr }: Streams): Promise<number> {
+export async function runOperator(words: string[], { stdin, ...outputs }: Streams): Promise<number> {
+  const [stdout, stderr] = [harmlessOn(outputs.stdout), harmlessOn(outputs.stderr)];
   const print = (text: string): void => void stdout.write(`${text}\n`);
-  const printSafely = (text: string): void => print(stdout.isTTY ? harmlessJson(text) : text);
   try {
     const line = parseCommandLine(words);
     if ('help' in line) {
@@ -33,7 +35,7 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
     if ('isCheck' in line) {
       const result = await runCheck(line.target);
       if (stdout.isTTY && !line.isJson) print(readableCheck(result));
-      else printSafely(JSON.stringify(result, null, 2));
+      else print(JSON.stringify(result, null, 2));
       return result.ok ? 0 : 2;
     }
     const { noun, verb, flags, lines, pages, text, files, target } = line;
@@ -45,22 +47,26 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
     const call = (more: Record<string, unknown>) => callOf(noun, verb, { ...flags, ...more });
     await confirm(line, target, { stdin, stderr, call: callOf }, await removedBy(line, callOf));
     if (pages) {
-      await printLines(pages, call, printSafely);
+      await printLines(pages, call, print);
       return 0;
     }
     if (!lines) {
       const secretFile = files['secret-to'];
       const run = () => untilDone(() => call({}), pauseOf(stderr));
-      const result = await (secretFile === undefined ? run() : secretToFile(secretFile, run));
+      const { warnings, ...result } = v.parse(
+        warnedSchema,
+        await (secretFile === undefined ? run() : secretToFile(secretFile, run)),
+      );
+      for (const warning of warnings) stderr.write(`Warning: ${harmless(warning)}\n`);
       const isTable = stdout.isTTY && isShown(verb) && !line.isJson;
-      if (text !== undefined && !line.isJson) printSafely(String(result[text]));
+      if (text !== undefined && !line.isJson) print(String(result[text]));
       else if (isTable) print(readable(result));
-      else printSafely(JSON.stringify(result, null, 2));
+      else print(JSON.stringify(result, null, 2));
       return result.ok === false ? 2 : 0;
     }
     const send = (batch: unknown) => call({ [lines.flag]: batch });
-    const summary = await runImport({ file: lines.file, files }, send, progressBar(stderr));
-    printSafely(JSON.stringify(summary, null, 2));
+    const summary = await runImport({ file: lines.file, files }, send, progressBar(outputs.stderr));
+    print(JSON.stringify(summary, null, 2));
     return summary.refused > 0 ? 2 : 0;
   } catch (error) {
     const [line] = String(error instanceof Error ? error.message : error).split('\n');
@@ -68,6 +74,9 @@ export async function runOperator(words: string[], { stdin, stdout, stderr }: St
     return 1;
   }
 }
+
+/** The result of a command; its warnings are for people, so they aren't printed with it. */
+const warnedSchema = v.looseObject({ warnings: v.optional(v.array(v.string()), []) });
 
 /** Waits before the next step of a command, and says so on a terminal. */
 const pauseOf =

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { FunctionTarget } from '../invoke-function.ts';
-import { localFiles } from '../local/local-files.ts';
+import { localFiles, readStackFile } from '../local/local-files.ts';
 
 export type Target = { local: true } | { local: false; stack: string };
 
@@ -12,8 +11,7 @@ const noStackHere = (): string =>
 export function functionOf(target: Target): FunctionTarget {
   if (!target.local) return { name: `${target.stack}-operator` };
   try {
-    const { aws_endpoint } = JSON.parse(readFileSync(localFiles().stack, 'utf8'));
-    return { name: 'operator', endpoint: String(aws_endpoint) };
+    return { name: 'operator', endpoint: readStackFile(localFiles()).aws_endpoint };
   } catch {
     throw new Error(noStackHere());
   }

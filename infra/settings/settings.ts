@@ -1,7 +1,8 @@
+import { isIP } from 'node:net';
 import * as v from 'valibot';
-import { mostPlaces } from '../../lib/ids.ts';
-import { defaultRecentLoginSeconds } from '../../lib/sessions/recent-login.ts';
-import { tokenAlgorithms } from '../../lib/signing-keys/token-algorithm.ts';
+import { largestRing } from '../../lib/foundation/ids.ts';
+import { defaultRecentLoginSeconds } from '../../lib/login-users/recent-login.ts';
+import { tokenAlgorithms } from '../../lib/signing/token-algorithm.ts';
 import { type Pin, pins } from './pins.ts';
 import { tagsSchema } from './tags.ts';
 
@@ -52,6 +53,14 @@ const keyArn = (region: RegExp, message: string) =>
 
 const year = 365 * 86_400;
 
+/** Whether a text is a block of addresses in CIDR notation; AWS WAF takes none of all addresses. */
+function isBlock(text: string): boolean {
+  const [, address = '', length = ''] = text.match(/^([\da-f.:]+)\/([1-9]\d{0,2})$/i) ?? [];
+  return isIP(address) !== 0 && Number(length) <= (isIP(address) === 4 ? 32 : 128);
+}
+
+const blocks = 'must be blocks of addresses, such as 192.0.2.0/24, separated by commas';
+
 /** The hashes of the origin secrets that a request may prove to know. */
 export const originSecretHashesSchema = text(
   /^[0-9a-f]{64}(,[0-9a-f]{64})?$/,
@@ -85,7 +94,7 @@ const settingsSchema = v.object({
   sessionIdleSeconds: v.optional(whole(3600, year), 30 * 86_400),
   sessionAbsoluteSeconds: v.optional(whole(3600, 10 * year), year),
   recentLoginSeconds: v.optional(whole(0, year), defaultRecentLoginSeconds),
-  maxSessions: v.optional(whole(1, mostPlaces), 100),
+  maxSessions: v.optional(whole(1, largestRing), 100),
   refreshGraceSeconds: v.optional(whole(0, 30 * 86_400)),
   refreshReplaySeconds: v.optional(whole(1, 30 * 86_400), 60),
   tokenRateLimit: v.optional(whole(1, 100_000), 200),
@@ -120,6 +129,7 @@ const settingsSchema = v.object({
     ),
   ),
   publishEvents: v.optional(truthSchema, true),
+  archiveDays: v.optional(whole(1, 3650)),
   change: v.optional(
     v.pipe(
       v.string(changes),
@@ -131,6 +141,7 @@ const settingsSchema = v.object({
   tokenReservedConcurrency: v.optional(whole(1, 100_000)),
   warmReadUnits: v.optional(whole(12_000, 10_000_000)),
   warmWriteUnits: v.optional(whole(4_000, 10_000_000)),
+  maxWriteUnits: v.optional(whole(1, 10_000_000)),
   replicaRegions: v.optional(
     text(/^[a-z]{2}(-[a-z]+)+-\d(,[a-z]{2}(-[a-z]+)+-\d)*$/, 'must be names of regions, separated by commas'),
   ),
@@ -148,6 +159,14 @@ const settingsSchema = v.object({
     ),
   ),
   edgeRateLimit: v.optional(whole(10, 1_000_000), 2000),
+  edgeTokenRateLimit: v.optional(whole(10, 1_000_000)),
+  edgeAllowedAddresses: v.optional(
+    v.pipe(
+      v.string(blocks),
+      v.transform((list) => list.split(',')),
+      v.array(v.pipe(v.string(), v.check(isBlock, blocks))),
+    ),
+  ),
   edgeLogs: v.optional(truthSchema, false),
   edgeKmsKeyArn: v.optional(keyArn(/us-east-1/, 'must be the ARN of a KMS key in us-east-1')),
   ignoreAlarms: v.optional(truthSchema, false),
@@ -235,6 +254,8 @@ function consistent(given: Given): Settings {
     throw new SettingsError('tableName', 'must come with tableStreamArn');
   if (given.tableName && given.publishEvents && !given.tableStreamArn)
     throw new SettingsError('tableStreamArn', 'must come with tableName, unless publishEvents is false');
+  if (given.archiveDays && !given.publishEvents)
+    throw new SettingsError('archiveDays', 'must come with publishEvents');
   if (given.account && !given.region) throw new SettingsError('region', 'must come with account');
   if (given.region && !given.account) throw new SettingsError('account', 'must come with region');
   for (const name of given.edge ? (['domainName', 'account', 'edgeCertificateArn'] as const) : []) {
@@ -248,11 +269,17 @@ function consistent(given: Given): Settings {
     throw new SettingsError('loopbackProviders', 'must be false in production');
   if (given.sessionIdleSeconds > given.sessionAbsoluteSeconds)
     throw new SettingsError('sessionIdleSeconds', 'must be at most sessionAbsoluteSeconds');
-  const { tokenReservedConcurrency = Infinity, tableName, warmReadUnits, warmWriteUnits } = given;
+  const {
+    tokenReservedConcurrency = Infinity,
+    tableName,
+    warmReadUnits,
+    warmWriteUnits,
+    maxWriteUnits,
+  } = given;
   // While a deployment runs, the old and the new version both have theirs.
   if (2 * given.tokenConcurrency > tokenReservedConcurrency)
     throw new SettingsError('tokenReservedConcurrency', 'must be at least twice tokenConcurrency');
-  if (tableName && (warmReadUnits || warmWriteUnits))
-    throw new SettingsError('tableName', 'must not come with warmReadUnits or warmWriteUnits');
+  if (tableName && (warmReadUnits || warmWriteUnits || maxWriteUnits))
+    throw new SettingsError('tableName', 'must not come with warmReadUnits, warmWriteUnits or maxWriteUnits');
   return { ...given, removalPolicy, canary, change };
 }

@@ -41,6 +41,9 @@ export class AuditTrail extends Construct {
     this.undelivered = new Queue(this, 'Undelivered', {
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
+      // Unlike the log, nothing protects it from a first deployment that fails and is rolled back.
+      removalPolicy:
+        removalPolicy === RemovalPolicy.RETAIN ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : removalPolicy,
       ...(key && { encryption: QueueEncryption.KMS, encryptionMasterKey: key }),
     });
     Validations.of(this.undelivered).acknowledge({

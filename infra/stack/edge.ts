@@ -17,8 +17,9 @@ import {
 import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
-import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
+import { CfnIPSet, CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import { originSecretHeader, viewerAddressHeader } from '../../lib/http/origin-secret.ts';
+import { tokenPath } from '../../lib/tokens/paths.ts';
 import type { Settings } from '../settings/settings.ts';
 import { version } from '../version.ts';
 import { versionTag } from './description.ts';
@@ -30,6 +31,8 @@ export type EdgeSettings = Pick<
   Settings,
   | 'originSecretVersion'
   | 'edgeRateLimit'
+  | 'edgeTokenRateLimit'
+  | 'edgeAllowedAddresses'
   | 'edgeLogs'
   | 'edgeKmsKeyArn'
   | 'logRetentionDays'
@@ -130,13 +133,14 @@ export class Edge extends Stack {
     });
   }
 
-  /** Stops an address that sends too much. Samples of requests are off: they would show credentials. */
-  #webAcl({ stack, edgeRateLimit: limit }: EdgeSettings): CfnWebACL {
+  /** Stops an address that sends too much, unless it is allowed. Samples of requests are off: they would show credentials. */
+  #webAcl({ stack, edgeRateLimit, edgeTokenRateLimit, edgeAllowedAddresses }: EdgeSettings): CfnWebACL {
     const visible = (metricName: string) => ({
       cloudWatchMetricsEnabled: true,
       sampledRequestsEnabled: false,
       metricName,
     });
+    const counted = edgeAllowedAddresses ? this.#outside(edgeAllowedAddresses) : [];
     return new CfnWebACL(this, 'WebAcl', {
       scope: 'CLOUDFRONT',
       defaultAction: { allow: {} },
@@ -145,11 +149,67 @@ export class Edge extends Stack {
         {
           name: 'RatePerAddress',
           priority: 0,
-          statement: { rateBasedStatement: { limit, aggregateKeyType: 'IP', evaluationWindowSec: 300 } },
+          statement: atMost(edgeRateLimit, counted),
           action: { block: {} },
           visibilityConfig: visible(`${stack}-rate-per-address`),
         },
+        ...(edgeTokenRateLimit === undefined
+          ? []
+          : [
+              {
+                name: 'TokenRatePerAddress',
+                priority: 1,
+                statement: atMost(edgeTokenRateLimit, [...tokenRequests, ...counted]),
+                action: { block: {} },
+                visibilityConfig: visible(`${stack}-token-rate-per-address`),
+              },
+            ]),
       ],
     });
   }
+
+  /** Conditions that a request from none of these addresses meets. A set has addresses of one version of IP. */
+  #outside(addresses: string[]): CfnWebACL.StatementProperty[] {
+    return ['IPV4', 'IPV6'].map((ipAddressVersion) => {
+      const set = new CfnIPSet(this, `Allowed${ipAddressVersion}`, {
+        scope: 'CLOUDFRONT',
+        ipAddressVersion,
+        addresses: addresses.filter((one) => one.includes(':') === (ipAddressVersion === 'IPV6')),
+      });
+      return { notStatement: { statement: { ipSetReferenceStatement: { arn: set.attrArn } } } };
+    });
+  }
 }
+
+/** Blocks an address that sends more requests in five minutes that meet all conditions. */
+const atMost = (limit: number, conditions: CfnWebACL.StatementProperty[]): CfnWebACL.StatementProperty => ({
+  rateBasedStatement: {
+    limit,
+    aggregateKeyType: 'IP',
+    evaluationWindowSec: 300,
+    ...(conditions.length > 0 && { scopeDownStatement: { andStatement: { statements: conditions } } }),
+  },
+});
+
+/** The conditions of a request to the token route, however its path is encoded. */
+const tokenRequests: CfnWebACL.StatementProperty[] = [
+  {
+    byteMatchStatement: {
+      fieldToMatch: { method: {} },
+      positionalConstraint: 'EXACTLY',
+      searchString: 'POST',
+      textTransformations: [{ priority: 0, type: 'NONE' }],
+    },
+  },
+  {
+    byteMatchStatement: {
+      fieldToMatch: { uriPath: {} },
+      positionalConstraint: 'STARTS_WITH',
+      searchString: tokenPath,
+      textTransformations: [
+        { priority: 0, type: 'URL_DECODE' },
+        { priority: 1, type: 'NORMALIZE_PATH' },
+      ],
+    },
+  },
+];

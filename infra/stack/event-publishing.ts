@@ -1,6 +1,6 @@
 import { Duration, Validations } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
-import { EventBus } from 'aws-cdk-lib/aws-events';
+import { CfnArchive, EventBus } from 'aws-cdk-lib/aws-events';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { EventSourceMapping, type IFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
@@ -10,6 +10,8 @@ import type { ServiceFunction } from './service-function.ts';
 
 interface EventPublishingProps {
   busName: string;
+  /** Days for which the bus keeps events, to be replayed. Undefined: none. */
+  archiveDays: number | undefined;
   table: Pick<ITable, 'tableName' | 'encryptionKey'> & { tableStreamArn?: string | undefined };
   /** Makes the function, with these environment variables too. */
   publisher: (environment: Record<string, string>) => ServiceFunction;
@@ -27,14 +29,19 @@ export class EventPublishing extends Construct {
   readonly publisher: IFunction;
 
   /** @throws Error when the table has no stream */
-  constructor(scope: Construct, id: string, { busName, table, publisher, key }: EventPublishingProps) {
+  constructor(scope: Construct, id: string, props: EventPublishingProps) {
     super(scope, id);
+    const { busName, archiveDays, table, publisher, key } = props;
     const { tableStreamArn } = table;
     if (!tableStreamArn) throw new Error('The table has no stream.');
     this.bus = new EventBus(this, 'Bus', {
       eventBusName: busName,
       description: 'What happened in the login service',
     });
+    if (archiveDays) {
+      const { eventBusArn: sourceArn } = this.bus;
+      new CfnArchive(this, 'Archive', { archiveName: busName, sourceArn, retentionDays: archiveDays });
+    }
     this.deadLetters = new Queue(this, 'DeadLetters', {
       retentionPeriod: Duration.days(14),
       encryption: key ? QueueEncryption.KMS : QueueEncryption.SQS_MANAGED,

@@ -94,16 +94,18 @@ export class LoginService extends Stack {
       });
     }
 
-    const finishing = withoutRoute('finish-deletions').lambda;
+    const finishing = withoutRoute('finish-deletions');
+    audit.of(finishing);
     new Rule(this, 'FinishDeletions', {
       description: 'Finishes the deletions that were interrupted',
       schedule: Schedule.rate(Duration.minutes(10)),
-      targets: [new LambdaFunction(finishing)],
+      targets: [new LambdaFunction(finishing.lambda)],
     });
 
     const publishing = settings.publishEvents
       ? new EventPublishing(this, 'EventPublishing', {
           busName: settings.stack,
+          archiveDays: settings.archiveDays,
           table,
           key,
           publisher: (environment) => withoutRoute('publish-events', { environment }),
@@ -141,7 +143,7 @@ export class LoginService extends Stack {
       settings,
       measurements: new Measurements(settings.stack, api.api, table),
       rotations: [keyRotation, secretRotation],
-      finishing,
+      finishing: finishing.lambda,
       endpoints: inOrder.map((watched) => ({ ...watched, isThrottled: api.isThrottled(watched.served.key) })),
       forwarder: forwarder.lambda,
       undeliveredAudit: audit.undelivered,

@@ -4,7 +4,7 @@ import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-clo
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import type { LogReason } from '../../lib/errors/reasons.ts';
+import type { LogReason } from '../../lib/foundation/reasons.ts';
 import type { metrics } from '../../lib/log/metrics.ts';
 import { table } from '../../lib/storage/table.ts';
 import { minute, most, rate, sum } from './metric-math.ts';
@@ -105,6 +105,29 @@ export class Measurements {
     return rate('Provider failures', { part: this.total('ProviderFailures'), whole }, fewest);
   };
 
+  /** Units that were written to the table in 15 minutes in which the publisher was not invoked, else 0. */
+  unpublishedWrites = (publisher: IFunction): IMetric => {
+    const period = Duration.minutes(15);
+    const [, written] = this.consumed();
+    return new MathExpression({
+      expression: 'IF(FILL(invocations, 0) < 1, FILL(written, 0), 0)',
+      usingMetrics: { invocations: invocationsOf(publisher, period), written: written.with({ period }) },
+      label: 'Unpublished write units',
+      period,
+    });
+  };
+
+  /** 1 while a function that is invoked every ten minutes was not, else 0. */
+  missedInvocation = (lambda: IFunction): IMetric => {
+    const period = Duration.minutes(10);
+    return new MathExpression({
+      expression: 'IF(FILL(invocations, 0) < 1, 1, 0)',
+      usingMetrics: { invocations: invocationsOf(lambda, period) },
+      label: 'Missed invocation',
+      period,
+    });
+  };
+
   /** Errors of the given functions, summed. */
   errorsOf = (lambdas: IFunction[]): IMetric =>
     sum(
@@ -193,6 +216,9 @@ export class Measurements {
 /** A metric of all functions of the account in this region. */
 const ofFunctions = (metricName: string): Metric =>
   new Metric({ namespace: 'AWS/Lambda', metricName, statistic: Stats.SUM, period: minute });
+
+const invocationsOf = (lambda: IFunction, period: Duration): Metric =>
+  lambda.metricInvocations({ statistic: Stats.SUM, period });
 
 const errorsOfOne = (lambda: IFunction): Metric =>
   lambda.metricErrors({ statistic: Stats.SUM, period: minute });

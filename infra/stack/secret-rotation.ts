@@ -3,7 +3,7 @@ import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { CfnRotationSchedule, type Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import type { TokenAlgorithm } from '../../lib/signing-keys/token-algorithm.ts';
+import type { TokenAlgorithm } from '../../lib/signing/token-algorithm.ts';
 import { allow, allowKey } from './key-rights.ts';
 
 interface SecretRotationProps {

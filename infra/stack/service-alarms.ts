@@ -43,6 +43,13 @@ export interface ServiceAlarmsProps {
 /** The rule of what must never happen. */
 const once = { from: 1, periods: 1, of: 1 };
 
+/**
+ * The rule of what must never happen, for a sum of metrics that may be missing. The latest minute of such a sum is 0 until its metrics arrive, so an
+ * alarm that looks at one minute might never go off.
+ * @see Amazon CloudWatch user guide, "Using math expressions with CloudWatch metrics": FILL
+ */
+const onceOfSum = { from: 1, periods: 1, of: 5 };
+
 /** The alarms. `docs/watching.md` says what to do about each. */
 export class ServiceAlarms extends Construct {
   readonly all: Alarm[];
@@ -103,8 +110,13 @@ export class ServiceAlarms extends Construct {
         of: 5,
       }),
       this.#alarm('AccessRequestFull', measurements.fullAccessRequests(), once),
-      this.#alarm('RotationFailure', measurements.errorsOf(rotations), once),
-      this.#alarm('DeletionsUnfinished', measurements.errorsOf([finishing]), once),
+      this.#alarm('RotationFailure', measurements.errorsOf(rotations), onceOfSum),
+      this.#alarm('DeletionsUnfinished', measurements.errorsOf([finishing]), onceOfSum),
+      this.#alarm('FinishDeletionsStopped', measurements.missedInvocation(finishing), {
+        from: 1,
+        periods: 3,
+        of: 3,
+      }),
       ...this.#serverErrorsOf.values(),
       ...endpoints
         .filter(({ isThrottled }) => isThrottled)
@@ -115,8 +127,12 @@ export class ServiceAlarms extends Construct {
             { from: settings.alarmThrottledPercent, periods: 1, of: 1 },
           ),
         ),
-      this.#alarm('AuditFailure', measurements.auditFailures(props.forwarder, props.undeliveredAudit), once),
-      ...(publishing ? this.#publishingAlarms(publishing) : []),
+      this.#alarm(
+        'AuditFailure',
+        measurements.auditFailures(props.forwarder, props.undeliveredAudit),
+        onceOfSum,
+      ),
+      ...(publishing ? this.#publishingAlarms(publishing, props) : []),
     ];
   }
 
@@ -126,11 +142,19 @@ export class ServiceAlarms extends Construct {
     return own ? [this.serverErrors, own] : [this.serverErrors];
   }
 
-  #publishingAlarms({ publisher, deadLetters }: Pick<EventPublishing, 'publisher' | 'deadLetters'>): Alarm[] {
+  #publishingAlarms(
+    { publisher, deadLetters }: Pick<EventPublishing, 'publisher' | 'deadLetters'>,
+    { measurements, settings }: Pick<ServiceAlarmsProps, 'measurements' | 'settings'>,
+  ): Alarm[] {
     const age = publisher.metric('IteratorAge', most);
     const letters = deadLetters.metricApproximateNumberOfMessagesVisible(most);
     return [
       this.#alarm('EventsDelayed', age, { from: 15 * 60_000, periods: 3, of: 5 }),
+      this.#alarm('EventsStopped', measurements.unpublishedWrites(publisher), {
+        from: settings.alarmFewest,
+        periods: 2,
+        of: 4,
+      }),
       this.#alarm('EventsUndeliverable', letters, once),
     ];
   }

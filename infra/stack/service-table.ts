@@ -21,7 +21,11 @@ export class ServiceTable extends Table {
     scope: Construct,
     id: string,
     removalPolicy: RemovalPolicy,
-    { warmReadUnits, warmWriteUnits }: Pick<Settings, 'warmReadUnits' | 'warmWriteUnits'>,
+    {
+      warmReadUnits,
+      warmWriteUnits,
+      maxWriteUnits,
+    }: Pick<Settings, 'warmReadUnits' | 'warmWriteUnits' | 'maxWriteUnits'>,
     encryptionKey?: IKey,
   ) {
     super(scope, id, {
@@ -36,6 +40,7 @@ export class ServiceTable extends Table {
       deletionProtection: removalPolicy === RemovalPolicy.RETAIN,
       // Not RetainExceptOnCreate: after a failed first deployment, the protection would keep CloudFormation from deleting it.
       removalPolicy,
+      ...(maxWriteUnits && { maxWriteRequestUnits: maxWriteUnits }),
       ...((warmReadUnits || warmWriteUnits) && {
         warmThroughput: {
           ...(warmReadUnits && { readUnitsPerSecond: warmReadUnits }),

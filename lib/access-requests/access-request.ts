@@ -1,6 +1,9 @@
+// Access requests, their events, the accounts that work with them, and the search at flat cost. It knows nothing of
+// people who log in. It calls the storage and the secrets.
+
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { putNewItem, readItem, updateItem } from '../storage/items.ts';
 import { accessRequestKey, accessRequestsList, ordinalIn } from '../storage/keys.ts';
 import { grantAccess, revokeAccess } from './access.ts';

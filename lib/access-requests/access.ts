@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { deleteItem, putItem, readItem } from '../storage/items.ts';
 import {
   accessKey,

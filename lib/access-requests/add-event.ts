@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { requireAccess } from './access.ts';
 import { appendEvents, type Writer } from './append-events.ts';
 import type { AccessRequestEvent } from './event.ts';

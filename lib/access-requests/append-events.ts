@@ -1,13 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { isPartitionFull, putNewItem } from '../storage/items.ts';
 import { eventKey, ordinalIn } from '../storage/keys.ts';
 import { sortKeyOf } from '../storage/lists.ts';
 import { type AccessRequestEvent, eventSchema } from './event.ts';
 import { listsOf } from './event-lists.ts';
-import { catchUp, type ListsEnd, nameOf, readListsEnd } from './lists-end.ts';
+import { compactIndexes, type ListTails, nameOf, readListTails } from './list-tails.ts';
 import type { NewEvent } from './new-event.ts';
 
 /** Milliseconds, at most, before a repetition. */
@@ -48,10 +48,10 @@ interface Appended {
 export async function appendEvents(accessRequestId: number, drafts: Draft[]): Promise<Appended[]> {
   const appended: Appended[] = [];
   const giveUpAt = performance.now() + patience;
-  const end = await readListsEnd(accessRequestId, drafts);
+  const end = await readListTails(accessRequestId, drafts);
   for (let attempt = 0; ; attempt += 1) {
     const startedAt = performance.now();
-    if (attempt > 0) await catchUp(accessRequestId, end);
+    if (attempt > 0) await compactIndexes(accessRequestId, end);
     for (const draft of drafts.slice(appended.length)) {
       const result = await append(accessRequestId, end, draft);
       if (!result) break;
@@ -68,7 +68,7 @@ export async function appendEvents(accessRequestId: number, drafts: Draft[]): Pr
 }
 
 /** Undefined when another writer has taken the next id. */
-async function append(accessRequestId: number, end: ListsEnd, draft: Draft): Promise<Appended | undefined> {
+async function append(accessRequestId: number, end: ListTails, draft: Draft): Promise<Appended | undefined> {
   const { idempotencyKey: key, keyCountsSince = '' } = draft;
   const written = key === undefined ? undefined : end.written.get(key);
   if (written && written.created_at >= keyCountsSince) return { event: written, outcome: 'repeated' };

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { epochSeconds, timestamp } from '../clock.ts';
-import { countField, timestampField } from '../schema/wire.ts';
+import { epochSeconds, timestamp } from '../foundation/clock.ts';
+import { countField, timestampField } from '../schema/json-schema.ts';
 import type { Conditions } from '../storage/expressions.ts';
 import { readItem, readItems, updateItem } from '../storage/items.ts';
 import { accessKey, accessRequestKey, newAccessRequestKey } from '../storage/keys.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { jsonSchema } from '../schema/json-schema.ts';
 import { jsonObject } from '../schema/validation.ts';
-import { wire } from '../schema/wire.ts';
 import { newCommentSchema, newReviewSchema } from './new-event.ts';
 
 /** A JSON object; the type of the event follows from the path. */
@@ -14,12 +14,12 @@ const bodyOfType = (type: 'comment' | 'review') =>
 export const commentBodySchema = v.pipe(
   bodyOfType('comment'),
   newCommentSchema,
-  wire(v.pipe(v.omit(newCommentSchema, ['type']), v.title('NewComment'))),
+  jsonSchema(v.pipe(v.omit(newCommentSchema, ['type']), v.title('NewComment'))),
 );
 
 /** `{"actor_type": …, "actor_id": …, "comment"?: …, "status": …}`; other fields are ignored. */
 export const reviewBodySchema = v.pipe(
   bodyOfType('review'),
   newReviewSchema,
-  wire(v.pipe(v.omit(newReviewSchema, ['type']), v.title('NewReview'))),
+  jsonSchema(v.pipe(v.omit(newReviewSchema, ['type']), v.title('NewReview'))),
 );

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { countField, timestampField } from '../schema/wire.ts';
+import { countField, timestampField } from '../schema/json-schema.ts';
 
 export const actorTypes = ['login_user', 'custom'] as const;
 export const reviewStatuses = ['approved', 'rejected'] as const;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { clock } from '../clock.ts';
+import { clock } from '../foundation/clock.ts';
 import { hashOf } from '../storage/keys.ts';
 
 const longestKey = 255;

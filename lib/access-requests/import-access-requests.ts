@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
+import { timestamp } from '../foundation/clock.ts';
 import { type ImportLine, type ImportResult, readLine } from '../schema/import-lines.ts';
 import { timeField } from '../schema/rfc3339.ts';
 import { keyRequired } from '../schema/validation.ts';
 import { readItem, readItems, updateItem } from '../storage/items.ts';
-import { accessKey, hashOf, importedAccessRequestKey } from '../storage/keys.ts';
+import { accessKey, accessRequestKey, hashOf, importedAccessRequestKey } from '../storage/keys.ts';
 import { grantAccess } from './access.ts';
 import { createWithoutAccess } from './access-request.ts';
 import { takeIds } from './access-request-ids.ts';
@@ -82,11 +82,13 @@ async function readImported(accountId: string, wanted: ImportedLine[]): Promise<
   return new Map(known.map(({ imported_id, access_request_id }) => [imported_id, access_request_id]));
 }
 
-/** Gives the account the accesses that an import which was interrupted has not given. */
+/** Gives the account the accesses that an import which was interrupted has not given, and none that an operator took away. */
 async function grantMissing(accountId: string, ids: number[]): Promise<void> {
   const accesses = await readItems(ids.map((id) => accessKey(id, accountId)));
   const missing = ids.filter((_, place) => accesses[place] === undefined);
-  await Promise.all(missing.map((id) => grantAccess(id, accountId)));
+  const items = await readItems(missing.map(accessRequestKey));
+  const neverGiven = missing.filter((_, place) => items[place]?.creator_revoked_at === undefined);
+  await Promise.all(neverGiven.map((id) => grantAccess(id, accountId)));
 }
 
 async function create(

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { jsonSchema } from '../schema/json-schema.ts';
 import { keyRequired } from '../schema/validation.ts';
-import { wire } from '../schema/wire.ts';
 import { actorTypes, type content, reviewStatuses } from './event.ts';
 
 /** The longest comment, in code points. A page of 100 of them stays below the 6,291,556 bytes that a function may return. */
@@ -23,7 +23,7 @@ const plainText = (name: string, least: number, most: number, { control, except 
     ),
     v.minCodePoints(least, length),
     v.maxCodePoints(most, length),
-    wire({ type: 'string', minLength: least, maxLength: most, pattern: `^[^${control}]*$` }),
+    jsonSchema({ type: 'string', minLength: least, maxLength: most, pattern: `^[^${control}]*$` }),
   );
 };
 

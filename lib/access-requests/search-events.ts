@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { logEvent } from '../log/log.ts';
-import { countField } from '../schema/wire.ts';
+import { countField } from '../schema/json-schema.ts';
 import { type Item, readItems } from '../storage/items.ts';
 import { eventKey } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
@@ -66,8 +66,10 @@ const readOldest: ReadPage = async (list, offset, size) => {
     readLastOrdinal(list),
     readRange(list, offset + 1, offset + size),
   ]);
-  // An event that came between the two reads is on the page already.
-  return { total: items.length > 0 ? Math.max(last, offset + items.length) : last, items };
+  // Of an event that came between the two reads, the page decides: a full one may show it, and any other shows the end.
+  const shown = offset + items.length;
+  if (items.length === size) return { total: Math.max(last, shown), items };
+  return { total: items.length > 0 ? shown : Math.min(last, shown), items };
 };
 
 /** The total comes first here, since the page counts from the end. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { once } from '../schema/form-parameters.ts';
-import { wire } from '../schema/wire.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
 import { actorTypes } from './event.ts';
 
 const mostEventIds = 100;
@@ -15,7 +15,7 @@ const numberInText = (maximum: number) => ({ type: 'integer', minimum: 1, maximu
 /** The parameter of the path. */
 export const accessRequestIdSchema = v.pipe(
   positiveInteger('The access_request_id must be a positive integer.'),
-  wire(numberInText(largestNumber)),
+  jsonSchema(numberInText(largestNumber)),
   v.description('The id of the access request.'),
 );
 
@@ -41,32 +41,32 @@ const pageSizeSchema = v.pipe(positiveInteger(pageSizeMessage), v.maxValue(large
 export const searchQuery = {
   actor_type: v.pipe(
     v.optional(once('actor_type', actorTypeSchema)),
-    wire({ type: 'string', enum: actorTypes }),
+    jsonSchema({ type: 'string', enum: actorTypes }),
     v.description('Only events of this type of author.'),
   ),
   actor_id: v.pipe(
     v.optional(once('actor_id', v.pipe(v.string(), v.nonEmpty('The parameter actor_id is empty.')))),
-    wire({ type: 'string', minLength: 1 }),
+    jsonSchema({ type: 'string', minLength: 1 }),
     v.description('Only events of this author.'),
   ),
   ids: v.pipe(
     v.optional(eventIdsSchema),
-    wire({ type: 'array', minItems: 1, maxItems: mostEventIds, items: numberInText(largestNumber) }),
+    jsonSchema({ type: 'array', minItems: 1, maxItems: mostEventIds, items: numberInText(largestNumber) }),
     v.description('Only events with these ids, joined by commas.'),
   ),
   order: v.pipe(
     v.optional(once('order', orderSchema), ['asc']),
-    wire({ type: 'string', enum: orders, default: 'asc' }),
+    jsonSchema({ type: 'string', enum: orders, default: 'asc' }),
     v.description('The order of the events by their ids: ascending, or descending (the newest first).'),
   ),
   page: v.pipe(
     v.optional(once('page', page), ['1']),
-    wire({ ...numberInText(largestNumber), default: 1 }),
+    jsonSchema({ ...numberInText(largestNumber), default: 1 }),
     v.description('The number of the page, from 1.'),
   ),
   page_size: v.pipe(
     v.optional(once('page_size', pageSizeSchema), ['8']),
-    wire({ ...numberInText(largestPage), default: 8 }),
+    jsonSchema({ ...numberInText(largestPage), default: 8 }),
     v.description('How many events a page has at most.'),
   ),
 };

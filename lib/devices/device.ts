@@ -1,7 +1,10 @@
+// Devices for push notifications: registration, relations to people, installations, recipients and imports. It sends
+// nothing. It calls the storage, and reads Login Apps and Login Users.
+
 import * as v from 'valibot';
-import { clock } from '../clock.ts';
+import { clock, epochSeconds } from '../foundation/clock.ts';
 import { platforms } from '../login-apps/platforms.ts';
-import { readItem } from '../storage/items.ts';
+import { type Item, readItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { shardNumberOf } from '../storage/shards.ts';
 
@@ -38,6 +41,8 @@ export const deviceItem = v.object({
   ...details,
   created_at: v.string(),
   last_seen_at: v.string(),
+  /** Epoch seconds of its end, after which the table may have it still. */
+  expires_at: v.number(),
   /** The Login User it is related to. */
   login_user_id: v.exactOptional(v.string()),
   /** `created_at` of that Login User: one whose item was deleted, and created again, has another. */
@@ -78,8 +83,15 @@ export const isActive = ({
 
 export async function readDevice(id: string): Promise<Device | undefined> {
   const item = await readItem(deviceKey(id));
-  return item && v.parse(deviceItem, item);
+  return item && devicesAmong([item])[0];
 }
+
+/** The devices that some items hold; one that has expired is gone. */
+export const devicesAmong = (items: Item[]): Device[] =>
+  items.map((item) => v.parse(deviceItem, item)).filter(({ expires_at }) => expires_at > epochSeconds());
+
+/** The condition that a device, if the table has it, has not expired. */
+export const notExpired = () => ({ expires_at: { isNotUpTo: epochSeconds() } });
 
 export const shardOf = (loginAppId: string, deviceId: string): string =>
   devicesOfLoginAppShard(loginAppId, shardNumberOf(deviceId));

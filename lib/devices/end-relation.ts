@@ -1,5 +1,7 @@
-import { ServiceError } from '../errors/service-error.ts';
-import { isId } from '../ids.ts';
+import { isId } from '../foundation/ids.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import { idsAmong } from '../log/audit.ts';
+import { annotateIds } from '../log/request-fields.ts';
 import type { Device } from './device.ts';
 import { confirmRelated, findRelated, mostDevices, readRelatedDevices } from './related-devices.ts';
 import { unrelate } from './relation.ts';
@@ -32,13 +34,19 @@ export async function endAllRelations(loginUserId: string): Promise<number> {
 }
 
 /**
- * Ends the relations of the devices that were seen least recently, so that at most 20 remain, including the new one.
- * Takes one request when there are fewer.
+ * The devices whose relations end for the sake of a new one, so that at most 20 remain: those seen least recently. Takes one
+ * request when there are fewer.
  */
-export async function endSurplusRelations(loginUserId: string, newDeviceId: string): Promise<void> {
+export async function findSurplus(loginUserId: string, newDeviceId: string): Promise<Device[]> {
   const keys = await findRelated(loginUserId);
-  if (keys.length < mostDevices) return;
+  if (keys.length < mostDevices) return [];
   const related = await confirmRelated(loginUserId, keys);
-  const others = related.filter(({ device_id }) => device_id !== newDeviceId);
-  await Promise.all(others.slice(mostDevices - 1).map(({ device_id }) => unrelate(loginUserId, device_id)));
+  return related.filter(({ device_id }) => device_id !== newDeviceId).slice(mostDevices - 1);
+}
+
+/** Ends the relations that a new one leaves no room for. */
+export async function endSurplusRelations(loginUserId: string, newDeviceId: string): Promise<void> {
+  const surplus = (await findSurplus(loginUserId, newDeviceId)).map(({ device_id }) => device_id);
+  const ended = await Promise.all(surplus.map((id) => unrelate(loginUserId, id)));
+  annotateIds(idsAmong({ evicted_device_ids: surplus.filter((_, place) => ended[place]) }));
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
+import { timestamp } from '../foundation/clock.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import { readLoginUser } from '../login-users/login-user.ts';
 import { type ImportLine, type ImportResult, lineMessage, readLine } from '../schema/import-lines.ts';
@@ -27,7 +27,7 @@ interface Draft {
 }
 
 /** References of the lines, each read once: why a line cannot be imported, and since when its person exists. */
-interface Surroundings {
+interface References {
   problems: Map<string, string>;
   people: Map<string, string>;
 }
@@ -65,8 +65,8 @@ function draftOf(content: v.InferOutput<typeof lineSchema>): Omit<Draft, 'line'>
   return { device, history: { created_at, last_seen_at, login_user_id, related_at } };
 }
 
-async function look(loginAppId: string, drafts: Draft[]): Promise<Surroundings> {
-  const surroundings: Surroundings = { problems: new Map(), people: new Map() };
+async function look(loginAppId: string, drafts: Draft[]): Promise<References> {
+  const surroundings: References = { problems: new Map(), people: new Map() };
   const platforms = [...new Set(drafts.map(({ device }) => device.platform))];
   const ids = [...new Set(drafts.flatMap(({ history }) => history.login_user_id ?? []))];
   await Promise.all([
@@ -86,7 +86,7 @@ async function look(loginAppId: string, drafts: Draft[]): Promise<Surroundings> 
 async function importDevice(
   loginAppId: string,
   { device, history }: Draft,
-  { problems, people }: Surroundings,
+  { problems, people }: References,
 ): Promise<'added' | 'repeated' | { reason: string }> {
   const now = timestamp();
   const { last_seen_at = now, created_at = last_seen_at, login_user_id = '' } = history;

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
-import { epochSeconds } from '../clock.ts';
+import { epochSeconds } from '../foundation/clock.ts';
+import { idsAmong } from '../log/audit.ts';
+import { annotateIds } from '../log/request-fields.ts';
 import { type Item, readItems, updateItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList, installationKey } from '../storage/keys.ts';
 import { type Device, deviceItem, deviceLifetimeSeconds } from './device.ts';
@@ -63,7 +65,7 @@ export async function takeInstallation(
  * The change by which a device takes over from its predecessor: attributes to set, and to remove. The predecessor leaves all lists and
  * keeps whose it was, so that the new device can take it over at any time. One write; a second one changes nothing.
  */
-export async function takeOver(predecessor: string, installationId: string, deviceId: string) {
+export async function replaceDevice(predecessor: string, installationId: string, deviceId: string) {
   const update = await updateItem<Device>(deviceKey(predecessor), {
     set: { replaced_by: deviceId, expires_at: epochSeconds() + replacedLifetimeSeconds },
     copy: former,
@@ -73,6 +75,8 @@ export async function takeOver(predecessor: string, installationId: string, devi
   const owner = update.done
     ? (update.before ?? formerOwner(update.after))
     : formerOwner(update.found, deviceId);
+  // In the audit line: whoever knows an installation's id can take its messages.
+  annotateIds(idsAmong({ former_device_id: predecessor, login_user_id: owner?.login_user_id }));
   const { success, output } = v.safeParse(v.required(personSchema, ['login_user_id']), owner);
   if (!success) return { set: { took_over: predecessor }, remove: [] };
   const set = { took_over: predecessor, ...output, list: devicesOfLoginUserList(output.login_user_id) };

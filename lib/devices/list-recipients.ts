@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { isOfLoginApp } from '../login-users/people-of-login-app.ts';
+import { recipientSchema, recipientsOfLoginApp, recipientsOfLoginUser, toRecipient } from './recipients.ts';
 import { readCursor, writeCursor } from './recipients-cursor.ts';
 import type { RecipientsRequest } from './recipients-request.ts';
-import { recipientSchema, recipientsOfLoginApp, recipientsOfLoginUser, toRecipient } from './sending.ts';
 
 /** Devices that a sender may send to; with a shard, one page of them. */
 export const recipientListSchema = v.object({

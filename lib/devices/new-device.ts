@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { platforms } from '../login-apps/platforms.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
 import { jsonObject, keyRequired } from '../schema/validation.ts';
-import { wire } from '../schema/wire.ts';
 import { type details, environments, tokenTypes } from './device.ts';
 
 /** The canonical form of a language tag; undefined when it is none. @see BCP 47, ECMA-402 section 6.2 */
@@ -25,7 +25,7 @@ function detailsAt(at: string) {
         v.maxLength(100, locale),
         v.transform(canonicalLocale),
         v.string(locale),
-        wire({ type: 'string', minLength: 2, maxLength: 100 }),
+        jsonSchema({ type: 'string', minLength: 2, maxLength: 100 }),
         v.description('The language of the app: a language tag (BCP 47).'),
       ),
     ),
@@ -117,7 +117,7 @@ function iosDeviceAt(at: string) {
         keyRequired(at),
       ),
     ]),
-    wire(either, {
+    jsonSchema(either, {
       if: fieldWith('token_type', { enum: firebaseTypes.options }),
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
       then: { propertyNames: { not: { enum: ['environment'] } } },
@@ -134,7 +134,7 @@ function androidDeviceAt(at: string) {
       token_type: v.optional(
         v.pipe(
           v.picklist(firebaseTypes.options, `${at}token_type must be fcm or fid for android.`),
-          wire(tokenTypeOnWire),
+          jsonSchema(tokenTypeOnWire),
         ),
       ),
       token: firebaseTokenAt(at, 'android'),
@@ -144,7 +144,7 @@ function androidDeviceAt(at: string) {
     keyRequired(at),
   );
   const rules = { not: fieldWith('token_type', { const: 'apns' }) };
-  return v.pipe(device, wire(device, rules), v.title('AndroidDevice'));
+  return v.pipe(device, jsonSchema(device, rules), v.title('AndroidDevice'));
 }
 
 const deviceOfPlatformAt = (at: string) =>
@@ -177,7 +177,7 @@ export function newDevice(at: string, message: string) {
     v.lazy((input) =>
       v.is(hasPlatform, input) ? deviceOfPlatform : v.pipe(deviceOfAnyPlatform, deviceOfPlatform),
     ),
-    wire(deviceOfPlatform),
+    jsonSchema(deviceOfPlatform),
   );
 }
 

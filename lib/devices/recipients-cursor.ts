@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import type { Platform } from '../login-apps/platforms.ts';
 import { shardNumberOf } from '../storage/shards.ts';
-import { type Place, placeSchema } from './sending.ts';
+import { type Place, placeSchema } from './recipients.ts';
 
 /** The query that a cursor continues. The cursor is invalid for any other query. */
 export interface CursorScope {

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { platforms } from '../login-apps/platforms.ts';
 import { integerBetween, once } from '../schema/form-parameters.ts';
-import { wire } from '../schema/wire.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
 import { shards } from '../storage/shards.ts';
 
 const mostRecipients = 1_000;
@@ -13,22 +13,22 @@ const text = (name: string) => once(name, v.pipe(v.string(), v.nonEmpty(`The par
 export const recipientsQuery = {
   login_user_id: v.pipe(
     v.optional(text('login_user_id')),
-    wire({ type: 'string', minLength: 1 }),
+    jsonSchema({ type: 'string', minLength: 1 }),
     v.description('Devices of this person. Either this or `shard`.'),
   ),
   shard: v.pipe(
     v.optional(integerBetween('shard', 0, shards.length - 1)),
-    wire({ type: 'integer', minimum: 0, maximum: shards.length - 1 }),
+    jsonSchema({ type: 'integer', minimum: 0, maximum: shards.length - 1 }),
     v.description('Devices of this shard: each device of the Login App is in one of the 16.'),
   ),
   limit: v.pipe(
     v.optional(integerBetween('limit', 1, mostRecipients)),
-    wire({ type: 'integer', minimum: 1, maximum: mostRecipients, default: 100 }),
+    jsonSchema({ type: 'integer', minimum: 1, maximum: mostRecipients, default: 100 }),
     v.description('With `shard`: how many devices a page has at most.'),
   ),
   cursor: v.pipe(
     v.optional(text('cursor')),
-    wire({ type: 'string', minLength: 1 }),
+    jsonSchema({ type: 'string', minLength: 1 }),
     v.description(
       'With `shard`: the `next_cursor` of the page before, with the same `shard` and `platform`.',
     ),
@@ -37,7 +37,7 @@ export const recipientsQuery = {
     v.optional(
       once('platform', v.picklist(platforms, `The parameter platform must be ${platforms.join(' or ')}.`)),
     ),
-    wire({ type: 'string', enum: platforms }),
+    jsonSchema({ type: 'string', enum: platforms }),
     v.description('Only devices of this platform.'),
   ),
 };

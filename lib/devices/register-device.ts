@@ -1,14 +1,17 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import { idsAmong } from '../log/audit.ts';
 import { logEvent } from '../log/log.ts';
+import { annotateIds } from '../log/request-fields.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import type { Platform } from '../login-apps/platforms.ts';
-import { updateItem } from '../storage/items.ts';
+import { type UpdateOutcome, updateItem } from '../storage/items.ts';
 import { deviceKey, hashOf } from '../storage/keys.ts';
-import { type Device, detailNames, details, deviceLifetimeSeconds, shardOf } from './device.ts';
-import { formerAttributes, takeInstallation, takeOver } from './installation.ts';
+import { type Device, detailNames, details, deviceLifetimeSeconds, notExpired, shardOf } from './device.ts';
+import { formerAttributes, replaceDevice, takeInstallation } from './installation.ts';
 import { apnsToken, type NewDevice } from './new-device.ts';
+import { relation } from './relation.ts';
 
 /** The device as registration and relation return it. */
 export const registeredDeviceSchema = v.object({
@@ -40,24 +43,47 @@ export async function registerDevice(
   const id = deviceIdOf(loginAppId, newDevice);
   const predecessor = installation_id ? await takeInstallation(loginAppId, installation_id, id) : undefined;
   const isNew = predecessor !== undefined && !predecessor.isEarlier;
-  const taken = isNew ? await takeOver(predecessor.id, installation_id, id) : undefined;
+  const taken = isNew ? await replaceDevice(predecessor.id, installation_id, id) : undefined;
   const now = timestamp();
   const attributes = attributesOf(loginAppId, newDevice, now);
   const missing = detailNames.filter((name) => attributes[name] === undefined);
+  const set = { ...attributes, ...taken?.set };
+  const remove = ['disabled_at', 'replaced_by', ...formerAttributes, ...missing, ...(taken?.remove ?? [])];
   const update = await updateItem<Device>(deviceKey(id), {
-    set: { ...attributes, ...taken?.set },
+    set,
     setIfAbsent: { created_at: now },
-    remove: ['disabled_at', 'replaced_by', ...formerAttributes, ...missing, ...(taken?.remove ?? [])],
+    remove,
+    when: notExpired(),
   });
+  if (!update.done) {
+    // The token of a device that has expired, which the table has still: a new device, and nobody's.
+    const ofFormer = ['took_over', ...relation].filter((name) => !Object.hasOwn(set, name));
+    await updateItem<Device>(deviceKey(id), {
+      set: { ...set, created_at: now },
+      remove: [...new Set([...remove, ...ofFormer])],
+      when: { expires_at: { is: Number(update.found?.expires_at) } },
+    });
+  }
+  if (taken) noteFormerOwner(update, taken.set);
   const took_over = update.done && (update.before ?? update.after)?.took_over;
   if (predecessor?.isEarlier && took_over !== predecessor.id) {
     // The registration that took the installation was interrupted before it took over the person.
-    const left = await takeOver(predecessor.id, installation_id, id);
-    await updateItem<Device>(deviceKey(id), { ...left, when: { replaced_by: { exists: false } } });
+    const left = await replaceDevice(predecessor.id, installation_id, id);
+    const later = await updateItem<Device>(deviceKey(id), {
+      ...left,
+      when: { replaced_by: { exists: false } },
+    });
+    noteFormerOwner(later, left.set);
   }
-  const outcome = update.done && update.created ? 'created' : 'known';
+  const outcome = !update.done || update.created ? 'created' : 'known';
   logEvent('device_registered', { platform, outcome });
   return { id, outcome };
+}
+
+/** Names in the audit line the person who had a device until it took over another one's. */
+function noteFormerOwner(update: UpdateOutcome, taken: { took_over: string; login_user_id?: string }): void {
+  const { login_user_id: former_login_user_id } = (update.done && update.before) || {};
+  if (former_login_user_id !== taken.login_user_id) annotateIds(idsAmong({ former_login_user_id }));
 }
 
 export const noMobileApplication = (platform: Platform): string =>

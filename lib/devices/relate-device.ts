@@ -1,14 +1,15 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { ServiceError } from '../errors/service-error.ts';
-import { isId } from '../ids.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { isId } from '../foundation/ids.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { idsAmong } from '../log/audit.ts';
-import { noteIds } from '../log/request-fields.ts';
+import { annotateIds } from '../log/request-fields.ts';
 import { type AuthenticatedUser, activeUser } from '../login-users/login-user.ts';
+import { isLoginRecent, requireRecentLogin } from '../login-users/recent-login.ts';
 import { updateItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
-import { type Device, deviceItem } from './device.ts';
-import { endSurplusRelations } from './end-relation.ts';
+import { type Device, devicesAmong, notExpired } from './device.ts';
+import { endSurplusRelations, findSurplus } from './end-relation.ts';
 
 /** `{"device_id": "d_…"}`; other fields are ignored. */
 export const relationRequestSchema = v.object(
@@ -18,14 +19,17 @@ export const relationRequestSchema = v.object(
 
 /**
  * Relates a registered device to a Login User; the last one wins. One conditional write. When the device was not
- * theirs before, the relations that exceed the limit per person then end.
+ * theirs before, the relations that exceed the limit per person then end. They end for a recent login alone: a token that
+ * was stolen takes no messages away from the person's phones.
  * @throws ServiceError `not_found` for an unknown user or a device that is unknown or was replaced, `forbidden` for a device of another Login App,
- *   `unprocessable_entity` for a blocked user or a disabled device
+ *   `unprocessable_entity` for a blocked user or a disabled device, `insufficient_user_authentication`
  */
 export async function relateDevice(caller: AuthenticatedUser, id: string): Promise<void> {
   const { loginAppId, loginUserId, sessionId } = caller;
   const { created_at } = activeUser(caller, 'unprocessable_entity');
   if (!isId('d_…', id)) throw noSuchDevice();
+  const isRecent = isLoginRecent(caller);
+  if (!isRecent && (await findSurplus(loginUserId, id)).length > 0) requireRecentLogin(caller);
   const update = await updateItem<Device>(deviceKey(id), {
     set: {
       login_user_id: loginUserId,
@@ -38,18 +42,19 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
       login_app_id: { is: loginAppId },
       disabled_at: { exists: false },
       replaced_by: { exists: false },
+      ...notExpired(),
     },
   });
   if (update.done) {
     const former_login_user_id = update.before?.login_user_id;
     if (former_login_user_id === loginUserId) return;
     // In the audit line: whoever knows a device's id can take its messages.
-    noteIds(idsAmong({ former_login_user_id }));
-    await endSurplusRelations(loginUserId, id);
+    annotateIds(idsAmong({ former_login_user_id }));
+    if (isRecent) await endSurplusRelations(loginUserId, id);
     return;
   }
-  if (!update.found) throw noSuchDevice();
-  const found = v.parse(deviceItem, update.found);
+  const [found] = update.found ? devicesAmong([update.found]) : [];
+  if (!found) throw noSuchDevice();
   if (found.login_app_id !== loginAppId)
     throw new ServiceError('forbidden', 'The device does not belong to the Login App of this token.');
   if (found.replaced_by !== undefined) throw noSuchDevice();

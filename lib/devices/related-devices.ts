@@ -1,13 +1,13 @@
 import * as v from 'valibot';
-import { timestampField } from '../schema/wire.ts';
+import { timestampField } from '../schema/json-schema.ts';
 import { keyOf } from '../storage/items.ts';
 import { devicesOfLoginUserList, type Key } from '../storage/keys.ts';
 import { readGlobalList, readMembers } from '../storage/lists.ts';
-import { type Device, deviceItem, isActive, tokenTypeOf, tokenTypes } from './device.ts';
+import { type Device, deviceItem, devicesAmong, isActive, tokenTypeOf, tokenTypes } from './device.ts';
 import { notReplaced } from './installation.ts';
 import { endLeftoverRelations } from './relation.ts';
 
-/** The most devices that a person may have. */
+/** The most devices that a person may have, but for some that were related at the same time. */
 export const mostDevices = 20;
 /** More than a person can have, and what one batch read takes. */
 const mostRead = 100;
@@ -36,9 +36,7 @@ export async function findRelated(loginUserId: string): Promise<Key[]> {
 
 /** The devices of some keys that are related to a Login User now, the one seen last first: one more request. */
 export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<Device[]> {
-  const items = await readMembers(keys);
-  return items
-    .map((item) => v.parse(deviceItem, item))
+  return devicesAmong(await readMembers(keys))
     .filter(({ login_user_id }) => login_user_id === loginUserId)
     .toSorted((a, b) => (a.last_seen_at < b.last_seen_at ? 1 : -1));
 }
@@ -60,10 +58,10 @@ type ShownDevice = v.InferOutput<typeof shownDeviceSchema>;
 
 export const deviceListSchema = v.object({ devices: v.array(shownDeviceSchema) });
 
-/** The devices of a person, as the person sees them: at most 20, the one seen last first. */
+/** The devices of a person, as the person sees them: all of them, the one seen last first. */
 export async function listDevices(loginUserId: string): Promise<v.InferOutput<typeof deviceListSchema>> {
   const related = await readCurrentDevices(loginUserId);
-  return { devices: related.slice(0, mostDevices).map(shown) };
+  return { devices: related.map(shown) };
 }
 
 const shown = (found: Device): ShownDevice => ({

@@ -1,4 +1,4 @@
-import { findSwitches } from '../login-apps/switches.ts';
+import { findStatus } from '../login-apps/status.ts';
 import { sessionAllows } from '../login-users/sessions-of-person.ts';
 import { type Item, readItems, updateOwnItem } from '../storage/items.ts';
 import { deviceKey, type Key, loginUserKey, sessionKey } from '../storage/keys.ts';
@@ -30,9 +30,9 @@ export async function endLeftoverRelations(devices: Device[]): Promise<Device[]>
   const found = new Map(owners.map((key, place) => [nameOf(key), items[place]]));
   return Promise.all(
     devices.map(async (device) => {
-      if (stands(device, found)) return (await isLoggedOut(device, found)) ? nobodys(device) : device;
+      if (stands(device, found)) return (await isLoggedOut(device, found)) ? withoutOwner(device) : device;
       await unrelate(device.login_user_id ?? '', device.device_id, device.related_session_id);
-      return nobodys(device);
+      return withoutOwner(device);
     }),
   );
 }
@@ -57,12 +57,12 @@ function stands(device: Device, found: Map<string, Item | undefined>): boolean {
 async function isLoggedOut(device: Device, found: Map<string, Item | undefined>): Promise<boolean> {
   const [, key] = ownerKeys(device);
   if (!key) return false;
-  const { sessionsValidFrom } = await findSwitches(device.login_app_id);
+  const { sessionsValidFrom } = await findStatus(device.login_app_id);
   const startedAt = found.get(nameOf(key))?.started_at ?? Date.parse(device.related_at ?? '') / 1000;
   return Number(startedAt) < sessionsValidFrom;
 }
 
-function nobodys(device: Device): Device {
+function withoutOwner(device: Device): Device {
   const { login_user_id, login_user_since, related_at, related_session_id, ...others } = device;
   return others;
 }

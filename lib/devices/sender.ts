@@ -1,4 +1,4 @@
-import { type ErrorRecord, ServiceError } from '../errors/service-error.ts';
+import { type ErrorRecord, ServiceError } from '../foundation/service-error.ts';
 import { requireEnabled } from '../login-apps/client-rights.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 

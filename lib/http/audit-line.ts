@@ -2,7 +2,7 @@ import type { MiddlewareObj, Request } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import { idsAmong } from '../log/audit.ts';
 import { logAudit } from '../log/log.ts';
-import { auditFields, noteIds } from '../log/request-fields.ts';
+import { annotateIds, auditFields } from '../log/request-fields.ts';
 import type { Reply } from './answers.ts';
 import { type AnyEndpoint, isAudited } from './endpoint.ts';
 
@@ -14,16 +14,16 @@ export function writeAuditLine(endpoint: AnyEndpoint): MiddlewareObj<ApiEvent, R
     const result = status < 400 ? 'done' : status < 500 ? 'rejected' : 'failed';
     logAudit({ ...auditFields(), result, status });
   };
-  return { before: ({ event }) => noteIds(idsAmong(event.pathParameters)), after: write, onError: write };
+  return { before: ({ event }) => annotateIds(idsAmong(event.pathParameters)), after: write, onError: write };
 }
 
 /** Notes the ids that the body and the answer name, for the audit line. */
-export const noteIdsOf = ({ body, idIs }: AnyEndpoint): MiddlewareObj<ApiEvent, Reply> => ({
+export const annotateIdsOf = ({ body, idIs }: AnyEndpoint): MiddlewareObj<ApiEvent, Reply> => ({
   before: ({ event }) => {
-    if (body) noteIds(idsAmong(event.body));
+    if (body) annotateIds(idsAmong(event.body));
   },
   after: ({ response }) => {
     const fields: object = Object(response && 'status' in response && response.body);
-    noteIds(idsAmong(idIs && 'id' in fields ? { ...fields, [idIs]: fields.id } : fields));
+    annotateIds(idsAmong(idIs && 'id' in fields ? { ...fields, [idIs]: fields.id } : fields));
   },
 });

@@ -1,8 +1,10 @@
+import { isUtf8 } from 'node:buffer';
 import type { MiddlewareObj } from '@middy/core';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import httpUrlencodeBodyParser from '@middy/http-urlencode-body-parser';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
-import type * as v from 'valibot';
+import * as v from 'valibot';
+import { jsonSchema } from '../schema/json-schema.ts';
 import { type MakeError, validated } from '../schema/validation.ts';
 
 type EventWithBody = ApiEvent & { body: string };
@@ -39,9 +41,33 @@ export const json = <Content>(
       ? 'The body has the key __proto__, or constructor with prototype.'
       : 'The body is not valid JSON.';
   },
+  problem: (event) => (isInUtf8(event) ? undefined : 'The body is not UTF-8.'),
   schema,
   makeError,
 });
+
+/**
+ * API Gateway passes JSON on as text, in which U+FFFD stands for bytes that are no UTF-8. The text then has another length
+ * than the body had, unless each U+FFFD stands for three bytes, or was sent.
+ * @see RFC 8259 section 8.1
+ */
+function isInUtf8({ body = '', headers, isBase64Encoded }: ApiEvent): boolean {
+  if (isBase64Encoded) return isUtf8(Buffer.from(body, 'base64'));
+  return !body.includes('\ufffd') || Buffer.byteLength(body) === Number(headers['content-length']);
+}
+
+/** The parameters of a form that have a value. @see RFC 6749 section 3.2: those without count as omitted */
+const filledParameters = v.pipe(
+  v.record(v.string(), v.union([v.string(), v.array(v.string())])),
+  v.transform((form): unknown =>
+    Object.fromEntries(
+      Object.entries(form)
+        .map(([name, sent]): [string, string[]] => [name, [sent].flat().filter((value) => value !== '')])
+        .filter(([, values]) => values.length > 0)
+        .map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+    ),
+  ),
+);
 
 /**
  * A form: each name with its value, or with its values when it is repeated.
@@ -59,17 +85,23 @@ export const form = <Content>(
     const isTooLong = text.split('&', mostParameters + 1).length > mostParameters;
     return isTooLong ? `The body has more than ${mostParameters} parameters.` : undefined;
   },
-  schema,
+  schema: v.pipe(filledParameters, schema, jsonSchema(schema)),
   makeError,
 });
 
-/** Keeps a body that is too large from its parser, and turns what the parser throws into the endpoint's own error. */
+/**
+ * Keeps a body that is too large from its parser, and turns what the parser throws into the endpoint's own error. The
+ * parsers don't know that a content type may have white space before its parameters.
+ * @see RFC 9110 section 5.6.6
+ */
 export const guardParser = (body: Body<unknown> | undefined): MiddlewareObj<ApiEvent> => ({
   before: ({ event }) => {
     if (!body) return;
     const isTooLarge = (event.body ?? '').length > mostBodyBytes;
     const message = isTooLarge ? 'The body is too large.' : body.problem?.(event);
     if (message !== undefined) throw body.makeError([{ field: '', message }]);
+    const [type, ...parameters] = event.headers['content-type']?.split(';') ?? [];
+    if (type) event.headers['content-type'] = [type.trimEnd(), ...parameters].join(';');
   },
   onError: (request) => {
     const { event, error } = request;

@@ -1,8 +1,8 @@
 import type * as v from 'valibot';
-import type { Authentication } from '../auth/credentials.ts';
-import type { ErrorCode, ErrorRecord } from '../errors/service-error.ts';
+import type { ErrorCode, ErrorRecord } from '../foundation/service-error.ts';
 import type { AuditedId } from '../log/audit.ts';
 import type { ItemKind } from '../storage/keys.ts';
+import type { Authentication } from './auth/credentials.ts';
 import type { Body } from './body.ts';
 
 export type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem';

@@ -1,8 +1,8 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2, APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
-import { type ErrorCode, ServiceError } from '../errors/service-error.ts';
+import { type ErrorCode, ServiceError } from '../foundation/service-error.ts';
 import { logEvent, logFailure } from '../log/log.ts';
-import { note } from '../log/request-fields.ts';
+import { annotateLog } from '../log/request-fields.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import { jsonResponse } from './answers.ts';
 import type { AnyEndpoint } from './endpoint.ts';
@@ -45,7 +45,10 @@ export const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
   too_many_requests: 600,
 };
 
-/** The one place that turns errors into responses. Unexpected errors are logged; the caller gets a plain 500. */
+/**
+ * The one place that turns errors into responses. Unexpected errors are logged; the caller gets a plain 500, which only says
+ * whether the provider could not be reached.
+ */
 export const renderErrors = ({
   errorEvent = 'request_refused',
 }: Pick<AnyEndpoint, 'errorEvent'>): MiddlewareObj<ApiEvent, APIGatewayProxyStructuredResultV2> => ({
@@ -56,15 +59,16 @@ export const renderErrors = ({
       const { code, reason } = error;
       const fields = { error: code, ...(reason !== undefined && { reason }) };
       logEvent(errorEvent, fields);
-      note(fields);
+      annotateLog(fields);
       request.response = jsonResponse(responseTo(error), requestId);
     } else {
-      logFailure(error instanceof ProviderFailure ? 'provider_failed' : 'request_failed', error, {});
-      note({
-        error: 'internal_server_error',
-        ...(error instanceof ProviderFailure && { reason: error.code }),
-      });
-      request.response = jsonResponse(unknownError(requestId), requestId);
+      const fault = error instanceof ProviderFailure ? error.code : undefined;
+      logFailure(fault ? 'provider_failed' : 'request_failed', error, {});
+      annotateLog({ error: 'internal_server_error', ...(fault && { reason: fault }) });
+      const isUnreachable = fault === 'unreachable' || fault === 'timed_out';
+      const description = isUnreachable ? providerUnreachable : unknownError(requestId);
+      const body = { error: 'internal_server_error', error_description: description };
+      request.response = jsonResponse({ status: 500, body }, requestId);
     }
   },
 });
@@ -86,10 +90,8 @@ function responseTo(error: ServiceError) {
   };
 }
 
-const unknownError = (requestId: string) => ({
-  status: 500,
-  body: {
-    error: 'internal_server_error',
-    error_description: `Something failed on our side. Please quote the request id ${requestId}.`,
-  },
-});
+const unknownError = (requestId: string): string =>
+  `Something failed on our side. Please quote the request id ${requestId}.`;
+
+/** The description of a failure that is neither ours nor the caller's. */
+const providerUnreachable = 'The identity provider could not be reached; try again.';

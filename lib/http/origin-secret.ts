@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
-import { optionalEnvironment } from '../environment.ts';
-import { type ErrorRecord, ServiceError } from '../errors/service-error.ts';
-import { note } from '../log/request-fields.ts';
+import { optionalEnvironment } from '../foundation/environment.ts';
+import { type ErrorRecord, ServiceError } from '../foundation/service-error.ts';
+import { annotateLog } from '../log/request-fields.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
 
 /** The header in which a content delivery network proves that a request came through it. */
@@ -46,7 +46,7 @@ export const requireOriginSecret: MiddlewareObj<ApiEvent> = {
       throw new ServiceError('forbidden', originError.example, { reason: 'origin_secret_wrong' });
     // Only the edge of the deployment itself is known to set this header.
     if (optionalEnvironment('VIEWER_ADDRESS') === 'trusted')
-      note(addressIn(headers[viewerAddressHeader.toLowerCase()]));
+      annotateLog(addressIn(headers[viewerAddressHeader.toLowerCase()]));
   },
 };
 

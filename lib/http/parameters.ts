@@ -1,7 +1,7 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import * as v from 'valibot';
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { invalidRequest, validated } from '../schema/validation.ts';
 import type { Outputs, ParameterSchemas } from './endpoint.ts';
 

@@ -1,10 +1,13 @@
+// A request in, an answer out: the middy chain of every endpoint, the authentication of callers, bodies, parameters and
+// the rendering of errors. It decides nothing about the domain. It calls the rooms that know the callers.
+
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
-import type { Authentication, RequestHeaders } from '../auth/credentials.ts';
-import { requireEnvironmentInLambda } from '../environment.ts';
-import { note, withRequest } from '../log/request-fields.ts';
+import { requireEnvironmentInLambda } from '../foundation/environment.ts';
+import { annotateLog, withRequest } from '../log/request-fields.ts';
 import { type Reply, renderAnswer } from './answers.ts';
-import { noteIdsOf, writeAuditLine } from './audit-line.ts';
+import { annotateIdsOf, writeAuditLine } from './audit-line.ts';
+import type { Authentication, RequestHeaders } from './auth/credentials.ts';
 import { guardParser, noParser, validateBody } from './body.ts';
 import type { Endpoint, ParameterSchemas, Responses } from './endpoint.ts';
 import { renderErrors } from './errors.ts';
@@ -29,7 +32,7 @@ export function serve<Caller, Schemas extends ParameterSchemas, Content, R exten
     .use(guardParser(endpoint.body))
     .use(endpoint.body?.parser ?? noParser)
     .use(validateBody(endpoint.body))
-    .use(noteIdsOf(endpoint))
+    .use(annotateIdsOf(endpoint))
     .handler(endpoint.handle);
 
   // For middy, what the middlewares add belongs to the event from the start.
@@ -46,6 +49,6 @@ const authenticate = <Caller>({
 }: Authentication<Caller>): MiddlewareObj<{ headers: RequestHeaders; caller: Caller }> => ({
   before: async ({ event }) => {
     event.caller = await identify(event.headers);
-    note({ caller: scheme });
+    annotateLog({ caller: scheme });
   },
 });

@@ -1,8 +1,10 @@
-import { idForms } from '../ids.ts';
+import { idForms } from '../foundation/ids.ts';
 
 /** Read the value of a field; undefined when it is none. */
 const idOf = (form: RegExp) => (value: unknown) =>
   typeof value === 'string' && form.test(value) ? value : undefined;
+const idsOf = (form: RegExp) => (value: unknown) =>
+  Array.isArray(value) && value.length > 0 && value.every(idOf(form)) ? value : undefined;
 const numberOf = (value: unknown) => {
   const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   return Number.isSafeInteger(number) ? number : undefined;
@@ -18,6 +20,8 @@ const audited = {
   account_id: idOf(idForms['ac_…']),
   client_id: idOf(idForms['la_….c_…']),
   device_id: idOf(idForms['d_…']),
+  evicted_device_ids: idsOf(idForms['d_…']),
+  former_device_id: idOf(idForms['d_…']),
   former_login_user_id: idOf(idForms['lu_…']),
   identity_id: idOf(idForms['i_…']),
   login_app_id: idOf(idForms['la_…']),

@@ -1,5 +1,5 @@
-import type { LogReason } from '../errors/reasons.ts';
-import type { ErrorCode } from '../errors/service-error.ts';
+import type { LogReason } from '../foundation/reasons.ts';
+import type { ErrorCode } from '../foundation/service-error.ts';
 
 /** An error as `describeError` shows it. */
 type Failure = Record<string, unknown>;
@@ -17,6 +17,8 @@ type AuditFields = {
   result: 'done' | 'rejected' | 'failed';
   /** The status of the HTTP response. */
   status?: number;
+  /** Effect of a provider's notification. */
+  outcome?: string;
 } & Record<string, unknown>;
 
 /** The party that ended something of a person's. */
@@ -54,6 +56,7 @@ export interface LogEvents {
   profile_fields_left_out: { fields: string };
   provider_keys_fetched: { issuer: string };
   provider_keys_stale: { issuer: string; age_seconds: number; failure: Failure };
+  provider_keys_not_stored: { issuer: string; failure: Failure };
   secret_stale: { secret: string; age_seconds: number; failure: Failure };
   signing_keys_rotated: { kid: string };
   new_versions_checked: Record<string, never>;
@@ -167,7 +170,7 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
     fields: { login_user_id, identity_id: 'the identity' },
   },
   provider_token_revoked: {
-    when: 'A provider revoked its token of a person who was deleted or unlinked the identity',
+    when: 'A provider revoked its token of a person who was deleted, unlinked the identity or was refused',
     fields: { login_user_id },
   },
   provider_notified: {
@@ -179,7 +182,7 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
     },
   },
   provider_token_not_revoked: {
-    when: 'The token was not revoked: `login-users retry-revocations` tries again',
+    when: 'The token was not revoked: `login-users retry-revocations` tries again, if it was kept',
     fields: { login_user_id, failure },
   },
   login_user_refused: { when: 'A blocked person tried to log in or to refresh', fields: { login_user_id } },
@@ -202,6 +205,10 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
   provider_keys_stale: {
     when: 'An OpenID provider did not return its keys; the last known ones stay in use',
     fields: { issuer: 'the provider', age_seconds: 'since the keys were fetched', failure },
+  },
+  provider_keys_not_stored: {
+    when: 'The signing keys of an OpenID provider could not be put into the table; the function that fetched them uses them, and others fetch their own',
+    fields: { issuer: 'the provider', failure },
   },
   secret_stale: {
     when: 'A secret could not be read; its last known value stays in use, for six hours at most. Once a minute for each instance',
@@ -237,13 +244,14 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
     fields: { secret: '`refresh-tokens` or `provider-settings`' },
   },
   audit: {
-    when: 'A request that may write was answered, or an operator command carried out or rejected; see [the audit log](#the-audit-log)',
+    when: 'A request that may write was answered, an operator command carried out or rejected, or an interrupted deletion finished; see [the audit log](#the-audit-log)',
     fields: {
       caller: 'how the caller was authenticated',
       operator: 'the ARN of the operator',
       command,
       result: '`done`, `rejected` or `failed`',
       status: 'the status of the response',
+      outcome: 'what a notification of a provider has led to',
     },
   },
   operator_command_failed: { when: 'An operator command failed', fields: { command, failure } },

@@ -1,5 +1,5 @@
-import { clock } from '../clock.ts';
-import { optionalEnvironment } from '../environment.ts';
+import { clock } from '../foundation/clock.ts';
+import { optionalEnvironment } from '../foundation/environment.ts';
 import type { LogEvent } from './events.ts';
 
 interface Metric {

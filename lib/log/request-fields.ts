@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestFields } from './events.ts';
 
 interface RequestContext {
-  /** Fields of all its log lines; the `caller` alone stands in none but the audit line. */
-  noted: Partial<RequestFields & { caller: string }>;
-  /** Ids that its path, its body and its response name, for the audit line. */
+  /** Fields of all its log lines; `caller` and `outcome` stand in none but the audit line. */
+  noted: Partial<RequestFields & { caller: string; outcome: string }>;
+  /** Ids that its path, its body and its response name, or that it touched, for the audit line. */
   ids: object;
 }
 
@@ -21,19 +21,25 @@ export function withRequest<Result>(fields: Partial<RequestFields>, run: () => R
   return run();
 }
 
-/** Adds fields to all further lines of this request, and the scheme of an authenticated `caller` to its audit line. */
-export function note(fields: RequestContext['noted']): void {
+/**
+ * Adds fields to all further lines of this request, and to its audit line the scheme of an authenticated `caller`, or an
+ * `outcome` that the status doesn't tell.
+ */
+export function annotateLog(fields: RequestContext['noted']): void {
   Object.assign(requests.getStore()?.noted ?? {}, fields);
 }
 
 /** Adds ids to the audit line of this request. */
-export function noteIds(ids: object): void {
+export function annotateIds(ids: object): void {
   Object.assign(requests.getStore()?.ids ?? {}, ids);
 }
 
+/** Ids that have been added to the audit line of this request. */
+export const notedIds = (): object => requests.getStore()?.ids ?? {};
+
 /** Fields of the request that is being served, for each of its lines. */
 export function requestFields(): Partial<RequestFields> {
-  const { caller, ...fields } = requests.getStore()?.noted ?? {};
+  const { caller, outcome, ...fields } = requests.getStore()?.noted ?? {};
   return fields;
 }
 

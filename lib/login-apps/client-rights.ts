@@ -1,6 +1,6 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import type { AuthenticatedClient } from './clients.ts';
-import { findSwitches } from './switches.ts';
+import { findStatus } from './status.ts';
 
 /** @throws ServiceError `unauthorized_client` for a client that may use no grant: it may only introspect */
 export function requireMoreThanIntrospection({ grantTypes }: AuthenticatedClient): void {
@@ -12,7 +12,7 @@ export function requireMoreThanIntrospection({ grantTypes }: AuthenticatedClient
 
 /** @throws ServiceError `unauthorized_client` while the Login App is disabled */
 export async function requireEnabled(loginAppId: string): Promise<void> {
-  if ((await findSwitches(loginAppId)).isEnabled) return;
+  if ((await findStatus(loginAppId)).isEnabled) return;
   throw new ServiceError('unauthorized_client', 'The Login App is disabled.', {
     reason: 'login_app_disabled',
   });

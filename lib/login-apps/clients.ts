@@ -1,16 +1,16 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { loginAppIdOf, newId } from '../ids.ts';
-import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { loginAppIdOf, newId } from '../foundation/ids.ts';
 import {
   type RevokedSecret,
   type RotatedSecrets,
   revokeSecretOf,
   rotateSecretOf,
-} from '../storage/item-secrets.ts';
+} from '../secrets/item-secrets.ts';
+import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
+import { cached } from '../storage/cache.ts';
 import { deleteItem, putNewItem, readItem, updateOwnItem } from '../storage/items.ts';
 import { clientKey } from '../storage/keys.ts';
-import { recentlyRead } from '../storage/recently-read.ts';
 import { type GrantType, grantTypes } from './grant-types.ts';
 
 const secretPrefix = 'lcs';
@@ -47,7 +47,7 @@ async function readClient(id: string): Promise<LoginAppClient | undefined> {
   return item ? v.parse(clientItem, item) : undefined;
 }
 
-const findClient = recentlyRead(readClient, (id) => id);
+const findClient = cached(readClient, (id) => id);
 
 /** The client of a client id and secret, or what is wrong with them. */
 export async function authenticateClient(

@@ -1,5 +1,5 @@
-import { timestamp } from '../clock.ts';
-import { newId } from '../ids.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { newId } from '../foundation/ids.ts';
 import { putNewItem, updateOwnItem } from '../storage/items.ts';
 import { loginAppKey, loginAppsList } from '../storage/keys.ts';
 import { named } from '../storage/lists.ts';

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { loginAppTokenForm, newId } from '../ids.ts';
-import { note } from '../log/request-fields.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { loginAppTokenForm, newId } from '../foundation/ids.ts';
+import { annotateLog } from '../log/request-fields.ts';
 import { equalInConstantTime, newSecret, sha256 } from '../secrets/secrets.ts';
+import { cached } from '../storage/cache.ts';
 import { deleteItem, putNewItem, readItem } from '../storage/items.ts';
 import { loginAppTokenKey } from '../storage/keys.ts';
-import { recentlyRead } from '../storage/recently-read.ts';
 
 export const loginAppTokenItem = v.object({
   token_id: v.string(),
@@ -38,7 +38,7 @@ export const revokeLoginAppToken = (loginAppId: string, tokenId: string): Promis
 
 export const isLongLived = (token: string): boolean => loginAppTokenForm.test(token);
 
-const findToken = recentlyRead(
+const findToken = cached(
   async ([loginAppId, tokenId]: readonly [string, string]) => {
     const item = await readItem(loginAppTokenKey(loginAppId, tokenId));
     return item && v.parse(loginAppTokenItem, item);
@@ -51,7 +51,7 @@ export async function authenticateLoginAppToken(token: string): Promise<string |
   const [loginAppId = '', tokenId = '', secret = ''] = token.split('.');
   const digest = sha256(secret);
   const isToken = (stored: StoredLoginAppToken) => equalInConstantTime(digest, stored.sha256);
-  note({ token_id: tokenId });
+  annotateLog({ token_id: tokenId });
   const stored = await findToken([loginAppId, tokenId], isToken);
   return stored && isToken(stored) ? loginAppId : undefined;
 }

@@ -1,29 +1,33 @@
+// Login Apps with their clients, rights, mobile applications and long-lived tokens. Settings of providers are listed
+// here, and read in `lib/providers`. It calls the storage and the secrets.
+
 import * as v from 'valibot';
-import { isId } from '../ids.ts';
-import type { ProviderId } from '../provider-settings/identifiers.ts';
-import { type ProviderSettingsItem, providerSettingsItem } from '../provider-settings/stored-settings.ts';
+import { isId } from '../foundation/ids.ts';
 import { loginAppPartition, loginAppSortKeys as sortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { clientItem, type LoginAppClient } from './clients.ts';
 import { loginAppTokenItem, type StoredLoginAppToken } from './login-app-tokens.ts';
 import { mobileApplicationItem } from './mobile-applications.ts';
 import type { Platform } from './platforms.ts';
-import { switchAttributes } from './switches.ts';
+import { statusAttributes } from './status.ts';
 
 export const loginAppItem = v.object({
   login_app_id: v.string(),
   name: v.string(),
   created_at: v.string(),
-  ...switchAttributes,
+  ...statusAttributes,
 });
 
 export type LoginAppItem = v.InferOutput<typeof loginAppItem>;
+
+/** Settings as a Login App lists them. Which there are, and what they mean, is for `lib/providers` to say. */
+const settingsItem = v.object({ provider: v.string(), settings: v.record(v.string(), v.unknown()) });
 
 /** An application whose people log in, with everything that belongs to it: its whole partition, for the operator. */
 export interface LoginApp extends LoginAppItem {
   clients: Map<string, LoginAppClient>;
   /** Settings by provider identifier; secrets in them are encrypted. */
-  providers: Map<string, ProviderSettingsItem['settings']>;
+  providers: Map<string, Record<string, unknown>>;
   mobileApplications: Set<Platform>;
   /** Long-lived Login App Tokens by their ids. */
   tokens: Map<string, StoredLoginAppToken>;
@@ -41,17 +45,11 @@ export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
     ...v.parse(loginAppItem, root),
     clients: new Map(members(sortKeys.client, clientItem).map((client) => [client.client_id, client])),
     providers: new Map(
-      members(sortKeys.provider, providerSettingsItem).map((item) => [item.provider, item.settings]),
+      members(sortKeys.provider, settingsItem).map((item) => [item.provider, item.settings]),
     ),
     tokens: new Map(members(sortKeys.token, loginAppTokenItem).map((token) => [token.token_id, token])),
     mobileApplications: new Set(
       members(sortKeys.mobileApplication, mobileApplicationItem).map(({ platform }) => platform),
     ),
   };
-}
-
-/** The settings of a provider in a Login App that was read whole; undefined when it is not set up. */
-export function providerSettingsOf({ login_app_id, providers }: LoginApp, provider: ProviderId) {
-  const settings = providers.get(provider);
-  return settings && { settings, place: { loginAppId: login_app_id, provider } };
 }

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { cached } from '../storage/cache.ts';
 import { deleteItem, putItem, readItem } from '../storage/items.ts';
 import { mobileApplicationKey } from '../storage/keys.ts';
-import { recentlyRead } from '../storage/recently-read.ts';
 import { type Platform, platforms } from './platforms.ts';
 
 export const mobileApplicationItem = v.object({
@@ -11,7 +11,7 @@ export const mobileApplicationItem = v.object({
 });
 
 /** Finds a mobile application; one that a warm function does not know is read at once: a mobile application works as soon as it is set. */
-const findMobileApplication = recentlyRead(
+const findMobileApplication = cached(
   ([loginAppId, platform]: readonly [string, Platform]) =>
     readItem(mobileApplicationKey(loginAppId, platform)),
   ([loginAppId, platform]) => `${loginAppId} ${platform}`,

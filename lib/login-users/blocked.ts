@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 
 /**
  * The codes for a blocked person: no login (RFC 6749 section 5.2), no refresh, no device shown, no device related. The

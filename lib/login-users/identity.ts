@@ -1,4 +1,4 @@
-import type { Profile } from '../schema/profile.ts';
+import type { Profile } from './profile.ts';
 
 /** A person, as whoever vouches for them knows them. */
 export interface Identity {
@@ -9,7 +9,7 @@ export interface Identity {
 }
 
 /** An identity that a provider has just vouched for. */
-export interface ProvenIdentity extends Identity {
+export interface VerifiedIdentity extends Identity {
   /** The provider's own refresh token, where its settings say that it is kept to be revoked. */
   revocableToken?: string;
   /** The claims about the person that the settings name; absent when it has told none of them. */

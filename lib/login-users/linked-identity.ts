@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { type Profile, profileSchema } from '../schema/profile.ts';
 import type { Item } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
+import { type Profile, profileSchema } from './profile.ts';
 
 const linkedIdentityItem = v.object({
   identity_id: v.string(),
@@ -28,7 +28,7 @@ export const identityAttributes = {
   lastLogin: (identityId: string) => `last_login_of_${identityId}` as const,
   profile: (identityId: string) => `profile_of_${identityId}` as const,
   /** A refresh token of the provider, kept to be revoked. */
-  keptToken: (identityId: string) => `kept_token_of_${identityId}` as const,
+  storedToken: (identityId: string) => `kept_token_of_${identityId}` as const,
 };
 
 /** Attributes of linked identities with their types, as they are written. */
@@ -36,11 +36,11 @@ export interface IdentityAttributes {
   [linked: ReturnType<typeof identityAttributes.linked>]: LinkedIdentity | string;
   [lastLogin: ReturnType<typeof identityAttributes.lastLogin>]: string;
   [profile: ReturnType<typeof identityAttributes.profile>]: Profile;
-  [keptToken: ReturnType<typeof identityAttributes.keptToken>]: object;
+  [storedToken: ReturnType<typeof identityAttributes.storedToken>]: object;
 }
 
 /** Fields of a slot's item about where its identity logs in. A Login User who is not deleted is a slot without any. */
-export const slotItem = v.object({
+export const identityIndexItem = v.object({
   created_at: v.optional(v.string()),
   next_slot: v.optional(v.string()),
   linked_to: v.optional(v.string()),

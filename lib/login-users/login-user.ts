@@ -1,9 +1,11 @@
+// The record of a person as one Login App knows them: identities, profile, block, and which sessions have ended
+// together. How people log in, link and leave is for `lib/people`. It calls the storage.
+
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { ServiceError } from '../errors/service-error.ts';
-import { probeIds } from '../ids.ts';
-import type { Profile } from '../schema/profile.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { probeIds } from '../foundation/ids.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import type { Condition } from '../storage/expressions.ts';
 import { type Item, readItem, updateOwnItem } from '../storage/items.ts';
 import { hashOf, loginUserKey } from '../storage/keys.ts';
@@ -13,11 +15,12 @@ import {
   firstIdentityId,
   type IdentityAttributes,
   identityAttributes,
+  type identityIndexItem,
   type LinkedIdentity,
   linkedIdentitiesIn,
   profileOf,
-  type slotItem,
 } from './linked-identity.ts';
+import type { Profile } from './profile.ts';
 import { lastSessionIdOf, sessionsOfPerson } from './sessions-of-person.ts';
 
 const loginUserItem = v.object({
@@ -49,7 +52,7 @@ export type LoginUser = v.InferOutput<typeof loginUserItem> & {
 
 /** The attributes of a Login User's item as they are written: of the person, their identities, and the slot that it is. */
 export type LoginUserItem = v.InferOutput<typeof loginUserItem> &
-  v.InferOutput<typeof slotItem> &
+  v.InferOutput<typeof identityIndexItem> &
   IdentityAttributes & { last_provider?: string };
 
 /** The person of a Login User Token. The user is undefined when a session outlived its Login User, or they are deleted. */
@@ -117,7 +120,7 @@ export const requireActiveUser = (caller: AuthenticatedUser): string =>
  * two. It has no part of the provider's identifier: another company in its place never vouches for the people of the
  * former one.
  */
-export function firstSlotOf(loginAppId: string, { namespace, subject }: Identity): string {
+export function firstIndexId(loginAppId: string, { namespace, subject }: Identity): string {
   const hash = hashOf(loginAppId, namespace, subject);
   // The one who tries new versions may remove the people of probes, and nobody else.
   if (loginAppId.startsWith(probeIds.loginApp))
@@ -126,7 +129,7 @@ export function firstSlotOf(loginAppId: string, { namespace, subject }: Identity
 }
 
 /** The id of a slot that nobody has used. */
-export const newSlot = (): string => `lu_${randomBytes(32).toString('base64url')}`;
+export const newIndexId = (): string => `lu_${randomBytes(32).toString('base64url')}`;
 
 /** Blocks or unblocks a Login User. False when there is none. */
 export const setBlocked = (loginUserId: string, blocked: boolean): Promise<boolean> =>

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { sessionIdAt } from '../ids.ts';
+import { sessionIdAt } from '../foundation/ids.ts';
 import type { Item } from '../storage/items.ts';
 
 /** The attributes of a Login User that count their sessions, and say which of these have ended together. */
@@ -39,7 +39,19 @@ export const begunSession = {
   /** The number of logins of the person before it; absent of sessions from before logins were counted. */
   ordinal: v.exactOptional(v.number()),
 };
-const begunItem = v.object(begunSession);
+export const begunItem = v.object(begunSession);
+
+const endOfOthersItem = v.pick(countersItem, [
+  'sessions_ended_at',
+  'sessions_ended_before',
+  'sessions_ended_except',
+]);
+
+/**
+ * The attributes of a Login User that say which sessions have ended together, as a login finds them. The session that begins
+ * keeps them, so that it shows whether the one whose place it takes had ended.
+ */
+export const endOfOthersIn = (person: Item | undefined) => v.parse(endOfOthersItem, person ?? {});
 
 /** The time at which a session ended together with others of its person; undefined if it did not. */
 export function endWithOthers(person: Item | undefined, session: v.InferOutput<typeof begunItem>) {

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { type Flags, type FlagValues, readFlags } from './flags.ts';
 
 /** Texts of a command: what it does, and how it is typed. */

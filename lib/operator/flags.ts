@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type IdForm, idForms } from '../ids.ts';
+import { type IdForm, idForms } from '../foundation/ids.ts';
 
 export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
   /**

@@ -1,5 +1,5 @@
-import { optionalEnvironment } from '../environment.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { optionalEnvironment } from '../foundation/environment.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { commandHeader, hashOfCommand, identityQuestion, stsHost } from './identity-request.ts';
 import type { OperatorCall } from './operator-call.ts';
 

@@ -1,7 +1,7 @@
-import { type OfferedProvider, offerOf } from '../identities/offered-providers.ts';
 import type { LoginApp } from '../login-apps/login-app.ts';
-import { type ProviderId, providerIds } from '../provider-settings/identifiers.ts';
-import { protocols } from '../provider-settings/protocols.ts';
+import { type OfferedProvider, offerOf } from '../providers/offer.ts';
+import { type ProviderId, providerIds } from '../providers/provider-ids.ts';
+import { protocolOf } from '../providers/providers.ts';
 import { tokenPath } from '../tokens/paths.ts';
 
 /** A way to log in to a Login App: a provider, who that is, and the parameters of one grant. */
@@ -44,7 +44,7 @@ export function pageOfLogins(app: LoginApp): string {
   ].join('\n');
 }
 
-const titleOf = (provider: ProviderId): string => protocols[provider].title;
+const titleOf = (provider: ProviderId): string => protocolOf(provider).title;
 const code = (name: string): string => `\`${name}\``;
 
 /** Text in Markdown that stands for itself, on one line. */

@@ -1,7 +1,11 @@
+// The commands of operators: one record for each, with its flags, and who gave it. The command line is in
+// `infra/operator`. It calls every room of the domain.
+
 import * as v from 'valibot';
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { type AuditedIds, idsAmong } from '../log/audit.ts';
 import { logAudit, logFailure } from '../log/log.ts';
+import { notedIds } from '../log/request-fields.ts';
 import { commands } from './commands.ts';
 import { loggedFlags } from './flags.ts';
 import { identifyOperator } from './identify-operator.ts';
@@ -29,14 +33,14 @@ export async function operate(call: unknown, functionArn: string): Promise<Opera
     Object.assign(about, { caller: 'operator', operator });
     if (!command) throw new ServiceError('invalid_request', 'There is no such command.');
     const result = await command.run(flags, operator);
-    logAudit({ ...about, ...loggedResult(result), result: 'done' });
+    logAudit({ ...about, ...notedIds(), ...loggedResult(result), result: 'done' });
     return { result };
   } catch (error) {
     if (error instanceof ServiceError) {
-      logAudit({ ...about, result: 'rejected', error: error.code });
+      logAudit({ ...about, ...notedIds(), result: 'rejected', error: error.code });
       return { error: error.message };
     }
-    logAudit({ ...about, result: 'failed' });
+    logAudit({ ...about, ...notedIds(), result: 'failed' });
     logFailure('operator_command_failed', error, about);
     return { error: 'The command failed. The log of the operator function says why.' };
   }

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import type { Item } from '../storage/items.ts';
 import type { Key } from '../storage/keys.ts';
 import { readListInOrder, readMembers } from '../storage/lists.ts';

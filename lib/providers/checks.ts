@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { ProviderFailure, type ProviderFault } from './provider-failure.ts';
 
 /** Outcome of one call to the provider. */
@@ -10,7 +10,7 @@ export interface CheckResult {
 }
 
 /** A credential that no provider has issued. How the provider answers it shows whether our settings are right. */
-export const madeUp = 'made-up-to-check-the-settings';
+export const dummy = 'made-up-to-check-the-settings';
 
 /** A check by one call; a provider that fails is explained. */
 export async function check(name: string, call: () => Promise<Omit<CheckResult, 'check'>>) {
@@ -23,7 +23,7 @@ export async function check(name: string, call: () => Promise<Omit<CheckResult, 
 }
 
 /** Passes when the provider rejects a made-up credential. */
-export const rejectsMadeUp = (
+export const rejectsDummy = (
   name: string,
   present: () => Promise<unknown>,
   passed = 'The provider answers, and rejects a made-up credential.',
@@ -59,5 +59,5 @@ const explanations: Record<ProviderFault, (address: string, detail: string) => s
 const inBrackets = (detail: string): string => (detail === '' ? '' : ` (${detail})`);
 
 /** A sentence for the operator about what a provider did instead of answering. */
-const explainFailure = ({ code, address, detail }: ProviderFailure): string =>
+export const explainFailure = ({ code, address, detail }: ProviderFailure): string =>
   explanations[code](address, detail);

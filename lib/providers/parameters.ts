@@ -1,12 +1,17 @@
 import * as v from 'valibot';
-import type { ProviderId } from '../provider-settings/identifiers.ts';
-import { type FamilyName, protocols } from '../provider-settings/protocols.ts';
 import { forbidden, optional, required, type SortedParameters, sorted } from '../schema/form-parameters.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
+import {
+  authorizationCodeProvider,
+  type ProtocolName,
+  type ProviderId,
+  protocolNames,
+} from './provider-ids.ts';
 
 const forOAuth1 = 'for the OAuth 1.0 provider';
 const forOAuth2 = 'for an OAuth 2.0 provider';
 
-/** The parameters of the grant `provider_credentials` besides `provider`, by family. */
+/** The parameters of the grant `provider_credentials` besides `provider`, by protocol. */
 export const credentialParameters = {
   oauth1: {
     access_token: required('access_token'),
@@ -29,8 +34,37 @@ export const credentialParameters = {
     ),
     access_secret: forbidden('access_secret', 'for the OIDC provider'),
   },
-} satisfies Record<FamilyName, v.ObjectEntries>;
+} satisfies Record<ProtocolName, v.ObjectEntries>;
 
 /** The parameters of the grant `provider_credentials` for a provider, apart from `grant_type` and `provider`. */
 export const parametersOf = (provider: ProviderId): SortedParameters =>
-  sorted(credentialParameters[protocols[provider].name]);
+  sorted(credentialParameters[protocolNames[provider]]);
+
+/** @see RFC 7636 section 4.1 */
+const codeVerifierSchema = v.pipe(
+  required('code_verifier'),
+  v.regex(
+    /^[\w.~-]{43,128}$/,
+    'The code_verifier must be 43 to 128 letters, digits, hyphens, dots, underscores or tildes.',
+  ),
+  v.description('The PKCE verifier (RFC 7636) of the challenge that the code was requested with.'),
+);
+
+/** The parameters of a form with an authorization code of a provider. */
+export const codeParameters = {
+  provider: v.pipe(
+    required('provider'),
+    v.literal(authorizationCodeProvider, `The provider must be ${authorizationCodeProvider} for this grant.`),
+    jsonSchema({ type: 'string', const: authorizationCodeProvider }),
+  ),
+  authorization_code: required('authorization_code'),
+  code_verifier: v.optional(codeVerifierSchema),
+  redirect_uri: v.pipe(
+    optional('redirect_uri'),
+    v.description('Where the code was sent: one of the provider settings, by default the first.'),
+  ),
+  nonce: v.pipe(
+    optional('nonce'),
+    v.description('The nonce of the id token that comes for the code, where that identifies the person.'),
+  ),
+};

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { logEvent } from '../log/log.ts';
-import type { ProfileSetting } from '../provider-settings/settings-fields.ts';
-import { type Profile, profileSchema } from '../schema/profile.ts';
+import { type Profile, profileSchema } from '../login-users/profile.ts';
 import { valueAtPath } from '../schema/value-at-path.ts';
+import type { ProfileSetting } from './settings/fields.ts';
 
 /**
  * The claims that settings name, from a provider's answer or id token; undefined when there are none. One that is too

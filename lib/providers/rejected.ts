@@ -1,5 +1,5 @@
-import type { LogReason } from '../errors/reasons.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import type { LogReason } from '../foundation/reasons.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 
 /** The error for a credential that the provider or our own validation rejects. The reason is for the log alone. */
 export const rejected = (reason: LogReason): ServiceError =>

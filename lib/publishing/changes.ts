@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { firstIdentityId } from '../login-users/linked-identity.ts';
-import { lastSessionIdOf } from '../login-users/sessions-of-person.ts';
+import { begunItem, endWithOthers, lastSessionIdOf } from '../login-users/sessions-of-person.ts';
 import type { Item } from '../storage/items.ts';
 import type { PublishedEventType } from './published-events.ts';
 
@@ -13,15 +13,15 @@ export interface Change {
 }
 
 /** Something that happened, with an item that has its ids and kinds; the schema of the type picks what is published. */
-export interface Happening {
+export interface DomainEvent {
   type: PublishedEventType;
   item: Item;
 }
 
 /** Events that a change to an item of one kind means to subscribers, in the order in which they are published. */
-type Meaning = (change: Change) => Happening[];
+type Projection = (change: Change) => DomainEvent[];
 
-const when = (condition: unknown, type: PublishedEventType, item: Item | undefined): Happening[] =>
+const when = (condition: unknown, type: PublishedEventType, item: Item | undefined): DomainEvent[] =>
   condition && item ? [{ type, item }] : [];
 
 /** Whether the change set an attribute that the item did not have. */
@@ -35,7 +35,7 @@ const differs = (attribute: string, { before, after }: Change): boolean =>
 const existing = (item: Item | undefined): Item | undefined =>
   item?.created_at !== undefined && item.deleted_at === undefined ? item : undefined;
 
-const loginUser: Meaning = (change) => {
+const loginUser: Projection = (change) => {
   const [before, after] = [existing(change.before), existing(change.after)];
   return [
     ...when(!before, 'login_user.created', after),
@@ -70,14 +70,15 @@ const loginUser: Meaning = (change) => {
 
 /**
  * A session that is removed before its time belonged to a Login User who was deleted, or its tokens were never issued.
- * One whose place another session takes ends with that, unless it had expired.
+ * One whose place another session takes ends with that, unless it had expired or ended with others: the new one tells.
  */
-const session: Meaning = (change) => {
+const session: Projection = (change) => {
   const { before, after, isExpiry } = change;
   const isReplaced = before && after && differs('session_id', change);
   const gone = (isExpiry || isReplaced) && before?.ended_at === undefined ? before : undefined;
-  const expiredAt = gone && isoTime(gone.expires_at);
-  const isExpired = isExpiry || String(expiredAt) <= String(after?.created_at);
+  const endedAt = gone && after && endWithOthers(after, v.parse(begunItem, gone));
+  const expiredAt = gone && (endedAt ?? isoTime(gone.expires_at));
+  const isExpired = isExpiry || endedAt !== undefined || String(expiredAt) <= String(after?.created_at);
   return [
     ...when(gained('ended_at', change), 'session.ended', { ...after, reason: after?.end_reason ?? 'ended' }),
     ...when(gone, 'session.ended', {
@@ -90,7 +91,7 @@ const session: Meaning = (change) => {
 
 const isoTime = (seconds: unknown): string => new Date(v.parse(v.number(), seconds) * 1000).toISOString();
 
-const device: Meaning = (change) => {
+const device: Projection = (change) => {
   const { before, after } = change;
   const isOthers = differs('login_user_id', change) || differs('login_user_since', change);
   const isEnabled = before?.disabled_at !== undefined && after?.disabled_at === undefined;
@@ -111,14 +112,14 @@ const device: Meaning = (change) => {
   ];
 };
 
-const accessRequest: Meaning = ({ before, after }) => when(!before, 'access_request.created', after);
+const accessRequest: Projection = ({ before, after }) => when(!before, 'access_request.created', after);
 
 /** Comments and reviews; they are never changed. */
-const event: Meaning = ({ before, after }) =>
+const event: Projection = ({ before, after }) =>
   when(!before, 'event.added', after && { ...after, event_id: after.id });
 
 /** Meanings of changes by the kind of item: the first part of its sort key. Changes to other items publish nothing. */
-const meanings = new Map<string, Meaning>([
+const projections = new Map<string, Projection>([
   ['LOGIN_USER', loginUser],
   ['SESSION', session],
   ['DEVICE', device],
@@ -127,7 +128,7 @@ const meanings = new Map<string, Meaning>([
 ]);
 
 /** Events that a change to the item with a sort key means to subscribers. */
-export function happeningsOf(sortKey: string, change: Change): Happening[] {
+export function domainEventsOf(sortKey: string, change: Change): DomainEvent[] {
   const [kind = ''] = sortKey.split('#');
-  return meanings.get(kind)?.(change) ?? [];
+  return projections.get(kind)?.(change) ?? [];
 }

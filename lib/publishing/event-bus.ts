@@ -5,7 +5,8 @@ import {
   type PutEventsResultEntry,
 } from '@aws-sdk/client-eventbridge';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { environment } from '../environment.ts';
+import { requestTimeouts } from '../foundation/aws-client.ts';
+import { environment } from '../foundation/environment.ts';
 import { type EventEntry, eventSource } from './event-entry.ts';
 import type { StreamRecord } from './stream-record.ts';
 
@@ -14,12 +15,9 @@ const busName = environment('EVENT_BUS_NAME');
 const queueUrl = environment('DEAD_LETTER_QUEUE_URL');
 
 /** An hour without the bus takes many attempts; each must end well before the function's timeout of 10 s. */
-const impatient = {
-  maxAttempts: 2,
-  requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
-};
-const client = new EventBridgeClient(impatient);
-const queue = new SQSClient(impatient);
+const options = requestTimeouts(2, 3_000);
+const client = new EventBridgeClient(options);
+const queue = new SQSClient(options);
 
 /**
  * How the bus took an entry. `rejected`: the entry itself is wrong and would be rejected again. `unavailable`: the bus,

@@ -1,8 +1,8 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as v from 'valibot';
-import { probeIds } from '../ids.ts';
+import { probeIds } from '../foundation/ids.ts';
 import { hashOf, loginUserPartition } from '../storage/keys.ts';
-import { happeningsOf } from './changes.ts';
+import { domainEventsOf } from './changes.ts';
 import { type PublishedEventType, publishedEvents } from './published-events.ts';
 import type { StreamRecord } from './stream-record.ts';
 
@@ -29,13 +29,13 @@ export function entriesOf({ eventID, userIdentity, dynamodb }: StreamRecord): Ev
   const { pk, sk } = v.parse(v.object({ pk: v.string(), sk: v.string() }), unmarshall(Keys));
   // Somebody who logs in while a new version is tried out is nobody to subscribers.
   if (pk.startsWith(loginUserPartition(probeIds.loginUser))) return [];
-  const happenings = happeningsOf(sk, {
+  const events = domainEventsOf(sk, {
     before: OldImage && unmarshall(OldImage),
     after: NewImage && unmarshall(NewImage),
     isExpiry: userIdentity?.principalId === timeToLive,
   });
   const occurredAt = new Date(ApproximateCreationDateTime * 1000);
-  return happenings.map(({ type, item }, place) => ({
+  return events.map(({ type, item }, place) => ({
     type,
     occurredAt,
     detail: v.parse(publishedEvents[type].detail, {

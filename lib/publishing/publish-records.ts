@@ -1,3 +1,6 @@
+// What happens, as events on the bus: from the records of the table's stream to entries of EventBridge. Nothing else
+// reads the stream. It calls EventBridge and SQS.
+
 import { logEvent, logFailure } from '../log/log.ts';
 import { putEntries, sendDeadLetter } from './event-bus.ts';
 import { type EventEntry, entriesOf } from './event-entry.ts';
@@ -46,7 +49,7 @@ export async function publishRecords(records: StreamRecord[]): Promise<BatchResp
   }
   // The letters of the record where the batch is repeated, and of those behind it, come again.
   const done = records.slice(0, stop ? records.indexOf(stop) : records.length);
-  stop = (await bury(done, deadLetters)) ?? stop;
+  stop = (await storeDeadLetters(done, deadLetters)) ?? stop;
   if (published > 0) logEvent('events_published', { count: published });
   return { batchItemFailures: stop ? [{ itemIdentifier: stop.dynamodb.SequenceNumber }] : [] };
 }
@@ -88,7 +91,10 @@ function batchesOf(pending: Pending[]): Pending[][] {
 }
 
 /** Sends the dead letters of some records, in their order. Returns the first record whose letter could not be sent. */
-async function bury(records: StreamRecord[], deadLetters: DeadLetter[]): Promise<StreamRecord | undefined> {
+async function storeDeadLetters(
+  records: StreamRecord[],
+  deadLetters: DeadLetter[],
+): Promise<StreamRecord | undefined> {
   const letters = Map.groupBy(deadLetters, ({ record }) => record);
   for (const { record, error, entry } of records.flatMap((one) => letters.get(one) ?? [])) {
     try {

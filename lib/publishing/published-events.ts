@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { actorTypes, reviewStatuses } from '../access-requests/event.ts';
 import { platforms } from '../login-apps/platforms.ts';
-import { providerIds } from '../provider-settings/identifiers.ts';
-import { countField, timestampField, wire } from '../schema/wire.ts';
+import { providerIds } from '../providers/provider-ids.ts';
+import { countField, jsonSchema, timestampField } from '../schema/json-schema.ts';
 
 const idField = (description: string) => v.pipe(v.string(), v.description(description));
 
@@ -10,14 +10,14 @@ const idField = (description: string) => v.pipe(v.string(), v.description(descri
 const common = {
   id: v.pipe(
     v.string(),
-    wire({ type: 'string', pattern: '^pe_[A-Za-z0-9_-]{43}$' }),
+    jsonSchema({ type: 'string', pattern: '^pe_[A-Za-z0-9_-]{43}$' }),
     v.description(
       'The published event: the same whenever it is published again, so that duplicates can be dropped.',
     ),
   ),
   sequence: v.pipe(
     v.string(),
-    wire({ type: 'string', pattern: '^[0-9]{40}\\.[0-9]$' }),
+    jsonSchema({ type: 'string', pattern: '^[0-9]{40}\\.[0-9]$' }),
     v.description('Compared as text, it puts the events of one item in the order in which they happened.'),
   ),
   occurred_at: v.pipe(timestampField, v.description('When the table recorded the change, to the second.')),
@@ -88,7 +88,7 @@ export const publishedEvents = {
       reason: v.pipe(
         v.picklist(['ended', 'expired', 'reuse']),
         v.description(
-          '`ended`: by a logout, the operator, or an outdated refresh token. `expired`: by time; published when the table removes the session, which may be days later. `reuse`: by a refresh token that came back late in three generations in a row, so somebody else has a copy.',
+          '`ended`: by a logout, the operator, or an outdated refresh token. `expired`: by time, or with all sessions of the person; published when the table removes the session, or a later login takes its place, which may be days later. `reuse`: by a refresh token that came back late in three generations in a row, so somebody else has a copy.',
         ),
       ),
       ended_at: timestampField,

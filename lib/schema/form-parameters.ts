@@ -6,9 +6,9 @@ export const parameters = <const Entries extends v.ObjectEntries>(entries: Entri
   v.object(entries, keyRequired('The parameter '));
 export type Parameters<Entries extends v.ObjectEntries> = ReturnType<typeof parameters<Entries>>;
 
-/** A parameter that must be sent once, with a value. */
+/** A parameter that must be sent once, with a value. One without a value counts as omitted, before this is asked. */
 export const required = (name: string) =>
-  v.pipe(v.string(`The parameter ${name} is repeated.`), v.nonEmpty(`The parameter ${name} is empty.`));
+  v.pipe(v.string(`The parameter ${name} is repeated.`), v.nonEmpty());
 
 /** A parameter that may be left out; otherwise it must be sent once, with a value. */
 export const optional = (name: string) => v.optional(required(name));
@@ -45,7 +45,6 @@ export const choiceProblem =
     const name = String(path?.[0]?.key);
     if (input === undefined) return `The parameter ${name} is required.`;
     if (Array.isArray(input)) return `The parameter ${name} is repeated.`;
-    if (input === '') return `The parameter ${name} is empty.`;
     return mustBeOneOf(name, choices[name] ?? []);
   };
 

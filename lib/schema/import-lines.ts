@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { jsonObject, unprocessableEntity, validated } from './validation.ts';
 
 export const importLinesSchema = v.array(

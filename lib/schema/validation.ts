@@ -1,5 +1,9 @@
+// Parts of valibot schemas that several rooms use: form parameters, times, lines of imports, and what a schema says to
+// the API document; and how an invalid input becomes an error. A schema of one thing stands with that thing. It calls
+// the foundation alone.
+
 import * as v from 'valibot';
-import { type FieldError, ServiceError } from '../errors/service-error.ts';
+import { type FieldError, ServiceError } from '../foundation/service-error.ts';
 
 /** Turns what is wrong with an input into the error that is documented for it. The input is undefined when it was not parsed. */
 export type MakeError = (errors: FieldError[], input?: unknown) => ServiceError;

@@ -1,4 +1,4 @@
-import { environment, environmentSeconds } from '../environment.ts';
+import { environment, environmentSeconds } from '../foundation/environment.ts';
 import { logEvent } from '../log/log.ts';
 import { giveUp, rotation } from './rotation.ts';
 import {

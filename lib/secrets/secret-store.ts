@@ -6,10 +6,10 @@ import {
   SecretsManagerClient,
   UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
-import { impatient } from '../aws-client.ts';
+import { requestTimeouts } from '../foundation/aws-client.ts';
 
 /** Two attempts: a login reads three secrets. */
-const client = new SecretsManagerClient(impatient(2));
+const client = new SecretsManagerClient(requestTimeouts(2));
 
 /**
  * The value of a secret, as text. Secrets Manager is eventually consistent: the current value may be the one before

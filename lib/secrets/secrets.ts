@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
-import { newId } from '../ids.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { newId } from '../foundation/ids.ts';
 
 /** A secret as it is stored: its SHA-256 alone. A random 256-bit secret needs no slow password hash. */
 const storedSecretSchema = v.object({ secret_id: v.string(), sha256: v.string(), created_at: v.string() });

@@ -1,6 +1,6 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
-import { environment } from '../environment.ts';
-import { rereadAfter } from './reread-after.ts';
+import { environment } from '../foundation/environment.ts';
+import { refreshAfter } from './refresh-after.ts';
 import { sha256 } from './secrets.ts';
 import { readServiceSecret, type ServiceSecret, serviceSecretFreshFor } from './service-secret.ts';
 
@@ -37,7 +37,7 @@ export function serviceKeysFrom(secret: ServiceSecret, purpose: string): Service
 /** Reads the keys of one purpose from the secret that an environment variable names. A warm function reads it again every five minutes. */
 export function serviceKeysFor(purpose: string, variable: string): () => Promise<ServiceKeys> {
   const secretId = environment(variable);
-  return rereadAfter({
+  return refreshAfter({
     secretId,
     freshFor: serviceSecretFreshFor,
     read: async (id) => serviceKeysFrom(await readServiceSecret(id), purpose),

@@ -1,6 +1,9 @@
+// Secrets: random ones and their hashes, those in items, and the service's own in Secrets Manager with their rotation.
+// The signing keys have a room of their own. It calls Secrets Manager and the storage.
+
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { epochSeconds, isoTime } from '../clock.ts';
+import { epochSeconds, isoTime } from '../foundation/clock.ts';
 import { staleReadSeconds } from './rotation-step.ts';
 import { readSecret } from './secret-store.ts';
 

@@ -26,13 +26,15 @@ export type Conditions = Record<string, Condition>;
 
 /**
  * A condition on an attribute. `exists: false` on `pk` means: there is no such item yet. An attribute that is
- * absent meets `isNot` and `isNotFrom`, so both hold where there is no item.
+ * absent meets `isNot`, `isNotFrom` and `isNotUpTo`, so they hold where there is no item.
  */
 export type Condition =
   | { is: string | number }
   | { isNot: string }
   /** Not equal to the value, and not after it in order. */
   | { isNotFrom: string | number }
+  /** Not equal to the value, and not before it in order. */
+  | { isNotUpTo: number }
   | { exists: boolean };
 
 /**
@@ -91,6 +93,7 @@ export class Expressions {
     if ('is' in condition) return `${name} = ${this.value(condition.is)}`;
     if ('isNot' in condition) return `${name} <> ${this.value(condition.isNot)}`;
     if ('isNotFrom' in condition) return `NOT ${name} >= ${this.value(condition.isNotFrom)}`;
+    if ('isNotUpTo' in condition) return `NOT ${name} <= ${this.value(condition.isNotUpTo)}`;
     return `${condition.exists ? 'attribute_exists' : 'attribute_not_exists'}(${name})`;
   }
 

@@ -1,3 +1,6 @@
+// The one table: its keys and indexes, and a function for each way to read and write it. Each write is one conditional
+// write of one item. What the items mean is for the rooms above. It calls the foundation and DynamoDB.
+
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   ConditionalCheckFailedException,
@@ -5,7 +8,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { newId } from '../ids.ts';
+import { newId } from '../foundation/ids.ts';
 import { documentClient, tableName } from './client.ts';
 import { type Change, type Conditions, Expressions, type Stored } from './expressions.ts';
 import type { Key } from './keys.ts';
@@ -117,7 +120,7 @@ export async function deleteItem(key: Key, when: Conditions = {}): Promise<void>
 }
 
 /** Outcome of an update, or the item whose state did not meet its condition; undefined when there is none. */
-type UpdateOutcome =
+export type UpdateOutcome =
   | {
       done: true;
       /** Whether the update created the item. */
@@ -136,7 +139,7 @@ type UpdateOutcome =
  * nor fail on what the first attempt wrote. So each update stores its `write_id`, on the condition that the item does
  * not have it yet. An item that has it was written by the first attempt, whose outcome is then returned. An update that
  * creates an item also stores its write id in `created_by`. One case remains: another writer updates the same item
- * within the tenths of a second before the retry. The retry then meets that writer's `write_id`: a change whose `when`
+ * before the retry, which may come seconds later. The retry then meets that writer's `write_id`: a change whose `when`
  * still holds is applied again on top of that writer's, and any other is reported as not done. So a change without a
  * condition must be one that may be done twice.
  */
@@ -168,7 +171,7 @@ export async function updateItem<Attributes = unknown>(
     return { done: true, created: Attributes === undefined, before: Attributes };
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    const found = await itemThatStands(error, key);
+    const found = await currentItem(error, key);
     return found?.write_id === write_id
       ? { done: true, created: found.created_by === write_id, before: undefined, after: found }
       : { done: false, found };
@@ -212,7 +215,7 @@ export async function updateOwnItem<Attributes = unknown>(
 const newWriteId = (): string => newId('w');
 
 /** The item on which a condition failed. The error carries it, except in stores that leave it out, and when there is none. */
-const itemThatStands = async (
+const currentItem = async (
   { Item: item }: ConditionalCheckFailedException,
   { pk, sk }: Key,
 ): Promise<Item | undefined> => (item ? unmarshall(item) : readItem({ pk, sk }));

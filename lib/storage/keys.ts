@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { placeIn, probeIssuer } from '../ids.ts';
+import { probeIssuer, ringIndexIn } from '../foundation/ids.ts';
 
 /**
  * Every key of the table is built here. Nothing that comes from outside stands in a key as it came: a subject or an
@@ -92,7 +92,7 @@ export const unfinishedList = 'UNFINISHED';
  * before there were places, `LOGIN_USER#lu_5nQ… / SESSION#s_b2F…`.
  */
 export const sessionKey = (loginUserId: string, sessionId: string): Key =>
-  key(loginUserPartition(loginUserId), `${sessionPrefix}${placeIn(sessionId) ?? encoded(sessionId)}`);
+  key(loginUserPartition(loginUserId), `${sessionPrefix}${ringIndexIn(sessionId) ?? encoded(sessionId)}`);
 /** The beginning of the sort keys of sessions. */
 export const sessionPrefix = 'SESSION#';
 

@@ -14,8 +14,12 @@ export interface DenseList {
 }
 
 /** Every item of a partition, strongly consistent. `prefix` narrows it to sort keys that begin so. */
-export function readPartition(pk: string, prefix = ''): Promise<Item[]> {
-  return queryAll({
+export const readPartition = (pk: string, prefix = ''): Promise<Item[]> =>
+  allOf(readPartitionPages(pk, prefix));
+
+/** The items of a partition as the store reads them, 1 MB at a time: for one that may be too large to be read whole. */
+export const readPartitionPages = (pk: string, prefix = ''): AsyncGenerator<Item[]> =>
+  queryPages({
     ConsistentRead: true,
     ...keyCondition(
       `#pk = :pk${prefix && ' AND begins_with(#sk, :prefix)'}`,
@@ -24,7 +28,6 @@ export function readPartition(pk: string, prefix = ''): Promise<Item[]> {
     ),
     ExpressionAttributeValues: { ':pk': pk, ...(prefix && { ':prefix': prefix }) },
   });
-}
 
 /**
  * Whether there is an item whose attribute has a value, strongly consistent. The store compares: its answer is as long
@@ -48,7 +51,7 @@ export async function hasItemWith(key: Key, attribute: 'login_app_id', value: st
 export function readRange(list: DenseList, first: number, last: number, attributes?: readonly string[]) {
   const query = denseListQuery(list);
   const names = attributes?.map((attribute, place) => [`#a${place}`, attribute] as const);
-  return queryAll({
+  const pages = queryPages({
     ...query,
     ...(names && {
       ProjectionExpression: names.map(([name]) => name).join(', '),
@@ -60,6 +63,7 @@ export function readRange(list: DenseList, first: number, last: number, attribut
       ':last': ordinalIn(list.name, last),
     },
   });
+  return allOf(pages);
 }
 
 /** The ordinal of the last member, which is the number of members; 0 for an empty list. One request. */
@@ -160,13 +164,17 @@ const keyCondition = (expression: string, partitionKey: string, sortKey: string)
 const query = (input: Omit<QueryCommandInput, 'TableName'>) =>
   documentClient.send(new QueryCommand({ TableName: tableName(), ...input }));
 
-async function queryAll(input: Omit<QueryCommandInput, 'TableName'>): Promise<Item[]> {
-  const items: Item[] = [];
+async function* queryPages(input: Omit<QueryCommandInput, 'TableName'>): AsyncGenerator<Item[]> {
   let start: Item | undefined;
   do {
     const page = await query({ ...input, ...(start && { ExclusiveStartKey: start }) });
-    items.push(...(page.Items ?? []));
+    yield page.Items ?? [];
     start = page.LastEvaluatedKey;
   } while (start);
+}
+
+async function allOf(pages: AsyncGenerator<Item[]>): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const page of pages) items.push(...page);
   return items;
 }

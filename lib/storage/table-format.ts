@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { timestamp } from '../clock.ts';
+import { timestamp } from '../foundation/clock.ts';
 import { readItem, updateItem } from './items.ts';
 import type * as keys from './keys.ts';
 import { tableFormatKey } from './keys.ts';

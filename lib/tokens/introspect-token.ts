@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
-import { findSwitches } from '../login-apps/switches.ts';
-import { countField } from '../schema/wire.ts';
-import { hasIssued, type SessionGeneration, standing } from '../sessions/session.ts';
+import { findStatus } from '../login-apps/status.ts';
+import { hasIssued, type SessionGeneration, standing } from '../people/sessions/session.ts';
+import { countField } from '../schema/json-schema.ts';
 import type { AccessTokenPayload } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { activeSessionOf, readToken } from './presented-token.ts';
@@ -49,7 +49,7 @@ export async function introspectToken(
   { loginAppId }: AuthenticatedClient,
   token: string,
 ): Promise<Introspection> {
-  if (!(await findSwitches(loginAppId)).isEnabled) return inactive;
+  if (!(await findStatus(loginAppId)).isEnabled) return inactive;
   const presented = await readToken(token);
   switch (presented?.kind) {
     case undefined:
@@ -80,6 +80,10 @@ async function accessToken(loginAppId: string, claims: AccessTokenPayload): Prom
   return session && hasIssued(session, claims) ? { ...active, auth_time: session.started_at } : inactive;
 }
 
+/**
+ * Tells of no time that moves with a refresh, so neither `iat` nor `exp`: whoever holds a copy of the token, and asks again
+ * and again, would learn when to present it so that nobody notices.
+ */
 async function refreshToken(loginAppId: string, content: SessionGeneration): Promise<Introspection> {
   const session = await activeSessionOf(loginAppId, content);
   if (!session || standing(session, content.generation) === 'outdated') return inactive;
@@ -92,7 +96,5 @@ async function refreshToken(loginAppId: string, content: SessionGeneration): Pro
     sid: session.session_id,
     client_id: session.client_id,
     auth_time: session.started_at,
-    iat: session.refreshed_at ?? session.started_at,
-    exp: session.expires_at,
   };
 }

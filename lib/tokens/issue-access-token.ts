@@ -1,8 +1,8 @@
 import { SignJWT } from 'jose';
-import { epochSeconds } from '../clock.ts';
-import { newId } from '../ids.ts';
-import { accessTokenLifetime } from '../signing-keys/access-token-lifetime.ts';
-import { currentSigningKey } from '../signing-keys/signing-key.ts';
+import { epochSeconds } from '../foundation/clock.ts';
+import { newId } from '../foundation/ids.ts';
+import { accessTokenLifetime } from '../signing/access-token-lifetime.ts';
+import { currentSigningKey } from '../signing/signing-key.ts';
 import type { AccessTokenClaims, TokenUse } from './access-token.ts';
 import { issuer } from './issuer.ts';
 

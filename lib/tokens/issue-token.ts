@@ -1,41 +1,47 @@
+// The token endpoint and its grants, access tokens, introspection, revocation and the metadata of the authorization
+// server. Sessions are kept in `lib/people`, keys in `lib/signing`. It calls both.
+
 import * as v from 'valibot';
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent } from '../log/log.ts';
-import { note } from '../log/request-fields.ts';
+import { annotateLog } from '../log/request-fields.ts';
 import { requireEnabled } from '../login-apps/client-rights.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { type GrantType, grantTypes } from '../login-apps/grant-types.ts';
-import { providerIds } from '../provider-settings/identifiers.ts';
+import { storeFetchedKeys } from '../providers/oidc/issuer-keys.ts';
+import { providerIds } from '../providers/provider-ids.ts';
 import { choiceProblem, mustBeOneOf } from '../schema/form-parameters.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
-import { wire } from '../schema/wire.ts';
 import type { TokenUse } from './access-token.ts';
-import { clientCredentialsSchema, issueForClientCredentials } from './grants/client-credentials.ts';
-import {
-  issueForAuthorizationCode,
-  providerAuthorizationCodeSchema,
-} from './grants/provider-authorization-code.ts';
-import { issueForProviderCredentials, providerCredentialsSchema } from './grants/provider-credentials.ts';
-import { issueForRefreshToken, refreshTokenSchema } from './grants/refresh-token.ts';
+import { clientCredentials } from './grants/client-credentials.ts';
+import { providerAuthorizationCode } from './grants/provider-authorization-code.ts';
+import { providerCredentials } from './grants/provider-credentials.ts';
+import { refreshToken } from './grants/refresh-token.ts';
 import type { TokenResponse } from './token-response.ts';
 
-/** The form of a grant: its other parameters depend on `grant_type`, and for provider credentials on `provider`. */
+/** Every grant: its other parameters depend on `grant_type`, and for provider credentials on `provider`. */
 const grantFormSchema = v.pipe(
   v.variant(
     'grant_type',
-    [providerCredentialsSchema, providerAuthorizationCodeSchema, refreshTokenSchema, clientCredentialsSchema],
+    [
+      providerCredentials.schema,
+      providerAuthorizationCode.schema,
+      refreshToken.schema,
+      clientCredentials.schema,
+    ],
     choiceProblem({ grant_type: grantTypes, provider: providerIds }),
   ),
   v.title('TokenRequest'),
 );
 
-/** A token request: the form of a grant, and perhaps a `scope`, which every grant takes. An empty one counts as none. */
+/** A token request: the form of a grant, and perhaps a `scope`, which every grant takes. */
 export const tokenRequestSchema = v.pipe(
   v.intersect([
     grantFormSchema,
     v.object({ scope: v.optional(v.string('The parameter scope is repeated.')) }),
   ]),
-  wire(grantFormSchema),
+  jsonSchema(grantFormSchema),
 );
 type TokenRequest = v.InferOutput<typeof tokenRequestSchema>;
 
@@ -53,16 +59,15 @@ export const invalidTokenRequest: MakeError = (errors, form) => {
 export async function issueToken(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
   noteRequest(request);
   await requireGrant(client, request.grant_type);
-  const response = await issue(client, request);
+  const response = await request.issue(client).finally(storeFetchedKeys);
   logEvent('token_issued', {});
   return { ...response, ...otherScope(request) };
 }
 
 /** The scope that a grant gives, where the request asks for another one. @see RFC 6749 section 3.3 */
-function otherScope({ grant_type, scope = '' }: TokenRequest): { scope?: TokenUse } {
-  const granted = grant_type === 'client_credentials' ? 'login_app' : 'login_user';
+function otherScope({ token_use, scope = '' }: TokenRequest): { scope?: TokenUse } {
   const asked = scope.split(' ').filter((name) => name !== '');
-  return asked.every((name) => name === granted) ? {} : { scope: granted };
+  return asked.every((name) => name === token_use) ? {} : { scope: token_use };
 }
 
 /** Checks that a client may use a grant now. @throws ServiceError `unauthorized_client` @see RFC 6749 section 5.2 */
@@ -75,23 +80,10 @@ async function requireGrant({ loginAppId, grantTypes: allowed }: AuthenticatedCl
   await requireEnabled(loginAppId);
 }
 
-function issue(client: AuthenticatedClient, request: TokenRequest): Promise<TokenResponse> {
-  switch (request.grant_type) {
-    case 'provider_credentials':
-      return issueForProviderCredentials(client, request);
-    case 'provider_authorization_code':
-      return issueForAuthorizationCode(client, request);
-    case 'refresh_token':
-      return issueForRefreshToken(client, request);
-    case 'client_credentials':
-      return issueForClientCredentials(client);
-  }
-}
-
 /** Notes the grant and the provider for the log, but nothing that a caller made up. */
 function noteRequest(form: { grant_type?: unknown; provider?: unknown }): void {
   const grant_type = grantTypes.find((type) => type === form.grant_type);
-  if (grant_type) note({ grant_type });
+  if (grant_type) annotateLog({ grant_type });
   const provider = grant_type?.startsWith('provider_') && providerIds.find((id) => id === form.provider);
-  if (provider) note({ provider });
+  if (provider) annotateLog({ provider });
 }

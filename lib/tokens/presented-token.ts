@@ -1,9 +1,9 @@
 import { isCurrentClient } from '../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
-import { findSwitches } from '../login-apps/switches.ts';
+import { findStatus } from '../login-apps/status.ts';
+import { readLoginUserWithSession } from '../people/sessions/login-user-with-session.ts';
+import { isActive, type Session, type SessionGeneration } from '../people/sessions/session.ts';
 import { parameters, required } from '../schema/form-parameters.ts';
-import { readLoginUserWithSession } from '../sessions/login-user-with-session.ts';
-import { isActive, type Session, type SessionGeneration } from '../sessions/session.ts';
 import type { AccessTokenPayload } from './access-token.ts';
 import { readRefreshToken } from './refresh-token.ts';
 import { readAccessToken } from './verify-access-token.ts';
@@ -36,7 +36,7 @@ export async function activeSessionOf(
 ): Promise<Session | undefined> {
   const { user, session } = await readLoginUserWithSession(loginUserId, sessionId);
   if (!user || user.blocked_at || session?.login_app_id !== loginAppId) return undefined;
-  if (!isActive(session, await findSwitches(loginAppId))) return undefined;
+  if (!isActive(session, await findStatus(loginAppId))) return undefined;
   return (await isCurrentClient(session.client_id)) ? session : undefined;
 }
 

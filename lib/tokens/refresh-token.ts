@@ -1,8 +1,8 @@
 import { createHmac, type KeyObject } from 'node:crypto';
-import { refreshTokenForm } from '../ids.ts';
+import { refreshTokenForm } from '../foundation/ids.ts';
+import type { SessionGeneration } from '../people/sessions/session.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
 import { serviceKeysFor } from '../secrets/service-keys.ts';
-import type { SessionGeneration } from '../sessions/session.ts';
 
 const serviceKeys = serviceKeysFor('refresh-token', 'REFRESH_TOKENS_SECRET_ID');
 

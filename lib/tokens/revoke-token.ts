@@ -1,10 +1,10 @@
 import { endRelationsWhere } from '../devices/end-relation.ts';
-import { ServiceError } from '../errors/service-error.ts';
-import { note } from '../log/request-fields.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import { annotateLog } from '../log/request-fields.ts';
 import { requireMoreThanIntrospection } from '../login-apps/client-rights.ts';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
-import { endSession } from '../sessions/end-session.ts';
-import { hasIssued, readSession, type Session } from '../sessions/session.ts';
+import { endSession } from '../people/sessions/end-session.ts';
+import { hasIssued, readSession, type Session } from '../people/sessions/session.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';
 
 /**
@@ -19,7 +19,7 @@ export async function revokeToken(client: AuthenticatedClient, token: string): P
   const presented = await readToken(token);
   if (!presented) return;
   const { loginUserId, sessionId } = sessionOf(presented, client);
-  note({ login_user_id: loginUserId, session_id: sessionId });
+  annotateLog({ login_user_id: loginUserId, session_id: sessionId });
   const session = await readSession(loginUserId, sessionId);
   // Who may end it stands in the session. One that is no longer stored is over; what its devices get ends here.
   if (!session) return endItsRelations(client, loginUserId, sessionId);

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import * as v from 'valibot';
-import { idForms, refreshTokenForm } from '../ids.ts';
+import { idForms, refreshTokenForm } from '../foundation/ids.ts';
 
 const sessionClaimsSchema = v.object({
   sub: v.pipe(v.string(), v.regex(idForms['lu_…'])),

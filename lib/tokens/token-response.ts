@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { epochSeconds } from '../clock.ts';
-import { note } from '../log/request-fields.ts';
-import { countField } from '../schema/wire.ts';
-import type { Session } from '../sessions/session.ts';
-import { accessTokenLifetime } from '../signing-keys/access-token-lifetime.ts';
+import { epochSeconds } from '../foundation/clock.ts';
+import { annotateLog } from '../log/request-fields.ts';
+import type { Session } from '../people/sessions/session.ts';
+import { countField } from '../schema/json-schema.ts';
+import { accessTokenLifetime } from '../signing/access-token-lifetime.ts';
 import { issueAccessToken } from './issue-access-token.ts';
 import { writeRefreshToken } from './refresh-token.ts';
 
@@ -25,7 +25,7 @@ export const tokenResponseSchema = v.pipe(
 export type TokenResponse = v.InferOutput<typeof tokenResponseSchema>;
 
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
-  note({ login_user_id: session.login_user_id, session_id: session.session_id });
+  annotateLog({ login_user_id: session.login_user_id, session_id: session.session_id });
   const issuedAt = epochSeconds();
   // No token outlives its session.
   const expires_in = Math.min(accessTokenLifetime(), session.expires_at - issuedAt);

@@ -94,6 +94,21 @@ describe('moving from another system takes two commands', () => {
     expect(readFileSync(other, 'utf8')).toBe(readFileSync(map, 'utf8'));
   });
 
+  test('run again, it gives back no access that was revoked', async () => {
+    const { account, accessRequests, importFile } = await newImporter();
+    const file = fileOf('revoked', [{ id: 1 }, { id: 2 }]);
+    await importFile(file);
+    const [revoked = 0, kept] = await accessRequests();
+    await operate('access-requests', 'revoke', { 'access-request': revoked, account: account.account_id });
+    expect(await importFile(file)).toEqual(done({ lines: 2, added: 0, already_there: 2 }));
+    expect(await accessRequests()).toEqual([kept]);
+    expect((await service.search('', { account, id: revoked })).status).toBe(403);
+    // The operator can give it back.
+    await operate('access-requests', 'grant', { 'access-request': revoked, account: account.account_id });
+    await importFile(file);
+    expect((await service.search('', { account, id: revoked })).status).toBe(200);
+  });
+
   test.each(['fails before', 'fails after'] as const)(
     'when a write %s, whichever it is, running it again finishes it without a duplicate',
     async (fault) => {

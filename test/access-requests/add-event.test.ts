@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { sharedService, unique } from '../support/service.ts';
+import { basic, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const comment = { actor_type: 'login_user', actor_id: '1001', comment: 'Looks good.' };
@@ -38,6 +38,7 @@ describe('a new comment', () => {
   test.each([
     ['empty', ''],
     ['of 10,000 characters outside the basic plane', '🦉'.repeat(10_000)],
+    ['U+FFFD in UTF-8', 'a\ufffdb\ufffd'],
     ['of tabs, line ends and combining marks', '\t\r\n e\u0301 \u202e \u2028 \u00a0'],
   ])('the comment may be %s', async (_, text) => {
     const { status, body } = await service.addEvent('comments', { ...comment, comment: text }, { id });
@@ -95,6 +96,26 @@ describe.each([
       body: { error: 'invalid_request', error_description },
     });
   });
+
+  test.each(['application/json', 'application/json ;charset=utf-8'])(
+    '400 when the body is not UTF-8, with the content type %s',
+    async (contentType) => {
+      const text = JSON.stringify({ ...sent, comment: 'Gr\xfc\xdfe' });
+      const { account_id, account_secret } = service.demo.account;
+      const { status, body } = await service.call(`/v1/rbac/access_requests/${id}/${path}`, {
+        method: 'POST',
+        headers: {
+          authorization: basic(account_id, account_secret),
+          'content-type': contentType,
+        },
+        body: Buffer.from(text, 'latin1'),
+      });
+      expect({ status, body }).toEqual({
+        status: 400,
+        body: { error: 'invalid_request', error_description: 'The body is not UTF-8.' },
+      });
+    },
+  );
 
   test('400 when the content type is another', async () => {
     const headers = { 'content-type': 'text/plain' };

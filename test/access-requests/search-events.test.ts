@@ -1,8 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { expectAnswer } from '../support/expectations.ts';
-import { sharedService } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 
-const service = sharedService();
+const { service, proxy } = await startServiceWithStore();
 const { demo, operate } = service;
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
@@ -154,6 +155,32 @@ describe('GET /v1/rbac/access_requests/{access_request_id}/events', () => {
     expectAnswer(empty, 200, { total: 0, offset: 0, count: 0, results: [] });
     expectAnswer(await service.search('', { id: Number(access_request_id) }), 200, empty.body);
   });
+
+  test.each([
+    ['?page_size=100', 3],
+    ['?page_size=100&actor_id=x', 3],
+    ['?page_size=2&page=2', 1],
+    ['?page_size=3&page=2', 0],
+  ])(
+    '%s, while an event is added that the last page does not show: the total does not count it',
+    async (query, count) => {
+      const own = await operate('access-requests', 'create', { account: demo.account.account_id });
+      const flags = { 'access-request': own.access_request_id, 'actor-type': 'custom', 'actor-id': 'x' };
+      for (const comment of ['1', '2', '3']) await operate('comments', 'add', { ...flags, comment });
+      proxy.forget();
+      // The total is read after the page, and between the two somebody adds an event.
+      proxy.hook = async ({ operation, body }) => {
+        if (operation !== 'Query' || body.Limit !== 1) return undefined;
+        proxy.hook = () => undefined;
+        const pageIsRead = () => proxy.calls().some((call) => call.operation === 'Query' && call.bytes > 0);
+        while (!pageIsRead()) await nextTurn();
+        await operate('comments', 'add', { ...flags, comment: '4' });
+        return undefined;
+      };
+      const { body } = await service.search(query, { id: Number(own.access_request_id) });
+      expect(body).toMatchObject({ total: 3, count });
+    },
+  );
 
   test('an event that is added can be found at once', async () => {
     const own = await operate('access-requests', 'create', { account: demo.account.account_id });

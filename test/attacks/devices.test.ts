@@ -1,5 +1,6 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
 import { deviceKey } from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
 import { costOf } from '../support/cost-of.ts';
@@ -52,6 +53,21 @@ test('[CWE-204] a device of another Login App costs no other calls to the store 
   // DynamoDB returns the item with the failed condition, so it is not read again.
   expect(none.calls.slice(0, theirs.calls.length)).toEqual(theirs.calls);
   expect(theirs.calls).toContain('UpdateItem');
+});
+
+test('[CWE-613] a stolen token of an old login takes no messages from the phone, even with 20 devices at once', async () => {
+  const { access_token } = (await service.logIn(unique('person'), 'provider_d')).body;
+  const login_user_id = decodeJwt(access_token).sub;
+  const phone = await newPhone(service);
+  await service.relate(phone, access_token);
+  const thiefs = await Promise.all(Array.from({ length: 25 }, () => newPhone(service)));
+  running.advance(901);
+  await Promise.all(thiefs.slice(0, 20).map((id) => service.relate(id, access_token)));
+  for (const id of thiefs) await service.relate(id, access_token);
+  const { body } = await service.recipients(`login_user_id=${login_user_id}`);
+  expect(body.recipients).toContainEqual(expect.objectContaining({ device_id: phone }));
+  expect((await service.listDevices(access_token)).text).toContain(phone);
+  running.resetClock();
 });
 
 describe('a device of somebody else', () => {

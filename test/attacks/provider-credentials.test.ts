@@ -13,7 +13,7 @@ import {
   type JWTPayload,
   SignJWT,
 } from 'jose';
-import { providerIds } from '../../lib/provider-settings/identifiers.ts';
+import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';

@@ -3,8 +3,8 @@ import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { applyPreset } from '../../lib/provider-settings/apply-preset.ts';
-import { presetNames } from '../../lib/provider-settings/presets.ts';
+import { applyPreset } from '../../lib/providers/presets/apply.ts';
+import { presetNames } from '../../lib/providers/presets/presets.ts';
 import { assertDocumented } from '../support/api-document.ts';
 import { createClient, createLoginApp } from '../support/login-app.ts';
 import { asClient, basic, unique } from '../support/service.ts';
@@ -13,9 +13,9 @@ import { startServiceWithStore } from '../support/store-and-service.ts';
 const { running, service, proxy } = await startServiceWithStore({}, { movableClock: true });
 const { demo } = service;
 
-const madeUp = (prefix: string, bytes: number): string =>
+const dummy = (prefix: string, bytes: number): string =>
   `${prefix}_${randomBytes(bytes).toString('base64url')}`;
-const madeUpId = (prefix: string): string => madeUp(prefix, 16);
+const madeUpId = (prefix: string): string => dummy(prefix, 16);
 const device = { platform: 'android', token: unique('phone') };
 const clientCredentials = { grant_type: 'client_credentials' };
 
@@ -47,7 +47,7 @@ describe('a made-up credential costs at most one small read', () => {
       'a Login App Token, with the id of a Login App that stands in every token',
       (newId = madeUpId) =>
         () =>
-          service.register(device, `${login_app_id}.${newId('t')}.${madeUp('las', 32)}`),
+          service.register(device, `${login_app_id}.${newId('t')}.${dummy('las', 32)}`),
     ],
     [
       'finding',
@@ -61,7 +61,7 @@ describe('a made-up credential costs at most one small read', () => {
       'an account id',
       (newId = madeUpId) =>
         () =>
-          service.search('', { account: { account_id: newId('ac'), account_secret: madeUp('acs', 32) } }),
+          service.search('', { account: { account_id: newId('ac'), account_secret: dummy('acs', 32) } }),
     ],
   ];
 
@@ -74,7 +74,7 @@ describe('a made-up credential costs at most one small read', () => {
   test('[finding] secrets of one client: one read in a second', async () => {
     await service.token(clientCredentials);
     const guess = () =>
-      service.token(clientCredentials, { ...demo.login_app, client_secret: madeUp('lcs', 32) });
+      service.token(clientCredentials, { ...demo.login_app, client_secret: dummy('lcs', 32) });
     running.advance(2);
     await expectOneReadInASecond(guess);
     // The client itself is served from the cache meanwhile.
@@ -89,7 +89,7 @@ describe('a made-up credential costs at most one small read', () => {
     await service.search();
     running.advance(2);
     const guess = () =>
-      service.search('', { account: { ...demo.account, account_secret: madeUp('acs', 32) } });
+      service.search('', { account: { ...demo.account, account_secret: dummy('acs', 32) } });
     await expectOneReadInASecond(guess);
   });
 
@@ -99,7 +99,7 @@ describe('a made-up credential costs at most one small read', () => {
     const token = String(login_app_token);
     const registers = async () => (await service.register(device, token)).status;
     expect(await registers()).toBeLessThan(300);
-    const guess = () => service.register(device, token.replace(/las_.*/, madeUp('las', 32)));
+    const guess = () => service.register(device, token.replace(/las_.*/, dummy('las', 32)));
     await expectOneReadInASecond(guess);
     // The token itself is served from the cache meanwhile: only the device is written.
     proxy.forget();
@@ -121,7 +121,7 @@ describe('a made-up credential costs at most one small read', () => {
 describe('guesses do not keep out those who have a right', () => {
   test('[finding] a client, an account and a Login App Token that were just created work at once', async () => {
     const app = await createLoginApp(service, unique('app'));
-    await attempts(3, () => service.token(clientCredentials, { ...app, client_secret: madeUp('lcs', 32) }));
+    await attempts(3, () => service.token(clientCredentials, { ...app, client_secret: dummy('lcs', 32) }));
     const client = await createClient(service, app.login_app_id);
     expect((await service.token(clientCredentials, client)).status).toBe(200);
     const { login_app_token } = await service.operate('login-apps', 'tokens create', {
@@ -138,7 +138,7 @@ describe('guesses do not keep out those who have a right', () => {
     const { client_secret } = await service.operate('clients', 'rotate', flags);
     const renewed = { ...app, client_secret: String(client_secret) };
     expect((await service.token(clientCredentials, renewed)).status).toBe(200);
-    await attempts(3, () => service.token(clientCredentials, { ...app, client_secret: madeUp('lcs', 32) }));
+    await attempts(3, () => service.token(clientCredentials, { ...app, client_secret: dummy('lcs', 32) }));
     running.advance(1);
     expect((await service.token(clientCredentials, renewed)).status).toBe(200);
   });
@@ -218,10 +218,8 @@ describe('credentials of another kind or in another place are none', () => {
   });
 
   test('[CWE-204] an unknown client and a wrong secret are answered alike', async () => {
-    const unknown = await issue(
-      basic(`${demo.login_app.login_app_id}.${madeUp('c', 16)}`, madeUp('lcs', 32)),
-    );
-    const wrong = await issue(basic(client_id, madeUp('lcs', 32)));
+    const unknown = await issue(basic(`${demo.login_app.login_app_id}.${dummy('c', 16)}`, dummy('lcs', 32)));
+    const wrong = await issue(basic(client_id, dummy('lcs', 32)));
     expect([unknown.status, unknown.text]).toEqual([wrong.status, wrong.text]);
   });
 });

@@ -63,6 +63,15 @@ describe('a stolen refresh token', () => {
     own.running.resetClock();
   });
 
+  test('[finding] asked about by a thief, who would come in time: no answer tells that the victim has refreshed', async () => {
+    const { refreshToken } = await newPerson(own.service);
+    const before = await own.service.introspect(refreshToken);
+    own.running.advance(300);
+    await own.service.refresh(refreshToken);
+    expect((await own.service.introspect(refreshToken)).text).toBe(before.text);
+    own.running.resetClock();
+  });
+
   test('[RFC 9700 4.14.2] used by both at once: there is never a second line of tokens', async () => {
     const { refresh_token } = (await logIn(unique('alice'))).body;
     const next: string = (await refresh(refresh_token)).body.refresh_token;
@@ -214,7 +223,7 @@ describe('what a refresh token costs a client of another Login App', () => {
     return {
       foreign: foreign.refreshToken,
       removed: removed.refreshToken,
-      madeUp: foreign.refreshToken.replace(/.{43}$/, 'A'.repeat(43)),
+      dummy: foreign.refreshToken.replace(/.{43}$/, 'A'.repeat(43)),
     };
   }
 
@@ -230,7 +239,7 @@ describe('what a refresh token costs a client of another Login App', () => {
     return {
       foreign: await cost(tokens.foreign),
       removed: await cost(tokens.removed),
-      madeUp: await cost(tokens.madeUp),
+      dummy: await cost(tokens.dummy),
     };
   }
 
@@ -240,16 +249,16 @@ describe('what a refresh token costs a client of another Login App', () => {
   ] as const)(
     '[CWE-204] %s: the same answer as for any other; one read if it is signed, else none',
     async (action, status) => {
-      const { foreign, removed, madeUp } = await costsOf(action);
+      const { foreign, removed, dummy } = await costsOf(action);
       expect(foreign.answer.status).toBe(status);
-      expect([removed.answer, madeUp.answer]).toEqual([foreign.answer, foreign.answer]);
-      expect([foreign.calls, removed.calls, madeUp.calls]).toEqual([['BatchGetItem'], ['BatchGetItem'], []]);
+      expect([removed.answer, dummy.answer]).toEqual([foreign.answer, foreign.answer]);
+      expect([foreign.calls, removed.calls, dummy.calls]).toEqual([['BatchGetItem'], ['BatchGetItem'], []]);
     },
   );
 
   test('[RFC 7009 2.1] revoke: an error after one read if it is signed, else a success without any', async () => {
-    const { foreign, madeUp } = await costsOf('revoke');
-    expect([foreign.answer.status, madeUp.answer.status]).toEqual([400, 200]);
-    expect([foreign.calls, madeUp.calls]).toEqual([['GetItem'], []]);
+    const { foreign, dummy } = await costsOf('revoke');
+    expect([foreign.answer.status, dummy.answer.status]).toEqual([400, 200]);
+    expect([foreign.calls, dummy.calls]).toEqual([['GetItem'], []]);
   });
 });

@@ -1,9 +1,22 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { callOperator } from '../../infra/call-operator.ts';
+import { localAws } from '../../infra/invoke-function.ts';
+import type { Demo } from '../../infra/local/demo.ts';
 import { startDynalite } from '../../infra/local/dynamodb.ts';
-import { filesIn, writeLocalFiles } from '../../infra/local/local-files.ts';
+import { secretIds } from '../../infra/local/load-functions.ts';
+import { filesIn, readStackFile, writeLocalFiles } from '../../infra/local/local-files.ts';
+import { readBody } from '../../infra/local/loopback-server.ts';
+
+const running = filesIn(process.env.SERVICE_DIR ?? '');
+const { aws_endpoint: endpoint } = readStackFile(running);
+const demo: Demo = JSON.parse(readFileSync(running.demo, 'utf8'));
+const store = await startDynalite();
+afterAll(() => store.close());
 
 /** What other people and web pages on a developer's machine get of a stack that runs there. */
 describe('a stack on this machine', () => {
@@ -11,38 +24,60 @@ describe('a stack on this machine', () => {
     const directory = mkdtempSync(join(tmpdir(), 'local-files-'));
     const files = filesIn(directory);
     writeFileSync(files.demo, '{}', { mode: 0o644 });
-    writeLocalFiles(files, { url: 'http://127.0.0.1:1', aws_endpoint: 'http://127.0.0.1:2' }, {});
+    writeLocalFiles(
+      files,
+      { url: 'http://127.0.0.1:1', aws_endpoint: { url: 'http://127.0.0.1:2', secret_access_key: 'x' } },
+      {},
+    );
     expect(statSync(files.demo).mode & 0o777).toBe(0o600);
     rmSync(directory, { recursive: true });
   });
 
-  test('[CWE-942] no web page can read or change the table', async () => {
-    const store = await startDynalite();
-    const send = (method: string, more: Record<string, string>) =>
-      fetch(store.url, {
-        method,
-        headers: {
-          'content-type': 'application/x-amz-json-1.0',
-          'x-amz-target': 'DynamoDB_20120810.ListTables',
-          'x-amz-date': '20260131T080000Z',
-          authorization: 'AWS4-HMAC-SHA256 Credential=a/b, SignedHeaders=c, Signature=d',
-          ...more,
-        },
-        ...(method === 'POST' && { body: '{}' }),
+  test.each([
+    ['the API', demo.base_url],
+    ['the sandbox', demo.sandbox_url],
+    ['the AWS services', endpoint.url],
+    ['the table', store.url],
+  ])('[CWE-346] no web page of somebody else reaches %s', async (_, url) => {
+    const { host, port } = new URL(url);
+    /** Why a request is turned away as one of a stranger; undefined when it is not. */
+    const strange = async (headers: Record<string, string>, method = 'POST') => {
+      const response = await new Promise<IncomingMessage>((resolve) => {
+        request(url, { method, headers }, resolve).end();
       });
-    expect((await send('POST', {})).status).toBe(200);
-    const asked = {
-      'access-control-request-headers': 'x-amz-target',
-      'access-control-request-method': 'POST',
+      const said = (await readBody(response)).toString().match(/Host header|No other web page/)?.[0];
+      if (said === undefined) return undefined;
+      expect(response.statusCode).toBe(403);
+      expect(Object.keys(response.headers).filter((name) => /^access-control/.test(name))).toEqual([]);
+      return said;
     };
-    for (const [method, more] of [
-      ['OPTIONS', asked],
-      ['POST', {}],
-    ] as const) {
-      const { status, headers } = await send(method, { origin: 'https://attacker.example', ...more });
-      expect(status).toBeGreaterThan(399);
-      expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+    // The Android emulator has 10.0.2.2 for this machine.
+    for (const name of ['127.0.0.1', 'localhost', '10.0.2.2']) {
+      const host = `${name}:${port}`;
+      for (const own of [{ host }, { host, origin: `http://${host}` }])
+        expect(await strange(own)).toBeUndefined();
     }
-    await store.close();
+    for (const name of ['attacker.example', '127.0.0.1.attacker.example', 'localhost.attacker.example'])
+      expect(await strange({ host: `${name}:${port}` })).toBe('Host header');
+    for (const origin of ['https://attacker.example', 'null', 'http://127.0.0.1:1', `https://${host}`])
+      for (const method of ['OPTIONS', 'POST', 'GET'])
+        expect(await strange({ origin }, method)).toBe('No other web page');
+  });
+
+  test('[CWE-347] whoever does not know the access key of the stack gets no secret, and no command carried out', async () => {
+    const read = new GetSecretValueCommand({ SecretId: secretIds.signingKeys });
+    expect((await new SecretsManagerClient(localAws(endpoint)).send(read)).SecretString).toContain('"d":');
+    for (const secret_access_key of ['local', '', endpoint.secret_access_key.slice(1)]) {
+      const guessed = { url: endpoint.url, secret_access_key };
+      await expect(new SecretsManagerClient(localAws(guessed)).send(read)).rejects.toThrow();
+      const target = { name: 'operator', endpoint: guessed };
+      await expect(callOperator(target, 'accounts', 'list', {})).rejects.toThrow();
+    }
+    const unsigned = await fetch(`${endpoint.url}/2015-03-31/functions/operator/invocations`, {
+      method: 'POST',
+      headers: { authorization: 'AWS4-HMAC-SHA256 unchecked' },
+      body: '{}',
+    });
+    expect(unsigned.status).toBe(403);
   });
 });

@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { seedDemo } from '../../infra/local/demo.ts';
 import { demoRequests, readDevice, readTokens, type Send } from '../../infra/local/demo-requests.ts';
 import { startStack } from '../../infra/local/stack.ts';
-import { addresses, answer, type Operation, type Question } from './serving-messages.ts';
+import { addresses, answer, type Operation, type TestRequest } from './serving-messages.ts';
 
 /** Requests that are sent, and not measured, until the engine has compiled what they need. */
 const warmUp = 300;
@@ -63,7 +63,7 @@ const serving = fork(join(import.meta.dirname, 'serving-process.ts'), [JSON.stri
 });
 const { url, emptyUrl } = v.parse(addresses, (await once(serving, 'message'))[0]);
 
-async function ask(question: Question): Promise<v.InferOutput<typeof answer>> {
+async function ask(question: TestRequest): Promise<v.InferOutput<typeof answer>> {
   serving.send(question);
   return v.parse(answer, (await once(serving, 'message'))[0]);
 }

@@ -13,7 +13,7 @@ export const question = v.object({
   times: v.optional(v.number(), 0),
   operations: v.optional(v.array(v.picklist(operations)), []),
 });
-export type Question = v.InferInput<typeof question>;
+export type TestRequest = v.InferInput<typeof question>;
 
 /** Its answer: CPU milliseconds since the last one, and the store requests that were recorded. */
 export const answer = v.object({ milliseconds: v.number(), storeRequests: v.number() });

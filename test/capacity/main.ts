@@ -10,11 +10,17 @@ process.stdout.write = () => true;
 const stack = await startStack({ port: 0, report: () => {} });
 const demo = await seedDemo(stack);
 // Both load AWS clients, which read the environment that the stack has set.
-const { costTable, edgeTable, limitTable, partitionTable } = await import('./tables.ts');
+const { costTable, edgeTable, monthTable, limitTable, partitionTable } = await import('./tables.ts');
 const { documentClient } = await import('../../lib/storage/client.ts');
 const measured = await measureRequests(new Meter(documentClient), demo);
 await stack.close();
 
-const tables = [costTable(measured), edgeTable(), limitTable(measured), partitionTable(measured)];
+const tables = [
+  costTable(measured),
+  monthTable(measured),
+  edgeTable(),
+  limitTable(measured),
+  partitionTable(measured),
+];
 print(`${tables.join('\n\n')}\n`);
 process.exit();

@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as v from 'valibot';
-import { happeningsOf } from '../../lib/publishing/changes.ts';
+import { domainEventsOf } from '../../lib/publishing/changes.ts';
 import type { Item } from '../../lib/storage/items.ts';
 import { assumptions, prices } from './prices.ts';
 import { type Place, writtenBy } from './written.ts';
@@ -86,7 +86,7 @@ export class Meter {
       const partitions = this.#written.get(place) ?? new Map<string, number>();
       this.#written.set(place, partitions.set(partition, (partitions.get(partition) ?? 0) + units));
     }
-    this.#cost.events += happeningsOf(String((after ?? before)?.sk), {
+    this.#cost.events += domainEventsOf(String((after ?? before)?.sk), {
       before,
       after,
       isExpiry: false,

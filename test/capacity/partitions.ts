@@ -6,7 +6,7 @@ import type { Place } from './written.ts';
  * Write units that a partition gives in a second; nobody can raise them.
  * @see Amazon DynamoDB developer guide, "Best practices for designing and using partition keys effectively"
  */
-const partitionWriteUnits = 1000;
+export const partitionWriteUnits = 1000;
 
 /** Requests that write to the same partitions, however many people send them. */
 interface PartitionEnd {

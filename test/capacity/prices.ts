@@ -46,6 +46,13 @@ export const assumptions = {
   providerMilliseconds: 250,
   /** Bytes of one line of the access log. */
   accessLogBytes: 350,
+  /** Bytes of a line of the audit log, which each login and refresh writes. */
+  auditBytes: 700,
+  /** Billed milliseconds of the functions that publish changes and copy audit lines, and how many each gets at once. */
+  publishing: { milliseconds: 10, atOnce: 10 },
+  copying: { milliseconds: 30, atOnce: 10 },
+  /** Dollars a month without any request. */
+  fixed: 23,
   /** Share of requests that meet a cold start, with its three reads of secrets and its new log stream. */
   coldShare: 0.01,
   /** Requests a second in which Lambda sends a busy instance's lines to CloudWatch Logs; AWS doesn't publish it. */

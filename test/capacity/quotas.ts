@@ -1,8 +1,9 @@
 import { readSettings } from '../../infra/settings/settings.ts';
 import { serviceSecretFreshFor } from '../../lib/secrets/service-secret.ts';
-import { signingKeyFreshFor } from '../../lib/signing-keys/key-set.ts';
-import { freshForMilliseconds } from '../../lib/storage/recently-read.ts';
+import { signingKeyFreshFor } from '../../lib/signing/key-set.ts';
+import { freshForMilliseconds } from '../../lib/storage/cache.ts';
 import type { Cost } from './measure.ts';
+import { partitionWriteUnits } from './partitions.ts';
 import { assumptions } from './prices.ts';
 import type { MeasuredRequests } from './requests.ts';
 import type { Place } from './written.ts';
@@ -51,7 +52,7 @@ export function quotasFor(measured: MeasuredRequests): Quota[] {
     quota('API Gateway, requests a second of the account', 10_000, requests),
     quota('CloudFront, requests a second of a distribution', 250_000, requests),
     quota(
-      `Lambda, concurrent executions, ${assumptions.milliseconds} ms each: logins (id token), refreshes`,
+      `Lambda, concurrent executions, ${assumptions.milliseconds} ms each, at most ten requests a second: logins (id token), refreshes`,
       1000,
       instances(assumptions.milliseconds),
     ),
@@ -59,6 +60,11 @@ export function quotasFor(measured: MeasuredRequests): Quota[] {
       `Lambda, concurrent executions, ${waiting} ms each: logins (provider called)`,
       1000,
       instances(waiting),
+    ),
+    quota(
+      'Lambda, concurrent executions of the publishing function, one for each partition of the table: logins',
+      1000,
+      (rate) => Math.ceil((rate * (login.cost.written.table?.units ?? 0)) / partitionWriteUnits),
     ),
     writes('logins', 'table', login.cost),
     writes('refreshes', 'table', refresh.cost),
@@ -91,9 +97,9 @@ export function quotasFor(measured: MeasuredRequests): Quota[] {
       (rate) => rate * assumptions.coldShare,
     ),
     quota(
-      `CloudWatch Logs, requests to write lines a second: ${assumptions.logRequestsPerSecond} of each instance, ${waiting} ms a login`,
+      `CloudWatch Logs, requests to write lines a second: ${assumptions.logRequestsPerSecond} of each instance, ${waiting} ms a login, and as many by the audit forwarder`,
       5000,
-      (rate) => instances(waiting)(rate) * assumptions.logRequestsPerSecond,
+      (rate) => instances(waiting)(rate) * assumptions.logRequestsPerSecond * 2,
     ),
   ];
 }
@@ -103,7 +109,11 @@ const quota = (name: string, most: number, taken: Quota['taken']): Quota => ({
   raisedBy: onRequest,
 });
 
-const instances = (milliseconds: number) => (rate: number) => (rate * milliseconds) / 1000;
+/**
+ * The instances that a rate of requests needs. One takes ten requests a second at most, however short they are.
+ * @see AWS Lambda developer guide, "Understanding Lambda function scaling": requests per second
+ */
+const instances = (milliseconds: number) => (rate: number) => (rate * Math.max(milliseconds, 100)) / 1000;
 
 /** The quota that the table and each of its indexes have for themselves. */
 const writes = (requests: string, place: Place, { written }: Cost): Quota => {

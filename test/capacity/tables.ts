@@ -1,6 +1,6 @@
 import { dollars } from './measure.ts';
 import { partitionEnds } from './partitions.ts';
-import { edgeParts, edgePrices } from './prices.ts';
+import { assumptions, edgeParts, edgePrices, prices } from './prices.ts';
 import { quotasFor, rates } from './quotas.ts';
 import type { MeasuredRequests } from './requests.ts';
 
@@ -34,6 +34,28 @@ export function costTable(measured: MeasuredRequests): string {
     return [name, cost.storeRequests, cost.readUnits, cost.writeUnits, cost.logBytes, ...perMillion];
   });
   return tableOf(head, 1, rows);
+}
+
+/** What a million people cost in a month of 30 days: a login each, and four refreshes a day. */
+export function monthTable({ login, refresh }: MeasuredRequests): string {
+  const [logins, refreshes] = [1, 4 * 30];
+  const each = logins + refreshes;
+  const { auditBytes, publishing, copying, fixed } = assumptions;
+  const called = ({ milliseconds, atOnce }: Record<'milliseconds' | 'atOnce', number>): number =>
+    (prices.invocation + (milliseconds / 1000) * assumptions.gigabytes * prices.gigabyteSecond) / atOnce;
+  const parts = {
+    [`${logins} million logins, id token`]: logins * sum(dollars(login.cost)) * 1e6,
+    [`${refreshes} million refreshes`]: refreshes * sum(dollars(refresh.cost)) * 1e6,
+    [`${each} million lines of the audit log`]: (each * 1e6 * auditBytes * prices.logGigabyte) / 1e9,
+    'The functions that publish and copy': each * 1e6 * (called(publishing) + called(copying)),
+    'Fixed costs': fixed,
+  };
+  const rows = Object.entries({ ...parts, Together: sum(parts) });
+  return tableOf(
+    ['A million people, a month', '$'],
+    1,
+    rows.map(([name, value]) => [name, value.toFixed(0)]),
+  );
 }
 
 /** Prices of CloudFront and AWS WAF in front. */

@@ -55,6 +55,24 @@ export async function startBackend(
   return { backend, address: `http://127.0.0.1:${port}` };
 }
 
+/** Sends requests to the backend that lack something, or are no JSON. */
+export async function sendFaults(backend: string): Promise<void> {
+  const send = async (path: string, body: string) => {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`${backend}${path}`, { method: 'POST', headers, body });
+    return [answer.status, Object(await answer.json())] as const;
+  };
+  const required = (name: string) => ({
+    error: 'invalid_request',
+    error_description: `The parameter ${name} is required.`,
+  });
+  const [, { nonce }] = await send('/nonce', '{}');
+  assert.deepEqual(await send('/login', JSON.stringify({ nonce })), [400, required('id_token')]);
+  assert.deepEqual(await send('/login', '{}'), [400, { error: 'unknown_nonce' }]);
+  assert.deepEqual(await send('/refresh', '{}'), [400, required('refresh_token')]);
+  assert.deepEqual(await send('/refresh', '{"refresh_token":'), [400, { error: 'invalid_request' }]);
+}
+
 /** Starts an app of the quickstarts twice: it logs in, and a quarter of an hour later its account is deleted, but not that of another login. */
 export async function usePhone(
   running: RunningService,

@@ -65,6 +65,7 @@ runCheck(async (cleanUps) => {
   );
   const cloud: Cloud = { endpoint: ministack.endpoint, workDirectory };
   print(`    ${cloud.endpoint}`);
+  const awsEndpoint = { url: cloud.endpoint, secret_access_key: 'test' };
   const front = cleanUps.adopt(await startFront(), (server) => server.close());
   const sandbox = cleanUps.adopt(await startSandbox(), (server) => server.close());
 
@@ -87,11 +88,11 @@ runCheck(async (cleanUps) => {
       ['RotateServiceSecrets', 'SecretsRefreshTokens4B65249A'],
       ['RotateServiceSecrets', 'SecretsProviderSettings4E6314D7'],
     ] as const) {
-      await rotateSecret(cloud.endpoint, physicalId(rotation), physicalId(secret));
+      await rotateSecret(awsEndpoint, physicalId(rotation), physicalId(secret));
     }
   });
 
-  const operator = { name: `${stack}-operator`, endpoint: cloud.endpoint };
+  const operator = { name: `${stack}-operator`, endpoint: awsEndpoint };
   const demo = await step('Seed the demo through the deployed operator function', () =>
     seedDemo({ url: front.url, sandbox, dynamoDbEndpoint: cloud.endpoint, tableName, operator }),
   );
@@ -99,7 +100,7 @@ runCheck(async (cleanUps) => {
   writeFileSync(join(serviceDirectory, 'demo.json'), JSON.stringify(demo));
   writeFileSync(
     join(serviceDirectory, 'stack.json'),
-    JSON.stringify({ aws_endpoint: cloud.endpoint, operator_function: operator.name }),
+    JSON.stringify({ aws_endpoint: operator.endpoint, operator_function: operator.name }),
   );
 
   const service = serviceOf(demo, serviceDirectory);

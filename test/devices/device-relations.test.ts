@@ -9,10 +9,10 @@ const domain = {
   ...(await import('../../lib/devices/register-device.ts')),
   ...(await import('../../lib/devices/relate-device.ts')),
   ...(await import('../../lib/devices/related-devices.ts')),
-  ...(await import('../../lib/devices/sending.ts')),
+  ...(await import('../../lib/devices/recipients.ts')),
   ...(await import('../../lib/login-apps/create-login-app.ts')),
   ...(await import('../../lib/login-apps/mobile-applications.ts')),
-  ...(await import('../../lib/sessions/log-in.ts')),
+  ...(await import('../../lib/people/sessions/log-in.ts')),
   ...(await import('../../lib/storage/shards.ts')),
   ...(await import('../../lib/login-users/login-user.ts')),
 };
@@ -37,7 +37,7 @@ const person = async (login_app_id: string, login_user_id: string, sessionId: st
     loginAppId: login_app_id,
     loginUserId: login_user_id,
     sessionId,
-    loggedInAt: 0,
+    loggedInAt: Date.parse(user?.last_login_at ?? '') / 1000,
     user,
     isDeleted: false,
   };

@@ -154,13 +154,16 @@ describe('POST /v2/marketing/push_notifications/devices, 400 device missing or n
     },
   );
 
-  test('the content type may name a charset', async () => {
-    const headers = {
-      authorization: `Bearer ${appToken}`,
-      'content-type': 'application/json; charset=utf-8',
-    };
-    expectAnswer(await json(path, { device: android() }, headers), 201, device);
-  });
+  test.each(['; charset=utf-8', ' ;charset=utf-8', '\t; charset="utf-8"'])(
+    'the content type may have the parameters %j (RFC 9110, section 5.6.6)',
+    async (parameters) => {
+      const headers = {
+        authorization: `Bearer ${appToken}`,
+        'content-type': `application/json${parameters}`,
+      };
+      expectAnswer(await json(path, { device: android() }, headers), 201, device);
+    },
+  );
 });
 
 describe('POST /v2/marketing/push_notifications/devices, 422 validation error in device', () => {

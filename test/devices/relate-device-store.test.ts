@@ -65,6 +65,40 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
   });
 });
 
+test('a device that has expired is gone, though the table has it still', async () => {
+  const [token, phone] = [await userToken(), { platform: 'android', token: unique('push-token') }];
+  const appToken = await service.loginAppToken();
+  const { id } = (await service.register(phone, appToken)).body;
+  expectAnswer(await service.relate(id, token), 200, { id });
+  const expire = () =>
+    store.send(
+      new UpdateItemCommand({
+        ...key(`DEVICE#${id}`, 'DEVICE'),
+        UpdateExpression: 'SET expires_at = :now',
+        ExpressionAttributeValues: { ':now': { N: String(Math.floor(Date.now() / 1000)) } },
+      }),
+    );
+  const recipients = async () => (await service.recipients(`login_user_id=${decodeJwt(token).sub}`)).body;
+
+  await expire();
+  expectAnswer(await service.listDevices(token), 200, { devices: [] });
+  expect(await recipients()).toEqual({ recipients: [] });
+  await expect(service.operate('devices', 'show', { device: id })).rejects.toThrow(
+    'There is no such device.',
+  );
+  await expect(service.operate('devices', 'disable', { device: id })).rejects.toThrow(
+    'There is no such device.',
+  );
+  const again = await service.relate(id, token);
+  expectError(again, { status: 404, error: 'not_found', naming: /device/ });
+
+  // One that registers again is a new one, and nobody's.
+  expectAnswer(await service.register(phone, appToken), 201, { id });
+  expect(await recipients()).toEqual({ recipients: [] });
+  expectAnswer(await service.relate(id, token), 200, { id });
+  expect(await recipients()).toMatchObject({ recipients: [{ device_id: id }] });
+});
+
 test('a token whose session is no longer stored ends its relations, if its own Login App revokes it', async () => {
   const { access_token, refresh_token } = (await service.logIn(unique('alice'))).body;
   const id = await newPhone(service);

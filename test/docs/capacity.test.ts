@@ -23,7 +23,14 @@ test('the fixed costs count the alarms that a deployment has', () => {
     ({ properties }) => properties.Metrics?.filter(({ MetricStat }) => MetricStat !== undefined).length ?? 1,
   );
   const sum = metrics.reduce((total, count) => total + count, 0);
-  expect(page).toContain(
+  const costs = page.match(/\d+ alarms over \d+ metrics at \S+ each: [$\d]+\.\d+/g);
+  expect(costs).toEqual([
     `${metrics.length} alarms over ${sum} metrics at $0.10 each: $${(sum * 0.1).toFixed(2)}`,
-  );
+  ]);
+});
+
+test('the README has what a million people cost, in tens of dollars', () => {
+  const together = Number(page.match(/(?<=^\| Together \| )\d+/m)?.[0]);
+  const readme = readFileSync('README.md', 'utf8');
+  expect(readme).toContain(`[about $${Math.round(together / 10) * 10} a month](docs/capacity.md`);
 });

@@ -48,6 +48,11 @@ test('each output that a page asks for is one of the stack', () => {
   expect(asked.filter((name) => !outputs.has(name))).toEqual([]);
 });
 
+test('no page has a command that only GNU has', () => {
+  const gnuOnly = /\bdate (-d|--date)|\b(sha|md5)\d*sum\b|\bsed -i |\bbase64 -w|\breadlink -f|\bGNU\b/;
+  expect(pages.filter(({ text }) => gnuOnly.test(text)).map(({ path }) => path)).toEqual([]);
+});
+
 test('each cdk deploy with settings names its deployment, but for a trial', () => {
   const lines = pages
     // The changelog says what was.

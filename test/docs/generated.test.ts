@@ -9,7 +9,8 @@ import { generatedFiles } from '../../infra/docs/generated-files.ts';
 const generated = await generatedFiles('.');
 
 test.each([...generated])('%s is what npm run generate writes', (file, text) => {
-  expect(readFileSync(file, 'utf8')).toBe(text);
+  // Of lines, jest prints the difference; of a long text, all of it.
+  expect(readFileSync(file, 'utf8').split('\n')).toEqual(text.split('\n'));
 });
 
 test('every event file belongs to an endpoint', () => {
@@ -35,7 +36,7 @@ test('npm run generate needs no API document to start from, and writes nothing w
     expect(readFileSync(document, 'utf8')).toBe(conflict);
     writeFileSync(readme, page);
     await generate();
-    expect(readFileSync(document, 'utf8')).toBe(generated.get('docs/openapi.json'));
+    expect(readFileSync(document, 'utf8') === generated.get('docs/openapi.json')).toBe(true);
   } finally {
     rmSync(copy, { recursive: true });
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { basicCredentials, bearerToken } from '../../lib/auth/credentials.ts';
+import { basicCredentials, bearerToken } from '../../lib/http/auth/credentials.ts';
 import { basicAuthorization } from '../../lib/providers/call-provider.ts';
 
 const base64 = (bytes: string | Buffer): string => Buffer.from(bytes).toString('base64');

@@ -1,8 +1,8 @@
 import { describe, test } from '@jest/globals';
 import { readFunctions } from '../../infra/endpoints.ts';
 import { shardOf } from '../../lib/devices/device.ts';
-import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
 import { accountOf, identityIdsOf } from '../support/account.ts';
+import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';
 import { newPerson, newPhone, type Person } from '../support/people.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';

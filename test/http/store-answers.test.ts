@@ -116,6 +116,7 @@ describe('relate: a failed condition that carries the item needs no further read
       token: { S: 'x' },
       created_at: { S: 'x' },
       last_seen_at: { S: 'x' },
+      expires_at: { N: '9999999999' },
     },
     ...more,
   });

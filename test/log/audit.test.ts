@@ -1,18 +1,25 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
+import { invokeFunction } from '../../infra/invoke-function.ts';
 import { isAudited } from '../../lib/http/endpoint.ts';
-import { eventOf, filledIn, requestOf } from '../sam/event-files.ts';
+import { newAccount } from '../support/account.ts';
+import { eventOf, filledIn, requestOf } from '../support/event-files.ts';
+import { newIssuerLogin } from '../support/issuer-login.ts';
 import { auditDuring, type LogLine } from '../support/log-lines.ts';
 import { createAccount } from '../support/login-app.ts';
-import { newPerson, type Person } from '../support/people.ts';
+import { eventuallyHas, newPerson, newPhone, type Person } from '../support/people.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { newRealValues } from '../support/real-values.ts';
-import { type Answer, basic, unique } from '../support/service.ts';
+import { type Answer, basic, operatorOf, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { isWrite } from '../support/store-proxy.ts';
 import { hexToken } from '../support/tokens.ts';
 
-const { running, service, proxy } = await startServiceWithStore({ LOG_LEVEL: 'ERROR' });
+const started = await startServiceWithStore({ LOG_LEVEL: 'ERROR' }, { movableClock: true });
+const { running, service, proxy } = started;
+afterEach(() => running.resetClock());
+const standIn = await startProviderStandIn();
 const { demo } = service;
 const { client_id, login_app_id } = demo.login_app;
 const { account_id } = demo.account;
@@ -90,6 +97,7 @@ describe('every endpoint that writes: one line, with who, what and the result', 
     'receive-notification': () => ({
       ...{ status: 204, caller: 'none', login_app_id, provider: 'provider_f' },
       login_user_id: person.loginUserId,
+      outcome: 'sessions_ended',
     }),
     'disable-device': () => ({ status: 204, ...byClient(), device_id: phone }),
     'issue-token': () => ({
@@ -224,6 +232,119 @@ describe('what is rejected after authentication has a line as well', () => {
       login_user_id: loginUserId,
       session_id: expect.stringMatching(/^s_/),
     });
+  });
+});
+
+describe('a device that another one takes the place of', () => {
+  beforeEach(prepare);
+
+  test('in its installation: the former one, and the people whose they were', async () => {
+    const appToken = values.LOGIN_APP_TOKEN ?? '';
+    const installation_id = unique('installation');
+    const register = (token: string) =>
+      service.register({ platform: 'android', token, installation_id }, appToken);
+    const [token, other] = [unique('token'), await newPerson(service)];
+    const next = (await service.register({ platform: 'android', token }, appToken)).body.id;
+    await service.relate(next, other.token);
+    const { id } = (await register(unique('token'))).body;
+    await service.relate(id, person.token);
+    const about = { caller: 'login_app_token', device_id: next, result: 'done' };
+    expect(await lineOf(() => register(token))).toMatchObject({
+      ...{ ...about, former_device_id: id, login_user_id: person.loginUserId },
+      former_login_user_id: other.loginUserId,
+    });
+    const again = await lineOf(() => register(token));
+    expect(again).toMatchObject(about);
+    for (const name of ['former_device_id', 'login_user_id', 'former_login_user_id'])
+      expect(again).not.toHaveProperty(name);
+  });
+
+  test('among the 20 of a person: the one whose relation ends', async () => {
+    const appToken = values.LOGIN_APP_TOKEN;
+    for (let related = 1; related < 20; related += 1)
+      await service.relate(await newPhone(service, appToken), person.token);
+    await eventuallyHas(20, async () => (await service.listDevices(person.token)).body.devices);
+    const device_id = await newPhone(service, appToken);
+    expect(await lineOf(() => service.relate(device_id, person.token))).toMatchObject({
+      ...{ login_user_id: person.loginUserId, device_id, evicted_device_ids: [phone], result: 'done' },
+    });
+  });
+});
+
+describe('a notification of a provider: what it did, and to whom', () => {
+  const now = () => Math.floor(Date.now() / 1000);
+
+  test.each<[string, string, number?]>([
+    ['sessions_ended', 'consent-revoked'],
+    ['deleted', 'account-delete'],
+    ['outdated', 'account-delete', 60],
+    ['ignored', 'email-disabled'],
+  ])('%s', async (outcome, type, age = 0) => {
+    const { app, logIn, notify } = await newIssuerLogin(service, standIn, { on_account_deleted: 'delete' });
+    const { loginUserId } = await logIn();
+    const line = await lineOf(() => notify(type, { iat: now() - age }));
+    const ofEach = { caller: 'none', login_app_id: app.login_app_id, provider: 'provider_f', status: 204 };
+    const whom = outcome === 'ignored' ? {} : { login_user_id: loginUserId };
+    const route = 'POST /v2/marketing/providers/{provider}/notifications';
+    expect(line).toEqual({ ...ofEach, ...whom, route, result: 'done', outcome });
+  });
+
+  test('person_unknown', async () => {
+    const { notify } = await newIssuerLogin(service, standIn);
+    const line = await lineOf(() => notify('consent-revoked'));
+    expect(line).toMatchObject({ outcome: 'person_unknown' });
+    expect(line).not.toHaveProperty('login_user_id');
+  });
+
+  test('deleted, when it finishes a deletion that was interrupted', async () => {
+    const { logIn, notify } = await newIssuerLogin(service, standIn);
+    const { account, loginUserId } = await logIn();
+    await interrupted(() => account.remove());
+    expect(await lineOf(() => notify('consent-revoked'))).toMatchObject({
+      ...{ outcome: 'deleted', login_user_id: loginUserId },
+    });
+  });
+});
+
+/** Lets a request die at its third write, when the deletion of a person has begun. */
+async function interrupted(request: () => Promise<Answer>): Promise<void> {
+  let writes = 0;
+  proxy.hook = (call) => (isWrite(call) && ++writes > 2 ? 'fails before' : undefined);
+  expect((await request()).status).toBe(500);
+  proxy.hook = () => undefined;
+}
+
+describe('finish-deletions: a line for each person whose deletion it finishes', () => {
+  test.each(['schedule', 'operator'])('by %s', async (by) => {
+    const people = [await newAccount(service), await newAccount(service)];
+    for (const { account } of people) await interrupted(() => account.remove());
+    running.advance(601);
+    const byOperator = { caller: 'operator', operator: expect.stringMatching(/^arn:aws:iam::/) };
+    const lines = await linesOf(() =>
+      by === 'operator'
+        ? service.operate('login-users', 'finish-deletions', {})
+        : invokeFunction({ ...operatorOf(running.directory), name: 'finish-deletions' }, {}),
+    );
+    const ofEach = {
+      ...{ request_id: expect.any(String), command: 'login-users finish-deletions', result: 'done' },
+      ...(by === 'operator' ? byOperator : { caller: 'schedule' }),
+    };
+    expect(lines).toEqual([
+      ...people.map(({ loginUserId }) => ({ ...ofEach, login_user_id: loginUserId })),
+      ...(by === 'operator' ? [ofEach] : []),
+    ]);
+  });
+
+  test('that fails', async () => {
+    const { account, loginUserId: login_user_id } = await newAccount(service);
+    await interrupted(() => account.remove());
+    running.advance(601);
+    let reads = 0;
+    proxy.hook = (call) => (isWrite(call) && ++reads > 0 ? 'fails before' : undefined);
+    const lines = await linesOf(() => service.operate('login-users', 'finish-deletions', {}));
+    proxy.hook = () => undefined;
+    await service.operate('login-users', 'finish-deletions', {});
+    expect(lines).toMatchObject([{ login_user_id, result: 'failed' }, { result: 'done' }]);
   });
 });
 

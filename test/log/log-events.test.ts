@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { decodeProtectedHeader } from 'jose';
-import { providerIds } from '../../lib/provider-settings/identifiers.ts';
+import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
+import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
-import { type LogLine, logLine } from '../support/log-lines.ts';
+import { type LogLine, logLine, writtenDuring } from '../support/log-lines.ts';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
 import { eventually } from '../support/people.ts';
@@ -48,6 +48,66 @@ const ofLogin = (provider: string, grant_type = 'provider_credentials') => ({
 /** Logs in with what a provider of the sandbox issues by such a query. */
 const logInWith = async (provider: string, query: Record<string, string> = {}, over = {}): Promise<Answer> =>
   service.token({ ...(await service.loginForm(provider, query)), ...over });
+
+describe('request_refused says why a bearer token is invalid', () => {
+  const changed = (token: string, header: object, claims: object = {}): string =>
+    [
+      { ...decodeProtectedHeader(token), ...header },
+      { ...decodeJwt(token), ...claims },
+    ]
+      .map((part) => base64url.encode(JSON.stringify(part)))
+      .concat(token.split('.')[2] ?? '')
+      .join('.');
+  const kid = 'x';
+  const logIn = async () => (await service.logIn(unique('alice'))).body;
+  const cases: [string, string, () => Promise<string>][] = [
+    ['a refresh token', 'refresh_token_sent', async () => (await logIn()).refresh_token],
+    ['a Login App Token', 'login_app_token_sent', () => service.loginAppToken()],
+    ['no token of ours', 'not_an_access_token', async () => 'token'],
+    ['a changed token', 'signature_invalid', async () => changed((await logIn()).access_token, {}, { a: 1 })],
+    ['an unknown key', 'unknown_key', async () => changed((await logIn()).access_token, { kid })],
+    [
+      'another issuer',
+      'issued_by_another_issuer',
+      async () => changed((await logIn()).access_token, { kid }, { iss: 'https://other.example' }),
+    ],
+    [
+      'a payload that is no JSON',
+      'issued_by_another_issuer',
+      async () => changed((await logIn()).access_token, { kid }).replace(/\.[^.]*\./, '.bm8.'),
+    ],
+    [
+      'an ended session',
+      'session_ended',
+      async () => {
+        const { access_token, refresh_token } = await logIn();
+        await service.revoke(refresh_token);
+        return access_token;
+      },
+    ],
+    [
+      'an expired token',
+      'token_expired',
+      async () => {
+        const { access_token } = await logIn();
+        running.advance(3_601);
+        return access_token;
+      },
+    ],
+  ];
+  test.each(cases)('of a person: %s is %s', async (_, reason, token) => {
+    const answer = await service.listDevices(await token());
+    expect(answer.status).toBe(401);
+    expect(await lineOf(answer, 'request_refused')).toMatchObject({ error: 'invalid_token', reason });
+  });
+
+  test('of the Login App: the token of a person is login_user_token_sent, in the terminal too', async () => {
+    const { access_token } = await logIn();
+    const written = await writtenDuring(running, () => service.register({}, access_token));
+    expect(written).toMatch(/"error":"invalid_token","reason":"login_user_token_sent"/);
+    expect(written).toMatch(/ 401 \d+ ms invalid_token: login_user_token_sent$/m);
+  });
+});
 
 describe('token_issued', () => {
   test.each(providerIds)('%s: says who logged in, where and for whom', async (provider) => {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { providerIds } from '../../lib/provider-settings/identifiers.ts';
+import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { prepareLogin } from '../support/provider-login.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';

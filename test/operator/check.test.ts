@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import * as v from 'valibot';
+import { invokeFunction } from '../../infra/invoke-function.ts';
+import { filesIn, readStackFile } from '../../infra/local/local-files.ts';
 import { type LoopbackServer, readBody, serve } from '../../infra/local/loopback-server.ts';
 import { readableCheck } from '../../infra/operator/check/run-check.ts';
 import { operator } from '../support/operator.ts';
@@ -68,59 +69,82 @@ search    401    1200 ms  WRONG
 search: Wrong.`);
 });
 
-/** Something in front of the service, which changes what it says. */
-async function checkBehind(change: (path: string, text: string) => string | number) {
-  const directory = process.env.SERVICE_DIR ?? '';
-  const stack = v.parse(
-    v.looseObject({ url: v.string(), aws_endpoint: v.string() }),
-    JSON.parse(readFileSync(join(directory, 'stack.json'), 'utf8')),
-  );
-  /** Sends a request on, and has the answer name the gateway where it names the service. */
-  const forward = async (
-    { method = 'GET', url = '', headers }: IncomingMessage,
-    to: string,
-    body: Buffer,
-  ) => {
+/** Something in front of the service, which changes what it says. @param typed when the check runs at a terminal */
+async function checkBehind(change: (path: string, text: string) => string | number, typed?: string) {
+  const { aws_endpoint: endpoint, ...stack } = readStackFile(filesIn(process.env.SERVICE_DIR ?? ''));
+  /** Has an answer name the gateway where it names the service. */
+  const renamed = (text: string): string => text.replaceAll(stack.url, gateway.url);
+  const gateway: LoopbackServer = await serve(async (request, response) => {
+    const { method = 'GET', url = '', headers } = request;
     const { authorization = '', 'content-type': type = '' } = headers;
-    const answer = await fetch(`${to}${url}`, {
+    const body = await readBody(request);
+    const answer = await fetch(`${stack.url}${url}`, {
       method,
       headers: { ...(authorization && { authorization }), ...(type && { 'content-type': type }) },
       ...(body.length > 0 && { body }),
     });
-    return { status: answer.status, text: (await answer.text()).replaceAll(stack.url, gateway.url) };
-  };
-  const gateway: LoopbackServer = await serve(async (request, response) => {
-    const { status, text } = await forward(request, stack.url, await readBody(request));
-    const changed = change(request.url ?? '', text);
+    const changed = change(url, renamed(await answer.text()));
     if (typeof changed === 'number') response.writeHead(changed).end('<html>');
-    else response.writeHead(status).end(changed);
+    else response.writeHead(answer.status).end(changed);
   });
   const aws = await serve(async (request, response) => {
-    const { status, text } = await forward(request, stack.aws_endpoint, await readBody(request));
-    response.writeHead(status).end(text);
+    const event = JSON.parse((await readBody(request)).toString());
+    response.end(renamed(JSON.stringify(await invokeFunction({ name: 'operator', endpoint }, event))));
   });
   try {
     const own = mkdtempSync(join(tmpdir(), 'check-'));
-    writeFileSync(join(own, 'stack.json'), JSON.stringify({ ...stack, aws_endpoint: aws.url }));
-    const { code, stdout, stderr } = await operator.at(own)('check', '--local');
+    const aws_endpoint = { ...endpoint, url: aws.url };
+    writeFileSync(join(own, 'stack.json'), JSON.stringify({ ...stack, aws_endpoint }));
+    const { code, stdout, stderr } = await operator.at(own, typed)('check', '--local');
     expect(stderr).toBe('');
-    return { code, problems: v.parse(printed, JSON.parse(stdout)).problems };
+    return { code, stdout };
   } finally {
     await Promise.all([gateway.close(), aws.close()]);
   }
 }
 
+const problemsIn = ({ stdout }: { stdout: string }) => v.parse(printed, JSON.parse(stdout)).problems;
+
 test('a failing token route, a token that nobody can verify and a lost challenge are named', async () => {
-  expect(await checkBehind((path, text) => (path.endsWith('/token') ? 502 : text))).toEqual({
-    code: 2,
-    problems: [
-      'token: The status is 502 instead of 200. Look for request_failed in the logs of the functions.',
-      'search without credentials: The 401 has no WWW-Authenticate header, under no name: something in front of the service drops it.',
-    ],
-  });
-  const { problems } = await checkBehind((_, text) => text);
+  const failing = await checkBehind((path, text) => (path.endsWith('/token') ? 502 : text));
+  expect(failing.code).toBe(2);
+  expect(problemsIn(failing)).toEqual([
+    'token: The status is 502 instead of 200. Look for request_failed in the logs of the functions.',
+    'search without credentials: The 401 has no WWW-Authenticate header, under no name: something in front of the service drops it.',
+  ]);
   // Its issuer is the address of the service itself.
-  expect(problems[0]).toBe(
+  expect(problemsIn(await checkBehind((_, text) => text))[0]).toBe(
     'token: The token cannot be verified with the published keys, the issuer and the audience: verifiers reject it.',
   );
+});
+
+test.each(['token_endpoint', 'jwks_uri'])(
+  'a %s on another host gets no request and no secret',
+  async (name) => {
+    const asked: (string | undefined)[] = [];
+    const elsewhere = await serve(({ url }, response) => {
+      asked.push(url);
+      response.end('{}');
+    });
+    const led = await checkBehind((path, text) =>
+      path.startsWith('/.well-known/')
+        ? JSON.stringify({ ...JSON.parse(text), [name]: elsewhere.url })
+        : text,
+    );
+    await elsewhere.close();
+    expect({ code: led.code, asked }).toEqual({ code: 2, asked: [] });
+    expect(problemsIn(led)).toEqual([
+      expect.stringMatching(
+        /^metadata: The metadata leads away from http:\S+\. The check goes no further, since it would send a secret there\.$/,
+      ),
+    ]);
+  },
+);
+
+test('nothing that the check was told can steer the terminal or add a line', async () => {
+  const issuer = 'http://a\u009b2J\nEverything works.';
+  const change = (path: string, text: string) =>
+    path.includes('/.well-known/') ? JSON.stringify({ ...JSON.parse(text), issuer }) : text;
+  const { stdout } = await checkBehind(change, '');
+  expect(stdout).toMatch(/^metadata: The issuer is http:\/\/a\\u009b2J\\u000aEverything works\., not /m);
 });

@@ -125,6 +125,7 @@ describe.each(Object.keys(taking))('npm run operator %s', (command) => {
 });
 
 describe('npm run operator providers set', () => {
+  const example = 'https://accounts.example';
   const google = { issuer: 'https://accounts.google.com', audiences: ['us'] };
   const apple = { issuer: 'https://appleid.apple.com', audiences: ['us'] };
   const codes = {
@@ -150,7 +151,7 @@ describe('npm run operator providers set', () => {
         setUpAgain(
           'provider_f',
           { issuers: [google, apple] },
-          ...['--settings', file({ issuers: [{ ...google, issuer: 'https://accounts.example' }] })],
+          ...['--settings', file({ issuers: [{ ...google, issuer: example, jwks_uri: `${example}/jwks` }] })],
         ),
       `the issuer ${google.issuer}, the issuer ${apple.issuer}`,
     ],
@@ -221,7 +222,7 @@ describe('npm run operator providers set', () => {
     [
       'a preset that adds any issuer',
       () =>
-        ['oidc', 'https://accounts.example', 'us', 'https://keys.example/jwks'].flatMap((value, at) => [
+        ['oidc', example, 'us', 'https://keys.example/jwks'].flatMap((value, at) => [
           `--${['preset', 'issuer', 'app-id', 'jwks-uri'][at]}`,
           value,
         ]),

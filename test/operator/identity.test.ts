@@ -1,14 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { invokeFunction } from '../../infra/invoke-function.ts';
-import { filesIn } from '../../infra/local/local-files.ts';
 import { proveIdentity } from '../../infra/prove-identity.ts';
 import { auditLines } from '../support/log-lines.ts';
 import { ownService } from '../support/own-service.ts';
+import { operatorOf } from '../support/service.ts';
 
 const { running } = await ownService();
-const { aws_endpoint } = JSON.parse(readFileSync(filesIn(running.directory).stack, 'utf8'));
-const target = { name: 'operator', endpoint: String(aws_endpoint) };
+const target = operatorOf(running.directory);
 const command = { noun: 'accounts', verb: 'create', flags: { name: 'Back office' } };
 
 const call = (proof: unknown, flags: object = command.flags) =>

@@ -1,6 +1,6 @@
 import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import { newSlot } from '../../lib/login-users/login-user.ts';
+import { newIndexId } from '../../lib/login-users/login-user.ts';
 import { commands } from '../../lib/operator/commands.ts';
 import { deletionKey, loginAppKey, loginUserKey, unfinishedList } from '../../lib/storage/keys.ts';
 import { createClient, demoSettings } from '../support/login-app.ts';
@@ -52,7 +52,7 @@ const deletionOfLongAgo = async (): Promise<void> => {
     TableName: tableName,
     Key: loginUserKey(id),
     UpdateExpression: 'SET deleted_at = :past, next_slot = :next',
-    ExpressionAttributeValues: { ':past': past, ':next': newSlot() },
+    ExpressionAttributeValues: { ':past': past, ':next': newIndexId() },
   });
   await client.send(begun);
 };

@@ -145,6 +145,16 @@ describe('the line of a command: what it was about and the choice, but no name, 
     await expectDone('login-users logout', { 'login-user': login_user_id }, () => ({ login_user_id }));
   });
 
+  test('an identity that is moved, and the person who loses it', async () => {
+    const [to, from] = [await newPerson(service), await newPerson(service)];
+    const flags = { 'login-user': to.loginUserId, provider: 'provider_f', subject: from.subject };
+    const about = { login_user_id: to.loginUserId, provider: 'provider_f', move: true };
+    const issuer = `${demo.sandbox_url}/provider_f`;
+    await expectDone('identities add', { ...flags, issuer, move: true }, ({ identity_id }) => ({
+      ...{ ...about, identity_id, former_login_user_id: from.loginUserId },
+    }));
+  });
+
   test('a secret in place of an id is rejected before it is logged', async () => {
     const { account_id, account_secret } = await operate('accounts', 'create', { name: 'Back office' });
     const revoke = operate('accounts', 'revoke', { account: account_id, secret: account_secret });

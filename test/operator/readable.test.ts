@@ -1,9 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { readable } from '../../infra/operator/readable.ts';
-import { operator } from '../support/operator.ts';
+import { operator, writeSettings } from '../support/operator.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService } from '../support/service.ts';
 
 const service = sharedService();
+const standIn = await startProviderStandIn();
 
 describe('npm run operator: a table on a terminal', () => {
   test('JSON with --json, and for programs', async () => {
@@ -52,6 +54,30 @@ describe('npm run operator: a table on a terminal', () => {
   });
 
   test('a name cannot steer the terminal', () => {
-    expect(readable({ name: 'a\u001b[2Jb\n\u202ec' })).toBe('name  a\\u{1b}[2Jb\\u{a}\\u{202e}c');
+    expect(readable({ name: 'a\u001b[2Jb\n\u202ec' })).toBe('name  a\\u001b[2Jb\\u000a\\u202ec');
+  });
+
+  test('nor can the place where the next page begins', () => {
+    expect(readable({ next: 'a\u001b[2J\nb' })).toMatch(/ --after a\\u001b\[2J\\u000ab$/);
+  });
+
+  test('nor can what an error line repeats; a program gets it as it is', async () => {
+    const words = ['accounts', 'a\u001b]0;b\u0007\u202e', '--local'];
+    const { stderr } = await operator.atTerminal('')(...words);
+    expect(stderr).toMatch(/^unknown command 'a\\u001b\]0;b\\u0007\\u202e'.*\n$/);
+    expect((await operator(...words)).stderr).toContain(words[1]);
+  });
+
+  test('nor can the address to which the discovery document of an issuer leads', async () => {
+    const scene = standIn.openScene();
+    const body = { issuer: scene.url, jwks_uri: 'https://keys.example/\u001b[2J\u202e?a\nb' };
+    scene.answer('.well-known/openid-configuration', { status: 200, body });
+    const settings = { issuers: [{ issuer: scene.url, audiences: ['us'] }] };
+    const { stderr } = await operator(
+      ...['providers', 'set', '--login-app', service.demo.login_app.login_app_id, '--provider', 'provider_f'],
+      ...['--settings', writeSettings(JSON.stringify(settings)), '--local'],
+    );
+    const address = 'https://keys.example/%1B[2J%E2%80%AE?ab';
+    expect(stderr).toContain(`are on another host: ${address}, if you trust it.`);
   });
 });

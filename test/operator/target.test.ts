@@ -3,6 +3,8 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { invokeFunction } from '../../infra/invoke-function.ts';
+import { filesIn, readStackFile } from '../../infra/local/local-files.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { stackDescription } from '../../infra/stack/description.ts';
 import { operator, operatorProcess } from '../support/operator.ts';
@@ -25,7 +27,7 @@ describe('npm run operator -- --local, when no stack runs in the folder', () => 
     await closed.close();
     const directory = mkdtempSync(join(tmpdir(), 'login-service-'));
     const { pid } = spawnSync(process.execPath, ['--version']);
-    const stack = { pid, url: closed.url, aws_endpoint: closed.url };
+    const stack = { pid, url: closed.url, aws_endpoint: { url: closed.url, secret_access_key: 'x' } };
     writeFileSync(join(directory, 'stack.json'), JSON.stringify(stack));
     expect(await operatorProcess({ LOCAL_DIR: directory }, ...command, '--local')).toEqual(
       noStack(directory),
@@ -130,10 +132,10 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
   });
 
   test('no such stack', async () => {
-    const { aws_endpoint } = JSON.parse(
-      readFileSync(join(process.env.SERVICE_DIR ?? '', 'stack.json'), 'utf8'),
-    );
-    const endpoint = { AWS_ENDPOINT_URL_LAMBDA: aws_endpoint };
+    const lambda = await serve((_, response) => {
+      response.writeHead(404, { 'x-amzn-errortype': 'ResourceNotFoundException' }).end('{}');
+    });
+    const endpoint = { AWS_ENDPOINT_URL_LAMBDA: lambda.url };
     const line = (profile: string) =>
       `There is no function login-service-operator in this AWS account and region. Name another stack with --stack, or change ${profile} or AWS_REGION.`;
     expect(await run({ ...credentials, ...endpoint })).toEqual(failsWith(line('AWS_PROFILE')));
@@ -143,6 +145,7 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
     expect(await run({ AWS_CONFIG_FILE, AWS_PROFILE: 'other', ...endpoint })).toEqual(
       failsWith(line('AWS_PROFILE (now other)')),
     );
+    await lambda.close();
   });
 
   test.each([
@@ -168,26 +171,21 @@ describe('npm run operator: a deployed stack that it cannot reach', () => {
 });
 
 describe('npm run operator, when the answer of the operator function is lost', () => {
-  const stack = JSON.parse(readFileSync(join(process.env.SERVICE_DIR ?? '', 'stack.json'), 'utf8'));
+  const { aws_endpoint: endpoint, ...stack } = readStackFile(filesIn(process.env.SERVICE_DIR ?? ''));
 
   /** Runs a command on the shared stack, whose first answer never arrives; how often the command was carried out too. */
   async function runLosingOne(...words: string[]) {
     let calls = 0;
     const between = await serve(async (request, response) => {
-      const { authorization = '' } = request.headers;
-      const [method, body] = [request.method ?? '', await readBody(request)];
-      const answer = await fetch(`${stack.aws_endpoint}${request.url}`, {
-        method,
-        headers: { authorization },
-        body,
-      });
-      const text = await answer.text();
+      const event = JSON.parse((await readBody(request)).toString());
+      const answer = await invokeFunction({ name: 'operator', endpoint }, event);
       calls += 1;
       if (calls === 1) response.destroy();
-      else response.writeHead(answer.status).end(text);
+      else response.end(JSON.stringify(answer));
     });
     const directory = mkdtempSync(join(tmpdir(), 'login-service-'));
-    writeFileSync(join(directory, 'stack.json'), JSON.stringify({ ...stack, aws_endpoint: between.url }));
+    const aws_endpoint = { ...endpoint, url: between.url };
+    writeFileSync(join(directory, 'stack.json'), JSON.stringify({ ...stack, aws_endpoint }));
     try {
       return {
         calls: () => calls,

@@ -105,7 +105,7 @@ describe('POST /v2/marketing/login/user/identities', () => {
     ['no provider', {}, 'invalid_request', /parameter provider is required/],
     ['an unknown provider', { provider: 'x' }, 'invalid_request', /provider_a, provider_b/],
     ['no credential', { provider: 'provider_f' }, 'invalid_request', /id_token is required/],
-    ['an empty one', { provider: 'provider_f', id_token: '' }, 'invalid_request', /id_token is empty/],
+    ['an empty one', { provider: 'provider_f', id_token: '' }, 'invalid_request', /id_token is required/],
     [
       'a forbidden parameter',
       { provider: 'provider_a', access_token: 'x', id_token: 'x' },

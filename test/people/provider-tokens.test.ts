@@ -30,8 +30,9 @@ async function newLogin({
   const token = unique('provider-refresh-token');
   const revoked: Record<string, string>[] = [];
   let status = 200;
+  let refresh_token = token;
   scene.misbehave('token', async (_, response) =>
-    sendJson(response, 200, { id_token: await scene.idToken({ sub: subject }), refresh_token: token }),
+    sendJson(response, 200, { id_token: await scene.idToken({ sub: subject }), refresh_token }),
   );
   scene.misbehave('revoke', async (request, response) => {
     revoked.push(Object.fromEntries(new URLSearchParams(await text(request))));
@@ -59,7 +60,23 @@ async function newLogin({
   const answers = (next: number) => {
     status = next;
   };
-  return { app, code, logIn, account, person: { 'login-user': id }, token, revoked, answers };
+  /** The refresh token that comes for the next codes. */
+  const issue = (next: string) => {
+    refresh_token = next;
+  };
+  return {
+    app,
+    code,
+    logIn,
+    account,
+    person: { 'login-user': id },
+    token,
+    revoked,
+    answers,
+    issue,
+    scene,
+    subject,
+  };
 }
 
 /** Sets up provider_f, too; a credential of somebody there. */
@@ -170,6 +187,98 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     const { id } = (await account.link(code)).body;
     expect((await account.unlink(id)).status).toBe(204);
     expect(revoked).toEqual([revocation(token)]);
+  });
+
+  test("of a link is kept where the identity is theirs already: Apple's usual flow", async () => {
+    const { app, code, scene, revoked } = await newLogin();
+    const settings = { issuers: [{ issuer: scene.url, audiences: [ourApp] }] };
+    await service.setProvider(app, 'provider_f', settings);
+    const id_token = await scene.idToken({ sub: unique('carol') });
+    const form = { grant_type: 'provider_credentials', provider: 'provider_f', id_token };
+    const account = accountOf(service, (await service.token(form, app)).body.access_token);
+    scene.misbehave('token', (_, response) =>
+      sendJson(response, 200, { id_token, refresh_token: 'of-a-link' }),
+    );
+    expect((await account.link(code)).status).toBe(200);
+    expect(revoked).toEqual([]);
+    expect((await account.remove()).status).toBe(204);
+    expect(revoked).toEqual([revocation('of-a-link')]);
+  });
+
+  test('of an identity that belongs to somebody else is revoked at once, and theirs stays', async () => {
+    const { app, code, issue, token, revoked, account: owner } = await newLogin();
+    const form = { grant_type: 'provider_credentials', ...(await credentialAtProviderF(app)) };
+    const account = accountOf(service, (await service.token(form, app)).body.access_token);
+    issue('refused');
+    expect((await account.link(code)).status).toBe(409);
+    expect(revoked).toEqual([revocation('refused')]);
+    await owner.remove();
+    expect(revoked).toEqual([revocation('refused'), revocation(token)]);
+  });
+
+  test('of a blocked person who logs in is revoked at once', async () => {
+    const { logIn, issue, person, revoked } = await newLogin();
+    await service.operate('login-users', 'block', person);
+    issue('refused');
+    expect(await logIn()).toBeUndefined();
+    expect(revoked).toEqual([revocation('refused')]);
+  });
+
+  test('of a link that is taken back is revoked at once', async () => {
+    const { app, account: owner, code, issue, revoked } = await newLogin();
+    await owner.remove();
+    revoked.length = 0;
+    const form = { grant_type: 'provider_credentials', ...(await credentialAtProviderF(app)) };
+    const account = accountOf(service, (await service.token(form, app)).body.access_token);
+    const { id: login_user } = (await account.show()).body;
+    for (let number = 0; number < 20; number += 1) {
+      const one = { 'login-user': login_user, provider: 'provider_f', subject: unique('more') };
+      await service.operate('identities', 'add', one);
+    }
+    issue('refused');
+    expect((await account.link(code)).status).toBe(409);
+    expect(revoked).toEqual([revocation('refused')]);
+    await account.remove();
+    expect(revoked).toHaveLength(1);
+  });
+
+  test('that another one replaces is revoked with the identity, and not while the person goes on with it', async () => {
+    const { logIn, account, app, code, person, issue, token, revoked } = await newLogin();
+    issue('second');
+    await logIn();
+    await logIn();
+    issue('third');
+    await account.link(code);
+    await account.link(await credentialAtProviderF(app));
+    const [first = ''] = identityIdsOf(await account.show());
+    expect(await service.operate('login-users', 'retry-revocations', person)).toMatchObject({ revoked: 0 });
+    expect(revoked).toEqual([]);
+    expect((await account.unlink(first)).status).toBe(204);
+    const tokens = revoked.map((form) => form.token);
+    expect(tokens.toSorted()).toEqual([token, 'second', 'third'].toSorted());
+  });
+
+  test('is one of 40 at most', async () => {
+    const { logIn, account, issue, token, revoked } = await newLogin();
+    for (let number = 1; number <= 45; number += 1) {
+      issue(`token-${number}`);
+      await logIn();
+    }
+    await account.remove();
+    const tokens = revoked.map((form) => form.token);
+    expect(tokens).toHaveLength(40);
+    expect(tokens).toContain('token-45');
+    expect(tokens).toContain(token);
+  });
+
+  test('of more than 4 KiB is not kept, but revoked at once', async () => {
+    const { logIn, issue, account, token, revoked } = await newLogin();
+    const long = 'x'.repeat(4097);
+    issue(long);
+    expect(await logIn()).toEqual(expect.any(String));
+    expect(revoked).toEqual([revocation(long)]);
+    await account.remove();
+    expect(revoked.slice(1)).toEqual([revocation(token)]);
   });
 
   test('is not revoked when the person unlinks another identity', async () => {

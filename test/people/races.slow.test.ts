@@ -35,6 +35,26 @@ async function overtaken<Result>(
   }
 }
 
+/** Loses the answer to the first write of a request, and lets a rival act before the store's client sends it again. */
+async function lostAndOvertaken<Result>(
+  request: () => Promise<Result>,
+  rival: () => Promise<unknown>,
+): Promise<Result> {
+  let sent = 0;
+  proxy.hook = async (call) => {
+    if (!isWrite(call)) return undefined;
+    sent += 1;
+    if (sent === 1) return 'answer lost';
+    if (sent === 2) await rival();
+    return undefined;
+  };
+  try {
+    return await request();
+  } finally {
+    proxy.hook = () => undefined;
+  }
+}
+
 describe('the same identity, linked by two people at once, gets one owner', () => {
   test.each([0, 1])('the second comes before write %i of the first', async (place) => {
     const [alice, bob] = [await newAccount(service), await newAccount(service)];
@@ -257,6 +277,55 @@ test('a logout of all before the write of a refresh: what the refresh gets is wo
   const { body } = await overtaken(0, () => refresh(person), person.account.endSessions);
   expect((await accountOf(service, body.access_token).show()).status).toBe(401);
   expectError(await refresh({ ...person, refreshToken: body.refresh_token }), notValid);
+});
+
+test.each<[string, (person: Person, rival: () => Promise<unknown>) => Promise<Answer>]>([
+  ['loses the answer of the store', (person, rival) => lostAndOvertaken(() => refresh(person), rival)],
+  ['has read the session', (person, rival) => overtaken(0, () => refresh(person), rival)],
+])('a refresh that %s, while the app refreshes twice: the session goes on', async (_, inTheWayOf) => {
+  const person = await newPerson(service);
+  let latest: Answer | undefined;
+  const overtakenAnswer = await inTheWayOf(person, async () => {
+    const { body } = await refresh(person);
+    latest = await service.refresh(body.refresh_token);
+  });
+  expect([latest?.status, overtakenAnswer.status]).toEqual([200, 200]);
+  expect(overtakenAnswer.body.refresh_token).toBe(latest?.body.refresh_token);
+  expect((await service.refresh(latest?.body.refresh_token)).status).toBe(200);
+  expectError(await refresh(person), notValid);
+});
+
+test.each<[string, (person: Person) => Promise<unknown>]>([
+  ['DELETE user/sessions', ({ token }) => accountOf(service, token).endSessions()],
+  [
+    'login-users logout',
+    ({ loginUserId }) => service.operate('login-users', 'logout', { 'login-user': loginUserId }),
+  ],
+])('%s whose answer is lost spares a login that follows', async (_, logOut) => {
+  const person = await newPerson(service);
+  let next: Person | undefined;
+  await lostAndOvertaken(
+    () => logOut(person),
+    async () => {
+      next = await newPerson(service, person.subject);
+    },
+  );
+  const shown = [person, next].map(async (one) => (await accountOf(service, one?.token ?? '').show()).status);
+  expect(await Promise.all(shown)).toEqual([401, 200]);
+});
+
+test('a logout of all that is sent again takes nothing back of a later one', async () => {
+  const person = await newPerson(service);
+  let next: Person | undefined;
+  const loggedOut = await lostAndOvertaken(
+    () => accountOf(service, person.token).endSessions(),
+    async () => {
+      next = await newPerson(service, person.subject);
+      await accountOf(service, next.token).endSessions();
+    },
+  );
+  expect(loggedOut.status).toBe(204);
+  expect((await accountOf(service, next?.token ?? '').show()).status).toBe(401);
 });
 
 test('an identity that another person links before its unlinking is done stays theirs', async () => {

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
-import { applyPreset } from '../../lib/provider-settings/apply-preset.ts';
+import { applyPreset } from '../../lib/providers/presets/apply.ts';
 import { accountOf } from '../support/account.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { checkSettings, combineSettings } from '../../lib/provider-settings/check-settings.ts';
-import type { ProviderId } from '../../lib/provider-settings/identifiers.ts';
+import type { ProviderId } from '../../lib/providers/provider-ids.ts';
+import { checkSettings, mergeSettings } from '../../lib/providers/settings/merge.ts';
 
 const url = 'https://provider.example/x';
 const client = { client_id: 'us', client_secret: 'our-secret' };
@@ -147,6 +147,11 @@ describe('an address on this machine', () => {
     'https://LOCALHOST./x',
     'https://login.localhost/x',
     'https://localhost.localdomain/x',
+    'https://localhost../x',
+    'https://localhost4/x',
+    'https://localhost6.localdomain6/x',
+    'https://loopback/x',
+    'https://ipv6-loopback./x',
     'https://ip6-loopback/x',
   ])('is an error in a deployment: %s', (address) => {
     for (const change of [{ issuer: address }, { jwks_uri: address }])
@@ -162,7 +167,7 @@ describe('an address on this machine', () => {
 
   test('that is stored from before keeps a preset from replacing the other issuers', () => {
     const given = { settings: oidc({}), isPreset: true };
-    expect(combineSettings('provider_f', given, oidc({ issuer: 'https://10.0.0.1' }))).toEqual({
+    expect(mergeSettings('provider_f', given, oidc({ issuer: 'https://10.0.0.1' }))).toEqual({
       problems: ['the stored issuers are no longer valid; give all with --settings'],
     });
   });

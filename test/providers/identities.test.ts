@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { serve } from '../../infra/local/loopback-server.ts';
-import { applyPreset } from '../../lib/provider-settings/apply-preset.ts';
-import type { ProviderId } from '../../lib/provider-settings/identifiers.ts';
-import type { PresetName } from '../../lib/provider-settings/presets.ts';
+import { applyPreset } from '../../lib/providers/presets/apply.ts';
+import type { PresetName } from '../../lib/providers/presets/presets.ts';
+import type { ProviderId } from '../../lib/providers/provider-ids.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
 import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';

@@ -71,6 +71,17 @@ describe('provider_f, the claims of an id token that the provider has signed', (
     ['a type that is no text', () => ({ typ: { toString: 'x' } })],
     ['the use of an access token', () => ({ token_use: 'access' })],
     ['the scopes of an access token, as Entra and Okta write them', () => ({ scp: 'openid' })],
+    ['the list of scopes of an access token, as Spring writes it', () => ({ scope: ['openid'], azp: null })],
+    [
+      "what FusionAuth's access tokens have, too",
+      () => ({ scope: 'openid', auth_time: now(), sid: 'x', email: 'a@b.example' }),
+    ],
+    ["what authentik's access tokens have, too", () => ({ scope: 'openid', acr: 'default', amr: ['pwd'] })],
+    ['a foreign client_id', () => ({ azp: null, client_id: 'another-app' })],
+    ['a foreign cid', () => ({ azp: null, cid: 'another-app' })],
+    ['a foreign appid', () => ({ azp: null, appid: 'another-app' })],
+    ['our azp and a foreign client_id', () => ({ client_id: 'another-app' })],
+    ['a client_id that is no text', () => ({ client_id: [ours()] })],
   ])('%s: 400 invalid_grant', async (_, claims) => {
     expectError(await send(await idToken(claims())), invalidGrant);
   });
@@ -87,6 +98,11 @@ describe('provider_f, the claims of an id token that the provider has signed', (
     ['an iat almost a day ago', () => ({ iat: now() - day + 30, exp: now() + 30 })],
     ['the type of an id token, as Keycloak writes it', () => ({ typ: 'ID' })],
     ['the use of an id token, as Cognito writes it', () => ({ token_use: 'id' })],
+    ['our client_id, cid and appid', () => ({ client_id: ours(), cid: ours(), appid: ours() })],
+    ['a scope and a nonce', () => ({ scope: 'openid', nonce: 'n' })],
+    ['a scope and an at_hash', () => ({ scope: 'openid', at_hash: 'x' })],
+    ['a scope and a c_hash', () => ({ scope: ['openid'], c_hash: 'x' })],
+    ["a list of scopes, in UAA's older id tokens", () => ({ scope: ['openid'], amr: ['pwd'], cid: ours() })],
     ['claims that nobody knows', () => ({ constructor: 'x', nested: { ['__proto__']: 1 } })],
   ])('%s: 200', async (_, claims) => {
     expectAnswer(await send(await idToken(claims())), 200, tokenResponse);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose';
 import * as oauth from 'oauth4webapi';
-import { providerIds } from '../../lib/provider-settings/identifiers.ts';
+import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { documentedFetch } from '../support/api-document.ts';
 import { expectAnswer, tokenResponse } from '../support/expectations.ts';
 import { createClient } from '../support/login-app.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { providerIds } from '../../lib/provider-settings/identifiers.ts';
 import { parametersOf } from '../../lib/providers/parameters.ts';
+import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { sharedService } from '../support/service.ts';
 

@@ -1,32 +1,25 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { accountOf } from '../support/account.ts';
+import { logLine } from '../support/log-lines.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { serviceOf, unique } from '../support/service.ts';
-import { type RunningService, startService } from '../support/start-service.ts';
+import type { RunningService } from '../support/start-service.ts';
+import { twoInstances } from '../support/two-instances.ts';
 
 const minute = 60;
 const hour = 60 * minute;
 
 const standIn = await startProviderStandIn();
 /** Two warm functions of one service. Each test has an issuer of its own, for which both are cold. */
-let first: RunningService;
-let second: RunningService;
+const instances = await twoInstances();
+const { service, running: first, proxy, advance } = instances;
+const second = instances.second.running;
 let issuer: Scene;
 let app: LoginApp;
 
-beforeAll(async () => {
-  first = await startService({}, { movableClock: true });
-  second = await startService({ JOIN: first.directory }, { movableClock: true });
-});
-
-afterAll(async () => {
-  await second?.stop();
-  await first?.stop();
-});
-
 beforeEach(async () => {
   issuer = standIn.openScene();
-  const service = serviceOf(first.demo, first.directory);
   app = await createLoginApp(service, unique('app'));
   await service.setProvider(app, 'provider_f', { issuers: [{ issuer: issuer.url, audiences: [ourApp] }] });
 });
@@ -36,13 +29,15 @@ let passed = 0;
 /** Moves the clock of both functions, in seconds. */
 const pass = (seconds: number): void => {
   passed += seconds;
-  for (const { advance } of [first, second]) advance(seconds);
+  advance(seconds);
 };
 
+const issuedAt = (): number => Math.floor(Date.now() / 1000) + passed;
+
 /** An id token of now, by the clock of the functions. */
-const idToken = (): Promise<string> => {
-  const iat = Math.floor(Date.now() / 1000) + passed;
-  return issuer.idToken({ iat, exp: iat + hour });
+const idToken = (scene = issuer): Promise<string> => {
+  const iat = issuedAt();
+  return scene.idToken({ iat, exp: iat + hour });
 };
 
 /** The status of a login at one of the functions. */
@@ -96,6 +91,57 @@ describe('the keys of an issuer', () => {
     pass(hour);
     expect([await logIn(first), await logIn(second)]).toEqual([200, 200]);
     expect(asked()).toEqual([2, 2]);
+  });
+});
+
+describe('the keys of an issuer in the table', () => {
+  test('are not those that a notification fetched, which anybody can send', async () => {
+    const { sub, exp, events } = { sub: undefined, exp: undefined, events: { type: 'other', sub: 'alice' } };
+    const payload = await issuer.idToken({ sub, exp, events, jti: unique('jti'), iat: issuedAt() });
+    const path = `/v2/marketing/providers/provider_f/notifications?login_app_id=${app.login_app_id}`;
+    expect((await service.json(path, { payload })).status).toBe(204);
+    expect(await logIn(second)).toBe(200);
+    expect(asked()).toEqual([2, 2]);
+  });
+
+  test('are not those that somebody who links has fetched', async () => {
+    const home = standIn.openScene();
+    const issuers = [home, issuer].map(({ url }) => ({ issuer: url, audiences: [ourApp] }));
+    await service.setProvider(app, 'provider_f', { issuers });
+    const credential = { provider: 'provider_f', id_token: await idToken(home) };
+    const { body } = await service.token({ grant_type: 'provider_credentials', ...credential }, app);
+    const { link } = accountOf(service, body.access_token);
+    expect((await link({ ...credential, id_token: await idToken() })).status).toBe(201);
+    expect(await logIn(second)).toBe(200);
+    expect(issuer.calls('jwks')).toBe(2);
+  });
+
+  test('count as old if they are said to be fetched in the future', async () => {
+    pass(2 * hour);
+    expect(await logIn(first)).toBe(200);
+    pass(-2 * hour);
+    expect(await logIn(second)).toBe(200);
+    expect(asked()).toEqual([2, 2]);
+  });
+
+  test('may have numbers that the table has not, and more levels', async () => {
+    const published = await (await fetch(`${issuer.url}/jwks`)).text();
+    const deep = `${'['.repeat(40)}1${']'.repeat(40)}`;
+    const body = published.replace('{"kty"', `{"issued":9007199254740993,"deep":${deep},"kty"`);
+    issuer.answer('jwks', { status: 200, body });
+    expect([await logIn(first), await logIn(first), await logIn(second)]).toEqual([200, 200, 200]);
+    expect(issuer.calls('jwks')).toBe(2);
+  });
+
+  test('that cannot be put there serve all the same, and the log says so', async () => {
+    proxy.hook = ({ operation, body }) =>
+      operation === 'PutItem' && JSON.stringify(body).includes('"ISSUER#') ? 'fails before' : undefined;
+    expect([await logIn(first), await logIn(first), await logIn(second)]).toEqual([200, 200, 200]);
+    expect(asked()).toEqual([2, 2]);
+    expect(await logLine(first, 'provider_keys_not_stored', { issuer: issuer.url })).toMatchObject({
+      level: 'ERROR',
+      failure: { name: 'ValidationException' },
+    });
   });
 });
 

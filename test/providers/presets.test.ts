@@ -1,13 +1,17 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { applyPreset } from '../../lib/provider-settings/apply-preset.ts';
-import { checkSettings } from '../../lib/provider-settings/check-settings.ts';
-import { type ProviderId, providerIds } from '../../lib/provider-settings/identifiers.ts';
-import { keysAddressOf } from '../../lib/provider-settings/known-issuers.ts';
-import type { Preset, PresetOptions } from '../../lib/provider-settings/preset.ts';
-import { presetNames, presets } from '../../lib/provider-settings/presets.ts';
-import { type FamilyName, protocols } from '../../lib/provider-settings/protocols.ts';
+import { applyPreset } from '../../lib/providers/presets/apply.ts';
+import { keysAddressOf } from '../../lib/providers/presets/known-issuers.ts';
+import type { Preset, PresetOptions } from '../../lib/providers/presets/preset.ts';
+import { presetNames, presets } from '../../lib/providers/presets/presets.ts';
+import {
+  type ProtocolName,
+  type ProviderId,
+  protocolNames,
+  providerIds,
+} from '../../lib/providers/provider-ids.ts';
+import { checkSettings } from '../../lib/providers/settings/merge.ts';
 
 /** Apple signs with a private key where others have a secret. */
 const { privateKey } = generateKeyPairSync('ec', {
@@ -33,7 +37,7 @@ const fitting = presetNames.flatMap((name) => {
   const preset: Preset = presets[name];
   return providerIds
     .filter(
-      (provider) => preset.settings[protocols[provider].name] || (provider === 'provider_b' && preset.codes),
+      (provider) => preset.settings[protocolNames[provider]] || (provider === 'provider_b' && preset.codes),
     )
     .map((provider) => [name, provider] as const);
 });
@@ -66,7 +70,7 @@ describe('a preset', () => {
     (name, provider) => {
       const given = { ...options, appSecret: 'our-secret', redirectUris: ['https://app.example/callback'] };
       const { settings } = Object(applyPreset(name, provider, given));
-      const family = presetSettings[name][protocols[provider].name];
+      const family = presetSettings[name][protocolNames[provider]];
       expect(settings).toEqual(family ?? presetSettings[name].codes);
     },
   );
@@ -87,7 +91,7 @@ describe('a preset', () => {
       const page = readFileSync('docs/providers.md', 'utf8');
       for (const link of presets[name].documentation) {
         expect(documentationHosts[name]).toContain(new URL(link).host);
-        expect(page).toContain(`(${link})`);
+        expect([link, page.includes(`(${link})`)]).toEqual([link, true]);
       }
     },
   );
@@ -109,7 +113,7 @@ describe('an issuer that was set by a preset before presets named its keys', () 
 });
 
 describe('a preset is an error', () => {
-  const families: Record<FamilyName, ProviderId> = {
+  const families: Record<ProtocolName, ProviderId> = {
     oauth1: 'provider_c',
     oauth2: 'provider_a',
     oidc: 'provider_f',

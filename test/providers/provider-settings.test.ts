@@ -1,9 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { operator } from '../support/operator.ts';
+import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
+const standIn = await startProviderStandIn();
 let app: LoginApp;
 
 beforeEach(async () => {
@@ -247,5 +250,52 @@ describe('valid provider settings', () => {
     const others = { issuers: [{ issuer: 'https://others.example', audiences: ['us'], nonce: 'required' }] };
     await set('provider_f', others);
     expect(Object(await show()).provider_f).toEqual(others);
+  });
+});
+
+describe('npm run operator providers set warns on standard error, and sets them all the same', () => {
+  /** What it writes there, for an issuer and app ids. */
+  async function warnings(issuer: string, appIds = 'us,our-other-app'): Promise<string> {
+    const { code, stdout, stderr } = await operator(
+      ...['providers', 'set', '--login-app', app.login_app_id, '--provider', 'provider_f', '--local'],
+      ...['--preset', 'oidc', '--issuer', issuer, '--app-id', appIds],
+    );
+    const settings = { issuers: [{ issuer, audiences: appIds.split(','), nonce: 'optional' }] };
+    expect({ code, ...JSON.parse(stdout) }).toEqual({
+      ...{ code: 0, login_app_id: app.login_app_id, provider: 'provider_f', settings },
+    });
+    expect(Object(await show()).provider_f).toEqual(settings);
+    return stderr;
+  }
+
+  test('nothing where all is well', async () => {
+    expect(await warnings(standIn.openScene().url)).toBe('');
+  });
+
+  test('when an issuer does not answer', async () => {
+    const { url, answer } = standIn.openScene();
+    answer('.well-known/openid-configuration', { status: 404 });
+    const address = `${url}/.well-known/openid-configuration`;
+    expect(await warnings(url)).toBe(
+      `Warning: nobody can log in with the issuer ${url} yet. ${address} answers with status 404. Is the address right?\n`,
+    );
+  });
+
+  test('when its discovery document names another issuer, as by a slash at the end', async () => {
+    const { url } = standIn.openScene();
+    expect(await warnings(`${url}/`)).toBe(
+      `Warning: nobody can log in with the issuer ${url}/ yet. ${url}/.well-known/openid-configuration does not answer as it should (it names another issuer; a slash at the end counts).\n`,
+    );
+  });
+
+  test('when an app id has a space', async () => {
+    expect(await warnings(standIn.openScene().url, 'us, our-other-app')).toBe(
+      'Warning: the app id " our-other-app" contains a space. Is it right?\n',
+    );
+    const { warnings: found } = await set(
+      'provider_c',
+      consumer({ consumer_key: 'us\n', consumer_secret: 'a b' }),
+    );
+    expect(found).toEqual(['the app id "us\\n" contains a space. Is it right?']);
   });
 });

@@ -142,7 +142,7 @@ describe('providers check says what is wrong', () => {
       'x'.repeat(70_000),
     ],
     [
-      `${notAsItShould} (it names another issuer).`,
+      `${notAsItShould} (it names another issuer; a slash at the end counts).`,
       discovery,
       200,
       { issuer: 'https://example.com', jwks_uri: 'https://example.com' },

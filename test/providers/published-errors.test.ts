@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { applyPreset } from '../../lib/provider-settings/apply-preset.ts';
-import type { PresetName } from '../../lib/provider-settings/presets.ts';
+import { applyPreset } from '../../lib/providers/presets/apply.ts';
+import type { PresetName } from '../../lib/providers/presets/presets.ts';
 import { logIn, prepareLogin } from '../support/provider-login.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';

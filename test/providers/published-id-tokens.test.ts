@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import { clock } from '../../lib/clock.ts';
-import type { TrustedIssuer } from '../../lib/provider-settings/issuer.ts';
+import { clock } from '../../lib/foundation/clock.ts';
+import type { TrustedIssuer } from '../../lib/providers/oidc/issuer.ts';
 import { type OwnTable, startOwnTable } from '../support/own-table.ts';
 
 // The examples of OpenID Connect Core 1.0, appendix A, signed with the key of A.7.
@@ -53,7 +53,7 @@ let verifyIdToken: typeof import('../../lib/providers/oidc/verify.ts').verifyIdT
 let signAsGoogle: (claims: JWTPayload) => Promise<string>;
 const { now } = clock;
 
-/** Puts an issuer's keys where another function of the service would have put them at that time. */
+/** Puts an issuer's keys where release 1.0.0 would have put them at that time, and in its form. */
 async function knowKeys(issuer: string, keys: object[], seconds: number): Promise<void> {
   const { putItem } = await import('../../lib/storage/items.ts');
   const { issuerKeysKey } = await import('../../lib/storage/keys.ts');

@@ -4,8 +4,8 @@ import { decodeJwt } from 'jose';
 import OAuth from 'oauth-1.0a';
 import * as v from 'valibot';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
-import { type ProviderId, providerIds } from '../../lib/provider-settings/identifiers.ts';
 import { parametersOf } from '../../lib/providers/parameters.ts';
+import { type ProviderId, providerIds } from '../../lib/providers/provider-ids.ts';
 
 const sandbox = await startSandbox();
 afterAll(() => sandbox.close());

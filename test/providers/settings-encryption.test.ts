@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws.ts';
 
-type Encryption = typeof import('../../lib/provider-settings/settings-encryption.ts');
+type Encryption = typeof import('../../lib/providers/settings/encryption.ts');
 
 const place = { loginAppId: 'la_1', provider: 'provider_a' };
 const settings = {
@@ -23,11 +23,11 @@ beforeAll(async () => {
     PROVIDER_SETTINGS_SECRET_ID: 'provider-settings',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_SECRET_ACCESS_KEY: aws.endpoint.secret_access_key,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: aws.url,
   });
   // It reads the environment when it is loaded.
-  encryption = await import('../../lib/provider-settings/settings-encryption.ts');
+  encryption = await import('../../lib/providers/settings/encryption.ts');
 });
 
 afterAll(() => aws.close());

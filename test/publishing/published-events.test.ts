@@ -8,7 +8,10 @@ import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { recordsDuring } from '../support/stream-records.ts';
 
-const { running, service, dynamoDb, tableName } = await startServiceWithStore({}, { movableClock: true });
+const { running, service, dynamoDb, tableName } = await startServiceWithStore(
+  { MAX_SESSIONS: '3' },
+  { movableClock: true },
+);
 const { demo, operate } = service;
 const bus = await startBusStandIn();
 afterAll(() => bus.close());
@@ -200,6 +203,24 @@ describe('people and sessions', () => {
     const owner = await newOwner();
     const ending = async () => expect((await end(owner)).status).toBe(status);
     expect(await publishedDuring(ending)).toEqual(endOf(owner, reason));
+  });
+
+  test('a session whose place a login takes: ended then; expired if it had ended with all others, when they did', async () => {
+    const { subject, token } = await newPerson(service);
+    const endsAtLogin = async () => {
+      running.advance(1);
+      await publishedDuring(() => service.logIn(subject, 'provider_f'));
+      const ends = bus.taken.filter(({ DetailType }) => DetailType === 'session.ended');
+      return ends.map(({ Detail: { reason, session_id, ended_at } }) => ({ reason, session_id, ended_at }));
+    };
+    expect([await endsAtLogin(), await endsAtLogin()]).toEqual([[], []]);
+    expect(await endsAtLogin()).toMatchObject([{ reason: 'ended', session_id: sessionOf(token) }]);
+    const kept = (await service.logIn(subject)).body.access_token;
+    await publishedDuring(() => accountOf(service, kept).endSessions('?except=current'));
+    const [{ Detail: { ended_at = '' } = {} } = {}] = bus.taken;
+    expect(await endsAtLogin()).toMatchObject([{ reason: 'expired', ended_at }]);
+    expect(await endsAtLogin()).toMatchObject([{ reason: 'expired', ended_at }]);
+    expect(await endsAtLogin()).toMatchObject([{ reason: 'ended', session_id: sessionOf(kept) }]);
   });
 
   test('login-users delete: login_user.deleted stands for the sessions too', async () => {

@@ -3,6 +3,7 @@ import { decodeJwt, importJWK, SignJWT } from 'jose';
 import { accountOf, identityIdsOf, newAccount } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
 import { ownService } from '../support/own-service.ts';
+import { deviceIdsOf, newPerson, newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
 
@@ -40,6 +41,25 @@ test('a login of more than 15 minutes ago does not link, unlink or delete, even 
   expect((await again.remove()).status).toBe(204);
 });
 
+test('a login of more than 15 minutes ago relates up to 20 devices; the 21st, which ends a relation, needs a new one', async () => {
+  const person = await newPerson(service);
+  const phones: string[] = [];
+  const relate = (id = '', { token } = person) => service.relate(id, token);
+  for (let made = 0; made < 21; made += 1) phones.push(await newPhone(service));
+  const [first, ...others] = phones;
+  const [last, ...further] = others.toReversed();
+  await relate(first);
+  running.advance(901);
+  for (const id of further) expect((await relate(id)).status).toBe(200);
+  const refused = await relate(last);
+  expectError(refused, insufficient(900));
+  expect(refused.headers.get('www-authenticate')).toMatch(/, max_age=900$/);
+  expect((await deviceIdsOf(service, person)).toSorted()).toEqual([first, ...further].toSorted());
+  expect((await relate(first)).status).toBe(200);
+  expect((await relate(last, await newPerson(service, person.subject))).status).toBe(200);
+  expect((await deviceIdsOf(service, person)).toSorted()).toEqual([...others].toSorted());
+});
+
 test('a token of an earlier version, which has no auth_time, counts from the login of its session', async () => {
   const { token } = await newAccount(service);
   const { current } = await stolenSigningKeys(running);
@@ -54,8 +74,10 @@ test('a token of an earlier version, which has no auth_time, counts from the log
 });
 
 test('any login will do where the setting is 0', async () => {
-  const { account } = await newAccount(anyTime.service);
+  const { account, token } = await newAccount(anyTime.service);
   anyTime.running.advance(3000);
   expect((await account.linkAt('provider_a', unique('bob'))).status).toBe(201);
+  for (let made = 0; made < 21; made += 1)
+    expect((await anyTime.service.relate(await newPhone(anyTime.service), token)).status).toBe(200);
   expect((await account.remove()).status).toBe(204);
 });

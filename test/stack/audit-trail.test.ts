@@ -65,6 +65,7 @@ describe('the audit lines', () => {
   const writers = [
     ...[...endpoints].filter(([, endpoint]) => isAudited(endpoint)).map(([key]) => key),
     'operator',
+    'finish-deletions',
   ];
 
   test('go from the log of each function that writes them to the forwarder, and others are not delivered', () => {
@@ -97,5 +98,17 @@ describe('the audit lines', () => {
       DestinationConfig: { OnFailure: {} },
     });
     template.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 14 * 86_400 });
+  });
+
+  test('that wait there outlive a production stack, as the log does, but not one for development', () => {
+    const fate = (of: typeof template) =>
+      Object.entries(of.findResources('AWS::SQS::Queue')).find(([id]) =>
+        id.startsWith('AuditUndelivered'),
+      )?.[1];
+    expect(fate(template)).toMatchObject({
+      DeletionPolicy: 'RetainExceptOnCreate',
+      UpdateReplacePolicy: 'Retain',
+    });
+    expect(fate(templateWith({ stage: 'development' }))).toMatchObject({ DeletionPolicy: 'Delete' });
   });
 });

@@ -59,6 +59,13 @@ test('the table is warm for as much as is set, and else as new tables are', () =
   });
 });
 
+test('the table takes at most as many writes as is set, and else as many as come', () => {
+  template.allResourcesProperties('AWS::DynamoDB::Table', { OnDemandThroughput: Match.absent() });
+  templateWith({ maxWriteUnits: '500' }).hasResourceProperties('AWS::DynamoDB::Table', {
+    OnDemandThroughput: { MaxWriteRequestUnits: 500 },
+  });
+});
+
 test('no other function is updated before the new code has found that it can read the table', () => {
   const { checks, records } = formatSteps(template);
   expect(checks).toHaveLength(1);

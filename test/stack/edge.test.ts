@@ -86,6 +86,68 @@ test('AWS WAF stops an address that sends too much, and shows no requests, which
   });
 });
 
+describe('addresses that are allowed', () => {
+  const allowed = ['192.0.2.0/24', '198.51.100.7/32', '2001:db8::/48'];
+  const rules = (more: Record<string, unknown>) =>
+    Object.values(edgeWith(more).template.findResources('AWS::WAFv2::WebACL'))[0]?.Properties.Rules;
+  const scopeOf = (more: Record<string, unknown>, place: number) =>
+    rules(more)[place].Statement.RateBasedStatement.ScopeDownStatement?.AndStatement.Statements;
+  const outside = (version: string) => ({
+    NotStatement: {
+      Statement: {
+        IPSetReferenceStatement: {
+          Arn: { 'Fn::GetAtt': [expect.stringMatching(`^Allowed${version}`), 'Arn'] },
+        },
+      },
+    },
+  });
+  const outsideBoth = [outside('IPV4'), outside('IPV6')];
+
+  test('are in a set for each version of IP, which the rule does not count', () => {
+    const edgeAllowedAddresses = allowed.join(',');
+    const { template: allowing } = edgeWith({ edgeAllowedAddresses });
+    for (const [IPAddressVersion, Addresses] of [
+      ['IPV4', allowed.slice(0, 2)],
+      ['IPV6', allowed.slice(2)],
+    ])
+      allowing.hasResourceProperties('AWS::WAFv2::IPSet', {
+        Scope: 'CLOUDFRONT',
+        IPAddressVersion,
+        Addresses,
+      });
+    expect(scopeOf({ edgeAllowedAddresses }, 0)).toEqual(outsideBoth);
+    template.resourceCountIs('AWS::WAFv2::IPSet', 0);
+    expect(scopeOf({}, 0)).toBeUndefined();
+  });
+
+  test('are not counted by the rule of the token route either, which has a limit of its own', () => {
+    const more = { edgeTokenRateLimit: 20, edgeAllowedAddresses: allowed.join(',') };
+    expect(rules(more)).toMatchObject([
+      { Priority: 0, Statement: { RateBasedStatement: { Limit: 2000 } } },
+      {
+        Priority: 1,
+        Action: { Block: {} },
+        Statement: { RateBasedStatement: { Limit: 20, AggregateKeyType: 'IP' } },
+        VisibilityConfig: { SampledRequestsEnabled: false },
+      },
+    ]);
+    const statement = (field: object, constraint: string, text: string) => ({
+      ByteMatchStatement: expect.objectContaining({
+        FieldToMatch: field,
+        PositionalConstraint: constraint,
+        SearchString: text,
+      }),
+    });
+    const tokenRequests = [
+      statement({ Method: {} }, 'EXACTLY', 'POST'),
+      statement({ UriPath: {} }, 'STARTS_WITH', '/v2/marketing/oauth/token'),
+    ];
+    expect(scopeOf(more, 1)).toEqual([...tokenRequests, ...outsideBoth]);
+    expect(scopeOf({ edgeTokenRateLimit: 20 }, 1)).toEqual(tokenRequests);
+    expect(rules({})).toHaveLength(1);
+  });
+});
+
 test("CloudFront adds the caller's address to what the caller sends, and only behind an edge do functions believe it", () => {
   template.hasResourceProperties('AWS::CloudFront::OriginRequestPolicy', {
     OriginRequestPolicyConfig: {

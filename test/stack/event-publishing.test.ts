@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
-import { template } from '../support/template.ts';
+import { template, templateWith } from '../support/template.ts';
 
 test('the stream is read from its start, and what fails is tried again in halves, and at last told', () => {
   const [table] = Object.keys(template.findResources('AWS::DynamoDB::Table'));
@@ -28,4 +28,13 @@ test('the stream is read from its start, and what fails is tried again in halves
 test('the bus has the name of the stack', () => {
   const buses = Object.values(template.findResources('AWS::Events::EventBus'));
   expect(buses.map(({ Properties }) => Properties.Name)).toEqual(['a-stack']);
+});
+
+test('the bus has an archive only for as long as is set', () => {
+  template.resourceCountIs('AWS::Events::Archive', 0);
+  templateWith({ archiveDays: '30' }).hasResourceProperties('AWS::Events::Archive', {
+    ArchiveName: 'a-stack',
+    SourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^EventPublishingBus'), 'Arn'] },
+    RetentionDays: 30,
+  });
 });

@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { logicalIdOf } from '../../infra/stack/service-function.ts';
 import { tableRightsOf } from '../../infra/table-rights.ts';
 import type { SecretName } from '../../lib/http/endpoint.ts';
-import { publicSigningKeysKey } from '../../lib/storage/keys.ts';
+import { issuerKeysKey, publicSigningKeysKey } from '../../lib/storage/keys.ts';
 import { table as storage } from '../../lib/storage/table.ts';
 import {
   accesses,
@@ -151,6 +151,16 @@ describe('functions', () => {
     const { pk } = publicSigningKeysKey();
     const writers = functions.filter(({ properties }) => mayOn(properties.Role, `dynamodb:${action}`, pk));
     expect(writers.map(({ id }) => id)).toEqual(allowed);
+  });
+
+  test('the keys of issuers are written by the token function alone', () => {
+    const { pk } = issuerKeysKey('https://accounts.example');
+    const writers = functions.filter(({ properties }) =>
+      ['PutItem', 'UpdateItem', 'DeleteItem'].some((action) =>
+        mayOn(properties.Role, `dynamodb:${action}`, pk),
+      ),
+    );
+    expect(writers.map(({ id }) => id)).toEqual(['IssueToken']);
   });
 
   test.each([

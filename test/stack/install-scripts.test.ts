@@ -8,7 +8,15 @@ const read = <Output>(file: string, schema: v.GenericSchema<unknown, Output>): O
 const { packages } = read(
   'package-lock.json',
   v.object({
-    packages: v.record(v.string(), v.object({ hasInstallScript: v.optional(v.boolean(), false) })),
+    packages: v.record(
+      v.string(),
+      v.object({
+        version: v.optional(v.string(), ''),
+        integrity: v.optional(v.string(), ''),
+        bin: v.optional(v.record(v.string(), v.string()), {}),
+        hasInstallScript: v.optional(v.boolean(), false),
+      }),
+    ),
   }),
 );
 const { allowScripts, scarfSettings } = read(
@@ -26,7 +34,6 @@ const reviewed = {
   '@swc/core': true, // checks its binary
   'classic-level': true, // builds its binary where none ships prebuilt
   esbuild: true, // checks its binary
-  node: true, // puts the binary of Node in its place
   'unrs-resolver': false, // checks its binary, and downloads what is missing
 };
 
@@ -40,4 +47,14 @@ test('no package runs a script at installation, but for the reviewed ones', () =
 
 test('the script that reports installations is off, also for an npm that knows no allowScripts', () => {
   expect(scarfSettings).toEqual({ enabled: false });
+});
+
+test('the Node of the scripts comes in packages whose integrity is locked, in the version that Lambda runs', () => {
+  const runtimes = Object.values(packages).filter(({ bin }) => bin.node !== undefined);
+  expect(runtimes.length).toBeGreaterThan(1);
+  for (const { version, integrity, hasInstallScript } of runtimes) {
+    expect(version).toMatch(/^24\./);
+    expect(integrity).toMatch(/^sha512-/);
+    expect(hasInstallScript).toBe(false);
+  }
 });

@@ -1,6 +1,15 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JWK } from 'jose';
@@ -154,8 +163,25 @@ test("a folder with somebody's files is left alone", async () => {
 test('a name that cannot be a folder is said to be none', async () => {
   const data = join(folder, 'a-file');
   writeFileSync(data, '');
-  for (const name of [data, join(data, 'below')])
+  for (const name of [data, join(data, 'below'), '/proc/data'])
     await expect(startIn(name)).rejects.toThrow(`LOCAL_DATA=${name} is no folder and cannot be made one.`);
+});
+
+test('nothing is written through a symbolic link', async () => {
+  const data = join(folder, 'linked');
+  await (await startIn(data)).running.stop();
+  const elsewhere = join(folder, 'elsewhere');
+  writeFileSync(elsewhere, 'mine');
+  for (const name of ['secrets.json.new', 'table/LOG.old']) {
+    const link = join(data, name);
+    rmSync(link, { force: true });
+    symlinkSync(elsewhere, link);
+    await expect(startIn(data)).rejects.toThrow(
+      `LOCAL_DATA=${data} holds the symbolic link ${basename(name)},`,
+    );
+    rmSync(link);
+  }
+  expect(readFileSync(elsewhere, 'utf8')).toBe('mine');
 });
 
 test('damaged data are left alone: the line names the file and what to do', async () => {

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { Validations } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { everything, stackWith, withEdge } from '../support/template.ts';
+import { context, everything, stackWith, withEdge } from '../support/template.ts';
 
 const settings = [
   {},
@@ -44,4 +46,23 @@ test('what breaks a rule without a reason is found', () => {
   new Topic(stack, 'OpenTopic');
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   expect(() => app.synth()).toThrow('OpenTopic');
+});
+
+/** Flags that only look at a template. */
+const validating = [
+  '@aws-cdk/core:annotationsInValidationReport',
+  '@aws-cdk/core:validateAgainstDefaultRules',
+  '@aws-cdk/core:validateSnapshotRemovalPolicy',
+];
+
+test('cdk.json has only the feature flags that change a template, and those that validate one', () => {
+  const templatesWith = (moreContext: Record<string, unknown>): unknown => {
+    const { stack, edge } = stackWith(everything, { moreContext });
+    return [stack, stack.watching, edge ?? stack].map((one) => Template.fromStack(one).toJSON());
+  };
+  const before = templatesWith({});
+  const idle = Object.keys(context).filter((flag) =>
+    isDeepStrictEqual(templatesWith({ [flag]: undefined }), before),
+  );
+  expect(idle).toEqual(validating);
 });

@@ -94,10 +94,10 @@ describe('settings', () => {
       { tokenConcurrency: 6, tokenReservedConcurrency: 11 },
       'tokenReservedConcurrency must be at least twice tokenConcurrency',
     ],
-    ...[{ warmReadUnits: 20_000 }, { warmWriteUnits: 20_000 }].map(
+    ...[{ warmReadUnits: 20_000 }, { warmWriteUnits: 20_000 }, { maxWriteUnits: 20_000 }].map(
       (units): [Record<string, unknown>, string] => [
         { tableName: 'a-restored-one', publishEvents: false, ...units },
-        'tableName must not come with warmReadUnits or warmWriteUnits',
+        'tableName must not come with warmReadUnits, warmWriteUnits or maxWriteUnits',
       ],
     ),
     [{ somethingElse: 5 }, 'somethingElse is unknown; docs/settings.md lists them all.'],
@@ -118,6 +118,20 @@ describe('settings', () => {
     ...[{ 'aws:team': 'login' }, { team: 5 }, { team: '#' }, 'team', 'team=login,'].map(
       (tags): [Record<string, unknown>, string] => [{ tags }, 'tags must be an object of names and texts'],
     ),
+    [{ archiveDays: 30, publishEvents: false }, 'archiveDays must come with publishEvents'],
+    ...[
+      '',
+      '192.0.2.1',
+      '0.0.0.0/0',
+      '192.0.2.0/33',
+      '192.0.2/24',
+      '::1/129',
+      'fe80::1%eth0/64',
+      '::1/64,',
+    ].map((edgeAllowedAddresses): [Record<string, unknown>, string] => [
+      { edgeAllowedAddresses },
+      'edgeAllowedAddresses must be blocks of addresses, such as 192.0.2.0/24, separated by commas',
+    ]),
     [{ account: '123456789012' }, 'region must come with account'],
     [{ region: 'eu-west-1' }, 'account must come with region'],
   ])('%j: %s', (given, message) => {

@@ -14,7 +14,9 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { localAws } from '../../infra/invoke-function.ts';
 import type { Envelope } from '../../infra/local/event-bus.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { documentedFetch } from '../support/api-document.ts';
@@ -22,6 +24,7 @@ import { tokenResponse } from '../support/expectations.ts';
 import { serviceOf } from '../support/service.ts';
 import { type RunningService, startService } from '../support/start-service.ts';
 import { startStore } from '../support/start-store.ts';
+import { awsEndpointOf } from '../support/stolen-signing-keys.ts';
 
 const run = promisify(execFile);
 
@@ -96,9 +99,15 @@ describe('packages that are not installed: one clear line, exit code 1', () => {
       mkdirSync(join(directory, path), { recursive: true });
       writeFileSync(join(directory, path, 'package.json'), '{}');
     }
-    mkdirSync(join(directory, 'node_modules/.bin/node'), { recursive: true });
     await expectLine('start', 'The package valibot is missing. Run npm ci first.');
     rmSync(join(directory, 'node_modules'), { recursive: true });
+  });
+
+  test('a machine that none of the Node packages fits, with an older Node of its own', async () => {
+    const older = "Object.defineProperty(process.versions, 'node', { value: '22.1.0' })";
+    const words = ['--import', `data:text/javascript,${older}`, 'infra/require-install.js'];
+    const stderr = expect.stringMatching(/^The scripts need Node 24 or newer, .+: its own is 22\.1\.0\.\n$/);
+    await expect(run(process.execPath, words)).rejects.toMatchObject({ code: 1, stderr });
   });
 });
 
@@ -117,6 +126,18 @@ describe('npm start', () => {
     } finally {
       await taken.close();
     }
+  });
+
+  test('flags are named as ignored, wherever npm has put them', async () => {
+    const child = spawn('npm', ['start', '--port=4000', '--', '--join', 'x'], {
+      env: { ...process.env, NODE_OPTIONS: '', PORT: 'none', LOCAL_DIR: '/nowhere' },
+    });
+    let stderr = '';
+    child.stderr.on('data', (text) => (stderr += text));
+    await once(child, 'close');
+    expect(stderr).toMatch(
+      /^Ignored: --port --join x\. npm start has no flags; set PORT, .* before it, as in PORT=4000 npm start\.$/m,
+    );
   });
 
   test.each([
@@ -249,13 +270,16 @@ describe('npm start', () => {
     await down.close();
     const store = await startStore();
     const started = await startService({ EVENTS_TO: down.url, DYNAMODB_ENDPOINT: store.url });
-    const { aws_endpoint } = JSON.parse(readFileSync(join(started.directory, 'stack.json'), 'utf8'));
     const publish = async (...types: string[]) => {
       const Entries = types.map((DetailType) => ({
-        ...{ Source: 'login-service', DetailType, Time: 1_769_846_400.5, Detail: '{"id":"pe_1"}' },
+        ...{
+          Source: 'login-service',
+          DetailType,
+          Time: new Date(1_769_846_400_500),
+          Detail: '{"id":"pe_1"}',
+        },
       }));
-      const headers = { authorization: 'AWS4-HMAC-SHA256 unchecked', 'x-amz-target': 'AWSEvents.PutEvents' };
-      await fetch(aws_endpoint, { method: 'POST', headers, body: JSON.stringify({ Entries }) });
+      await new EventBridgeClient(localAws(awsEndpointOf(started))).send(new PutEventsCommand({ Entries }));
     };
     const says = async (line: RegExp) => {
       while (!line.test(started.output())) await wait(20);
@@ -295,12 +319,12 @@ describe('npm start', () => {
   });
 
   test('everything listens on the loopback address alone', async () => {
-    const { aws_endpoint } = JSON.parse(readFileSync(join(running.directory, 'stack.json'), 'utf8'));
+    const { url: awsUrl } = awsEndpointOf(running);
     const { base_url, sandbox_url, dynamodb_endpoint } = running.demo;
     // What listens on every address of the machine answers on 127.0.0.2 too.
     const interfaces = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
     const others = interfaces.filter(({ internal, family }) => !internal && family === 'IPv4');
-    const urls = [base_url, sandbox_url, dynamodb_endpoint, aws_endpoint];
+    const urls = [base_url, sandbox_url, dynamodb_endpoint, awsUrl];
     // A DynamoDB that was given listens where it likes.
     for (const url of urls.filter((one) => one !== process.env.DYNAMODB_ENDPOINT)) {
       await fetch(url);

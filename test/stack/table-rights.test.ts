@@ -1,6 +1,9 @@
 import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, expect, test } from '@jest/globals';
+import { gateway } from '../../infra/local/gateway.ts';
+import { serve } from '../../infra/local/loopback-server.ts';
 import type { Access } from '../../lib/http/endpoint.ts';
+import { documentedFetch } from '../support/api-document.ts';
 import { startOwnTable } from '../support/own-table.ts';
 
 const { tableName: TableName, stop } = await startOwnTable();
@@ -58,6 +61,19 @@ test.each<[string, () => Promise<unknown>, string]>([
   ],
 ])('%s: an error that names the function, the action and the key', async (_, run, denied) => {
   await expect(asFunction(run)).rejects.toThrow(`The record of read-devices does not let it ${denied}.`);
+});
+
+test('an endpoint whose record lacks a right answers with a 500 that names it, which fails any test that calls it', async () => {
+  const handler = () =>
+    asFunction(async () => {
+      const answer = await get(account).catch(() => ({ statusCode: 500, headers: {} }));
+      return { statusCode: 200, headers: {}, ...answer };
+    });
+  const endpoint = { method: 'GET', path: '/openapi.json' } as const;
+  const { url, close } = await serve(gateway([{ endpoint, handler }], () => undefined));
+  const denied = 'The record of read-devices does not let it GetItem ACCOUNT#ac_1.';
+  await expect(documentedFetch(`${url}/openapi.json`)).rejects.toThrow(denied);
+  await close();
 });
 
 test('a call whose key is not recognised is an error, even for an item that the function may read', async () => {

@@ -158,10 +158,10 @@ describe('alarms', () => {
     ],
     [
       'RotationFailure',
-      '1 of 1 from 1',
+      '1 of 5 from 1',
       added(...rotations.map((key, place) => sum(`errors${place}`, inLambda('Errors', key)))),
     ],
-    ['DeletionsUnfinished', '1 of 1 from 1', added(sum('errors0', inLambda('Errors', 'finish-deletions')))],
+    ['DeletionsUnfinished', '1 of 5 from 1', added(sum('errors0', inLambda('Errors', 'finish-deletions')))],
     ...[...endpoints].map(([key, endpoint]): [string, string, string[]] => [
       `ServerErrorsOf${logicalIdOf(key)}`,
       '1 of 1 from 1',
@@ -184,7 +184,7 @@ describe('alarms', () => {
       ]),
     [
       'AuditFailure',
-      '1 of 1 from 1',
+      '1 of 5 from 1',
       added(sum('failed', inLambda('Errors', 'forward-audit')), `waiting: ${waitingIn('AuditUndelivered')}`),
     ],
     [
@@ -192,11 +192,46 @@ describe('alarms', () => {
       '3 of 5 from 900000',
       [`Maximum of ${inLambda('IteratorAge', 'publish-events')}, in 60 s`],
     ],
+    // Neither a disabled event source mapping nor a disabled rule has a metric.
+    [
+      'EventsStopped',
+      '2 of 4 from 5',
+      [
+        'IF(FILL(invocations, 0) < 1, FILL(written, 0), 0)',
+        sum('invocations', inLambda('Invocations', 'publish-events'), 900),
+        sum('written', inTable('ConsumedWriteCapacityUnits'), 900),
+      ],
+    ],
+    [
+      'FinishDeletionsStopped',
+      '3 of 3 from 1',
+      [
+        'IF(FILL(invocations, 0) < 1, 1, 0)',
+        sum('invocations', inLambda('Invocations', 'finish-deletions'), 600),
+      ],
+    ],
     ['EventsUndeliverable', '1 of 1 from 1', [waitingIn('EventPublishingDeadLetters')]],
   ])('%s: %s', (name, limit, measurements) => {
     const alarm = alarmNamed(name);
     expect(alarm && measurementsOf(alarm)).toEqual(measurements);
     expect(`${alarm?.DatapointsToAlarm} of ${alarm?.EvaluationPeriods} from ${alarm?.Threshold}`).toBe(limit);
+  });
+
+  // CloudWatch publishes a metric with a delay, so the latest point of such an expression is always what it was filled with.
+  // @see Amazon CloudWatch user guide, "Using math expressions with CloudWatch metrics": FILL
+  test('look at more than one period where the expression has a value without any metric', () => {
+    const filled = alarms.flatMap(({ properties: { AlarmDescription, EvaluationPeriods, Metrics = [] } }) => {
+      const expressions = new Map(Metrics.map(({ Id, Expression }) => [Id, Expression]));
+      /** Whether a metric of the alarm, or an expression, has a value while nothing is published. */
+      const isFilled = (id: string): boolean => {
+        const outside = expressions.get(id)?.replace(/FILL\(\w+, 0\)/g, '0');
+        return outside?.match(/\b[a-z]\w*/g)?.every(isFilled) ?? outside !== undefined;
+      };
+      const [{ Id } = { Id: '' }] = Metrics;
+      return isFilled(Id) ? [{ AlarmDescription, EvaluationPeriods }] : [];
+    });
+    expect(filled).not.toEqual([]);
+    expect(filled.filter(({ EvaluationPeriods }) => EvaluationPeriods < 2)).toEqual([]);
   });
 
   test('have the thresholds that are set', () => {
@@ -221,7 +256,7 @@ describe('alarms', () => {
   });
 
   test('all notify the topic when they go off and when they end', () => {
-    expect(alarms).toHaveLength(15 + endpoints.size + throttled.length);
+    expect(alarms).toHaveLength(17 + endpoints.size + throttled.length);
     const [topic] = Object.keys(watching.toJSON().Parameters);
     expect(topic).toMatch(/AlarmsTopic/);
     for (const { properties } of alarms) {

@@ -28,6 +28,8 @@ export const handlerPermissions: Record<string, string> = {
     'codedeploy:CreateDeployment,CreateDeploymentGroup,DeleteDeploymentGroup,GetApplicationRevision,GetDeployment,GetDeploymentConfig,GetDeploymentGroup,ListDeployments,ListTagsForResource,RegisterApplicationRevision,RegisterOnPremisesInstance,StopDeployment,TagResource,UntagResource,UpdateDeploymentGroup iam:PassRole',
   'AWS::DynamoDB::Table':
     'dynamodb:CreateTable,DeleteResourcePolicy,DeleteTable,DescribeContinuousBackups,DescribeContributorInsights,DescribeTable,DescribeTimeToLive,GetResourcePolicy,ListTagsOfResource,PutResourcePolicy,TagResource,UntagResource,UpdateContinuousBackups,UpdateContributorInsights,UpdateTable,UpdateTimeToLive kms:CreateGrant,Decrypt,DescribeKey,Encrypt s3:GetObject',
+  'AWS::Events::Archive':
+    'events:CreateArchive,DeleteArchive,DescribeArchive,UpdateArchive kms:Decrypt,DescribeKey,GenerateDataKey',
   'AWS::Events::EventBus':
     'events:CreateEventBus,DeleteEventBus,DescribeEventBus,ListTagsForResource,PutPermission,RemovePermission,TagResource,UntagResource,UpdateEventBus kms:Decrypt,DescribeKey,Encrypt,GenerateDataKey',
   'AWS::Events::Rule':
@@ -70,6 +72,8 @@ export const handlerPermissions: Record<string, string> = {
     'secretsmanager:CreateSecret,DeleteSecret,DescribeSecret,GetRandomPassword,GetSecretValue,RemoveRegionsFromReplication,ReplicateSecretToRegions,TagResource,UntagResource,UpdateSecret',
   'AWS::WAFv2::LoggingConfiguration':
     'iam:CreateServiceLinkedRole logs:CreateLogDelivery,DeleteLogDelivery,DescribeLogGroups,DescribeResourcePolicies,PutResourcePolicy wafv2:DeleteLoggingConfiguration,GetLoggingConfiguration,PutLoggingConfiguration',
+  'AWS::WAFv2::IPSet':
+    'wafv2:CreateIPSet,DeleteIPSet,GetIPSet,ListTagsForResource,TagResource,UntagResource,UpdateIPSet',
   'AWS::WAFv2::WebACL':
     'wafv2:CreateWebACL,DeleteWebACL,GetWebACL,ListTagsForResource,TagResource,UntagResource,UpdateWebACL',
 };

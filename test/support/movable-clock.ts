@@ -1,4 +1,4 @@
-import { clock } from '../../lib/clock.ts';
+import { clock } from '../../lib/foundation/clock.ts';
 import { clockOffset } from './clock-offset.ts';
 
 // Preloaded into a service under test, which then looks for the time where the test can move it, as does a time limit.

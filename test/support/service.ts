@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { callOperator } from '../../infra/call-operator.ts';
+import type { FunctionTarget } from '../../infra/invoke-function.ts';
 import type { Demo } from '../../infra/local/demo.ts';
 import { documentedFetch } from './api-document.ts';
 import { noteSecrets } from './secrets-seen.ts';
@@ -185,9 +186,11 @@ export const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
 /** The operator function of the stack that a folder tells of. */
-export function operatorOf(directory: string): { name: string; endpoint?: string } {
+export function operatorOf(directory: string): FunctionTarget {
   const { aws_endpoint, operator_function = 'operator' } = JSON.parse(
     readFileSync(join(directory, 'stack.json'), 'utf8'),
   );
-  return { name: operator_function, endpoint: aws_endpoint };
+  // A stack of version 1.0.0 or older takes any access key.
+  const old = { url: aws_endpoint, secret_access_key: 'local' };
+  return { name: operator_function, endpoint: typeof aws_endpoint === 'string' ? old : aws_endpoint };
 }

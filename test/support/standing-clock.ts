@@ -1,4 +1,4 @@
-import { clock } from '../../lib/clock.ts';
+import { clock } from '../../lib/foundation/clock.ts';
 
 /** Stops the clock of the domain in this process; the returned function moves it, by milliseconds. */
 export function stopClock(): (milliseconds: number) => void {

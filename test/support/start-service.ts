@@ -34,14 +34,16 @@ export interface RunningService {
  * Starts one on free ports and waits until it is ready.
  * @param environment `JOIN`, the directory of another, makes a second process of the same service
  * @param options.movableClock lets the test move the service's clock, though not the sandbox's
+ * @param options.root the folder of the code. @default the one here
  */
 export async function startService(
   environment: Record<string, string> = {},
-  { movableClock = false } = {},
+  { movableClock = false, root = '.' } = {},
 ): Promise<RunningService> {
   const directory = mkdtempSync(join(tmpdir(), 'login-service-'));
   const preload = movableClock ? ['--import', './test/support/movable-clock.ts'] : [];
   const child = spawn(process.execPath, [...preload, 'infra/local/start.ts'], {
+    cwd: root,
     env: {
       ...process.env,
       NODE_OPTIONS: '',

@@ -1,24 +1,20 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { decodeJwt, importJWK, SignJWT } from 'jose';
 import * as v from 'valibot';
+import { type AwsEndpoint, localAws } from '../../infra/invoke-function.ts';
 import { secretIds } from '../../infra/local/load-functions.ts';
-import { keySetSchema, type PrivateJwk } from '../../lib/signing-keys/key-set.ts';
+import { filesIn, readStackFile } from '../../infra/local/local-files.ts';
+import { keySetSchema, type PrivateJwk } from '../../lib/signing/key-set.ts';
 import { clockOffset } from './clock-offset.ts';
 import type { RunningService } from './start-service.ts';
 
 /** Where Lambda's Invoke and Secrets Manager answer for a service. */
-export const awsEndpointOf = ({ directory }: RunningService): string =>
-  String(JSON.parse(readFileSync(join(directory, 'stack.json'), 'utf8')).aws_endpoint);
+export const awsEndpointOf = ({ directory }: Pick<RunningService, 'directory'>): AwsEndpoint =>
+  readStackFile(filesIn(directory)).aws_endpoint;
 
 /** The signing keys with their private parts, as somebody has them who could read the secret. */
 export async function stolenSigningKeys(running: RunningService) {
-  const client = new SecretsManagerClient({
-    endpoint: awsEndpointOf(running),
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  });
+  const client = new SecretsManagerClient(localAws(awsEndpointOf(running)));
   const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: secretIds.signingKeys }));
   client.destroy();
   return v.parse(v.pipe(v.string(), v.parseJson(), keySetSchema), SecretString);

@@ -14,7 +14,11 @@ import type { Access } from '../../lib/http/endpoint.ts';
 export const root = join(import.meta.dirname, '../..');
 export const readJson = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
 
-const { context } = v.parse(v.object({ context: v.record(v.string(), v.unknown()) }), readJson('cdk.json'));
+/** The feature flags of `cdk.json`. */
+export const { context } = v.parse(
+  v.object({ context: v.record(v.string(), v.unknown()) }),
+  readJson('cdk.json'),
+);
 
 const recorded = await readFunctions();
 export const { endpoints } = recorded;
@@ -40,6 +44,10 @@ export const everything = {
   ...withEdge,
   ...withKey,
   edgeLogs: true,
+  edgeAllowedAddresses: '192.0.2.0/24',
+  edgeTokenRateLimit: 100,
+  archiveDays: 30,
+  maxWriteUnits: 1000,
   alarmEmail: 'ops@example.com',
   tracing: true,
   tokenConcurrency: 1,

@@ -1,6 +1,7 @@
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from '@jest/globals';
+import { localAws } from '../../infra/invoke-function.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
 import { publicSigningKeysKey } from '../../lib/storage/keys.ts';
@@ -13,8 +14,7 @@ const awsEndpoint = awsEndpointOf(running);
 
 /** Brings the service back to the state that a deployment leaves until the first rotation has finished. */
 async function forgetSigningKeys(): Promise<void> {
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-  const secrets = new SecretsManagerClient({ endpoint: awsEndpoint, region: 'us-east-1', credentials });
+  const secrets = new SecretsManagerClient(localAws(awsEndpoint));
   const SecretString = 'a%random"text{32 characters long';
   await secrets.send(new PutSecretValueCommand({ SecretId: 'signing-keys', SecretString }));
   secrets.destroy();

@@ -97,9 +97,9 @@ describe('POST /v2/marketing/oauth/introspect', () => {
     });
   });
 
-  test('an active refresh token: whose it is and when it ends', async () => {
+  test('an active refresh token: whose it is', async () => {
     const { access_token, refresh_token } = await logIn();
-    const { sub, sid, aud, iss, iat, auth_time } = decodeJwt(access_token);
+    const { sub, sid, aud, iss, auth_time } = decodeJwt(access_token);
     const { body } = await introspect(refresh_token);
     expect(body).toEqual({
       active: true,
@@ -110,10 +110,7 @@ describe('POST /v2/marketing/oauth/introspect', () => {
       aud,
       iss,
       auth_time,
-      iat: expect.any(Number),
-      exp: expect.any(Number),
     });
-    expect(body.exp - (iat ?? 0)).toBeGreaterThan(29 * 86_400);
   });
 
   test('a Login App Token is active for its Login App', async () => {
@@ -171,7 +168,7 @@ describe.each(['revoke', 'introspect'])('POST /v2/marketing/oauth/%s', (action) 
 
   test.each([
     [{}, 'The parameter token is required.'],
-    [{ token: '' }, 'The parameter token is empty.'],
+    [{ token: '' }, 'The parameter token is required.'],
   ])('a missing or empty token: 400 invalid_request', async (form, error_description) => {
     const { status, body } = await post(action, form);
     expect({ status, body }).toEqual({ status: 400, body: { error: 'invalid_request', error_description } });

@@ -16,7 +16,7 @@ setEnvironment({
   issuer: 'https://login.example.com',
   tableName: table.tableName,
   dynamoDbEndpoint: table.url,
-  awsEndpoint: manager.url,
+  awsEndpoint: { url: manager.url, secret_access_key: 'local' },
 });
 for (const id of Object.values(secretIds)) manager.secrets.create(id, 'a secret');
 const { handler: issueToken } = await import('../../functions/issue-token.ts');

@@ -19,7 +19,7 @@ import { askAll, questionsAbout, run } from './questions.ts';
 export async function fill(service: Service): Promise<Left> {
   const left = { demo: service.demo, ...(await fillWithPeople(service)), ...(await fillWithEvents(service)) };
   const answers = await askAll(service, questionsAbout(left));
-  return { ...left, at: Date.now(), answers };
+  return { ...left, answers };
 }
 
 async function fillWithPeople(service: Service) {
@@ -50,7 +50,7 @@ async function fillWithPeople(service: Service) {
   const created = await run(operate, 'login-apps tokens create', { 'login-app': login_app_id, name: 'App' });
   const longLived = { token: String(created.login_app_token), token_id: String(created.token_id) };
   const devices: Left['devices'] = {};
-  for (const name of ['related', 'disabled', 'nobodys'])
+  for (const name of ['related', 'disabled', 'withoutOwner'])
     devices[name] = expecting(201, await register(phone(name), appToken)).id;
   const older = { ...installed, ...phone('replaced') };
   devices.replaced = expecting(201, await register(older, longLived.token)).id;

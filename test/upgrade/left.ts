@@ -19,8 +19,6 @@ interface Account {
 /** What clients and operators hold of a service that was used: tokens, ids, and answers that stay true. */
 export interface Left {
   demo: Demo;
-  /** Milliseconds since 1970. */
-  at: number;
   people: Record<string, Login>;
   /** A login with the linked identity of alice. */
   second: Login;

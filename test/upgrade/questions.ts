@@ -1,9 +1,9 @@
-import { inTurns } from '../../lib/storage/in-turns.ts';
+import { forEachInBatches } from '../../lib/storage/batches.ts';
 import { asClient, basic, type Service } from '../support/service.ts';
 import type { Left, Login } from './left.ts';
 
 /** A request, or an operator's command, that changes nothing. */
-type Question = {
+type TestRequest = {
   /** What is asked and of whom, different in all questions. */
   about: string;
 } & (
@@ -12,16 +12,16 @@ type Question = {
 );
 
 /** The answers to questions, by what they are about. */
-export async function askAll(service: Service, questions: Question[]): Promise<Left['answers']> {
+export async function askAll(service: Service, questions: TestRequest[]): Promise<Left['answers']> {
   const answers: Left['answers'] = Object.fromEntries(questions.map(({ about }) => [about, undefined]));
-  await inTurns(questions, async (question) => {
+  await forEachInBatches(questions, async (question) => {
     answers[question.about] = await ask(service, question);
   });
   return answers;
 }
 
 /** The answer to a question, without the time. Of a refusal, it does not have the reason, which may be said in other words. */
-async function ask({ call, operate }: Service, question: Question): Promise<unknown> {
+async function ask({ call, operate }: Service, question: TestRequest): Promise<unknown> {
   if ('words' in question) {
     const { sessions, ...result }: Record<string, unknown> = await run(
       operate,
@@ -50,7 +50,7 @@ export function run(operate: Service['operate'], words: string, flags: Record<st
 }
 
 /** Everything that can be asked about what was left, with every token and every id. */
-export const questionsAbout = (left: Omit<Left, 'answers' | 'at'>): Question[] => [
+export const questionsAbout = (left: Omit<Left, 'answers'>): TestRequest[] => [
   ...Object.entries({ ...left.people, second: left.second }).flatMap(([name, one]) =>
     ofPerson(left, name, one),
   ),
@@ -61,7 +61,7 @@ export const questionsAbout = (left: Omit<Left, 'answers' | 'at'>): Question[] =
 /** The providers of the sandbox whose ids of people are their subjects. */
 const keepsSubjects = ['provider_a', 'provider_b', 'provider_f'];
 
-function ofPerson({ demo }: Pick<Left, 'demo'>, name: string, login: Login): Question[] {
+function ofPerson({ demo }: Pick<Left, 'demo'>, name: string, login: Login): TestRequest[] {
   const { id, session, provider, subject, access_token, refresh_token } = login;
   const commands = ['show', 'export'].map((verb) => `login-users ${verb}`);
   const flags = { 'login-user': id };
@@ -85,7 +85,7 @@ function ofPerson({ demo }: Pick<Left, 'demo'>, name: string, login: Login): Que
   ].map((question) => named(name, question));
 }
 
-function ofLoginApp(left: Omit<Left, 'answers' | 'at'>): Question[] {
+function ofLoginApp(left: Omit<Left, 'answers'>): TestRequest[] {
   const { demo, devices, limited, secondSecret, appToken, longLived } = left;
   const flags = { 'login-app': demo.login_app.login_app_id };
   const ofApp = ['login-apps show', 'login-apps tokens list', 'clients list', 'providers show'];
@@ -121,7 +121,7 @@ function ofLoginApp(left: Omit<Left, 'answers' | 'at'>): Question[] {
   ].map((question) => named('app', question));
 }
 
-function ofAccounts({ demo, accessRequestId, reader, disabled }: Omit<Left, 'answers' | 'at'>): Question[] {
+function ofAccounts({ demo, accessRequestId, reader, disabled }: Omit<Left, 'answers'>): TestRequest[] {
   const path = `/v1/rbac/access_requests/${accessRequestId}`;
   const queries = [
     '',
@@ -157,11 +157,11 @@ function ofAccounts({ demo, accessRequestId, reader, disabled }: Omit<Left, 'ans
 }
 
 type Asked = { about?: string } & (
-  | Omit<Extract<Question, { path: string }>, 'about'>
+  | Omit<Extract<TestRequest, { path: string }>, 'about'>
   | { words: string; flags: Record<string, unknown> }
 );
 
-const named = (name: string, question: Asked): Question => {
+const named = (name: string, question: Asked): TestRequest => {
   const { about = 'words' in question ? question.words : question.path } = question;
   return { ...question, about: `${name}: ${about}` };
 };

@@ -20,13 +20,21 @@ async function askAgain(service: Service, left: Left): Promise<void> {
   assert.equal(known.length, Object.keys(left.answers).length, 'Some of what was asked is asked no longer.');
   const wrong = Object.entries(await askAll(service, known)).flatMap(([about, answer]) => {
     try {
-      assert.partialDeepStrictEqual(Object(answer), Object(left.answers[about]));
+      assert.partialDeepStrictEqual(Object(answer), stillTold(about, left.answers[about]));
       return [];
     } catch (error) {
       return [`${about}: ${error instanceof Error ? error.message : error}`];
     }
   });
   assert.equal(wrong.length, 0, wrong.join('\n\n'));
+}
+
+/** What an answer of the release told, without the times of a refresh token, which are left out on purpose since. */
+function stillTold(about: string, answer: unknown): object {
+  if (!about.endsWith('refresh_token introspect')) return Object(answer);
+  const { body, ...others } = Object(answer);
+  const { iat, exp, ...told } = Object(body);
+  return { ...others, body: told };
 }
 
 /** The errors of a refresh by people who may not go on. */
@@ -68,7 +76,7 @@ async function usePeople(service: Service, { people, second, identityId }: Left)
 
 async function useDevices(service: Service, { people, devices, appToken, longLived }: Left): Promise<void> {
   const { register, relate } = service;
-  for (const name of ['related', 'disabled', 'nobodys', 'imported'])
+  for (const name of ['related', 'disabled', 'withoutOwner', 'imported'])
     for (const token of [appToken, longLived.token]) {
       const { id } = expecting(200, await register(phone(name), token));
       assert.equal(id, devices[name] ?? id, name);
@@ -122,7 +130,7 @@ async function operateEverything({ operate, demo }: Service, left: Left): Promis
     ['login-users logout', alice],
     ['login-users retry-revocations', alice],
     ['login-users delete', blocked],
-    ['devices disable', { device: left.devices.nobodys }],
+    ['devices disable', { device: left.devices.withoutOwner }],
     ['devices import', { ...app, devices: lineOf(phone('imported')) }],
     ['comments add', { ...actor, comment: 'Fine.' }],
     ['reviews add', { ...actor, status: 'approved' }],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { decodeProtectedHeader } from 'jose';
-import { tokenAlgorithms } from '../../lib/signing-keys/token-algorithm.ts';
+import { tokenAlgorithms } from '../../lib/signing/token-algorithm.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { noteOutcome } from '../support/outcomes.ts';
 import { serviceOf } from '../support/service.ts';

@@ -27,7 +27,7 @@ app.post('/nonce', (request, response) => {
 });
 
 app.post('/login', (request, response) => {
-  const { id_token, nonce } = request.body ?? {};
+  const { id_token = '', nonce } = request.body ?? {};
   // Each nonce counts once: an id token that was stolen on its way can't be used again.
   if (!nonces.delete(nonce)) return response.status(400).json({ error: 'unknown_nonce' });
   return forward(response, 'token', {
@@ -47,6 +47,13 @@ app.post('/logout', (request, response) =>
 );
 
 app.post('/app-token', (request, response) => forward(response, 'token', { grant_type: 'client_credentials' }));
+
+// Without this, Express answers what it can't read with a page that shows its stack.
+app.use((error, request, response, next) => {
+  const status = error.status ?? 500;
+  if (status >= 500) console.error(error);
+  response.status(status).json({ error: status < 500 ? 'invalid_request' : 'internal_server_error' });
+});
 
 const server = app.listen(Number(PORT), (error) => {
   if (error) throw error;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { SchemeName } from '../../../lib/auth/credentials.ts';
+import type { SchemeName } from '../../../lib/http/auth/credentials.ts';
 import type { AnyEndpoint, ExampleRequest, Link } from '../../../lib/http/endpoint.ts';
 import { withNamedAlternatives } from './alternatives.ts';
 import { commonHeaders, errorsOf, headerComponents } from './errors.ts';

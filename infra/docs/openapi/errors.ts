@@ -1,5 +1,5 @@
 import type { JsonSchema } from '@valibot/to-json-schema';
-import type { ErrorRecord } from '../../../lib/errors/service-error.ts';
+import type { ErrorRecord } from '../../../lib/foundation/service-error.ts';
 import type { AnyEndpoint } from '../../../lib/http/endpoint.ts';
 import { challenges, retryAfterSeconds, statuses } from '../../../lib/http/errors.ts';
 import { originError } from '../../../lib/http/origin-secret.ts';

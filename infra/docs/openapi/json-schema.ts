@@ -1,6 +1,6 @@
 import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import type { WireFormat } from '../../../lib/schema/wire.ts';
+import type { JsonSchemaSource } from '../../../lib/schema/json-schema.ts';
 
 /** The schemas that have a title: each stands once in the document, and is referred to. */
 export type Components = Map<string, JsonSchema>;
@@ -77,7 +77,7 @@ function annotationsOf(schema: object) {
     ...last(
       v.object({
         metadata: v.object({
-          wire: v.custom<WireFormat>((value) => value instanceof Object),
+          wire: v.custom<JsonSchemaSource>((value) => value instanceof Object),
           rules: v.looseObject({}),
         }),
       }),

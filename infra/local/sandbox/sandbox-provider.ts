@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { profileFields } from '../../../lib/schema/profile.ts';
+import { profileFields } from '../../../lib/login-users/profile.ts';
 import type { CredentialsQuery } from './credentials-query.ts';
 
 /** An identity provider of the sandbox, mounted at its own path. */

@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { ProviderId } from '../../../lib/provider-settings/identifiers.ts';
-import { type LoopbackServer, listen } from '../loopback-server.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ProviderId } from '../../../lib/providers/provider-ids.ts';
+import { type LoopbackServer, serve } from '../loopback-server.ts';
 import { parseCredentialsQuery } from './credentials-query.ts';
 import { createOAuth1Provider } from './oauth1-provider.ts';
 import { createOAuth2Provider } from './oauth2-provider.ts';
@@ -22,9 +22,15 @@ interface SandboxOptions {
 
 /** Starts all six identity providers on one loopback port. State lives in memory and ends with the sandbox. */
 export async function startSandbox({ port = 0, keysFolder }: SandboxOptions = {}): Promise<Sandbox> {
-  const server = createServer();
-  // The providers know their own address, so that the server listens before it answers.
-  const { url, close } = await listen(server, port);
+  const mounted = new Map<string, SandboxProvider>();
+  // The providers know their own address, so they are mounted once the server listens.
+  const { url, close } = await serve((request, response) => {
+    answer(mounted, request, response).catch((error: unknown) => {
+      // A caller that hung up is owed no answer.
+      if (response.closed || response.headersSent) return;
+      sendJson(response, 500, { error: 'sandbox_failed', error_description: String(error) });
+    });
+  }, port);
   const at = (id: ProviderId): [url: string, id: ProviderId] => [`${url}/${id}`, id];
   const providers: Record<ProviderId, SandboxProvider> = {
     provider_a: await createOAuth2Provider(...at('provider_a'), 'introspection'),
@@ -34,14 +40,7 @@ export async function startSandbox({ port = 0, keysFolder }: SandboxOptions = {}
     provider_e: await createOAuth2Provider(...at('provider_e'), 'debugToken'),
     provider_f: await createOpenIdProvider(...at('provider_f'), keysFolder),
   };
-  const mounted = new Map(Object.entries(providers));
-  server.on('request', (request, response) => {
-    answer(mounted, request, response).catch((error: unknown) => {
-      // A caller that hung up is owed no answer.
-      if (response.closed || response.headersSent) return;
-      sendJson(response, 500, { error: 'sandbox_failed', error_description: String(error) });
-    });
-  });
+  for (const [id, provider] of Object.entries(providers)) mounted.set(id, provider);
   const settings = Object.fromEntries(Object.entries(providers).map(([id, { settings }]) => [id, settings]));
   return { url, settings, close };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { tryOut } from '../../../lib/deployment/try-out.ts';
-import { ask, type Question, type Step } from './ask.ts';
+import { tryOut } from '../../../lib/release/smoke-test.ts';
+import { ask, type Step, type TestRequest } from './request.ts';
 
 /** The result of `probes create`. */
 export const probeSchema = v.object({
@@ -43,6 +43,15 @@ export async function checkService(own: Probe, waiting = rotationWait): Promise<
     }),
   );
   if (!about) return steps;
+  const { origin } = new URL(own.issuer);
+  for (const url of [about.jwks_uri, about.token_endpoint]) {
+    if (URL.parse(url)?.origin === origin) continue;
+    addProblem(
+      steps,
+      `The metadata leads away from ${origin}. The check goes no further, since it would send a secret there.`,
+    );
+    return steps;
+  }
   if (about.issuer !== own.issuer) addProblem(steps, `The issuer is ${about.issuer}, not ${own.issuer}.`);
   const events = `${own.issuer}/v1/rbac/access_requests/${own.access_request_id}/events`;
   const urls = { 'signing keys': about.jwks_uri, token: about.token_endpoint, search: events };
@@ -83,7 +92,7 @@ const noKeysSchema = v.object({ keys: v.strictTuple([]) });
 
 /** Sends a request again while its answer is an empty key set: the first rotation takes a while. */
 async function askUntilKeys<Schema extends v.GenericSchema>(
-  question: Question<Schema>,
+  question: TestRequest<Schema>,
   { patience, pause }: typeof rotationWait,
 ) {
   const deadline = Date.now() + patience;

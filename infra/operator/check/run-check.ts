@@ -1,9 +1,10 @@
 import * as v from 'valibot';
 import { callOperator } from '../../call-operator.ts';
+import { harmless } from '../harmless.ts';
 import { explainFailure, functionOf, type Target } from '../target.ts';
-import type { Step } from './ask.ts';
 import { checkService, probeSchema } from './check-service.ts';
 import { lookAtStack } from './check-stack.ts';
+import type { Step } from './request.ts';
 
 export interface CheckResult {
   ok: boolean;
@@ -50,5 +51,7 @@ export function readableCheck({ issuer, version, steps, problems }: CheckResult)
     ];
   });
   const conclusion = problems.length === 0 ? ['Everything works.'] : problems;
-  return [issuer, ...(version ? [`version ${version}`] : []), ...lines, '', ...conclusion].join('\n');
+  return [issuer, ...(version ? [`version ${version}`] : []), ...lines, '', ...conclusion]
+    .map(harmless)
+    .join('\n');
 }

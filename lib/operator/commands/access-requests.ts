@@ -3,7 +3,7 @@ import { accessItem, grantAccess, readAccesses } from '../../access-requests/acc
 import { createAccessRequest, revokeAccessTo } from '../../access-requests/access-request.ts';
 import { allEvents } from '../../access-requests/event-lists.ts';
 import { findImported, importAccessRequests } from '../../access-requests/import-access-requests.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';
 import { accessRequestsOfAccountList } from '../../storage/keys.ts';

@@ -8,9 +8,9 @@ import {
   rotateAccountSecret,
   setAccountDisabled,
   setReadOnly,
-} from '../../accounts/account.ts';
-import { deleteAccount } from '../../accounts/delete-account.ts';
-import { shownSecret } from '../../storage/item-secrets.ts';
+} from '../../access-requests/account.ts';
+import { deleteAccount } from '../../access-requests/delete-account.ts';
+import { shownSecret } from '../../secrets/item-secrets.ts';
 import { accountsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { defineCommand } from '../command.ts';
 import { choice, optional } from '../flags.ts';

@@ -1,5 +1,5 @@
-import { ServiceError } from '../../errors/service-error.ts';
-import { loginAppIdOf } from '../../ids.ts';
+import { loginAppIdOf } from '../../foundation/ids.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import {
   createClient,
   type LoginAppClient,
@@ -10,8 +10,8 @@ import {
   setGrantTypes,
 } from '../../login-apps/clients.ts';
 import { grantTypes } from '../../login-apps/grant-types.ts';
+import { shownSecret } from '../../secrets/item-secrets.ts';
 import { matchesAny } from '../../secrets/secrets.ts';
-import { shownSecret } from '../../storage/item-secrets.ts';
 import { defineCommand } from '../command.ts';
 import { id, membersOf, onOff, optional, secret, subset } from '../flags.ts';
 import { pageOf } from '../pages.ts';

@@ -9,17 +9,17 @@ import {
 } from '../../devices/device.ts';
 import { importDevices } from '../../devices/import-devices.ts';
 import { registrationRequestSchema } from '../../devices/new-device.ts';
-import { deviceIdOf } from '../../devices/register-device.ts';
-import { mostDevices } from '../../devices/related-devices.ts';
-import { endLeftoverRelations } from '../../devices/relation.ts';
 import {
   disableDevice,
   placeSchema,
   recipientsOfLoginApp,
   recipientsOfLoginUser,
   toRecipient,
-} from '../../devices/sending.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+} from '../../devices/recipients.ts';
+import { deviceIdOf } from '../../devices/register-device.ts';
+import { mostDevices } from '../../devices/related-devices.ts';
+import { endLeftoverRelations } from '../../devices/relation.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';
 import { shards } from '../../storage/shards.ts';
@@ -134,7 +134,7 @@ const toLine = (found: Device) => v.parse(exportedSchema, { ...found, token_type
 async function deviceShown(found: Device | undefined): Promise<Record<string, unknown>> {
   const stored = existing(found, 'device');
   const [current = stored] = await endLeftoverRelations([stored]);
-  const { token: _, login_user_since, ...device } = current;
+  const { token: _, login_user_since, expires_at, ...device } = current;
   return {
     ...device,
     token_type: tokenTypeOf(device),

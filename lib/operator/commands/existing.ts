@@ -1,6 +1,6 @@
 import { readAccessRequest } from '../../access-requests/access-request.ts';
-import { readAccount } from '../../accounts/account.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { readAccount } from '../../access-requests/account.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import { readLoginApp } from '../../login-apps/login-app.ts';
 import { readLoginUser } from '../../login-users/login-user.ts';
 

@@ -1,7 +1,7 @@
-import { namespaceOf } from '../../identities/find-login-user.ts';
-import { linkIdentity } from '../../identities/link-identity.ts';
-import { unlinkIdentity } from '../../identities/unlink-identity.ts';
-import { identitiesOf } from '../../offboarding/export-login-user.ts';
+import { identitiesOf } from '../../people/deletion/export-login-user.ts';
+import { namespaceOf } from '../../people/identities/find-login-user.ts';
+import { linkIdentity } from '../../people/identities/link-identity.ts';
+import { unlinkIdentity } from '../../people/identities/unlink-identity.ts';
 import { defineCommand } from '../command.ts';
 import { id, onOff, optional, text } from '../flags.ts';
 import { requireLoginApp, requireLoginUser } from './existing.ts';

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import { createLoginApp, renameLoginApp } from '../../login-apps/create-login-app.ts';
 import { loginAppItem } from '../../login-apps/login-app.ts';
-import { endAllSessions, setLoginAppDisabled, undoLogout } from '../../login-apps/switches.ts';
-import { deleteLoginApp, reasonToKeep } from '../../offboarding/delete-login-app.ts';
+import { endAllSessions, setLoginAppDisabled, undoLogout } from '../../login-apps/status.ts';
+import { deleteLoginApp, reasonToKeep } from '../../people/deletion/delete-login-app.ts';
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { defineCommand } from '../command.ts';
 import { onOff } from '../flags.ts';

@@ -1,14 +1,14 @@
 import { readCurrentDevices } from '../../devices/related-devices.ts';
-import { findLoginUser } from '../../identities/find-login-user.ts';
-import { retryRevocations } from '../../identities/revoke-kept-tokens.ts';
-import { readSwitches } from '../../login-apps/switches.ts';
+import { readSwitches } from '../../login-apps/status.ts';
 import { type LoginUser, loginUserIn, setBlocked } from '../../login-users/login-user.ts';
 import { peopleLists } from '../../login-users/people-of-login-app.ts';
-import { deleteLoginUser } from '../../offboarding/delete-login-user.ts';
-import { exportLoginUser, identitiesOf } from '../../offboarding/export-login-user.ts';
-import { finishDeletions } from '../../offboarding/finish-deletions.ts';
-import { endSessions } from '../../sessions/end-sessions.ts';
-import { isActive, isOpen, readSessions } from '../../sessions/session.ts';
+import { deleteLoginUser } from '../../people/deletion/delete-login-user.ts';
+import { exportLoginUser, identitiesOf } from '../../people/deletion/export-login-user.ts';
+import { finishDeletions } from '../../people/deletion/finish-deletions.ts';
+import { findLoginUser } from '../../people/identities/find-login-user.ts';
+import { retryRevocations } from '../../people/identities/revoke-stored-tokens.ts';
+import { endSessions } from '../../people/sessions/end-sessions.ts';
+import { isActive, isOpen, readSessions } from '../../people/sessions/session.ts';
 import { defineCommand } from '../command.ts';
 import { optional, text } from '../flags.ts';
 import { readPage } from '../pages.ts';
@@ -64,9 +64,9 @@ export const loginUserCommands = [
     summary: 'End all sessions of a Login User',
     flags: { 'login-user': loginUser },
     run: async ({ 'login-user': id }) => {
-      await requireLoginUser(id);
+      const user = await requireLoginUser(id);
       const open = (await readSessions(id)).filter(isOpen);
-      await endSessions(id, 'operator');
+      await endSessions(id, user, 'operator');
       return { login_user_id: id, sessions_ended: open.length };
     },
   }),
@@ -93,8 +93,9 @@ export const loginUserCommands = [
     words: 'login-users finish-deletions',
     summary: 'Finish the deletions that were interrupted, as the service does every ten minutes',
     flags: {},
-    run: async () => {
-      const { loginUsers: login_users, links, failed, isAll } = await finishDeletions();
+    run: async (_, operator) => {
+      const finished = await finishDeletions({ caller: 'operator', operator });
+      const { loginUsers: login_users, links, failed, isAll } = finished;
       return {
         deleted: isAll && failed === 0,
         removed: { login_users, links },

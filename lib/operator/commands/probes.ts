@@ -1,5 +1,5 @@
-import { areOfProbe, createProbe, removeProbe } from '../../deployment/probe.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import { areOfProbe, createProbe, removeProbe } from '../../release/probe.ts';
 import { issuer } from '../../tokens/issuer.ts';
 import { defineCommand } from '../command.ts';
 import { account, client, loginApp } from './shared-flags.ts';

@@ -1,32 +1,30 @@
 import * as v from 'valibot';
-import { ServiceError } from '../../errors/service-error.ts';
-import { providerSettingsOf } from '../../login-apps/login-app.ts';
-import { applyPreset } from '../../provider-settings/apply-preset.ts';
-import { checkSettings, combineSettings } from '../../provider-settings/check-settings.ts';
-import type { Combined, GivenSettings } from '../../provider-settings/given-settings.ts';
-import type { ProviderId } from '../../provider-settings/identifiers.ts';
-import { removedIssuers, withoutIssuer } from '../../provider-settings/oidc.ts';
-import { presetNames } from '../../provider-settings/presets.ts';
-import { maskSecrets } from '../../provider-settings/settings-encryption.ts';
-import { changeProviderSettings, removeProviderSettings } from '../../provider-settings/stored-settings.ts';
-import { findKeysElsewhere } from '../../providers/oidc/keys-elsewhere.ts';
-import { familyOf } from '../../providers/providers.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import { lookAtIssuers } from '../../providers/oidc/look-at-issuers.ts';
+import { removedIssuers, withoutIssuer } from '../../providers/oidc/settings.ts';
+import { applyPreset } from '../../providers/presets/apply.ts';
+import { presetNames } from '../../providers/presets/presets.ts';
+import type { MergeResult, SettingsInput } from '../../providers/protocol.ts';
+import type { ProviderId } from '../../providers/provider-ids.ts';
+import { protocolOf } from '../../providers/providers.ts';
+import { warnOfSpaces } from '../../providers/settings/app-ids.ts';
+import { maskSecrets } from '../../providers/settings/encryption.ts';
+import { checkSettings, mergeSettings } from '../../providers/settings/merge.ts';
+import { changeProviderSettings, removeProviderSettings } from '../../providers/settings/stored.ts';
 import { defineCommand } from '../command.ts';
 import { choice, type FlagValues, json, optional, secret, text } from '../flags.ts';
 import { existingOf, requireLoginApp } from './existing.ts';
 import { loginApp, provider } from './shared-flags.ts';
 
 async function requireProvider(id: string, provider: ProviderId) {
-  const loginApp = await requireLoginApp(id);
-  const stored = providerSettingsOf(loginApp, provider);
-  return {
-    login_app_id: loginApp.login_app_id,
-    stored: existingOf(loginApp.providers.keys(), stored, provider),
-  };
+  const { login_app_id, providers } = await requireLoginApp(id);
+  const settings = providers.get(provider);
+  const stored = settings && { settings, place: { loginAppId: login_app_id, provider } };
+  return { login_app_id, stored: existingOf(providers.keys(), stored, provider) };
 }
 
 /** The settings that the flags give, whole or by a preset. @throws ServiceError */
-function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFlags>): GivenSettings {
+function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFlags>): SettingsInput {
   const { settings, preset } = flags;
   if ((settings === undefined) === (preset === undefined))
     throw new ServiceError('invalid_request', 'Give either --settings or --preset.');
@@ -53,7 +51,7 @@ function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFla
 const listOf = (text = ''): string[] => text.split(',').filter(Boolean);
 
 /** The settings, if there is nothing wrong with them. @throws ServiceError */
-function accepted(provider: ProviderId, result: Combined): object {
+function accepted(provider: ProviderId, result: MergeResult): object {
   if ('settings' in result) return result.settings;
   throw new ServiceError(
     'invalid_request',
@@ -89,19 +87,21 @@ export const providerCommands = [
       shownBy: { noun: 'providers', verb: 'show', flags: ['login-app', 'provider'] },
       list: ({ provider, ...flags }, { providers }) => {
         const before = v.parse(shownSchema, providers)[provider];
-        const combined = combineSettings(provider, settingsFrom(provider, flags), before);
+        const combined = mergeSettings(provider, settingsFrom(provider, flags), before);
         return 'settings' in combined ? removedIssuers(before, combined.settings) : [];
       },
     },
     run: async ({ 'login-app': id, provider, ...flags }) => {
       const { login_app_id } = await requireLoginApp(id);
       const given = settingsFrom(provider, flags);
-      const problems = await findKeysElsewhere(accepted(provider, checkSettings(provider, given.settings)));
+      const checked = accepted(provider, checkSettings(provider, given.settings));
+      const { problems, warnings } = await lookAtIssuers(checked);
       if (problems.length > 0) accepted(provider, { problems });
       const settings = await changeProviderSettings(login_app_id, provider, (current) =>
-        accepted(provider, combineSettings(provider, given, current)),
+        accepted(provider, mergeSettings(provider, given, current)),
       );
-      return { login_app_id, provider, settings: maskSecrets(settings) };
+      const all = [...warnings, ...warnOfSpaces(checked)];
+      return { login_app_id, provider, settings: maskSecrets(settings), warnings: all };
     },
   }),
   defineCommand({
@@ -126,7 +126,7 @@ export const providerCommands = [
     flags: { 'login-app': loginApp, provider },
     run: async ({ 'login-app': id, provider }) => {
       const { login_app_id, stored } = await requireProvider(id, provider);
-      const checks = await familyOf(provider).check(stored);
+      const checks = await protocolOf(provider).check(stored);
       return { login_app_id, provider, ok: checks.every(({ ok }) => ok), checks };
     },
   }),

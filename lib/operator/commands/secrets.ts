@@ -1,6 +1,6 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import type { RevokedSecret, RotatedSecrets } from '../../secrets/item-secrets.ts';
 import type { WithSecrets } from '../../secrets/secrets.ts';
-import type { RevokedSecret, RotatedSecrets } from '../../storage/item-secrets.ts';
 
 const changed = 'Somebody else changed the secrets meanwhile; nothing was changed. Run the command again.';
 

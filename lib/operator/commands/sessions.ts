@@ -1,6 +1,6 @@
-import { ServiceError } from '../../errors/service-error.ts';
-import { readSwitches } from '../../login-apps/switches.ts';
-import { isActive, readSessions, type Session } from '../../sessions/session.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import { readSwitches } from '../../login-apps/status.ts';
+import { isActive, readSessions, type Session } from '../../people/sessions/session.ts';
 import { sessionNamedBy } from '../../tokens/session-named-by.ts';
 import { defineCommand } from '../command.ts';
 import { id, optional, secret } from '../flags.ts';

@@ -1,5 +1,5 @@
 import { platforms } from '../../login-apps/platforms.ts';
-import { providerIds } from '../../provider-settings/identifiers.ts';
+import { providerIds } from '../../providers/provider-ids.ts';
 import { choice, id, number, optional, text } from '../flags.ts';
 
 // Flags that commands of several nouns take.

@@ -1,11 +1,8 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
-import { environment } from '../../environment.ts';
-import { ServiceError } from '../../errors/service-error.ts';
-import {
-  revocationAnswerSchema,
-  type SigningKeyRevocation,
-} from '../../signing-keys/signing-key-revocation.ts';
+import { environment } from '../../foundation/environment.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import { revocationAnswerSchema, type SigningKeyRevocation } from '../../signing/signing-key-revocation.ts';
 import { defineCommand } from '../command.ts';
 import { id } from '../flags.ts';
 

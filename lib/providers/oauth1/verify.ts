@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import OAuth from 'oauth-1.0a';
-import { epochSeconds } from '../../clock.ts';
-import { newId } from '../../ids.ts';
-import type { OAuth1Settings } from '../../provider-settings/oauth1.ts';
+import { epochSeconds } from '../../foundation/clock.ts';
+import { newId } from '../../foundation/ids.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
 import { requiredSubject } from '../subject.ts';
+import type { OAuth1Settings } from './settings.ts';
 
 /** An OAuth 1.0 access token with its secret. */
 export interface OAuth1Token {

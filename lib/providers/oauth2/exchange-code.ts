@@ -1,10 +1,10 @@
-import { ServiceError } from '../../errors/service-error.ts';
-import { clientSecretOf } from '../../provider-settings/client-secret.ts';
-import type { CodeExchange } from '../../provider-settings/oauth2.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import { valueAtPath } from '../../schema/value-at-path.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
+import { clientSecretOf } from '../client-secret.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
+import type { CodeExchange } from './settings.ts';
 
 /** An authorization code, with what the app used to get it. */
 export interface AuthorizationCode {

@@ -1,9 +1,9 @@
-import { clientSecretOf } from '../../provider-settings/client-secret.ts';
-import type { OAuth2Settings } from '../../provider-settings/oauth2.ts';
 import { valueAtPath } from '../../schema/value-at-path.ts';
 import { callProvider, verificationDeadline } from '../call-provider.ts';
+import { clientSecretOf } from '../client-secret.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { authenticated } from './exchange-code.ts';
+import type { OAuth2Settings } from './settings.ts';
 
 /**
  * Revokes a refresh token of a provider that the exchange of a code gave us. A token that the provider no longer knows

@@ -1,16 +1,11 @@
-import { epochSeconds } from '../../clock.ts';
-import type {
-  AccessTokenSettings,
-  Introspection,
-  TokenInfo,
-  UserInfo,
-} from '../../provider-settings/oauth2.ts';
+import { epochSeconds } from '../../foundation/clock.ts';
 import { valueAtPath } from '../../schema/value-at-path.ts';
 import { rejectForeign } from '../audience.ts';
 import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { rejected } from '../rejected.ts';
 import { requiredSubject } from '../subject.ts';
+import type { AccessTokenSettings, Introspection, TokenInfo, UserInfo } from './settings.ts';
 import { verifyJwtAccessToken } from './verify-jwt.ts';
 
 /**
@@ -107,7 +102,9 @@ function rejectOtherApps(body: unknown, field: string, audiences: string[], url:
   const hasVerdict = Array.isArray(app) || (typeof app === 'string' && app !== '');
   if (!hasVerdict) throw new ProviderFailure('unexpected_answer', url, 'no app id');
   const client = field === 'aud' ? undefined : app;
-  rejectForeign({ client, aud: valueAtPath(body, 'aud'), azp: valueAtPath(body, 'azp') }, audiences);
+  const azp = valueAtPath(body, 'azp');
+  const parties = azp === undefined ? [] : [azp];
+  rejectForeign({ client, aud: valueAtPath(body, 'aud'), parties }, audiences);
 }
 
 /** Checks when the token ends (`exp`, `expires_in`), where the answer says so. Some providers write numbers as text. */

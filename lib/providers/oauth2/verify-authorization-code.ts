@@ -1,15 +1,11 @@
-import { ServiceError } from '../../errors/service-error.ts';
-import type { ProvenIdentity } from '../../login-users/identity.ts';
-import {
-  accessTokenSettings,
-  type CodeExchange,
-  type OAuth2Settings,
-} from '../../provider-settings/oauth2.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import type { VerifiedIdentity } from '../../login-users/identity.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { prepareIssuerKeys } from '../oidc/issuer-keys.ts';
 import { requireNonce } from '../oidc/nonce.ts';
 import { verifyIdToken } from '../oidc/verify.ts';
 import { type AuthorizationCode, exchangeCode } from './exchange-code.ts';
+import { accessTokenSettings, type CodeExchange, type OAuth2Settings } from './settings.ts';
 import { personOfOwnToken, verifyAccessToken } from './verify.ts';
 
 type CodeCredential = AuthorizationCode & { nonce?: string | undefined };
@@ -21,7 +17,7 @@ type CodeCredential = AuthorizationCode & { nonce?: string | undefined };
 export async function verifyAuthorizationCode(
   settings: OAuth2Settings,
   credential: CodeCredential,
-): Promise<ProvenIdentity | undefined> {
+): Promise<VerifiedIdentity | undefined> {
   const { authorization_code: exchange } = settings;
   if (exchange?.id_token) return verifyByIdToken(exchange, exchange.id_token, credential);
   const personOf = ownTokenVerifier(settings);
@@ -40,7 +36,7 @@ export async function verifyAuthorizationCode(
 /** The way to the person of an access token that came for a code; undefined when the settings name none. */
 function ownTokenVerifier(
   settings: OAuth2Settings,
-): ((token: string, signal: AbortSignal) => Promise<ProvenIdentity>) | undefined {
+): ((token: string, signal: AbortSignal) => Promise<VerifiedIdentity>) | undefined {
   const forAccessTokens = accessTokenSettings(settings);
   if (forAccessTokens) return (token, signal) => verifyAccessToken(forAccessTokens, token, signal);
   const { namespace, user_info } = settings;
@@ -57,7 +53,7 @@ async function verifyByIdToken(
   exchange: CodeExchange,
   issuer: NonNullable<CodeExchange['id_token']>,
   { nonce, ...code }: CodeCredential,
-): Promise<ProvenIdentity> {
+): Promise<VerifiedIdentity> {
   requireNonce(issuer, nonce);
   const keys = prepareIssuerKeys(issuer);
   // The verdict on the code comes first, so a failure waits until then.

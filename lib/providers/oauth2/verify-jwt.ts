@@ -1,11 +1,9 @@
 import { errors, type JWTPayload } from 'jose';
-import type { LogReason } from '../../errors/reasons.ts';
-import type { JwtValidation } from '../../provider-settings/oauth2.ts';
-import { valueAtPath } from '../../schema/value-at-path.ts';
-import type { TokenAudience } from '../audience.ts';
-import { reasonOf, trustedIssuerOf, verifiedJwt } from '../oidc/verify.ts';
+import type { LogReason } from '../../foundation/reasons.ts';
+import { claimsOfIdTokens, reasonOf, trustedIssuerOf, verifiedJwt } from '../oidc/verify.ts';
 import { rejected } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
+import type { JwtValidation } from './settings.ts';
 
 /**
  * The subject of an access token that is a JWT: the issuer has signed it for one of our apps.
@@ -17,7 +15,7 @@ export async function verifyJwtAccessToken(settings: JwtValidation, token: strin
     const { payload, typ } = await verifiedJwt(trustedIssuerOf(token, [settings]), token, {
       types: /^(application\/)?(at\+)?jwt$/i,
       claims: ['exp', 'sub'],
-      audienceOf: (claims) => audienceIn(claims, settings.audience_field),
+      appField: settings.audience_field,
     });
     if (!isAccessToken(payload, typ)) throw rejected('not_an_access_token');
     const subject = subjectAt(payload, 'sub');
@@ -36,22 +34,11 @@ const reasonsOfAccessTokens: Partial<Record<LogReason, LogReason>> = {
   not_an_id_token: 'not_an_access_token',
 };
 
-/** Claims for the app that a token was issued to: of OpenID Connect, of RFC 9068, of Okta, and of Entra's v1.0 tokens. */
-const appClaims = ['azp', 'client_id', 'cid', 'appid'];
-
 /**
- * The audience of an access token. Its `aud` may be an API that other apps call, too, so whatever claim names the app
- * counts as the authorized party. Null stands for a missing one, or for several that differ.
+ * Claims of tokens that are no bearer tokens of the person: of id tokens; of logout tokens and notifications; of a token
+ * for the holder of a key (RFC 7800), and of one for somebody who acts for the person (RFC 8693, section 4.1).
  */
-function audienceIn(claims: JWTPayload, field: string): TokenAudience {
-  const app = valueAtPath(claims, field) ?? null;
-  const named = appClaims.map((claim) => valueAtPath(claims, claim)).filter((value) => value !== undefined);
-  const [azp, ...others] = new Set(field === 'aud' ? named : [app, ...named]);
-  return { aud: claims.aud ?? app, azp: others.length > 0 ? null : azp };
-}
-
-/** Claims that only id tokens, logout tokens and notifications have. */
-const foreignClaims = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'];
+const foreignClaims = [...claimsOfIdTokens, 'events', 'cnf', 'act'];
 
 /**
  * Whether a JWT says that it is an access token: by its type (RFC 9068), by a claim of Keycloak (`typ`) or Cognito

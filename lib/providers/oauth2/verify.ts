@@ -1,10 +1,10 @@
-import type { ProvenIdentity } from '../../login-users/identity.ts';
-import type { AccessTokenSettings, UserInfo, UserInfoSettings } from '../../provider-settings/oauth2.ts';
+import type { VerifiedIdentity } from '../../login-users/identity.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
 import { profileIn } from '../profile.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
 import { requiredSubject } from '../subject.ts';
+import type { AccessTokenSettings, UserInfo, UserInfoSettings } from './settings.ts';
 import { validateAudience } from './validate-audience.ts';
 import { verifyJwtAccessToken } from './verify-jwt.ts';
 
@@ -19,7 +19,7 @@ export async function verifyAccessToken(
   settings: AccessTokenSettings,
   accessToken: string,
   signal: AbortSignal = verificationDeadline(),
-): Promise<ProvenIdentity> {
+): Promise<VerifiedIdentity> {
   const token = wellFormedCredential(accessToken);
   const { namespace, audience_validation, user_info } = settings;
   if (!user_info) return { namespace, subject: await verifyJwtAccessToken(audience_validation, token) };

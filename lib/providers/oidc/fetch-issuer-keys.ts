@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { type KeySource, keysAddressOf } from '../../provider-settings/known-issuers.ts';
-import { hostOf } from '../../provider-settings/namespace.ts';
-import { providerUrlSchema } from '../../provider-settings/settings-fields.ts';
 import { callProvider } from '../call-provider.ts';
+import { type KeySource, keysAddressOf } from '../presets/known-issuers.ts';
 import { ProviderFailure } from '../provider-failure.ts';
+import { providerUrlSchema } from '../settings/fields.ts';
+import { hostOf } from '../settings/namespace.ts';
 
 /** The keys of an issuer. @see RFC 7517 section 5 */
 export const issuerKeySetSchema = v.message(
@@ -32,17 +32,20 @@ export async function fetchIssuerKeys(source: KeySource, signal: AbortSignal): P
 export const isElsewhere = (issuer: string, address: string): boolean => hostOf(issuer) !== hostOf(address);
 
 /**
- * The address of an issuer's keys, as its discovery document says.
+ * The address of an issuer's keys, as its discovery document says, in the normal form in which it has only visible ASCII.
  * @throws ProviderFailure
  * @see OpenID Connect Discovery 1.0, section 4
  */
 export async function discoverKeys(issuer: string, signal: AbortSignal): Promise<string> {
   const discovery = v.object(
     {
-      issuer: v.literal(issuer, 'it names another issuer'),
-      jwks_uri: v.custom<string>(
-        (value) => v.is(providerUrlSchema, value),
-        'it names no address of keys that may be called',
+      issuer: v.literal(issuer, 'it names another issuer; a slash at the end counts'),
+      jwks_uri: v.pipe(
+        v.custom<string>(
+          (value) => v.is(providerUrlSchema, value),
+          'it names no address of keys that may be called',
+        ),
+        v.transform((address) => new URL(address).href),
       ),
     },
     'it is no discovery document',

@@ -1,11 +1,11 @@
 import { type CryptoKey, createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
 import * as v from 'valibot';
-import { clock } from '../../clock.ts';
+import { clock } from '../../foundation/clock.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
-import type { KeySource } from '../../provider-settings/known-issuers.ts';
 import { putItem, readItem } from '../../storage/items.ts';
 import { issuerKeysKey } from '../../storage/keys.ts';
 import { verificationDeadline } from '../call-provider.ts';
+import type { KeySource } from '../presets/known-issuers.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { fetchIssuerKeys, issuerKeySetSchema } from './fetch-issuer-keys.ts';
 
@@ -17,11 +17,13 @@ const usableFor = 24 * 60 * 60_000;
 const coolDown = 60_000;
 
 const issuerKeysItem = v.object({
-  key_set: issuerKeySetSchema,
+  /** JSON, since a key set may have numbers and levels that an item can't; older items have it as attributes. */
+  key_set: v.union([v.pipe(v.string(), v.parseJson(), issuerKeySetSchema), issuerKeySetSchema]),
   /** Milliseconds since 1970. */
   fetched_at: v.number(),
 });
-export type KnownKeys = v.InferOutput<typeof issuerKeysItem>;
+export type StoredKeys = v.InferInput<typeof issuerKeysItem>;
+type KnownKeys = v.InferOutput<typeof issuerKeysItem>;
 
 interface Knowledge {
   keys: KnownKeys;
@@ -32,6 +34,8 @@ interface Knowledge {
 const remembered = new Map<string, Knowledge>();
 /** The failure of the latest attempt to get an issuer's keys; `at` is in milliseconds since 1970. */
 const failures = new Map<string, { failure: ProviderFailure; at: number }>();
+/** The keys that were fetched and are not in the table yet. */
+const unstored = new Map<string, { issuer: string; keys: KnownKeys }>();
 /** The lookups in progress, shared by all who wait for them. */
 const renewals = new Map<string, Promise<Knowledge>>();
 
@@ -96,7 +100,7 @@ async function renew(source: KeySource, age: number): Promise<Knowledge> {
   return knowledge;
 }
 
-/** Asks the issuer and stores its keys. When it gives none, the last ones stay in use. */
+/** Asks the issuer for its keys. When it gives none, the last ones stay in use. */
 async function askIssuer(source: KeySource, last: KnownKeys | undefined): Promise<KnownKeys> {
   const { issuer } = source;
   const name = nameOf(source);
@@ -106,7 +110,7 @@ async function askIssuer(source: KeySource, last: KnownKeys | undefined): Promis
   try {
     const key_set = await fetchIssuerKeys(source, verificationDeadline());
     const keys = { key_set, fetched_at: now };
-    await putItem<KnownKeys>({ ...issuerKeysKey(name), ...keys });
+    unstored.set(name, { issuer, keys });
     logEvent('provider_keys_fetched', { issuer });
     return keys;
   } catch (error) {
@@ -119,6 +123,21 @@ async function askIssuer(source: KeySource, last: KnownKeys | undefined): Promis
   }
 }
 
+/**
+ * Puts the keys that were fetched into the table, for other functions. Only the token function does: what anybody can
+ * call must not be able to plant a key. A failure is logged, since the keys serve here all the same.
+ */
+export async function storeFetchedKeys(): Promise<void> {
+  const fetched = [...unstored];
+  unstored.clear();
+  for (const [name, { issuer, keys }] of fetched) {
+    const item = { key_set: JSON.stringify(keys.key_set), fetched_at: keys.fetched_at };
+    await putItem<StoredKeys>({ ...issuerKeysKey(name), ...item }).catch((error) =>
+      logFailure('provider_keys_not_stored', error, { issuer }),
+    );
+  }
+}
+
 /** Name of known keys. Those from an address in the settings are apart: another Login App may not trust that address. */
 const nameOf = ({ issuer, jwks_uri }: KeySource): string => (jwks_uri ? `${issuer} ${jwks_uri}` : issuer);
 
@@ -128,8 +147,11 @@ function recentFailure(name: string): ProviderFailure | undefined {
   return latest && clock.now().getTime() - latest.at < coolDown ? latest.failure : undefined;
 }
 
-const isYounger = ({ fetched_at }: KnownKeys, milliseconds: number): boolean =>
-  clock.now().getTime() - fetched_at < milliseconds;
+/** Whether keys are younger than this; those of the future are not, or they would never grow old. */
+function isYounger({ fetched_at }: KnownKeys, milliseconds: number): boolean {
+  const age = clock.now().getTime() - fetched_at;
+  return age >= 0 && age < milliseconds;
+}
 
 async function readStoredKeys(name: string): Promise<KnownKeys | undefined> {
   const result = v.safeParse(issuerKeysItem, await readItem(issuerKeysKey(name)));

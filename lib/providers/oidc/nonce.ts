@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { ServiceError } from '../../errors/service-error.ts';
-import type { NonceForm, TrustedIssuer } from '../../provider-settings/issuer.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import { rejected } from '../rejected.ts';
+import type { NonceForm, TrustedIssuer } from './issuer.ts';
 
 /** @throws ServiceError when the issuer's settings require a nonce, and the request has none */
 export function requireNonce({ nonce: rule }: Pick<TrustedIssuer, 'nonce'>, nonce: string | undefined): void {

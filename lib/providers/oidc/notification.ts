@@ -1,10 +1,10 @@
 import { errors } from 'jose';
 import * as v from 'valibot';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import type { Identity } from '../../login-users/identity.ts';
-import { type TrustedIssuer, voucherOf } from '../../provider-settings/issuer.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
+import { authorityOf, type TrustedIssuer } from './issuer.ts';
 import { reasonOf, rejectOutdated, trustedIssuerOf, verifiedJwt } from './verify.ts';
 
 /** Kinds of notifications about a person; anything else is ignored. Apple has written the second in two ways. */
@@ -56,7 +56,7 @@ export async function verifyNotification(
     if (kind === undefined) return undefined;
     return {
       kind,
-      person: { namespace: voucherOf(trusted), subject },
+      person: { namespace: authorityOf(trusted), subject },
       issuedAt: payload.iat ?? 0,
       action: trusted[`on_${kind}`] ?? 'end_sessions',
     };

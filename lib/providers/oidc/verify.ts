@@ -1,21 +1,15 @@
 import { createHash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
-import { clock, epochSeconds } from '../../clock.ts';
-import type { LogReason } from '../../errors/reasons.ts';
-import type { ProvenIdentity } from '../../login-users/identity.ts';
-import {
-  canonicalIssuer,
-  defaultMaxAge,
-  spellingsOf,
-  type TrustedIssuer,
-  voucherOf,
-} from '../../provider-settings/issuer.ts';
-import type { KeySource } from '../../provider-settings/known-issuers.ts';
+import { clock, epochSeconds } from '../../foundation/clock.ts';
+import type { LogReason } from '../../foundation/reasons.ts';
+import type { VerifiedIdentity } from '../../login-users/identity.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
-import { rejectForeign, type TokenAudience } from '../audience.ts';
+import { audienceIn, rejectForeign } from '../audience.ts';
+import type { KeySource } from '../presets/known-issuers.ts';
 import { profileIn } from '../profile.ts';
 import { rejected, wellFormedCredential } from '../rejected.ts';
 import { subjectAt } from '../subject.ts';
+import { authorityOf, canonicalIssuer, defaultMaxAge, spellingsOf, type TrustedIssuer } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
 import { rejectOtherNonce, requireNonce } from './nonce.ts';
 
@@ -52,7 +46,7 @@ interface IdTokenCredential {
 export async function verifyIdToken(
   issuers: TrustedIssuer[],
   { id_token, access_token, nonce }: IdTokenCredential,
-): Promise<ProvenIdentity> {
+): Promise<VerifiedIdentity> {
   try {
     const trusted = trustedIssuerOf(wellFormedCredential(id_token), issuers);
     requireNonce(trusted, nonce);
@@ -69,7 +63,7 @@ export async function verifyIdToken(
     if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
     if (!subject) throw rejected('no_usable_subject');
-    return { namespace: voucherOf(trusted), subject, profile: profileIn(payload, trusted.profile) };
+    return { namespace: authorityOf(trusted), subject, profile: profileIn(payload, trusted.profile) };
   } catch (error) {
     throw error instanceof errors.JOSEError ? rejected(reasonOf(error)) : error;
   }
@@ -91,7 +85,7 @@ export function trustedIssuerOf<Issuer extends KeySource>(jwt: string, issuers: 
 export async function verifiedJwt(
   trusted: KeySource & { audiences: string[] },
   jwt: string,
-  { types, claims, audienceOf = (payload) => payload }: JwtKind,
+  { types, claims, appField = 'aud' }: JwtKind,
 ): Promise<{ payload: JWTPayload; alg: string; typ: string }> {
   const { payload, protectedHeader } = await jwtVerify(jwt, (header) => issuerKey(trusted, header), {
     algorithms,
@@ -102,7 +96,7 @@ export async function verifiedJwt(
   });
   const { alg, typ = 'JWT' } = protectedHeader;
   if (typeof typ !== 'string' || !types.test(typ)) throw new errors.JWTInvalid('another typ');
-  rejectForeign(audienceOf(payload), trusted.audiences);
+  rejectForeign(audienceIn(payload, appField), trusted.audiences);
   return { payload, alg, typ };
 }
 
@@ -110,8 +104,8 @@ interface JwtKind {
   /** The `typ` that its header may have. */
   types: RegExp;
   claims: string[];
-  /** The claims about its app, if they are not `aud` and `azp`. */
-  audienceOf?: (payload: JWTPayload) => TokenAudience;
+  /** The claim that must name its app. @default 'aud' */
+  appField?: string;
 }
 
 /** The reasons for jose's errors; all others mean that the token is malformed. */
@@ -134,14 +128,28 @@ export function reasonOf(error: errors.JOSEError): LogReason {
   return reasons[error.code] ?? 'not_an_id_token';
 }
 
+/** Claims that only id tokens have. @see OpenID Connect Core 1.0, section 3.3.2.11; FAPI 1.0 Advanced, section 5.1.1 */
+export const claimsOfIdTokens = ['nonce', 'at_hash', 'c_hash', 's_hash'];
+
 /**
  * Logout tokens and access tokens are signed by the same keys as id tokens. Only access tokens have `scp`: those of Entra and Okta.
  * @see OpenID Connect Back-Channel Logout 1.0, section 2.4
  */
-function rejectOtherKinds({ events, scp, typ = 'ID', token_use = 'id' }: JWTPayload): void {
+function rejectOtherKinds(claims: JWTPayload): void {
+  const { events, scp, typ = 'ID', token_use = 'id' } = claims;
   const isOfTypeId = typeof typ === 'string' && /^(id|jwt)$/i.test(typ);
   const isIdToken = events === undefined && scp === undefined && isOfTypeId && token_use === 'id';
-  if (!isIdToken) throw rejected('not_an_id_token');
+  if (!isIdToken || hasScopeOfAccessToken(claims)) throw rejected('not_an_id_token');
+}
+
+/**
+ * Whether a token has a `scope`, and nothing that tells it from an access token. `auth_time`, `sid`, `email`, `acr` and
+ * `amr` don't: access tokens of FusionAuth or authentik have them, too. Where the scope is a list, as in older id tokens
+ * of UAA, `acr` and `amr` do.
+ */
+function hasScopeOfAccessToken(claims: JWTPayload): boolean {
+  const telling = Array.isArray(claims.scope) ? [...claimsOfIdTokens, 'acr', 'amr'] : claimsOfIdTokens;
+  return claims.scope !== undefined && telling.every((claim) => claims[claim] === undefined);
 }
 
 /** Seconds for which an id token may be valid, unless its issuer's settings allow a higher age. Nobody needs one for longer than to log in with it. */

@@ -1,16 +1,14 @@
 import * as v from 'valibot';
-import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { parameters } from '../../schema/form-parameters.ts';
-import { loginAppTokenOf, type TokenResponse } from '../token-response.ts';
+import { grant } from '../grant.ts';
+import { loginAppTokenOf } from '../token-response.ts';
 
-/** @see RFC 6749 section 4.4 */
-export const clientCredentialsSchema = v.pipe(
-  parameters({ grant_type: v.literal('client_credentials') }),
-  v.title('ClientCredentialsGrant'),
-);
+const grant_type = 'client_credentials';
 
-/** Issues a Login App Token for the client itself. */
-export const issueForClientCredentials = ({
-  clientId,
-  loginAppId,
-}: AuthenticatedClient): Promise<TokenResponse> => loginAppTokenOf(loginAppId, clientId);
+/** The client's own credentials. @see RFC 6749 section 4.4 */
+export const clientCredentials = grant({
+  grant_type,
+  token_use: 'login_app',
+  schema: v.pipe(parameters({ grant_type: v.literal(grant_type) }), v.title('ClientCredentialsGrant')),
+  issue: ({ loginAppId, clientId }) => loginAppTokenOf(loginAppId, clientId),
+});

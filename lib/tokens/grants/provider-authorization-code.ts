@@ -1,22 +1,14 @@
 import * as v from 'valibot';
-import { codeParameters } from '../../identities/code-parameters.ts';
-import { personOfCode } from '../../identities/proven-person.ts';
-import type { AuthenticatedClient } from '../../login-apps/clients.ts';
-import { parameters } from '../../schema/form-parameters.ts';
-import type { TokenResponse } from '../token-response.ts';
-import { startSession } from './start-session.ts';
+import { codeForm } from '../../providers/oauth2/code-form.ts';
+import { grant } from '../grant.ts';
+import { startSession } from '../start-session.ts';
 
-/** The form of the grant. */
-export const providerAuthorizationCodeSchema = v.pipe(
-  parameters({ grant_type: v.literal('provider_authorization_code'), ...codeParameters }),
-  v.title('AuthorizationCodeGrant'),
-);
+const grant_type = 'provider_authorization_code';
 
-/** Issues a Login User Token for an authorization code of a provider. @throws ServiceError, ProviderFailure */
-export async function issueForAuthorizationCode(
-  client: AuthenticatedClient,
-  request: v.InferOutput<typeof providerAuthorizationCodeSchema>,
-): Promise<TokenResponse> {
-  const person = await personOfCode(client.loginAppId, request);
-  return startSession(client, request.provider, person);
-}
+/** An authorization code that a provider issued to the app. */
+export const providerAuthorizationCode = grant({
+  grant_type,
+  token_use: 'login_user',
+  schema: v.pipe(codeForm({ grant_type: v.literal(grant_type) }, {}), v.title('AuthorizationCodeGrant')),
+  issue: startSession,
+});

@@ -1,22 +1,23 @@
 import * as v from 'valibot';
-import { personOfCredential } from '../../identities/proven-person.ts';
-import type { AuthenticatedClient } from '../../login-apps/clients.ts';
-import { providerIds } from '../../provider-settings/identifiers.ts';
-import { familyOf } from '../../providers/providers.ts';
-import type { TokenResponse } from '../token-response.ts';
-import { startSession } from './start-session.ts';
+import { providerIds } from '../../providers/provider-ids.ts';
+import { protocolOf } from '../../providers/providers.ts';
+import { grant } from '../grant.ts';
+import { startSession } from '../start-session.ts';
 
-/** The form of the grant; its parameters depend on the provider's protocol family. */
-export const providerCredentialsSchema = v.variant(
-  'provider',
-  providerIds.map((provider) => familyOf(provider).credentialOf(provider)),
-);
+const grant_type = 'provider_credentials';
 
-/** Issues a Login User Token for a credential of a provider. @throws ServiceError, ProviderFailure */
-export async function issueForProviderCredentials(
-  client: AuthenticatedClient,
-  request: v.InferOutput<typeof providerCredentialsSchema>,
-): Promise<TokenResponse> {
-  const person = await personOfCredential(client.loginAppId, request);
-  return startSession(client, request.provider, person);
-}
+/** A credential that a provider issued to the app: the other parameters depend on the provider's protocol. */
+export const providerCredentials = grant({
+  grant_type,
+  token_use: 'login_user',
+  schema: v.variant(
+    'provider',
+    providerIds.map((provider) =>
+      v.pipe(
+        protocolOf(provider).form(provider, { grant_type: v.literal(grant_type) }, {}),
+        v.title(`Provider${provider.slice(-1).toUpperCase()}Credentials`),
+      ),
+    ),
+  ),
+  issue: startSession,
+});

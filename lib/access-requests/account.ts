@@ -1,0 +1,98 @@
+import * as v from 'valibot';
+import { timestamp } from '../foundation/clock.ts';
+import { isId, newId } from '../foundation/ids.ts';
+import {
+  type RevokedSecret,
+  type RotatedSecrets,
+  revokeSecretOf,
+  rotateSecretOf,
+} from '../secrets/item-secrets.ts';
+import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
+import { cached } from '../storage/cache.ts';
+import { type OwnChange, putNewItem, readItem, updateOwnItem } from '../storage/items.ts';
+import { accountKey, accountsList } from '../storage/keys.ts';
+import { named } from '../storage/lists.ts';
+
+const secretPrefix = 'acs';
+
+export const accountItem = v.object({
+  account_id: v.string(),
+  name: v.string(),
+  ...secretAttributes,
+  /** While it is set, its secrets are not accepted. */
+  disabled_at: v.optional(v.string()),
+  /** Whether the account may search, but add nothing. */
+  read_only: v.optional(v.boolean()),
+  created_at: v.string(),
+});
+
+/** The back office's credential. */
+export type Account = v.InferOutput<typeof accountItem>;
+
+/** The account from the table, or undefined when there is none. An id of another form is not looked up. */
+export async function readAccount(id: string): Promise<Account | undefined> {
+  if (!isId('ac_…', id)) return undefined;
+  const item = await readItem(accountKey(id));
+  return item && v.parse(accountItem, item);
+}
+
+const findAccount = cached(readAccount, (id) => id);
+
+/** The account of an id and secret, or what is wrong with them. */
+export async function authenticateAccount(
+  id: string,
+  secret: string,
+): Promise<Account | 'id_unknown' | 'secret_wrong' | 'account_disabled'> {
+  const isAccount = (account: Account) => matchesAny(secret, account.secrets);
+  const isEnabled = ({ disabled_at }: Account) => disabled_at === undefined;
+  const account = await findAccount(id, (found) => isAccount(found) && isEnabled(found));
+  if (!account) return 'id_unknown';
+  if (!isAccount(account)) return 'secret_wrong';
+  return isEnabled(account) ? account : 'account_disabled';
+}
+
+/**
+ * Creates an account. The secret is in the answer and nowhere else.
+ * @param more an id of its own, and epoch seconds of its end
+ */
+export async function createAccount(
+  name: string,
+  readOnly: boolean,
+  { accountId = newId('ac'), ...more }: { accountId?: string; expires_at?: number } = {},
+): Promise<{ account_id: string; account_secret: string }> {
+  const account_secret = newSecret(secretPrefix);
+  const created_at = timestamp();
+  await putNewItem<Account>({
+    ...accountKey(accountId),
+    account_id: accountId,
+    ...named(accountsList, accountId, name),
+    ...firstSecret(account_secret),
+    ...(readOnly && { read_only: readOnly }),
+    created_at,
+    ...more,
+  });
+  return { account_id: accountId, account_secret };
+}
+
+/** Gives an account another name. False when there is none. */
+export const renameAccount = (id: string, name: string): Promise<boolean> =>
+  changeAccount(id, { set: named(accountsList, id, name) });
+
+/** Disables or enables an account. False when there is none. */
+export const setAccountDisabled = (id: string, disabled: boolean): Promise<boolean> =>
+  changeAccount(id, disabled ? { setIfAbsent: { disabled_at: timestamp() } } : { remove: ['disabled_at'] });
+
+/** Sets whether an account may only read. False when there is none. */
+export const setReadOnly = (id: string, readOnly: boolean): Promise<boolean> =>
+  changeAccount(id, readOnly ? { set: { read_only: readOnly } } : { remove: ['read_only'] });
+
+const changeAccount = (id: string, change: OwnChange<Account>): Promise<boolean> =>
+  updateOwnItem<Account>(accountKey(id), { ...change, when: { pk: { exists: true } } });
+
+/** Gives an account a new secret; the old one is valid until it is revoked. */
+export const rotateAccountSecret = (account: Account): Promise<RotatedSecrets> =>
+  rotateSecretOf(accountKey(account.account_id), account, secretPrefix);
+
+/** Takes one of the secrets of an account away. */
+export const revokeAccountSecret = (account: Account, secretId: string): Promise<RevokedSecret> =>
+  revokeSecretOf(accountKey(account.account_id), account, secretId);

@@ -1,0 +1,117 @@
+import * as v from 'valibot';
+import { timestamp } from '../foundation/clock.ts';
+import { idForms } from '../foundation/ids.ts';
+import type { Platform } from '../login-apps/platforms.ts';
+import { timestampField } from '../schema/json-schema.ts';
+import { updateOwnItem } from '../storage/items.ts';
+import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
+import { readGlobalList, readMembers } from '../storage/lists.ts';
+import {
+  activeSince,
+  type Device,
+  details,
+  deviceItem,
+  devicesAmong,
+  isActive,
+  notExpired,
+  tokenTypeOf,
+  tokenTypes,
+} from './device.ts';
+import { notReplaced } from './installation.ts';
+import { readCurrentDevices } from './related-devices.ts';
+import { endLeftoverRelations } from './relation.ts';
+
+/** A device as a worker that sends messages needs to know it, and whose it is. What is not known is left out. */
+export const recipientSchema = v.object({
+  device_id: v.string(),
+  platform: deviceItem.entries.platform,
+  token: v.string(),
+  ...v.omit(v.object(details), ['installation_id']).entries,
+  token_type: v.picklist(tokenTypes),
+  last_seen_at: timestampField,
+  login_user_id: v.optional(v.string()),
+});
+export type Recipient = v.InferOutput<typeof recipientSchema>;
+
+/** The devices that messages to a Login User go to. Strongly consistent as to whose they are. */
+export async function recipientsOfLoginUser(loginUserId: string): Promise<Device[]> {
+  const related = await readCurrentDevices(loginUserId);
+  return related.filter(isActive);
+}
+
+/** A place in a shard: just after this device, which was last seen at this time. */
+export const placeSchema = v.object({
+  device_id: v.pipe(v.string(), v.regex(idForms['d_…'])),
+  last_seen_at: v.pipe(v.string(), v.isoTimestamp()),
+});
+export type Place = v.InferOutput<typeof placeSchema>;
+
+/**
+ * Some of the devices that messages to everyone go to, related or not. Workers read the shards side by side. The index
+ * that finds the devices lags behind, so each one is read again, strongly consistent: none is listed for a person
+ * whose device it is no longer. What was registered in the last seconds may be missing.
+ *
+ * The device seen least recently comes first. One that registers while a worker reads moves to the end, so the worker
+ * may meet it again, but never misses it.
+ * @param shard one of `shards`
+ * @param limit how many are read, so at most how many are returned
+ * @param after `next` of the page before
+ * @param platform only devices of this one; they are picked after reading, so any page may be short or empty
+ * @returns `next`, the place where the next ones begin; undefined after the last
+ */
+export async function recipientsOfLoginApp(
+  loginAppId: string,
+  shard: number,
+  { limit, after, platform }: { limit: number; after?: Place | undefined; platform?: Platform | undefined },
+) {
+  const list = devicesOfLoginAppShard(loginAppId, shard);
+  const from = activeSince();
+  // No device between an outdated place and `from` is active, and the store rejects such a place as a start.
+  const isWithin = after !== undefined && after.last_seen_at >= from;
+  const start = isWithin
+    ? { ...deviceKey(after.device_id), shard: list, shard_position: after.last_seen_at }
+    : undefined;
+  const { items, next } = await readGlobalList('by_shard', list, { from, limit, start, order: 'ascending' });
+  const ids = items
+    .filter((item) => platform === undefined || item.platform === platform)
+    .map(({ device_id }) => String(device_id));
+  return { recipients: await readActive(loginAppId, ids), next: next && v.parse(nextPlaceSchema, next) };
+}
+
+const nextPlaceSchema = v.pipe(
+  v.object({ pk: v.pipe(v.string(), v.startsWith('DEVICE#')), shard_position: v.string() }),
+  v.transform(
+    ({ pk, shard_position }): Place => ({
+      device_id: pk.slice('DEVICE#'.length),
+      last_seen_at: shard_position,
+    }),
+  ),
+);
+
+async function readActive(loginAppId: string, ids: string[]): Promise<Device[]> {
+  const devices = devicesAmong(await readMembers(ids.map(deviceKey))).filter(
+    (one) => one.login_app_id === loginAppId && isActive(one),
+  );
+  return endLeftoverRelations(await notReplaced(devices));
+}
+
+/**
+ * Removes a device from every list of recipients: its push service reports the token as dead. Registering the device
+ * again enables it. False when there is no such device.
+ * @param loginAppId only if it is a device of this Login App
+ */
+export const disableDevice = (id: string, loginAppId?: string): Promise<boolean> =>
+  updateOwnItem<Device>(deviceKey(id), {
+    setIfAbsent: { disabled_at: timestamp() },
+    remove: ['shard'],
+    when: {
+      ...notExpired(),
+      ...(loginAppId === undefined ? { pk: { exists: true } } : { login_app_id: { is: loginAppId } }),
+    },
+  });
+
+/** A device as a worker sees it; only one with a token of APNs has an environment. */
+export function toRecipient({ environment = 'production', ...found }: Device): Recipient {
+  const token_type = tokenTypeOf(found);
+  return v.parse(recipientSchema, { ...found, token_type, ...(token_type === 'apns' && { environment }) });
+}

@@ -1,0 +1,69 @@
+// What every other room stands on: the errors that a caller may read, the reasons for the log, ids, the clock, the
+// environment and the options of AWS clients. It calls nobody, and knows nothing of the service.
+
+import type { LogReason } from './reasons.ts';
+
+/**
+ * The codes of error responses. The first eight are OAuth's
+ * (RFC 6749 section 5.2, RFC 7009 section 2.2.1, RFC 6750 section 3.1, RFC 9470 section 3).
+ */
+export type ErrorCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'unsupported_token_type'
+  | 'invalid_token'
+  | 'insufficient_user_authentication'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'conflict'
+  | 'unprocessable_entity'
+  | 'too_many_requests'
+  | 'temporarily_unavailable';
+
+/** An error code as the API document describes it. */
+export interface ErrorRecord {
+  /** The case in which the error occurs. */
+  when: string;
+  /** An `error_description` as it is sent. */
+  example: string;
+  /** The field that the example is about, for 422. */
+  field?: string;
+}
+
+/** A field of a JSON body and what is wrong with it. */
+export interface FieldError {
+  field: string;
+  message: string;
+}
+
+/**
+ * An error that the caller may read. The description names what is wrong and what is allowed; it never contains a secret
+ * or the value that was sent. `reason` is for the log only.
+ */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly code: ErrorCode;
+  readonly errors: FieldError[] | undefined;
+  readonly reason: LogReason | undefined;
+  /** Seconds since a login, at most, that the challenge asks for. @see RFC 9470 section 3 */
+  readonly maxAge: number | undefined;
+  /** Seconds to wait before the request is sent again, where they are known better than by the code. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    code: ErrorCode,
+    description: string,
+    detail: { errors?: FieldError[]; reason?: LogReason; maxAge?: number; retryAfterSeconds?: number } = {},
+  ) {
+    super(description);
+    this.code = code;
+    this.errors = detail.errors;
+    this.reason = detail.reason;
+    this.maxAge = detail.maxAge;
+    this.retryAfterSeconds = detail.retryAfterSeconds;
+  }
+}

@@ -1,0 +1,121 @@
+import { type IdForm, isId } from '../../foundation/ids.ts';
+import { type ErrorCode, type ErrorRecord, ServiceError } from '../../foundation/service-error.ts';
+import type { RequestFields } from '../../log/events.ts';
+import { annotateLog } from '../../log/request-fields.ts';
+
+/** The four schemes of the interface, and none. */
+export type SchemeName = 'login_app_client' | 'login_app_token' | 'login_user_token' | 'account' | 'none';
+
+/** The way in which an endpoint finds out who calls it. */
+export interface Authentication<Caller> {
+  scheme: SchemeName;
+  /** The error of a caller who is not authenticated; absent where anybody may call. */
+  error?: ErrorRecord & { code: ErrorCode };
+  /** @throws ServiceError with that error */
+  identify: (headers: RequestHeaders) => Promise<Caller>;
+}
+
+/** Headers of a request by their names in lower case. */
+export type RequestHeaders = Record<string, string | undefined>;
+
+const mismatch = (whose: string) => `The ${whose} id and the ${whose} secret do not match.`;
+
+/** The reason why credentials are not those of a caller, for the log. */
+export type WrongCredentials = 'id_unknown' | 'secret_wrong' | 'account_disabled';
+
+const isWrong = (found: object | WrongCredentials): found is WrongCredentials => typeof found === 'string';
+
+interface BasicAuthentication<Caller extends object> {
+  scheme: SchemeName;
+  /** The owner of id and secret, for the messages. */
+  whose: string;
+  error: ErrorCode;
+  /** The case in which the error occurs. */
+  when: string;
+  find: (id: string, secret: string) => Promise<Caller | WrongCredentials>;
+  /** The field by which the log names an id. One of another form is not logged: it could be a secret. */
+  idField: 'client_id' | 'account_id';
+  idForm: IdForm;
+  /** Fields of the log about the caller. */
+  noted: (caller: Caller) => Partial<RequestFields>;
+}
+
+/** The scheme of an id and a secret in HTTP Basic. */
+export const basicAuthentication = <Caller extends object>({
+  scheme,
+  whose,
+  error,
+  when,
+  find,
+  idField,
+  idForm,
+  noted,
+}: BasicAuthentication<Caller>): Authentication<Caller> => ({
+  scheme,
+  error: {
+    code: error,
+    when,
+    example: mismatch(whose),
+  },
+  identify: async ({ authorization }) => {
+    const sent = basicCredentials(authorization);
+    if (!sent) {
+      const message = `Send the ${whose} id and the ${whose} secret with HTTP Basic authentication.`;
+      throw new ServiceError(error, message, { reason: 'credentials_missing' });
+    }
+    const caller = await find(sent.user, sent.password);
+    if (isWrong(caller)) {
+      if (isId(idForm, sent.user)) annotateLog({ [idField]: sent.user });
+      const form = isId(idForm, sent.user)
+        ? ''
+        : ` The ${whose} id has the form ${idForm.replaceAll('…', '*')}.`;
+      const message =
+        caller === 'account_disabled' ? 'The account is disabled.' : `${mismatch(whose)}${form}`;
+      throw new ServiceError(error, message, { reason: caller });
+    }
+    // A scheme that builds on this one may yet reject the caller, whom the audit line then names.
+    annotateLog({ ...noted(caller), caller: scheme });
+    return caller;
+  },
+});
+
+/**
+ * The user and password of an HTTP Basic header, or undefined when it is missing or malformed. Both may be
+ * form-encoded, as OAuth 2.0 clients send them; our own ids and secrets read the same either way.
+ * @see RFC 7617 section 2, RFC 6749 section 2.3.1
+ */
+export function basicCredentials(header: string | undefined): { user: string; password: string } | undefined {
+  const encoded = header?.match(/^Basic +([A-Za-z0-9+/]+={0,2}) *$/i)?.[1];
+  if (!encoded || encoded.length > 1024) return undefined;
+  const pair = Buffer.from(encoded, 'base64').toString();
+  const colon = pair.indexOf(':');
+  if (colon < 1) return undefined;
+  const user = formDecoded(pair.slice(0, colon));
+  const password = formDecoded(pair.slice(colon + 1));
+  return user && password ? { user, password } : undefined;
+}
+
+/** The token of a Bearer header, or undefined. @see RFC 6750 section 2.1 */
+export function bearerToken(header: string | undefined): string | undefined {
+  return header?.match(/^Bearer +([\w.~+/-]+=*) *$/i)?.[1];
+}
+
+/**
+ * The error of a request without a usable bearer token. Its reason tells the one that has no credentials for this scheme
+ * from the one whose token is malformed.
+ */
+export function noBearerToken(message: string, headers: (string | undefined)[]): ServiceError {
+  const isMissing = !headers.some((header) => /^Bearer\b/i.test(header ?? ''));
+  return new ServiceError('invalid_token', message, isMissing ? { reason: 'credentials_missing' } : {});
+}
+
+function formDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+}
+
+/** For what is public. */
+export const anybody: Authentication<undefined> = { scheme: 'none', identify: async () => undefined };

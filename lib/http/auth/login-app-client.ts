@@ -1,0 +1,14 @@
+import { authenticateClient } from '../../login-apps/clients.ts';
+import { basicAuthentication } from './credentials.ts';
+
+/** Login App Client authentication: `client_id:client_secret` in HTTP Basic. @see RFC 6749 section 2.3.1 */
+export const loginAppClient = basicAuthentication({
+  scheme: 'login_app_client',
+  whose: 'client',
+  error: 'invalid_client',
+  when: 'The client id or the client secret is missing or wrong.',
+  find: authenticateClient,
+  idField: 'client_id',
+  idForm: 'la_….c_…',
+  noted: ({ clientId, loginAppId }) => ({ client_id: clientId, login_app_id: loginAppId }),
+});

@@ -1,0 +1,44 @@
+import type { LogReason } from '../../foundation/reasons.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import { annotateLog } from '../../log/request-fields.ts';
+import { isCurrentClient } from '../../login-apps/clients.ts';
+import { authenticateLoginAppToken, isLongLived } from '../../login-apps/login-app-tokens.ts';
+import { findStatus } from '../../login-apps/status.ts';
+import { verifyLoginAppToken } from '../../tokens/verify-access-token.ts';
+import { type Authentication, bearerToken, noBearerToken } from './credentials.ts';
+
+/**
+ * Login App Token: a bearer token that stands for the app itself, in the `Authorization` header. One that was
+ * issued to a client is valid while the Login App has that client, a long-lived one until it is revoked; neither is
+ * while the Login App is disabled.
+ */
+export const loginAppToken: Authentication<{ loginAppId: string }> = {
+  scheme: 'login_app_token',
+  error: {
+    code: 'invalid_token',
+    when: 'The Login App Token is missing, expired, revoked or of another kind, or its Login App is disabled.',
+    example: 'The token is not a valid Login App Token.',
+  },
+  identify: async (headers) => {
+    const token = bearerToken(headers.authorization);
+    if (!token)
+      throw noBearerToken('Send a Login App Token as Authorization: Bearer.', [headers.authorization]);
+    const loginAppId = await (isLongLived(token)
+      ? authenticateLoginAppToken(token)
+      : loginAppOfClientsToken(token));
+    if (!loginAppId) throw noLongerValid(isLongLived(token) ? 'secret_wrong' : 'id_unknown');
+    annotateLog({ login_app_id: loginAppId });
+    if (!(await findStatus(loginAppId)).isEnabled) throw noLongerValid('login_app_disabled');
+    return { loginAppId };
+  },
+};
+
+/** The id of the Login App of a client's token; undefined once the client is revoked. Notes the client's id. */
+async function loginAppOfClientsToken(token: string): Promise<string | undefined> {
+  const { aud, client_id } = await verifyLoginAppToken(token);
+  annotateLog({ client_id });
+  return (await isCurrentClient(client_id)) ? aud : undefined;
+}
+
+const noLongerValid = (reason: LogReason): ServiceError =>
+  new ServiceError('invalid_token', 'The Login App Token is no longer valid.', { reason });

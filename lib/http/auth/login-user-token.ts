@@ -1,0 +1,71 @@
+import type { LogReason } from '../../foundation/reasons.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import { annotateLog } from '../../log/request-fields.ts';
+import { isCurrentClient } from '../../login-apps/clients.ts';
+import { findStatus } from '../../login-apps/status.ts';
+import type { AuthenticatedUser } from '../../login-users/login-user.ts';
+import { readLoginUserWithSession } from '../../people/sessions/login-user-with-session.ts';
+import { hasIssued, isActive } from '../../people/sessions/session.ts';
+import { verifyLoginUserToken } from '../../tokens/verify-access-token.ts';
+import { type Authentication, bearerToken, noBearerToken } from './credentials.ts';
+
+/**
+ * Login User Token: a bearer token of a person's session, in the `Authorization` header or in `Authentication`, as the
+ * interface names it; when both are sent, they must be equal.
+ */
+export const loginUserToken = loginUserTokens({ ofDeletedToo: false });
+
+/** Authentication of a person, which the token of one whose deletion was interrupted passes too, to repeat it. */
+export const loginUserTokenForDeletion = loginUserTokens({ ofDeletedToo: true });
+
+function loginUserTokens({ ofDeletedToo }: { ofDeletedToo: boolean }): Authentication<AuthenticatedUser> {
+  return {
+    scheme: 'login_user_token',
+    error: {
+      code: 'invalid_token',
+      when: 'The Login User Token is missing, expired or of another kind, its session has ended, or its Login App is disabled.',
+      example: 'The session of this Login User Token has ended.',
+    },
+    identify: async (headers) => {
+      const token = oneBearerToken([headers.authentication, headers.authorization]);
+      const claims = await verifyLoginUserToken(token);
+      annotateLog({ client_id: claims.client_id, login_app_id: claims.aud, login_user_id: claims.sub });
+      const [{ user, isDeleted, session }, hasClient, switches] = await Promise.all([
+        readLoginUserWithSession(claims.sub, claims.sid),
+        isCurrentClient(claims.client_id),
+        findStatus(claims.aud),
+      ]);
+      if (!switches.isEnabled) {
+        throw new ServiceError('invalid_token', 'The Login App of this Login User Token is disabled.', {
+          reason: 'login_app_disabled',
+        });
+      }
+      if (!hasClient) throw sessionEnded('id_unknown');
+      if (!session || !isActive(session, switches) || !hasIssued(session, claims))
+        throw sessionEnded('session_ended');
+      if (isDeleted && !ofDeletedToo) throw sessionEnded('session_ended');
+      return {
+        loginAppId: claims.aud,
+        loginUserId: claims.sub,
+        sessionId: claims.sid,
+        // Tokens that are older than the claim say nothing; what is stored says it of all.
+        loggedInAt: session.started_at,
+        user,
+        isDeleted,
+      };
+    },
+  };
+}
+
+const sessionEnded = (reason: LogReason): ServiceError =>
+  new ServiceError('invalid_token', 'The session of this Login User Token has ended.', { reason });
+
+function oneBearerToken(headers: (string | undefined)[]): string {
+  const sent = headers.filter((header) => header !== undefined);
+  const tokens = new Set(sent.map(bearerToken));
+  if (tokens.size > 1)
+    throw new ServiceError('invalid_token', 'The Authentication and the Authorization header do not agree.');
+  const [token] = tokens;
+  if (!token) throw noBearerToken('Send a Login User Token as Authorization: Bearer.', sent);
+  return token;
+}

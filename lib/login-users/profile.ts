@@ -1,0 +1,58 @@
+import * as v from 'valibot';
+import { jsonSchema } from '../schema/json-schema.ts';
+
+/** Whether a text can be stored and shown: well-formed Unicode without control characters. */
+const isPlain = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.test(text);
+
+/** An address that is harmless in a page: no `javascript:` or `data:`. */
+const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+
+const textField = (maxLength: number, means: string, isUsable: (text: string) => boolean = isPlain) =>
+  v.pipe(
+    v.string(),
+    v.maxLength(maxLength),
+    v.check(isUsable),
+    jsonSchema({ type: 'string', maxLength }),
+    v.description(means),
+  );
+
+/** A claim that is true or false. Apple writes some of them as text. @see https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple */
+const flagField = (means: string) =>
+  v.pipe(
+    v.union([
+      v.boolean(),
+      v.pipe(
+        v.picklist(['true', 'false']),
+        v.transform((text) => text === 'true'),
+      ),
+    ]),
+    jsonSchema({ type: 'boolean' }),
+    v.description(means),
+  );
+
+/**
+ * Claims about a person that settings can name, with what they may be. Lengths are in UTF-16 units.
+ * @see OpenID Connect Core 1.0, section 5.1; RFC 5321, section 4.5.3.1 for e-mail; RFC 5646, section 4.4.1 for locales
+ */
+const profileEntries = {
+  email: textField(254, 'Not unique, and no proof of who somebody is.'),
+  email_verified: flagField('Whether the provider says that the address is theirs.'),
+  name: textField(255, 'Their full name, to be shown.'),
+  given_name: textField(255, 'Their first names.'),
+  family_name: textField(255, 'Their last names.'),
+  picture: textField(
+    2_048,
+    'The address of a picture of them.',
+    (text) => isPlain(text) && isWebAddress(text),
+  ),
+  locale: textField(35, 'Their language and region.'),
+  phone_number: textField(64, 'Not unique, and no proof of who somebody is.'),
+  phone_number_verified: flagField('Whether the provider says that the number is theirs.'),
+};
+
+/** The person's profile as a provider vouched for it at a login: only the claims that the settings name. */
+export const profileSchema = v.pipe(v.partial(v.object(profileEntries)), v.title('Profile'));
+export type Profile = v.InferOutput<typeof profileSchema>;
+
+/** The names of the claims. */
+export const profileFields = v.keyof(v.object(profileEntries)).options;

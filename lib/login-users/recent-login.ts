@@ -1,0 +1,42 @@
+import { epochSeconds } from '../foundation/clock.ts';
+import { optionalEnvironmentSeconds } from '../foundation/environment.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import type { AuthenticatedUser } from './login-user.ts';
+
+/** Seconds that a login counts as recent, unless the deployment sets another number. */
+export const defaultRecentLoginSeconds = 900;
+
+const recentLoginSeconds = optionalEnvironmentSeconds('RECENT_LOGIN_SECONDS');
+
+/** Seconds that a login counts as recent; 0 for any login. */
+const maxAge = (): number => recentLoginSeconds() ?? defaultRecentLoginSeconds;
+
+/** Whether a person has logged in recently; always where any login will do. */
+export function isLoginRecent({ loggedInAt }: AuthenticatedUser): boolean {
+  const age = maxAge();
+  return age === 0 || epochSeconds() - loggedInAt <= age;
+}
+
+/**
+ * Lets nobody do what can't be undone with a token alone, which may be stolen: the person must have logged in recently.
+ * @throws ServiceError `insufficient_user_authentication`
+ * @see RFC 9470 section 3
+ */
+export function requireRecentLogin(user: AuthenticatedUser): void {
+  if (isLoginRecent(user)) return;
+  throw new ServiceError('insufficient_user_authentication', sentence(maxAge()), {
+    reason: 'login_not_recent',
+    maxAge: maxAge(),
+  });
+}
+
+const sentence = (seconds: number): string =>
+  `This needs a login at most ${seconds} seconds ago: log in again and repeat the request.`;
+
+/** The text of the API document about a login that is too long ago. */
+export const recentLoginErrors = {
+  insufficient_user_authentication: {
+    when: 'The login is longer ago than the operator allows for this, 15 minutes by default. Log in again and repeat the request.',
+    example: sentence(defaultRecentLoginSeconds),
+  },
+};

@@ -1,0 +1,144 @@
+import { clock } from '../../foundation/clock.ts';
+import type { LoginApp } from '../../login-apps/login-app.ts';
+import { setLoginAppDisabled } from '../../login-apps/status.ts';
+import { loginUserIn } from '../../login-users/login-user.ts';
+import { peopleLists } from '../../login-users/people-of-login-app.ts';
+import { authorizationCodeProvider } from '../../providers/provider-ids.ts';
+import { forEachInBatches, timeLimit } from '../../storage/batches.ts';
+import { deleteItem, type Item, keyOf } from '../../storage/items.ts';
+import {
+  deviceKey,
+  devicesOfLoginAppShard,
+  installationKey,
+  loginAppKey,
+  loginAppPartition,
+  loginUserKey,
+} from '../../storage/keys.ts';
+import { readGlobalList, readListInOrder, readMembers, readPartition } from '../../storage/lists.ts';
+import { shards } from '../../storage/shards.ts';
+import { retryRevocations } from '../identities/revoke-stored-tokens.ts';
+import { deleteLoginUser } from './delete-login-user.ts';
+
+/** Seconds after which no instance lets anybody log in at a disabled Login App: its switches are cached for 30. */
+const settledAfter = 60;
+
+/** Outcome of one step of a deletion, and how to go on when more is left. */
+export interface DeletionStep {
+  deleted: boolean;
+  removed: { login_users: number; devices: number };
+  /**
+   * Tokens of providers that could not be revoked. The provider settings are needed until they are, so the Login App
+   * stays. The command is then to be repeated later.
+   */
+  tokens_not_revoked?: number;
+  /** Seconds to wait before the next step; absent when all is deleted, or when a provider must answer first. */
+  again_after_seconds?: number;
+}
+
+/** The reason to keep a Login App that is to be deleted without its people; undefined when there is none. */
+export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefined> {
+  const { login_app_id, disabled_at, clients, providers } = loginApp;
+  const firstPages = await Promise.all(peopleLists(login_app_id).map((list) => readPeople(list)));
+  const people = firstPages.flatMap(({ items }) => items);
+  if (people.some(loginUserIn)) return 'it has Login Users';
+  if (people.length > 0 && canRevoke(loginApp))
+    return 'tokens of deleted Login Users are still to be revoked';
+  const devices = await Promise.all(shards.map((shard) => readDevices(login_app_id, shard, { limit: 1 })));
+  if (devices.some(({ items }) => items.length > 0)) return 'it has devices';
+  if (disabled_at === undefined && clients.size > 0 && providers.size > 0)
+    return 'it is enabled, and people can log in';
+  return undefined;
+}
+
+/** Whether the tokens that are kept to be revoked can ever be: an operator who removes the provider gives them up. */
+const canRevoke = ({ providers }: LoginApp): boolean => providers.has(authorizationCodeProvider);
+
+async function readPeople(list: string, start?: Item): Promise<{ items: Item[]; next: Item | undefined }> {
+  const { keys, next } = await readListInOrder(list, { limit: 100, start });
+  return { items: await readMembers(keys), next };
+}
+
+/**
+ * Deletes a Login App with everything that belongs to it, in steps of a few seconds. Disables it first, so that nobody
+ * logs in meanwhile. The Login App itself goes last, and not before every instance knows that it is disabled: until
+ * then, each step looks for people who have come since. A step that was interrupted is simply done again.
+ */
+export async function deleteLoginApp(loginApp: LoginApp): Promise<DeletionStep> {
+  const { login_app_id, disabled_at } = loginApp;
+  await setLoginAppDisabled(login_app_id, true);
+  const hasTime = timeLimit();
+  const people = await deletePeople(loginApp, hasTime);
+  const devices = await deleteDevices(login_app_id, hasTime);
+  const removed = { login_users: people.count, devices: devices.count };
+  const isAll = people.isAll && devices.isAll;
+  const isStuck = isAll || people.count + devices.count === 0;
+  if (people.tokensLeft > 0 && isStuck)
+    return { deleted: false, removed, tokens_not_revoked: people.tokensLeft };
+  if (!isAll) return { deleted: false, removed, again_after_seconds: 0 };
+  const since = disabled_at === undefined ? 0 : (clock.now().getTime() - Date.parse(disabled_at)) / 1000;
+  if (since < settledAfter)
+    return { deleted: false, removed, again_after_seconds: Math.ceil(settledAfter - since) };
+  const items = await readPartition(loginAppPartition(login_app_id));
+  const root = loginAppKey(login_app_id);
+  const members = items.filter(({ sk }) => sk !== root.sk);
+  await forEachInBatches(members, (item) => deleteItem(keyOf(item)));
+  await deleteItem(root);
+  return { deleted: true, removed };
+}
+
+async function deletePeople(loginApp: LoginApp, hasTime: () => boolean) {
+  let count = 0;
+  let tokensLeft = 0;
+  for (const list of peopleLists(loginApp.login_app_id)) {
+    let start: Item | undefined;
+    do {
+      if (!hasTime()) return { count, tokensLeft, isAll: false };
+      const { items, next } = await readPeople(list, start);
+      await forEachInBatches(items, async ({ login_user_id }) => {
+        const person = await deletePerson(loginApp, String(login_user_id));
+        if (person.isNew) count += 1;
+        tokensLeft += person.tokensLeft;
+      });
+      start = next;
+    } while (start);
+  }
+  return { count, tokensLeft, isAll: true };
+}
+
+/**
+ * Deletes a person, or revokes what is left of one who was deleted before. What remains of a deleted person, so that
+ * nobody gets their id again, has no use without the Login App, unless it holds a provider's token that can be revoked.
+ */
+async function deletePerson(loginApp: LoginApp, id: string): Promise<{ isNew: boolean; tokensLeft: number }> {
+  const deletion = await deleteLoginUser(id, 'operator');
+  const revocations = deletion?.revocations ?? (await retryRevocations(id));
+  const tokensLeft = canRevoke(loginApp) ? (revocations?.not_revoked ?? 0) : 0;
+  if (tokensLeft === 0) await deleteItem(loginUserKey(id));
+  return { isNew: deletion !== undefined, tokensLeft };
+}
+
+async function deleteDevices(loginAppId: string, hasTime: () => boolean) {
+  let count = 0;
+  for (const shard of shards) {
+    let start: Item | undefined;
+    do {
+      if (!hasTime()) return { count, isAll: false };
+      const { items, next } = await readDevices(loginAppId, shard, { limit: 100, start });
+      await forEachInBatches(items, deleteDevice);
+      count += items.length;
+      start = next;
+    } while (start);
+  }
+  return { count, isAll: true };
+}
+
+/** The device goes last: it tells which installation it belongs to. */
+async function deleteDevice({ login_app_id, device_id, installation_id }: Item): Promise<void> {
+  if (installation_id !== undefined) {
+    await deleteItem(installationKey(String(login_app_id), String(installation_id)));
+  }
+  await deleteItem(deviceKey(String(device_id)));
+}
+
+const readDevices = (loginAppId: string, shard: number, page: { limit: number; start?: Item | undefined }) =>
+  readGlobalList('by_shard', devicesOfLoginAppShard(loginAppId, shard), page);

@@ -1,0 +1,95 @@
+import { endAllRelations } from '../../devices/end-relation.ts';
+import { timestamp } from '../../foundation/clock.ts';
+import { logEvent } from '../../log/log.ts';
+import { blockedError } from '../../login-users/blocked.ts';
+import { linkedIdentitiesIn } from '../../login-users/linked-identity.ts';
+import { type LoginUserItem, newIndexId } from '../../login-users/login-user.ts';
+import { listAttributes } from '../../login-users/people-of-login-app.ts';
+import { forEachInBatches } from '../../storage/batches.ts';
+import { type Item, readItem, updateItem } from '../../storage/items.ts';
+import { loginUserKey } from '../../storage/keys.ts';
+import { releaseIdentity } from '../identities/identity-index.ts';
+import { type Revocations, revokeStoredTokens } from '../identities/revoke-stored-tokens.ts';
+import { isStoredToken } from '../identities/stored-token.ts';
+import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
+import { type DeletionMark, markDeletion, unmarkDeletion } from '../unfinished.ts';
+
+/** Numbers of what a deletion removed. */
+export interface Deletion {
+  sessions: number;
+  openSessions: number;
+  relations: number;
+  identities: number;
+  /** Revocations of tokens of providers. */
+  revocations: Revocations;
+}
+
+/**
+ * Deletes a Login User: from the first write on nobody gets in, and the other writes remove what was theirs. After an
+ * interruption it can be repeated and finishes the work; a mark, written before everything else and removed after it,
+ * leads to what nobody repeats. A device that the index does not show yet is not theirs either:
+ * a relation ends with its Login User. Only an operator deletes a blocked person, who could log in again as somebody new.
+ * @param last a session that is removed after everything else, so that its token can repeat what was interrupted
+ * @returns undefined when there was nothing to delete
+ * @throws ServiceError `forbidden` for a blocked person, unless an operator asks
+ */
+export async function deleteLoginUser(
+  loginUserId: string,
+  by: DeletionMark['by'],
+  last?: string,
+): Promise<Deletion | undefined> {
+  const key = loginUserKey(loginUserId);
+  await markDeletion(loginUserId, by);
+  const begun = await updateItem<LoginUserItem>(key, {
+    setIfAbsent: { deleted_at: timestamp(), next_slot: newIndexId() },
+    when: { created_at: { exists: true }, ...(by !== 'operator' && { blocked_at: { exists: false } }) },
+  });
+  const found = begun.done ? undefined : begun.found;
+  if (found?.blocked_at !== undefined && found.deleted_at === undefined) {
+    await unmarkDeletion(loginUserId);
+    throw blockedError('forbidden');
+  }
+  // A blocked person whom an operator began to delete is stored, too.
+  const isStored = begun.done || found?.created_at !== undefined;
+  const sessions = await readSessions(loginUserId);
+  const others = sessions.filter(({ session_id }) => session_id !== last);
+  await forEachInBatches(others, ({ session_id }) => removeSession(loginUserId, session_id));
+  const relations = await endAllRelations(loginUserId);
+  const stored = isStored ? await removeWhatIsStored(loginUserId) : nothingStored;
+  if (last !== undefined) await removeSession(loginUserId, last);
+  await unmarkDeletion(loginUserId);
+  if (!isStored && sessions.length === 0 && relations === 0) return undefined;
+  logEvent('login_user_deleted', { login_user_id: loginUserId, by });
+  return { sessions: sessions.length, openSessions: sessions.filter(isOpen).length, relations, ...stored };
+}
+
+/** Whether the deletion of a Login User has begun: then it can only be finished. */
+export const hasBegun = async (loginUserId: string): Promise<boolean> =>
+  (await readItem(loginUserKey(loginUserId)))?.deleted_at !== undefined;
+
+const nothingStored = { identities: 0, revocations: { revoked: 0, not_revoked: 0 } };
+
+/** Frees the slots of the linked identities, revokes the providers' tokens and removes all attributes but a few. */
+async function removeWhatIsStored(loginUserId: string) {
+  const item = (await readItem(loginUserKey(loginUserId))) ?? {};
+  const linked = linkedIdentitiesIn(item);
+  await Promise.all(linked.map(({ slot, identity_id }) => releaseIdentity(slot, identity_id)));
+  const revocations = await revokeStoredTokens(item);
+  const remains = new Set(revocations.not_revoked > 0 ? [...remaining, ...listAttributes] : remaining);
+  const remove = Object.keys(item).filter((name) => !(remains.has(name) || isStoredToken(name)));
+  if (remove.length > 0) {
+    await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+      remove,
+      when: { deleted_at: { exists: true } },
+    });
+  }
+  return { identities: linked.length + (item.subject === undefined ? 0 : 1), revocations };
+}
+
+/**
+ * The attributes that remain of a deleted Login User, so that nobody gets the id again. While a token is to be revoked,
+ * the place in the list of the Login App's people remains too: the Login App must not be deleted before.
+ */
+const remaining = new Set<keyof Item>([
+  ...['pk', 'sk', 'login_user_id', 'login_app_id', 'deleted_at', 'next_slot', 'write_id', 'created_by'],
+]);

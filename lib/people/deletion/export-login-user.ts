@@ -1,0 +1,44 @@
+import { tokenTypeOf } from '../../devices/device.ts';
+import { readRelatedDevices } from '../../devices/related-devices.ts';
+import { timestamp } from '../../foundation/clock.ts';
+import type { LoginUser } from '../../login-users/login-user.ts';
+import { ownIdentities } from '../identities/identities-of-person.ts';
+import { readSessions } from '../sessions/session.ts';
+
+/**
+ * Everything that is known about a person, for when they ask. The push tokens of their devices are left out: whoever
+ * has one could send to the device.
+ */
+export async function exportLoginUser(user: LoginUser): Promise<Record<string, unknown>> {
+  const { login_user_id, login_app_id, created_at, last_login_at, blocked_at } = user;
+  const [identities, sessions, devices] = await Promise.all([
+    identitiesOf(user),
+    readSessions(login_user_id),
+    readRelatedDevices(login_user_id),
+  ]);
+  return {
+    exported_at: timestamp(),
+    login_user: { login_user_id, login_app_id, created_at, last_login_at, blocked_at },
+    identities,
+    sessions: sessions.map(({ login_user_id: _, ...session }) => session),
+    devices: devices.map(({ token: _, login_user_since, ...device }) => ({
+      ...device,
+      token_type: tokenTypeOf(device),
+    })),
+    /** A note that the person's history is in the log, which is not in the table. */
+    log_lines: {
+      where:
+        'the CloudWatch log groups of the stack, for as long as each keeps its lines, and the audit log: the log group in the output AuditLogGroup of the stack',
+      filter_pattern: `{ $.login_user_id = "${login_user_id}" }`,
+    },
+  };
+}
+
+/** The identities that a person can log in with, and what their providers know them by. */
+export async function identitiesOf(user: LoginUser): Promise<Record<string, unknown>[]> {
+  const own = await ownIdentities(user);
+  return own.map((identity) => {
+    const { namespace, subject } = user.linked.find(({ identity_id }) => identity_id === identity.id) ?? user;
+    return { ...identity, namespace, subject };
+  });
+}

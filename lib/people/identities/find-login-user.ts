@@ -1,0 +1,75 @@
+import { ServiceError } from '../../foundation/service-error.ts';
+import type { LoginApp } from '../../login-apps/login-app.ts';
+import type { Identity } from '../../login-users/identity.ts';
+import { type LoginUser, readLoginUser } from '../../login-users/login-user.ts';
+import { authorityOf, canonicalIssuer } from '../../providers/oidc/issuer.ts';
+import { issuerEntriesOf } from '../../providers/oidc/settings.ts';
+import type { ProviderId } from '../../providers/provider-ids.ts';
+import { valueAtPath } from '../../schema/value-at-path.ts';
+import { confirmedOwner, findIndexItem } from './identity-index.ts';
+
+/**
+ * The person whom a provider knows by a subject: their identity's first slot is a hash, so no index is asked.
+ * @param issuer who vouches, where the settings of the provider don't tell: it was removed, or several of its issuers
+ *   know somebody by this subject
+ * @throws ServiceError naming who could vouch, when it has to be said
+ */
+export async function findLoginUser(
+  { login_app_id, providers }: LoginApp,
+  { provider, subject, issuer }: { provider: ProviderId; subject: string; issuer: string | undefined },
+): Promise<LoginUser | undefined> {
+  const settings = providers.get(provider);
+  const namespaces = issuer === undefined ? namespacesOf(settings) : namespacesNamed(issuer, settings);
+  if (namespaces.length === 0)
+    throw new ServiceError('invalid_request', `The Login App has no ${provider}; name its --issuer.`);
+  const found = await Promise.all(
+    namespaces.map((namespace) => readOwner(login_app_id, { namespace, subject })),
+  );
+  const [user, ...others] = found.filter((one) => one !== undefined);
+  if (issuer === undefined && others.length > 0) {
+    const known = namespaces.filter((_, place) => found[place]).join(', ');
+    throw new ServiceError(
+      'invalid_request',
+      `Several issuers know this subject: ${known}. Choose one with --issuer.`,
+    );
+  }
+  return user;
+}
+
+/**
+ * The namespace of an identity that an operator adds.
+ * @throws ServiceError naming those to choose from, when it is not the only one or not one of the provider's
+ */
+export function namespaceOf(
+  { providers }: LoginApp,
+  { provider, issuer }: { provider: ProviderId; issuer: string | undefined },
+): string {
+  const settings = providers.get(provider);
+  const known = namespacesOf(settings);
+  const named = issuer === undefined ? known : namespacesNamed(issuer, settings);
+  const [namespace, ...others] = known.filter((name) => named.includes(name));
+  if (namespace !== undefined && others.length === 0) return namespace;
+  const message = `Choose one of these with --issuer: ${known.join(', ') || 'none, since the Login App has no such provider'}.`;
+  throw new ServiceError('invalid_request', message);
+}
+
+async function readOwner(loginAppId: string, identity: Identity): Promise<LoginUser | undefined> {
+  const owner = await confirmedOwner(await findIndexItem(loginAppId, identity));
+  return owner && readLoginUser(owner.loginUserId);
+}
+
+function namespacesOf(settings: object | undefined): string[] {
+  const namespace = valueAtPath(settings, 'namespace');
+  const known = [
+    ...(typeof namespace === 'string' ? [namespace] : []),
+    ...issuerEntriesOf(settings).map(authorityOf),
+  ];
+  return [...new Set(known)];
+}
+
+/** The namespaces that an issuer may stand for: the one of its name, and the one that its settings give it. */
+function namespacesNamed(issuer: string, settings: object | undefined): string[] {
+  const name = canonicalIssuer(issuer);
+  const entries = issuerEntriesOf(settings).filter((entry) => entry.issuer === name);
+  return [...new Set([name, ...entries.map(authorityOf)])];
+}

@@ -1,0 +1,83 @@
+import * as v from 'valibot';
+import type { LinkedIdentity } from '../../login-users/linked-identity.ts';
+import { firstIdentityId } from '../../login-users/linked-identity.ts';
+import type { LoginUser } from '../../login-users/login-user.ts';
+import { profileSchema } from '../../login-users/profile.ts';
+import { timestampField } from '../../schema/json-schema.ts';
+import { readItems } from '../../storage/items.ts';
+import { loginUserKey } from '../../storage/keys.ts';
+
+/** An identity as its owner sees it: no id of the provider, which nobody needs here. */
+export const shownIdentitySchema = v.pipe(
+  v.object({
+    id: v.string(),
+    provider: v.string(),
+    linked_at: v.pipe(timestampField, v.description('For the first identity: when the account was created.')),
+    last_login_at: v.exactOptional(
+      v.pipe(timestampField, v.description('Absent until the first login with an identity that was linked.')),
+    ),
+    profile: v.exactOptional(
+      v.pipe(
+        profileSchema,
+        v.description(
+          'What the provider said of the person at the latest login with this identity, or when it was linked: the claims that the Login App keeps. Absent if there are none.',
+        ),
+      ),
+    ),
+  }),
+  v.title('Identity'),
+);
+export type ShownIdentity = v.InferOutput<typeof shownIdentitySchema>;
+
+/** Every identity that a person can log in with, the one that they have had longest first. */
+export async function ownIdentities(user: LoginUser): Promise<ShownIdentity[]> {
+  const isConfirmed = await confirmedIds(user.linked);
+  const linked = user.linked
+    .filter(({ identity_id }) => isConfirmed.has(identity_id))
+    .map(({ identity_id: id, provider, linked_at, last_login_at, profile }) => ({
+      id,
+      provider,
+      linked_at,
+      ...(last_login_at !== undefined && { last_login_at }),
+      ...(profile && { profile }),
+    }))
+    .toSorted((a, b) => (a.linked_at < b.linked_at ? -1 : 1));
+  return [...firstIdentity(user), ...linked];
+}
+
+/** The ids of those among linked identities whose slots agree; an interrupted link leaves an identity without one. */
+export async function confirmedIds(linked: LinkedIdentity[]): Promise<Set<unknown>> {
+  // Two may have the same slot, and a batch read takes each key once.
+  const slots = [...new Set(linked.map(({ slot }) => slot))];
+  const items = await readItems(slots.map(loginUserKey));
+  return new Set(items.map((item) => item?.identity_id));
+}
+
+/** The first identity of a person, in a list; none once it is unlinked. */
+function firstIdentity(user: LoginUser): ShownIdentity[] {
+  const { login_user_id, provider, subject, created_at, first_used_at, first_profile } = user;
+  if (subject === undefined || provider === undefined) return [];
+  const id = firstIdentityId(login_user_id);
+  const times = { linked_at: created_at, last_login_at: first_used_at };
+  return [{ id, provider, ...times, ...(first_profile && { profile: first_profile }) }];
+}
+
+/** A person as they see themselves. */
+export const shownLoginUserSchema = v.pipe(
+  v.object({
+    id: v.pipe(v.string(), v.description('The `sub` of their tokens.')),
+    created_at: timestampField,
+    last_login_at: timestampField,
+    identities: v.pipe(
+      v.array(shownIdentitySchema),
+      v.description('What the person can log in with, the oldest first.'),
+    ),
+  }),
+  v.title('LoginUser'),
+);
+
+/** A person's data as they are shown to them. */
+export async function showLoginUser(user: LoginUser): Promise<v.InferOutput<typeof shownLoginUserSchema>> {
+  const { login_user_id: id, created_at, last_login_at } = user;
+  return { id, created_at, last_login_at, identities: await ownIdentities(user) };
+}

@@ -1,0 +1,177 @@
+import { isDeepStrictEqual } from 'node:util';
+import { clock, timestamp } from '../../foundation/clock.ts';
+import { newId } from '../../foundation/ids.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import { idsAmong } from '../../log/audit.ts';
+import { logEvent } from '../../log/log.ts';
+import { annotateIds } from '../../log/request-fields.ts';
+import { blockedError } from '../../login-users/blocked.ts';
+import type { VerifiedIdentity } from '../../login-users/identity.ts';
+import {
+  attributesOf,
+  changedProfile,
+  firstIdentityId,
+  type IdentityAttributes,
+  identityAttributes,
+  type LinkedIdentity,
+  linkedIdentitiesIn,
+} from '../../login-users/linked-identity.ts';
+import {
+  type LoginUser,
+  type LoginUserItem,
+  readLoginUser,
+  whileActive,
+  whileExisting,
+} from '../../login-users/login-user.ts';
+import type { ProviderId } from '../../providers/provider-ids.ts';
+import { updateItem } from '../../storage/items.ts';
+import { loginUserKey } from '../../storage/keys.ts';
+import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
+import { markLink, unmarkLink } from '../unfinished.ts';
+import { confirmedIds, ownIdentities, type ShownIdentity } from './identities-of-person.ts';
+import { claimIdentity, confirmedOwner, findIndexItem } from './identity-index.ts';
+import { revokingIfRefused, type TokenPlace } from './revoke-token.ts';
+import { keepingToken } from './stored-token.ts';
+import { attributeOf, unlinkIdentity } from './unlink-identity.ts';
+
+/** The most identities that a person may have linked. Each login reads them all. */
+const mostLinked = 20;
+
+/** Milliseconds that a link takes at most: its function is stopped after 10 s. */
+const longestLink = 15_000;
+
+/**
+ * Links an identity, which its provider has just vouched for, to a Login User. Two conditional writes: the attribute of
+ * the Login User, then the slot of the identity, which only one of several people gets. A mark, written before them and
+ * removed after them, leads to what an interruption leaves.
+ * @param options.byOperator links it to a blocked person too
+ * @param options.move takes it from another Login User who has it
+ * @throws ServiceError `conflict` when the identity belongs to another Login User or they have too many, `forbidden`
+ *   when the Login User has been blocked meanwhile, `invalid_token` when they have been deleted
+ */
+export async function linkIdentity(
+  { login_user_id, login_app_id }: LoginUser,
+  provider: ProviderId,
+  proven: VerifiedIdentity,
+  { byOperator = false, move = false } = {},
+): Promise<{ isNew: boolean; identity: ShownIdentity }> {
+  const place = { loginAppId: login_app_id, provider };
+  const attempt = async () => {
+    const slot = await findIndexItem(login_app_id, proven);
+    const owner = await confirmedOwner(slot);
+    if (owner && owner.loginUserId !== login_user_id) {
+      if (!move) throw new ServiceError('conflict', belongsToAnother);
+      const identityId = owner.identityId ?? firstIdentityId(owner.loginUserId);
+      await unlinkIdentity(owner.loginUserId, identityId, { byOperator, evenLast: true });
+      annotateIds(idsAmong({ former_login_user_id: owner.loginUserId }));
+      return undefined;
+    }
+    if (owner) {
+      const identity = await identityOf(login_user_id, owner.identityId ?? firstIdentityId(login_user_id));
+      if (!identity || byOperator) return identity && { isNew: false, identity };
+      const current = await asProven(login_user_id, identity, place, proven);
+      return current && { isNew: false, identity: current };
+    }
+    const { namespace, subject, profile } = proven;
+    const identity_id = newId('i');
+    const linked_at = timestamp();
+    const kept = {
+      ...(await keepingToken(login_user_id, identity_id, place, proven)).set,
+      ...changedProfile(identity_id, profile).set,
+    };
+    const identity = { identity_id, slot: slot.id, provider, namespace, subject, linked_at };
+    await markLink(login_user_id, identity_id);
+    const others = await addIdentity(login_user_id, identity, kept, byOperator ? whileExisting : whileActive);
+    if (others.length >= mostLinked && (await countLinked(others, slot.id)) >= mostLinked) {
+      await removeIdentity(login_user_id, identity_id);
+      throw new ServiceError('conflict', tooMany);
+    }
+    if (await claimIdentity(slot, login_user_id, identity_id)) {
+      await unmarkLink(login_user_id, identity_id);
+      logEvent('identity_linked', { login_user_id, identity_id, provider });
+      return { isNew: true, identity: { id: identity_id, provider, linked_at, ...(profile && { profile }) } };
+    }
+    await removeIdentity(login_user_id, identity_id);
+    return undefined;
+  };
+  return revokingIfRefused(
+    proven.revocableToken,
+    place,
+    () => login_user_id,
+    () => retryOnConflict(attempt, 'Others keep linking and unlinking the identity.'),
+  );
+}
+
+/** The identity of a person who has changed meanwhile, perhaps. */
+async function identityOf(loginUserId: string, identityId: string): Promise<ShownIdentity | undefined> {
+  const user = await readLoginUser(loginUserId);
+  return user && (await ownIdentities(user)).find(({ id }) => id === identityId);
+}
+
+/**
+ * An identity of a person as its provider has just vouched for it, with the token that came along; undefined when it was
+ * unlinked meanwhile.
+ */
+async function asProven(
+  loginUserId: string,
+  { profile: known, ...identity }: ShownIdentity,
+  place: TokenPlace,
+  proven: VerifiedIdentity,
+): Promise<ShownIdentity | undefined> {
+  const { profile, revocableToken } = proven;
+  const current = { ...identity, ...(profile && { profile }) };
+  if (isDeepStrictEqual(known, profile) && revocableToken === undefined) return current;
+  const { set, remove } = changedProfile(identity.id, profile);
+  const kept = await keepingToken(loginUserId, identity.id, place, proven);
+  const { done } = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+    set: { ...set, ...kept.set },
+    copy: kept.copy,
+    remove,
+    when: { ...whileExisting, [attributeOf(loginUserId, identity.id)]: { exists: true } },
+  });
+  return done ? current : undefined;
+}
+
+/** Adds an identity to a person. Returns the others that they had linked then, which two requests at once see one after the other. */
+async function addIdentity(
+  loginUserId: string,
+  identity: LinkedIdentity,
+  kept: IdentityAttributes,
+  when: typeof whileExisting,
+): Promise<LinkedIdentity[]> {
+  const outcome = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+    set: { [identityAttributes.linked(identity.identity_id)]: identity, ...kept },
+    when,
+  });
+  if (!outcome.done) {
+    await unmarkLink(loginUserId, identity.identity_id);
+    const { blocked_at, deleted_at } = outcome.found ?? {};
+    if (blocked_at !== undefined && deleted_at === undefined) throw blockedError('forbidden');
+    throw new ServiceError('invalid_token', 'The Login User has been deleted.');
+  }
+  const linked = linkedIdentitiesIn(outcome.before ?? outcome.after ?? {});
+  return linked.filter(({ identity_id }) => identity_id !== identity.identity_id);
+}
+
+/**
+ * Counts the linked identities that leave no room for another: those whose slots agree, and those whose links may be under
+ * way. An interrupted link of the slot itself never counts, so that it can be repeated at once.
+ */
+async function countLinked(others: LinkedIdentity[], indexId: string): Promise<number> {
+  const isConfirmed = await confirmedIds(others);
+  const since = new Date(clock.now().getTime() - longestLink).toISOString();
+  const isUnderWay = ({ slot, linked_at }: LinkedIdentity) => slot !== indexId && linked_at > since;
+  return others.filter((identity) => isConfirmed.has(identity.identity_id) || isUnderWay(identity)).length;
+}
+
+/** Takes an identity back that was added but gets no slot. */
+async function removeIdentity(loginUserId: string, identityId: string): Promise<void> {
+  await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+    remove: attributesOf(identityId),
+    when: { [identityAttributes.linked(identityId)]: { exists: true } },
+  });
+  await unmarkLink(loginUserId, identityId);
+}
+
+const tooMany = `The Login User has ${mostLinked} linked identities, which is the most. Unlink one first.`;
+const belongsToAnother = 'The identity belongs to another Login User of this Login App.';

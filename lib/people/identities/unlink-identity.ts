@@ -1,0 +1,86 @@
+import { ServiceError } from '../../foundation/service-error.ts';
+import { logEvent } from '../../log/log.ts';
+import { blockedError } from '../../login-users/blocked.ts';
+import { firstIdentityId, identityAttributes } from '../../login-users/linked-identity.ts';
+import {
+  type LoginUserItem,
+  newIndexId,
+  readLoginUser,
+  whileActive,
+  whileExisting,
+} from '../../login-users/login-user.ts';
+import type { Change } from '../../storage/expressions.ts';
+import { readItem, updateItem } from '../../storage/items.ts';
+import { loginUserKey } from '../../storage/keys.ts';
+import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
+import { ownIdentities } from './identities-of-person.ts';
+import { releaseIdentity } from './identity-index.ts';
+import { revokeStoredTokens } from './revoke-stored-tokens.ts';
+
+/**
+ * Unlinks an identity from a Login User, on the condition that another one remains.
+ * @param options.byOperator unlinks it from a blocked person too
+ * @param options.evenLast unlinks it even if no other one remains
+ * @throws ServiceError `not_found` when the person has no such identity, `unprocessable_entity` for their last one,
+ *   `forbidden` when they have been blocked meanwhile
+ */
+export async function unlinkIdentity(
+  loginUserId: string,
+  identityId: string,
+  { byOperator = false, evenLast = false } = {},
+): Promise<void> {
+  await retryOnConflict(async () => {
+    const user = await readLoginUser(loginUserId);
+    const identities = user ? await ownIdentities(user) : [];
+    if (!identities.some(({ id }) => id === identityId))
+      throw new ServiceError('not_found', 'The Login User has no such identity.');
+    const other = identities.find(({ id }) => id !== identityId);
+    if (!(other || evenLast)) throw isTheLast();
+    const outcome = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+      ...withoutIdentity(loginUserId, identityId),
+      when: {
+        ...(byOperator ? whileExisting : whileActive),
+        [attributeOf(loginUserId, identityId)]: { exists: true },
+        ...(other && { [attributeOf(loginUserId, other.id)]: { exists: true } }),
+      },
+    });
+    if (!outcome.done) {
+      if (outcome.found?.blocked_at !== undefined && !byOperator) throw blockedError('forbidden');
+      return undefined;
+    }
+    const slot = user?.linked.find(({ identity_id }) => identity_id === identityId)?.slot;
+    if (slot !== undefined) await releaseIdentity(slot, identityId);
+    logEvent('identity_unlinked', { login_user_id: loginUserId, identity_id: identityId });
+    // As it is now. A token that is not revoked stays, and `login-users retry-revocations` or the deletion tries again.
+    const item = await readItem(loginUserKey(loginUserId));
+    if (item) await revokeStoredTokens(item);
+    return true;
+  }, 'The person keeps changing their identities.');
+}
+
+/**
+ * The first identity goes on at a slot of its own, since its own slot is that of the Login User who lives on. The
+ * provider's token stays until it is revoked.
+ */
+const withoutIdentity = (loginUserId: string, identityId: string): Change<LoginUserItem> =>
+  identityId === firstIdentityId(loginUserId)
+    ? {
+        remove: ['provider', 'namespace', 'subject', identityAttributes.profile(identityId)],
+        set: { next_slot: newIndexId() },
+      }
+    : {
+        remove: [
+          identityAttributes.linked(identityId),
+          identityAttributes.lastLogin(identityId),
+          identityAttributes.profile(identityId),
+        ],
+      };
+
+/** The attribute of a Login User that exists as long as they have an identity. */
+export const attributeOf = (loginUserId: string, identityId: string): string =>
+  identityId === firstIdentityId(loginUserId) ? 'subject' : identityAttributes.linked(identityId);
+
+const last =
+  'The last identity cannot be unlinked: nobody could log in any longer. Delete the account instead.';
+const isTheLast = (): ServiceError =>
+  new ServiceError('unprocessable_entity', last, { errors: [{ field: 'identity_id', message: last }] });

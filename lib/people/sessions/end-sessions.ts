@@ -1,0 +1,51 @@
+import { endRelationsWhere } from '../../devices/end-relation.ts';
+import { timestamp } from '../../foundation/clock.ts';
+import type { LogEvents } from '../../log/events.ts';
+import { logEvent } from '../../log/log.ts';
+import { type LoginUserItem, whileExisting } from '../../login-users/login-user.ts';
+import { begunIn } from '../../login-users/sessions-of-person.ts';
+import { forEachInBatches } from '../../storage/batches.ts';
+import { type Item, updateItem } from '../../storage/items.ts';
+import { loginUserKey } from '../../storage/keys.ts';
+import { endSession } from './end-session.ts';
+import { isOpen, readPersonWithSessions } from './session.ts';
+
+type Ender = LogEvents['sessions_ended']['by'];
+
+/**
+ * Ends all sessions of a Login User that have begun, by one write on the Login User, however many there are. It comes
+ * after the relations of devices have ended, so that the session that asks can repeat what was interrupted.
+ *
+ * The write names the number of sessions, so that it spares a login that follows, even if its answer is lost and it is
+ * sent again. It takes back none that has ended more sessions.
+ * @param person the Login User, as they were read before
+ * @param except the id of a session that goes on
+ */
+export async function endSessions(
+  loginUserId: string,
+  person: Item | undefined,
+  by: Ender,
+  except?: string,
+): Promise<void> {
+  const begun = begunIn(person);
+  await endRelationsWhere(loginUserId, ({ related_session_id: id }) => id !== undefined && id !== except);
+  const { done } = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+    set: {
+      ...{ sessions_ended_at: timestamp(), sessions_ended_before: begun },
+      ...(except !== undefined && { sessions_ended_except: except }),
+    },
+    ...(except === undefined && { remove: ['sessions_ended_except'] }),
+    when: { ...whileExisting, sessions_ended_before: { isNotFrom: begun + 1 } },
+  });
+  if (done) logEvent('sessions_ended', { login_user_id: loginUserId, by });
+}
+
+/** Ends the open sessions of a Login User that began at a time, in epoch seconds, or before it. */
+export async function endSessionsBegunBy(loginUserId: string, by: Ender, time: number): Promise<void> {
+  const { person, sessions } = await readPersonWithSessions(loginUserId);
+  const open = sessions.filter(isOpen);
+  const ending = open.filter(({ started_at }) => started_at <= time);
+  if (ending.length === 0) return;
+  if (ending.length === open.length) return endSessions(loginUserId, person, by);
+  await forEachInBatches(ending, ({ session_id }) => endSession(loginUserId, session_id, by));
+}

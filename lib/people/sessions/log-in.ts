@@ -1,0 +1,139 @@
+import { timestamp } from '../../foundation/clock.ts';
+import { newSessionPrefix } from '../../foundation/ids.ts';
+import { logEvent } from '../../log/log.ts';
+import { annotateLog } from '../../log/request-fields.ts';
+import type { AuthenticatedClient } from '../../login-apps/clients.ts';
+import { blockedError } from '../../login-users/blocked.ts';
+import type { VerifiedIdentity } from '../../login-users/identity.ts';
+import { changedProfile, firstIdentityId, identityAttributes } from '../../login-users/linked-identity.ts';
+import { firstIndexId, type LoginUserItem, whileActive } from '../../login-users/login-user.ts';
+import { placeAmongPeople } from '../../login-users/people-of-login-app.ts';
+import { begunIn, endOfOthersIn } from '../../login-users/sessions-of-person.ts';
+import type { ProviderId } from '../../providers/provider-ids.ts';
+import { type Item, updateItem } from '../../storage/items.ts';
+import { loginUserKey } from '../../storage/keys.ts';
+import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
+import {
+  findIndexItem,
+  type IdentityIndexItem,
+  type Owner,
+  releaseIdentity,
+} from '../identities/identity-index.ts';
+import { revokingIfRefused } from '../identities/revoke-token.ts';
+import { keepingToken } from '../identities/stored-token.ts';
+import type { Session } from './session.ts';
+import { newSession, sessionPlaces } from './session-store.ts';
+
+interface Login {
+  loginAppId: string;
+  provider: ProviderId;
+  proven: VerifiedIdentity;
+}
+
+/**
+ * Records a login of a person that a provider has identified, and starts a session. The caller stores it, once it has
+ * its tokens.
+ * @throws ServiceError `invalid_grant` when the Login User is blocked
+ */
+export async function logIn(
+  { clientId, loginAppId }: AuthenticatedClient,
+  provider: ProviderId,
+  proven: VerifiedIdentity,
+): Promise<Session> {
+  const login = { loginAppId, provider, proven };
+  let owner: Owner = { loginUserId: firstIndexId(loginAppId, proven) };
+  const attempt = async () => {
+    annotateLog({ login_user_id: owner.loginUserId });
+    const stem = newSessionPrefix();
+    const outcome = await recordLogin(owner, login, stem);
+    if (outcome.done) {
+      const { before, after } = outcome;
+      const ordinal = after ? begunIn(after) - 1 : begunIn(before);
+      const { loginUserId: login_user_id } = owner;
+      const of = { login_user_id, login_app_id: loginAppId, client_id: clientId, ordinal };
+      return newSession(stem, { ...endOfOthersIn(after ?? before), ...of });
+    }
+    owner = await nextOwner(owner, login, outcome.found);
+    return undefined;
+  };
+  return revokingIfRefused(
+    proven.revocableToken,
+    { loginAppId, provider },
+    () => owner.loginUserId,
+    () => retryOnConflict(attempt, 'Others keep linking and unlinking the identity.'),
+  );
+}
+
+/**
+ * Records a login by a conditional write on the Login User, which creates them if it is with their first identity. The
+ * write counts the login: its number gives the session its place.
+ * @param stem the random part of the session's id
+ */
+export async function recordLogin(owner: Owner, { loginAppId, provider, proven }: Login, stem: string) {
+  const { loginUserId, identityId } = owner;
+  const { namespace, subject } = proven;
+  const now = timestamp();
+  const own = identityId ?? firstIdentityId(loginUserId);
+  const kept = await keepingToken(loginUserId, own, { loginAppId, provider }, proven);
+  const latest = {
+    ...{ last_login_at: now, last_provider: provider },
+    ...{ last_session_id: stem, session_places: sessionPlaces() },
+  };
+  const times = { ...latest, [identityAttributes.lastLogin(own)]: now };
+  const profile = changedProfile(own, proven.profile);
+  return updateItem<LoginUserItem>(
+    loginUserKey(loginUserId),
+    identityId === undefined
+      ? {
+          set: {
+            ...{ login_user_id: loginUserId, login_app_id: loginAppId, provider, namespace, subject },
+            ...{ ...times, ...kept.set, ...profile.set },
+          },
+          copy: kept.copy,
+          remove: profile.remove,
+          setIfAbsent: {
+            created_at: now,
+            ...placeAmongPeople({ login_user_id: loginUserId, login_app_id: loginAppId }, now),
+          },
+          count: { sessions_begun: { by: 1 } },
+          when: { blocked_at: { exists: false }, next_slot: { exists: false }, linked_to: { exists: false } },
+        }
+      : {
+          set: { ...times, ...kept.set, ...profile.set },
+          copy: kept.copy,
+          remove: profile.remove,
+          count: { sessions_begun: { by: 1 } },
+          when: { ...whileActive, [identityAttributes.linked(identityId)]: { exists: true } },
+        },
+  );
+}
+
+/**
+ * Finds the current owner of an identity when the login could not be recorded for the expected one.
+ * @param found the item of that Login User, whom the login was not recorded for
+ * @throws ServiceError `invalid_grant` when it is their identity, and they are blocked
+ */
+async function nextOwner(
+  { loginUserId, identityId }: Owner,
+  { loginAppId, proven }: Login,
+  found: Item | undefined,
+): Promise<Owner> {
+  const isTheirs =
+    identityId === undefined
+      ? found?.next_slot === undefined && found?.linked_to === undefined
+      : found?.deleted_at === undefined && found?.[identityAttributes.linked(identityId)] !== undefined;
+  if (isTheirs && found?.blocked_at !== undefined) {
+    logEvent('login_user_refused', { login_user_id: loginUserId });
+    throw blockedError('invalid_grant');
+  }
+  const first = firstIndexId(loginAppId, proven);
+  const known = loginUserId === first && identityId === undefined ? found : undefined;
+  const slot = await findIndexItem(loginAppId, proven, known);
+  if (identityId === undefined || slot.owner?.identityId !== identityId) return ownerAt(slot);
+  // The slot leads to somebody who does not have the identity: it was left behind, and the identity is free.
+  await releaseIdentity(slot.id, identityId);
+  return { loginUserId: slot.id };
+}
+
+/** The owner of an identity, or of a free one the Login User who will be created at its slot. */
+const ownerAt = ({ id, owner }: IdentityIndexItem): Owner => owner ?? { loginUserId: id };

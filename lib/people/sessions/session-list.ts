@@ -1,0 +1,86 @@
+import * as v from 'valibot';
+import { isoTime } from '../../foundation/clock.ts';
+import { idPatterns } from '../../foundation/ids.ts';
+import { findStatus } from '../../login-apps/status.ts';
+import { integerBetween, once } from '../../schema/form-parameters.ts';
+import { jsonSchema, timestampField } from '../../schema/json-schema.ts';
+import { isActive, readSessions, type Session } from './session.ts';
+
+type SessionsQuery = v.InferOutput<v.ObjectSchema<typeof sessionsQuery, undefined>>;
+
+/** A position in the list, as `positionOf` writes it. */
+const cursorForm = new RegExp(String.raw`^\d{10}\.${idPatterns['s_…']}$`);
+
+const shownSessionSchema = v.pipe(
+  v.object({
+    id: v.pipe(v.string(), v.description('The `sid` of its access tokens.')),
+    current: v.pipe(v.boolean(), v.description('Whether it is the session of the request.')),
+    created_at: timestampField,
+    last_used_at: v.pipe(
+      timestampField,
+      v.description('The latest refresh, or the login. What an access token is used for does not count.'),
+    ),
+    expires_at: v.pipe(timestampField, v.description('When it ends unless it is refreshed before.')),
+  }),
+  v.title('Session'),
+);
+
+/** The sessions of a person, or a page of them. */
+export const sessionListSchema = v.object({
+  sessions: v.array(shownSessionSchema),
+  next_cursor: v.pipe(
+    v.exactOptional(v.string()),
+    v.description('The `cursor` of the next page; absent on the last one.'),
+  ),
+});
+
+/** The query parameters that ask for a page of the sessions. */
+export const sessionsQuery = {
+  limit: v.pipe(
+    v.optional(integerBetween('limit', 1, 100)),
+    jsonSchema({ type: 'integer', minimum: 1, maximum: 100 }),
+    v.description('How many sessions a page has at most. Without it, all are on one page.'),
+  ),
+  cursor: v.pipe(
+    v.optional(
+      once('cursor', v.pipe(v.string(), v.regex(cursorForm, 'The parameter cursor must be a next_cursor.'))),
+    ),
+    jsonSchema({ type: 'string', pattern: cursorForm.source }),
+    v.description('The `next_cursor` of the page before.'),
+  ),
+};
+
+/** The active sessions of a person, the one used last first. @param page with the id of the session that asks */
+export async function listSessions(
+  loginUserId: string,
+  loginAppId: string,
+  { current, limit = Infinity, cursor }: { current: string } & SessionsQuery,
+): Promise<v.InferOutput<typeof sessionListSchema>> {
+  const [sessions, switches] = await Promise.all([readSessions(loginUserId), findStatus(loginAppId)]);
+  const active = sessions
+    .filter((session) => isActive(session, switches))
+    .map((session) => ({ session, position: positionOf(session) }))
+    .filter(({ position }) => cursor === undefined || position < cursor)
+    .toSorted((a, b) => (a.position < b.position ? 1 : -1));
+  const page = active.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    sessions: page.map(({ session }) => shown(session, current)),
+    ...(last && active.length > limit && { next_cursor: last.position }),
+  };
+}
+
+/** The place of a session in the list, which sorts as text: when it was used last, then its id. */
+const positionOf = (session: Session): string =>
+  `${String(lastUsed(session)).padStart(10, '0')}.${session.session_id}`;
+
+/** Epoch seconds: what the latest refresh has written, so that no request writes more for it. */
+const lastUsed = ({ refreshed_at, started_at }: Session): number => refreshed_at ?? started_at;
+
+const shown = (session: Session, current: string): v.InferOutput<typeof shownSessionSchema> => ({
+  id: session.session_id,
+  current: session.session_id === current,
+  created_at: session.created_at,
+  last_used_at: session.refreshed_at === undefined ? session.created_at : isoTime(session.refreshed_at),
+  expires_at: isoTime(session.expires_at),
+});

@@ -1,0 +1,107 @@
+// What a person does with their account: log in, refresh and end sessions, link and unlink identities, leave. The
+// record of the person is in `lib/login-users`, tokens are made in `lib/tokens`. It calls the providers, devices and
+// the storage.
+
+import * as v from 'valibot';
+import { epochSeconds } from '../../foundation/clock.ts';
+import { optionalEnvironmentSeconds } from '../../foundation/environment.ts';
+import type { LoginAppSwitches } from '../../login-apps/status.ts';
+import { begunSession, endWithOthers } from '../../login-users/sessions-of-person.ts';
+import { deleteItem, type Item, readItem } from '../../storage/items.ts';
+import { loginUserKey, loginUserPartition, sessionKey, sessionPrefix } from '../../storage/keys.ts';
+import { readPartition } from '../../storage/lists.ts';
+
+/** Seconds after a refresh for which the token that it replaced is accepted again; undefined for no limit. */
+const graceSeconds = optionalEnvironmentSeconds('REFRESH_GRACE_SECONDS');
+
+/** A session, which one login started. */
+export const sessionItem = v.object({
+  ...begunSession,
+  login_user_id: v.string(),
+  login_app_id: v.string(),
+  client_id: v.string(),
+  /** The number of refreshes so far. */
+  generation: v.number(),
+  /** Epoch seconds of the last refresh. */
+  refreshed_at: v.exactOptional(v.number()),
+  /** The latest generation in which the predecessor of the current refresh token came back late. */
+  replayed_generation: v.exactOptional(v.number()),
+  /** The number of such generations in a row, up to that one. */
+  late_replays: v.exactOptional(v.number()),
+  /** Epoch seconds: the idle or the absolute end, whichever comes first. */
+  expires_at: v.number(),
+  created_at: v.string(),
+  /** Set when it was ended on purpose. The item stays for as long as a device may refer to it. */
+  ended_at: v.exactOptional(v.string()),
+  /** Set when subscribers are told another reason for the end than `ended`. */
+  end_reason: v.exactOptional(v.literal('reuse')),
+});
+export type Session = v.InferOutput<typeof sessionItem>;
+
+/** A session at one of its generations, as a refresh token names it. */
+export interface SessionGeneration {
+  loginUserId: string;
+  sessionId: string;
+  /** The number of refreshes before the token was made. */
+  generation: number;
+}
+
+/** A session as it is stored, even if it has expired or ended with all others of its person. */
+export async function readSession(loginUserId: string, sessionId: string): Promise<Session | undefined> {
+  return sessionIn(await readItem(sessionKey(loginUserId, sessionId)), sessionId);
+}
+
+/** The session of an item; undefined when there is none, or when another session has taken its place. */
+export function sessionIn(item: Item | undefined, sessionId: string): Session | undefined {
+  const session = item && v.parse(sessionItem, item);
+  return session?.session_id === sessionId ? session : undefined;
+}
+
+/** All stored sessions of a Login User, ended ones too. */
+export async function readSessions(loginUserId: string): Promise<Session[]> {
+  return (await readPersonWithSessions(loginUserId)).sessions;
+}
+
+/** The item of a Login User and all their stored sessions, ended ones too, in one query. */
+export async function readPersonWithSessions(loginUserId: string) {
+  const items = await readPartition(loginUserPartition(loginUserId));
+  const person = items.find(({ sk }) => sk === loginUserKey(loginUserId).sk);
+  const stored = items.filter(({ sk }) => String(sk).startsWith(sessionPrefix));
+  return { person, sessions: stored.map((item) => asItStands(person, v.parse(sessionItem, item))) };
+}
+
+/** A session with its end, if it ended together with others of its person. */
+export function asItStands(person: Item | undefined, session: Session): Session {
+  const ended_at = session.ended_at ?? endWithOthers(person, session);
+  return ended_at === undefined ? session : { ...session, ended_at };
+}
+
+/** Removes a session: one whose tokens were never issued, or whose Login User is deleted. */
+export const removeSession = (loginUserId: string, sessionId: string): Promise<void> =>
+  deleteItem(sessionKey(loginUserId, sessionId));
+
+/** Whether a session is neither ended nor expired. The table deletes expired ones late, so the time is checked too. */
+export const isOpen = ({ ended_at, expires_at }: Session): boolean =>
+  ended_at === undefined && expires_at > epochSeconds();
+
+/** Whether a session is active: open, and not ended with all sessions of its Login App. */
+export const isActive = (session: Session, { sessionsValidFrom }: LoginAppSwitches): boolean =>
+  isOpen(session) && session.started_at >= sessionsValidFrom;
+
+/** Whether an access token is one of this session: for its Login App, and issued to its client. */
+export const hasIssued = (
+  { login_app_id, client_id }: Session,
+  claims: { aud: string; client_id: string },
+): boolean => claims.aud === login_app_id && claims.client_id === client_id;
+
+/**
+ * How a refresh token of a generation relates to its session now. The predecessor of the current token is accepted as
+ * long as the current one has not been used, so that a lost response, or two requests at once, ends no login, unless it
+ * comes back late in one generation after the other. A copied refresh token alone is worth nothing, since refreshing needs the client's secret (RFC 9700 section 4.14).
+ */
+export function standing(session: Session, generation: number): 'current' | 'predecessor' | 'outdated' {
+  if (generation === session.generation) return 'current';
+  const age = Math.max(0, epochSeconds() - (session.refreshed_at ?? 0));
+  const isInTime = age < (graceSeconds() ?? Infinity);
+  return generation === session.generation - 1 && isInTime ? 'predecessor' : 'outdated';
+}

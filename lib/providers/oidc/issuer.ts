@@ -1,0 +1,86 @@
+import * as v from 'valibot';
+import { described, profile, providerUrlSchema, textSchema } from '../settings/fields.ts';
+
+/** Google's id tokens name their issuer in one of two ways. @see https://developers.google.com/identity/sign-in/web/backend-auth */
+const otherSpellings = new Map([['accounts.google.com', 'https://accounts.google.com']]);
+
+/** The one spelling under which an issuer is known here. */
+export const canonicalIssuer = (issuer: string): string => otherSpellings.get(issuer) ?? issuer;
+
+/** Every spelling of an issuer that a token may have. */
+export const spellingsOf = (issuer: string): string[] => [
+  issuer,
+  ...[...otherSpellings].filter(([, canonical]) => canonical === issuer).map(([spelling]) => spelling),
+];
+
+/** The namespace of an issuer's people: the issuer itself, unless its settings name another. */
+export const authorityOf = ({ issuer, namespace = issuer }: Pick<TrustedIssuer, 'issuer' | 'namespace'>) =>
+  namespace;
+
+/** Seconds for which an id token counts at most, unless the settings of its issuer say otherwise. */
+export const defaultMaxAge = 86_400;
+/** Action on a person of whom their issuer tells something. */
+const actionsSchema = v.picklist(['end_sessions', 'delete'], 'must be end_sessions or delete');
+
+const nonceFormSchema = v.picklist(['plain', 'sha256', 'either'], 'must be plain, sha256 or either');
+/** The form in which an issuer's id tokens carry the nonce of a login. */
+export type NonceForm = v.InferOutput<typeof nonceFormSchema>;
+
+const maxAgeRule = 'must be an integer from 60 to 2592000';
+
+/** The setting that names an issuer by the `iss` of its tokens. */
+export const issuerOf = (tokens: string) =>
+  v.pipe(
+    described(
+      textSchema,
+      `the \`iss\` of its ${tokens}. Without \`jwks_uri\`, \`/.well-known/openid-configuration\` below it leads to the keys, which must be on the same host`,
+    ),
+    v.transform(canonicalIssuer),
+    providerUrlSchema,
+  );
+
+/** The settings that any trusted issuer has, besides its audiences. */
+export const issuerEntries = {
+  issuer: issuerOf('id tokens'),
+  namespace: described(
+    v.optional(textSchema),
+    'identifies who vouches for the people, where another provider knows them by the same ids; the issuer when left out',
+  ),
+  jwks_uri: described(
+    v.optional(providerUrlSchema),
+    'where its keys are, which saves the discovery; needed when they are on another host',
+  ),
+  nonce: described(
+    v.optional(v.picklist(['optional', 'required'], 'must be optional or required'), 'optional'),
+    'whether a login must send the `nonce` of its id token',
+  ),
+  nonce_form: described(
+    v.optional(nonceFormSchema),
+    'the form in which its id tokens carry the nonce: `plain`, `sha256` (in hex or base64url), or `either`, also when left out. With `sha256`, the hash itself does not count as the nonce',
+  ),
+  max_age_seconds: described(
+    v.optional(
+      v.pipe(
+        v.number(maxAgeRule),
+        v.integer(maxAgeRule),
+        v.minValue(60, maxAgeRule),
+        v.maxValue(2_592_000, maxAgeRule),
+      ),
+    ),
+    `the seconds since its \`iat\` for which an id token is accepted, unless it expires earlier; ${defaultMaxAge} when left out. One that is valid for more than this, and for more than a day, is rejected`,
+  ),
+  profile,
+  on_consent_revoked: described(
+    v.optional(actionsSchema),
+    'what to do when the issuer says that a person revoked their consent: `end_sessions`, also when left out, or `delete` the person',
+  ),
+  on_account_deleted: described(
+    v.optional(actionsSchema),
+    'the same when the person deleted their account at the issuer',
+  ),
+};
+
+/** An issuer, and the apps whose id tokens count. */
+export type TrustedIssuer = v.InferOutput<v.ObjectSchema<typeof issuerEntries, undefined>> & {
+  audiences: string[];
+};

@@ -1,0 +1,88 @@
+import type { NonceForm } from '../oidc/issuer.ts';
+import type { ProtocolName } from '../provider-ids.ts';
+
+/** Options that an operator gives for a preset. */
+export interface PresetOptions {
+  /** Our app ids at the provider: one, or several where iOS, Android and web differ. */
+  appIds: string[];
+  appSecret: string;
+  /** For the authorization-code grant. */
+  redirectUris?: string[];
+  /** For providers with one issuer per organisation. */
+  tenant?: string | undefined;
+  /** For Apple, whose client secret is signed with a private key: the `appSecret`. */
+  teamId?: string | undefined;
+  keyId?: string | undefined;
+  /** The issuer, for the preset that fits any. */
+  issuer?: string | undefined;
+  /** The address of that issuer's keys, if they are on another host. */
+  jwksUri?: string | undefined;
+  /** The namespace in place of the provider's own. */
+  namespace?: string | undefined;
+}
+
+/** An option that a preset cannot do without, besides an app id. */
+export type Need = 'app-secret' | 'tenant' | 'team-id' | 'key-id' | 'issuer' | 'redirect-uri';
+
+/** A well-known provider: its addresses and its audience validation. */
+export interface Preset {
+  /** The provider's own pages that the settings follow. */
+  documentation: string[];
+  needs: Need[];
+  settings: Partial<Record<ProtocolName, (options: PresetOptions) => object>>;
+  /** Settings of the provider for authorization codes alone, where it takes no access tokens. */
+  codes?: { needs: Need[]; settings: (options: PresetOptions) => object };
+}
+
+/** The one app id of a provider whose secret belongs to it. */
+export const firstOf = ({ appIds: [first = ''] }: PresetOptions): string => first;
+
+/** The exchange of authorization codes, when the operator gave a redirect URI. */
+export const codeExchange = (options: PresetOptions, tokenUrl: string, special: object = {}): object =>
+  options.redirectUris?.length ? exchangeAt(tokenUrl, options, special) : {};
+
+/** The exchange of authorization codes, whether or not there is a redirect URI. */
+export const exchangeAt = (tokenUrl: string, options: PresetOptions, special: object) => ({
+  authorization_code: {
+    token_url: tokenUrl,
+    client_id: firstOf(options),
+    ...(!('client_secret_jwt' in special) && { client_secret: options.appSecret }),
+    redirect_uris: options.redirectUris ?? [],
+    client_authentication: 'form',
+    ...special,
+  },
+});
+
+/** The exchange of authorization codes of a provider whose id token alone says who a person is. */
+export const exchangeForIdToken = (
+  tokenUrl: string,
+  options: PresetOptions,
+  issuer: KnownIssuer,
+  special: object = {},
+) => {
+  const { namespace } = options;
+  return exchangeAt(tokenUrl, options, {
+    ...special,
+    id_token: { ...issuer, ...(namespace && { namespace }) },
+  });
+};
+
+/** Id tokens of an issuer, and authorization codes that it exchanges for one. */
+export const openId = (issuer: KnownIssuer, tokenUrl: string) => ({
+  needs: [],
+  settings: { oidc: ({ appIds }: PresetOptions) => trusting(issuer, appIds) },
+  codes: {
+    needs: ['app-secret'] as Need[],
+    settings: (options: PresetOptions) => exchangeForIdToken(tokenUrl, options, issuer),
+  },
+});
+
+interface KnownIssuer {
+  issuer: string;
+  jwks_uri?: string;
+  nonce_form?: NonceForm;
+}
+
+export const trusting = (issuer: KnownIssuer, audiences: string[]) => ({
+  issuers: [{ ...issuer, audiences }],
+});

@@ -1,0 +1,62 @@
+import * as v from 'valibot';
+import { optionalEnvironment } from '../../foundation/environment.ts';
+import { profileFields } from '../../login-users/profile.ts';
+
+export const textSchema = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'));
+
+/** An address that may be called: https at a name, or on a development machine the loopback interface. */
+export const providerUrlSchema = v.pipe(
+  textSchema,
+  v.check(isWebAddress, 'must be an https address, without user, password or fragment'),
+  v.check(isByName, 'must name its host, by no IP address and no loopback name'),
+);
+
+/** A setting with the text that the docs have about it. */
+export const described = <const Schema extends v.GenericSchema>(schema: Schema, means: string) =>
+  v.pipe(schema, v.description(means));
+
+/** A credential counts only if it was issued to one of these apps. */
+export const audiences = described(
+  v.pipe(v.array(textSchema, 'must be a list of app ids'), v.minLength(1, 'must name at least one app id')),
+  'a list of your app ids there, for instance those of your iOS, Android and web apps',
+);
+
+/** A field of a JSON answer; dots lead into objects: `data.app_id`. */
+export const fieldPathSchema = v.pipe(
+  textSchema,
+  v.regex(/^[\w-]+(\.[\w-]+)*$/, 'must be a field name, or names joined by dots'),
+);
+
+/** The setting that says which claims about a person are kept, and where the provider's answer has each. */
+export const profile = described(
+  v.optional(
+    v.record(
+      v.picklist(profileFields, `must only have ${profileFields.join(', ')}`),
+      fieldPathSchema,
+      'must be a JSON object',
+    ),
+  ),
+  'the claims about the person that are kept and shown: our name, such as `email`, and the field that has it ([profiles](#profiles)). Without it, none are',
+);
+export type ProfileSetting = v.InferOutput<typeof profile>;
+
+function isWebAddress(address: string): boolean {
+  const url = URL.parse(address);
+  if (!url || url.username || url.password || url.hash) return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isOwnLoopback(url));
+}
+
+/**
+ * Whether an address names its host: by no IP address, which parsing has written as four decimal numbers or in brackets,
+ * and by no name of the loopback interface.
+ */
+function isByName(address: string): boolean {
+  const url = URL.parse(address);
+  const internal =
+    /^([\d.]+|\[.*\]|(.*\.)?localhost[46]?(\.localdomain[46]?)?\.*|(ip(v?6)-)?(localhost|loopback)\.*)$/;
+  return !url || !internal.test(url.hostname) || isOwnLoopback(url);
+}
+
+const isOwnLoopback = ({ hostname }: URL): boolean =>
+  /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/.test(hostname) &&
+  optionalEnvironment('LOOPBACK_PROVIDERS') === 'allowed';

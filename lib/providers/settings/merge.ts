@@ -1,0 +1,38 @@
+import * as v from 'valibot';
+import type { MergeResult, SettingsInput } from '../protocol.ts';
+import { authorizationCodeProvider, type ProviderId } from '../provider-ids.ts';
+import { protocolOf } from '../providers.ts';
+
+/** Settings of a provider with their defaults, or every problem they have. */
+export function checkSettings(provider: ProviderId, input: unknown): MergeResult {
+  const result = v.safeParse(protocolOf(provider).settings, input, { abortPipeEarly: true });
+  if (!result.success) {
+    return {
+      problems: result.issues.map((issue) => `${v.getDotPath(issue) ?? 'settings'}: ${problem(issue)}`),
+    };
+  }
+  if (provider !== authorizationCodeProvider && 'authorization_code' in result.output) {
+    return {
+      problems: [`authorization_code: only ${authorizationCodeProvider} exchanges authorization codes`],
+    };
+  }
+  return { settings: result.output };
+}
+
+/**
+ * Merges new settings that an operator gives into a provider's.
+ * @param current what is stored, with its secrets encrypted; undefined when the provider is not set up
+ */
+export function mergeSettings(provider: ProviderId, input: SettingsInput, current: object | undefined) {
+  const checked = checkSettings(provider, input.settings);
+  if ('problems' in checked) return checked;
+  const merged = protocolOf(provider).merge(input, current);
+  return 'problems' in merged ? merged : checkSettings(provider, merged.settings);
+}
+
+function problem(issue: v.BaseIssue<unknown>): string {
+  if (issue.expected === 'never') return 'is not a setting of this provider';
+  if (issue.input === undefined && issue.kind === 'schema') return 'is missing';
+  if (!issue.message.startsWith('Invalid')) return issue.message;
+  return `must be ${issue.expected === 'Object' ? 'a JSON object' : issue.expected}`;
+}

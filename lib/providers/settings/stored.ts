@@ -1,0 +1,82 @@
+import * as v from 'valibot';
+import { timestamp } from '../../foundation/clock.ts';
+import { newId } from '../../foundation/ids.ts';
+import { cached } from '../../storage/cache.ts';
+import { deleteItem, readItem, updateItem } from '../../storage/items.ts';
+import { providerSettingsKey, providerSettingsList } from '../../storage/keys.ts';
+import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
+import { type ProviderId, providerIds } from '../provider-ids.ts';
+import { encryptSecrets, type StoredSettings } from './encryption.ts';
+
+/** The settings of a provider as they are stored, with their secrets encrypted. */
+export const providerSettingsItem = v.object({
+  login_app_id: v.string(),
+  provider: v.picklist(providerIds),
+  settings: v.record(v.string(), v.unknown()),
+  /** Changes with every write, so that two writers don't overwrite each other. */
+  revision: v.string(),
+  updated_at: v.optional(v.string()),
+});
+export type ProviderSettingsItem = v.InferOutput<typeof providerSettingsItem>;
+
+type Place = readonly [loginAppId: string, provider: ProviderId];
+
+async function readStored([loginAppId, provider]: Place) {
+  const item = await readItem(providerSettingsKey(loginAppId, provider));
+  return item && v.parse(providerSettingsItem, item);
+}
+
+/** @param deniedFor milliseconds for which a provider that is not set up is not looked for again */
+function finder(deniedFor?: number) {
+  const find = cached(readStored, (place: Place) => place.join(' '), deniedFor);
+  return async (loginAppId: string, provider: ProviderId): Promise<StoredSettings | undefined> => {
+    const stored = await find([loginAppId, provider], () => true);
+    return stored && { settings: stored.settings, place: { loginAppId, provider } };
+  };
+}
+
+/**
+ * The settings of a provider in a Login App, up to 30 s old; undefined when it is not set up. One that a warm function does
+ * not know is read at once: it works as soon as it is set up.
+ */
+export const findProviderSettings = finder(0);
+
+/**
+ * The settings of a provider for callers without credentials, up to 30 s old; new ones count within a second, since one
+ * that is not set up is read at most once a second.
+ */
+export const findProviderSettingsForAnybody = finder();
+
+/**
+ * Replaces provider settings by what becomes of those that are stored, and stores them with their secrets encrypted:
+ * one conditional write, repeated with newer settings when another operator was faster.
+ * @param change gets the stored settings with their secrets encrypted, or undefined; it may be called several times
+ * @returns the new settings
+ */
+export async function changeProviderSettings(
+  loginAppId: string,
+  provider: ProviderId,
+  change: (current: object | undefined) => object,
+): Promise<object> {
+  const key = providerSettingsKey(loginAppId, provider);
+  return retryOnConflict(async () => {
+    const current = await readStored([loginAppId, provider]);
+    const settings = change(current?.settings);
+    const { done } = await updateItem<ProviderSettingsItem>(key, {
+      set: {
+        login_app_id: loginAppId,
+        provider,
+        list: providerSettingsList,
+        list_position: loginAppId,
+        settings: await encryptSecrets(settings, { loginAppId, provider }),
+        revision: newId('r'),
+        updated_at: timestamp(),
+      },
+      when: current ? { revision: { is: current.revision } } : { pk: { exists: false } },
+    });
+    return done ? settings : undefined;
+  }, 'Others keep changing the provider settings.');
+}
+
+export const removeProviderSettings = (loginAppId: string, provider: ProviderId): Promise<void> =>
+  deleteItem(providerSettingsKey(loginAppId, provider));

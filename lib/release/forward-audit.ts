@@ -1,0 +1,84 @@
+import { gunzipSync } from 'node:zlib';
+import {
+  CloudWatchLogsClient,
+  CreateLogStreamCommand,
+  PutLogEventsCommand,
+  ResourceAlreadyExistsException,
+  ResourceNotFoundException,
+} from '@aws-sdk/client-cloudwatch-logs';
+import * as v from 'valibot';
+import { environment } from '../foundation/environment.ts';
+
+const auditLogGroup = environment('AUDIT_LOG_GROUP');
+let client: CloudWatchLogsClient | undefined;
+/** The client reads the environment, so it is made when the first lines come. */
+const logs = (): CloudWatchLogsClient => {
+  client ??= new CloudWatchLogsClient();
+  return client;
+};
+
+/** The most lines of one request: CloudWatch takes 1 MiB, and no audit line has more than 2 KiB. */
+const mostLines = 400;
+
+/** The message that CloudWatch Logs sends for a subscription. @see CloudWatch Logs user guide, "Subscription filters with Lambda" */
+export const deliverySchema = v.object({ awslogs: v.object({ data: v.string() }) });
+
+const contentSchema = v.object({
+  messageType: v.picklist(['DATA_MESSAGE', 'CONTROL_MESSAGE']),
+  /** The log group that the lines are from, as CloudWatch names it: `/STACK/add-comment`. */
+  logGroup: v.string(),
+  logEvents: v.array(v.object({ id: v.string(), timestamp: v.number(), message: v.string() })),
+});
+type LogEvent = v.InferOutput<typeof contentSchema>['logEvents'][number];
+
+/**
+ * Copies lines to the audit log group, with their own times, into the stream that is named after the function that wrote
+ * them. Each also says where it was written, and under which id, so that a function can only speak for itself and a line
+ * that is delivered twice can be recognised.
+ * @throws Error unless CloudWatch has taken every line; Lambda then tries again, and at last keeps the delivery in a queue
+ */
+export async function forwardAuditLines({
+  awslogs: { data },
+}: v.InferOutput<typeof deliverySchema>): Promise<void> {
+  const { messageType, logGroup, logEvents } = v.parse(
+    contentSchema,
+    JSON.parse(gunzipSync(Buffer.from(data, 'base64')).toString()),
+  );
+  if (messageType === 'CONTROL_MESSAGE') return;
+  const inOrder = logEvents.toSorted((a, b) => a.timestamp - b.timestamp);
+  for (let start = 0; start < inOrder.length; start += mostLines) {
+    await put(logGroup, inOrder.slice(start, start + mostLines));
+  }
+}
+
+async function put(logGroup: string, logEvents: LogEvent[]): Promise<void> {
+  const stream = {
+    logGroupName: auditLogGroup(),
+    logStreamName: logGroup.slice(logGroup.lastIndexOf('/') + 1),
+  };
+  const lines = new PutLogEventsCommand({
+    ...stream,
+    logEvents: logEvents.map(({ id, timestamp, message }) => ({
+      timestamp,
+      message: JSON.stringify({ ...JSON.parse(message), log_group: logGroup, log_event_id: id }),
+    })),
+  });
+  const { rejectedLogEventsInfo } = await logs()
+    .send(lines)
+    .catch(async (error: unknown) => {
+      if (!(error instanceof ResourceNotFoundException)) throw error;
+      await createStream(stream);
+      return logs().send(lines);
+    });
+  // Lines that are too old or from the future are left out with a status of 200.
+  if (rejectedLogEventsInfo) throw new Error('CloudWatch Logs did not take every line.');
+}
+
+/** Creates the stream of a function that has written no audit line before. Another delivery may do the same meanwhile. */
+async function createStream(stream: { logGroupName: string; logStreamName: string }): Promise<void> {
+  await logs()
+    .send(new CreateLogStreamCommand(stream))
+    .catch((error: unknown) => {
+      if (!(error instanceof ResourceAlreadyExistsException)) throw error;
+    });
+}

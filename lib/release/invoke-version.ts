@@ -1,0 +1,55 @@
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import * as v from 'valibot';
+import { requestTimeouts } from '../foundation/aws-client.ts';
+import { directInvocation } from '../http/origin-secret.ts';
+
+/** A version has ten seconds for a request, and as many for its start. */
+const client = new LambdaClient(requestTimeouts(3, 25_000));
+
+/** A request to a version of a function. */
+interface VersionRequest {
+  /** The name of the function, with the version. */
+  version: string;
+  /** The route as API Gateway writes it. */
+  routeKey: string;
+  headers?: Record<string, string> | undefined;
+  rawQueryString?: string;
+  queryStringParameters?: Record<string, string> | undefined;
+  pathParameters?: Record<string, string> | undefined;
+  body?: string | undefined;
+  isBase64Encoded?: boolean;
+  /** The status that it must answer with. @default 200 */
+  status?: number;
+}
+
+const answerSchema = v.object({ statusCode: v.number(), body: v.optional(v.string(), 'null') });
+
+/**
+ * The JSON body that a version answers with, invoked as API Gateway would: payload format 2.0.
+ * @param abortSignal ends the wait for the answer
+ * @throws Error that names the route, when the version fails, answers with another status or not at all
+ */
+export async function invokeVersion(
+  { version, routeKey, status = 200, ...request }: VersionRequest,
+  abortSignal: AbortSignal,
+): Promise<unknown> {
+  const event = {
+    version: '2.0',
+    routeKey,
+    rawQueryString: '',
+    headers: {},
+    requestContext: { apiId: directInvocation, requestId: 'check-new-versions', routeKey },
+    isBase64Encoded: false,
+    ...request,
+  };
+  const { Payload, FunctionError } = await client
+    .send(new InvokeCommand({ FunctionName: version, Payload: JSON.stringify(event) }), { abortSignal })
+    .catch((cause) => {
+      throw new Error(`The new version for ${routeKey} gives no answer.`, { cause });
+    });
+  if (FunctionError) throw new Error(`The new version for ${routeKey} does not run: ${FunctionError}.`);
+  const { statusCode, body } = v.parse(answerSchema, JSON.parse(Payload?.transformToString() ?? ''));
+  if (statusCode !== status)
+    throw new Error(`The new version for ${routeKey} answers ${statusCode}, not ${status}.`);
+  return JSON.parse(body || 'null');
+}

@@ -1,0 +1,63 @@
+import { createLocalJWKSet, jwtVerify } from 'jose';
+import * as v from 'valibot';
+import { tokenAlgorithms } from '../signing/token-algorithm.ts';
+import type { Probe } from './probe.ts';
+
+/** A request to a deployment that is tried out: a form is posted, everything else is read. */
+interface TestRequest<Schema extends v.GenericSchema> {
+  step: 'signing keys' | 'token' | 'search';
+  headers?: Record<string, string>;
+  form?: Record<string, string>;
+  /** The body of its answer. */
+  body: Schema;
+}
+
+/** Asks a question; undefined when the answer is of no use, which it has noted itself. */
+type Ask = <Schema extends v.GenericSchema>(
+  question: TestRequest<Schema>,
+) => Promise<v.InferOutput<Schema> | undefined>;
+
+const publishedKeysSchema = v.object({
+  keys: v.array(v.looseObject({ kty: v.string(), kid: v.string() })),
+});
+
+/**
+ * Uses a deployment as a stranger would: issues a token, verifies it with the published keys, and searches.
+ * @param note takes what is wrong with an answer, in plain words
+ * @see RFC 9068, section 4
+ */
+export async function tryOut(
+  {
+    issuer,
+    client,
+    account,
+    loginAppId,
+  }: Pick<Probe, 'client' | 'account' | 'loginAppId'> & { issuer: string },
+  ask: Ask,
+  note: (problem: string) => void,
+): Promise<void> {
+  const keys = await ask({ step: 'signing keys', body: publishedKeysSchema });
+  if (!keys) return;
+  const token = await ask({
+    step: 'token',
+    headers: { authorization: basic(client) },
+    form: { grant_type: 'client_credentials' },
+    body: v.looseObject({ access_token: v.string() }),
+  });
+  const expected = { issuer, audience: loginAppId, typ: 'at+jwt', algorithms: [...tokenAlgorithms] };
+  if (token)
+    await jwtVerify(token.access_token, createLocalJWKSet(keys), expected).catch(() => note(unverifiable));
+  const found = await ask({
+    step: 'search',
+    headers: { authorization: basic(account) },
+    body: v.looseObject({ results: v.array(v.unknown()) }),
+  });
+  if (found && found.results.length > 0) note('The search found events that nobody wrote.');
+}
+
+const unverifiable =
+  'The token cannot be verified with the published keys, the issuer and the audience: verifiers reject it.';
+
+/** The value of a header with HTTP Basic credentials. */
+export const basic = ({ id, secret }: Probe['client']): string =>
+  `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;

@@ -1,0 +1,146 @@
+// The keys that sign access tokens: their set, its rotation and revocation, and the public half that verifiers read.
+// What is in a token is for `lib/tokens`. It calls Secrets Manager and the storage.
+
+import { exportJWK, generateKeyPair } from 'jose';
+import * as v from 'valibot';
+import { epochSeconds, isoTime } from '../foundation/clock.ts';
+import { newId } from '../foundation/ids.ts';
+import type { TokenAlgorithm } from './token-algorithm.ts';
+
+/** Milliseconds for which a warm function signs with the key it has read. */
+export const signingKeyFreshFor = 4 * 60_000;
+
+/** Seconds for which a key of a new algorithm is published before it signs. */
+const noticeSeconds = 86_400;
+
+/**
+ * Seconds after which verifiers know a new key. A warm function lists the keys that it read up to five minutes ago, and
+ * the response may be cached for five minutes. The slowest cache known is that of API Gateway's JWT authorizer, which may
+ * keep a key set for two hours.
+ */
+const spreadSeconds = 7_200 + 600;
+
+const signing = { kid: v.string(), use: v.literal('sig') };
+/** @see RFC 7518 section 6.3 */
+const rsa = { ...signing, alg: v.literal('RS256'), kty: v.literal('RSA'), n: v.string(), e: v.string() };
+/** @see RFC 7518 section 6.2 */
+const p256 = {
+  ...signing,
+  alg: v.literal('ES256'),
+  kty: v.literal('EC'),
+  crv: v.literal('P-256'),
+  x: v.string(),
+  y: v.string(),
+};
+
+/** A public key as a JWK. @see RFC 7517 */
+export const publicJwkSchema = v.variant('alg', [v.object(rsa), v.object(p256)]);
+/** @see RFC 7517 section 5 */
+export const jwkSetSchema = v.object({ keys: v.array(publicJwkSchema) });
+export type PublicJwk = v.InferOutput<typeof publicJwkSchema>;
+
+const textSchema = v.string();
+const privateJwkSchema = v.variant('alg', [
+  v.object({
+    ...rsa,
+    d: textSchema,
+    p: textSchema,
+    q: textSchema,
+    dp: textSchema,
+    dq: textSchema,
+    qi: textSchema,
+  }),
+  v.object({ ...p256, d: textSchema }),
+]);
+export type PrivateJwk = v.InferOutput<typeof privateJwkSchema>;
+
+/** A published key. One that no longer signs is kept as long as the tokens it signed are valid. */
+export const publishedKeySchema = v.object({
+  key: publicJwkSchema,
+  /** Epoch seconds from which its tokens are rejected; absent for keys that sign, or will. */
+  keep_until: v.exactOptional(v.number()),
+});
+export type PublishedKey = v.InferOutput<typeof publishedKeySchema>;
+
+/** The signing keys as the secret holds them. Their algorithms may differ. */
+export const keySetSchema = v.object({
+  current: privateJwkSchema,
+  /** Published one period before it signs: until the next rotation, or until `takes_over_at`. */
+  next: privateJwkSchema,
+  /** Epoch seconds from which `next` signs in place of `current`; absent if only the next rotation decides. */
+  takes_over_at: v.exactOptional(v.number()),
+  /** Epoch seconds at which `next` was made and published; absent from key sets of earlier versions. */
+  next_made_at: v.exactOptional(v.number()),
+});
+export type KeySet = v.InferOutput<typeof keySetSchema>;
+
+/** A key set for a service that has none yet. */
+export async function newKeySet(algorithm: TokenAlgorithm): Promise<KeySet> {
+  return withNewNext(await newSigningKey(algorithm), algorithm);
+}
+
+/** A key that signs, and a new one after it, which gets a day of notice if it is of another algorithm. */
+async function withNewNext(current: PrivateJwk, algorithm: TokenAlgorithm): Promise<KeySet> {
+  const next_made_at = epochSeconds();
+  const notice = current.alg !== algorithm && { takes_over_at: next_made_at + noticeSeconds };
+  return { current, next: await newSigningKey(algorithm), ...notice, next_made_at };
+}
+
+/**
+ * The key set that a rotation replaces a set with. `next` signs at once: it has been published since the last rotation.
+ * If it is not of the wanted algorithm, then a new key of that algorithm is published, and takes over after a day.
+ * @param published what is published now. A table that was lost doesn't have `next`; waiting would help nobody then
+ * @throws Error when verifiers may not know `next` yet
+ */
+export async function keySetAfter(set: KeySet, algorithm: TokenAlgorithm, published: PublishedKey[]) {
+  if (set.next.alg !== algorithm) return withNewNext(keyThatSigns(set), algorithm);
+  const from = nextKnownFrom(set);
+  if (epochSeconds() < from && published.some(({ key }) => key.kid === set.next.kid))
+    throw new Error(`Verifiers may not know the next key yet. Rotate again after ${isoTime(from)}.`);
+  return withNewNext(set.next, algorithm);
+}
+
+/** Epoch seconds from which verifiers know the next key of a set. */
+const nextKnownFrom = ({ takes_over_at, next_made_at = 0 }: KeySet): number =>
+  takes_over_at ?? next_made_at + spreadSeconds;
+
+/** Epoch seconds from which verifiers know the key that signs when a key set replaces another one at once. */
+export function signingKeyKnownFrom(following: KeySet, before: KeySet): number {
+  const { kid } = keyThatSigns(following);
+  if (kid === keyThatSigns(before).kid) return 0;
+  return kid === before.next.kid ? nextKnownFrom(before) : epochSeconds() + spreadSeconds;
+}
+
+/**
+ * The key set that replaces one with revoked keys; undefined when it has none. A revoked key that signs is replaced by
+ * the other one, which has been published. If both are revoked, a new key signs at once.
+ */
+export async function keySetWithout(
+  set: KeySet,
+  revoked: string[],
+  algorithm: TokenAlgorithm,
+): Promise<KeySet | undefined> {
+  const isGood = ({ kid }: PrivateJwk): boolean => !revoked.includes(kid);
+  if (isGood(set.current) && isGood(set.next)) return undefined;
+  const candidates = keyThatSigns(set) === set.next ? [set.next] : [set.current, set.next];
+  return withNewNext(candidates.find(isGood) ?? (await newSigningKey(algorithm)), algorithm);
+}
+
+/** The key of a set that signs now. */
+export const keyThatSigns = ({ current, next, takes_over_at = Infinity }: KeySet): PrivateJwk =>
+  takes_over_at <= epochSeconds() ? next : current;
+
+/** The key set that a secret holds; undefined for a secret that holds none yet. */
+export function parseKeySet(secret: string): KeySet | undefined {
+  const result = v.safeParse(v.pipe(v.string(), v.parseJson(), keySetSchema), secret);
+  return result.success ? result.output : undefined;
+}
+
+/** Without its private part. */
+export const publicPartOf = (key: PrivateJwk): PublicJwk => v.parse(publicJwkSchema, key);
+
+/** The length is that of RSA keys; a P-256 key has its own. */
+async function newSigningKey(alg: TokenAlgorithm): Promise<PrivateJwk> {
+  const { privateKey } = await generateKeyPair(alg, { modulusLength: 2048, extractable: true });
+  return v.parse(privateJwkSchema, { ...(await exportJWK(privateKey)), kid: newId('k'), alg, use: 'sig' });
+}

@@ -1,0 +1,41 @@
+import { importJWK } from 'jose';
+import * as v from 'valibot';
+import { epochSeconds } from '../foundation/clock.ts';
+import { environment } from '../foundation/environment.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import { refreshAfter } from '../secrets/refresh-after.ts';
+import { readSecret } from '../secrets/secret-store.ts';
+import { accessTokenLifetime } from './access-token-lifetime.ts';
+import { keySetSchema, keyThatSigns, type PrivateJwk, signingKeyFreshFor } from './key-set.ts';
+import { readPublished } from './public-keys.ts';
+
+type SigningKey = Pick<PrivateJwk, 'kid' | 'alg'> & { key: Awaited<ReturnType<typeof importJWK>> };
+
+/**
+ * The private key that signs access tokens now.
+ * @throws ServiceError `temporarily_unavailable` until the first rotation has finished
+ */
+export const currentSigningKey = refreshAfter({
+  secretId: environment('SIGNING_KEYS_SECRET_ID'),
+  freshFor: signingKeyFreshFor,
+  read: readSigningKey,
+  // A key that was revoked or rotated out signs no token that would be rejected before it expires.
+  isGood: async ({ kid }) => {
+    const { keys } = await readPublished();
+    const { keep_until = Infinity } = keys.find(({ key }) => key.kid === kid) ?? { keep_until: 0 };
+    return keep_until >= epochSeconds() + accessTokenLifetime();
+  },
+});
+
+/** A new secret holds a random text, which is no JSON object. */
+const jsonObjectSchema = v.pipe(v.string(), v.parseJson(), v.looseObject({}));
+
+async function readSigningKey(secretId: string): Promise<SigningKey> {
+  const secret = v.safeParse(jsonObjectSchema, await readSecret(secretId));
+  if (!secret.success) {
+    const description = 'The service has no signing key yet; send the request again in a minute.';
+    throw new ServiceError('temporarily_unavailable', description, { reason: 'signing_key_missing' });
+  }
+  const jwk = keyThatSigns(v.parse(keySetSchema, secret.output));
+  return { kid: jwk.kid, alg: jwk.alg, key: await importJWK(jwk) };
+}

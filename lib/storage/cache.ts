@@ -1,0 +1,44 @@
+import { clock } from '../foundation/clock.ts';
+
+/** Milliseconds for which a warm function may use a record again without reading it. */
+export const freshForMilliseconds = 30_000;
+/** The most records that are kept. Made-up ids crowd out others, at a read each: less than they cost themselves. */
+const mostRecords = 1_000;
+
+interface Cached<Record> {
+  record: Record | undefined;
+  /** Milliseconds since 1970. */
+  readAt: number;
+  /** Whether the caller for whom it was read was denied. */
+  denied: boolean;
+}
+
+/**
+ * Caches records for 30 s in a warm function, so that a busy one does not read them for each request. A cached record
+ * may grant access, but it denies only for the second after it was read and denied: guessing causes at most one read per
+ * record and second, and a new secret works at once unless somebody is guessing the secrets of that very record.
+ * @param nameOf tells the ids apart
+ * @param deniedFor milliseconds for which a record that denied is not read again
+ */
+export function cached<Id, Record>(
+  read: (id: Id) => Promise<Record | undefined>,
+  nameOf: (id: Id) => string,
+  deniedFor = 1_000,
+) {
+  const records = new Map<string, Cached<Record>>();
+  /** @param grants whether a record grants what the caller needs; the caller applies it to the answer too */
+  return async (id: Id, grants: (record: Record) => boolean): Promise<Record | undefined> => {
+    const name = nameOf(id);
+    const now = clock.now().getTime();
+    const cached = records.get(name);
+    const age = now - (cached?.readAt ?? 0);
+    if (cached?.record && age < freshForMilliseconds && grants(cached.record)) return cached.record;
+    if (cached?.denied && age < deniedFor) return cached.record;
+    const record = await read(id);
+    records.delete(name);
+    const oldest = records.keys().next();
+    if (records.size >= mostRecords && !oldest.done) records.delete(oldest.value);
+    records.set(name, { record, readAt: now, denied: record === undefined || !grants(record) });
+    return record;
+  };
+}

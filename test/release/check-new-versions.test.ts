@@ -1,0 +1,250 @@
+import { DeleteCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import * as v from 'valibot';
+import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
+import { type InvocableFunction, startLocalAws } from '../../infra/local/aws.ts';
+import type { Route } from '../../infra/local/gateway.ts';
+import {
+  loadOtherFunctions,
+  loadRoutes,
+  secretIds,
+  setEnvironment,
+} from '../../infra/local/load-functions.ts';
+import { readBody, serve } from '../../infra/local/loopback-server.ts';
+import { rotateSigningKeys } from '../../infra/local/stack.ts';
+import { clock } from '../../lib/foundation/clock.ts';
+import { startOwnTable } from '../support/own-table.ts';
+
+const { endpoints } = await readFunctions();
+const table = await startOwnTable();
+const functions = new Map<string, InvocableFunction>();
+const aws = await startLocalAws(functions);
+/** What CodeDeploy was told. */
+const told: unknown[] = [];
+const codeDeploy = await serve(async (request, response) => {
+  told.push(JSON.parse((await readBody(request)).toString()));
+  response.setHeader('content-type', 'application/x-amz-json-1.1').end('{}');
+});
+afterAll(() => Promise.all([table.stop(), aws.close(), codeDeploy.close()]));
+
+aws.secrets.create(secretIds.signingKeys, 'to be replaced by the first rotation');
+for (const id of [secretIds.refreshTokens, secretIds.providerSettings]) aws.secrets.create(id, 'a secret');
+setEnvironment({
+  issuer: 'https://login.example.com',
+  tableName: table.tableName,
+  dynamoDbEndpoint: table.url,
+  awsEndpoint: aws.endpoint,
+});
+Object.assign(process.env, {
+  AWS_ENDPOINT_URL_LAMBDA: aws.url,
+  AWS_ENDPOINT_URL_CODEDEPLOY: codeDeploy.url,
+  NEW_VERSIONS: [...endpoints.keys()].map((key) => `${key}=${key}`).join(' '),
+});
+await loadOtherFunctions(functions);
+const { checkNewVersions } = await import('../../lib/release/check-new-versions.ts');
+await rotateSigningKeys(aws.endpoint);
+const routes: Route[] = [];
+await loadRoutes(routes);
+
+let log: string;
+const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+  log += String(text);
+  return true;
+});
+afterAll(() => write.mockRestore());
+
+/** The handler of an endpoint, as a function that is invoked. */
+function handlerOf(key: string): InvocableFunction {
+  const endpoint = endpoints.get(key);
+  const route = routes.find((one) => endpoint && routeKeyOf(one.endpoint) === routeKeyOf(endpoint));
+  if (!route) throw new Error(`There is no ${key}.`);
+  return (event) => Reflect.apply(route.handler, undefined, [event, {}]);
+}
+
+/** The new versions are those of this code. */
+beforeEach(() => {
+  told.length = 0;
+  log = '';
+  for (const key of endpoints.keys()) functions.set(key, handlerOf(key));
+});
+
+/** Does what CodeDeploy does before a version gets requests. @param remaining milliseconds that the function may run */
+const check = (remaining = 180_000) =>
+  checkNewVersions({ DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'e-1' }, () => remaining);
+
+const verdict = (status: string) => [{ deploymentId: 'd-1', lifecycleEventHookExecutionId: 'e-1', status }];
+
+const itemsLeft = async () =>
+  (await table.dynamoDb.send(new ScanCommand({ TableName: table.tableName }))).Items ?? [];
+/** The partitions that are left: with nothing of the check, only the public signing keys. */
+const partitionsLeft = async (): Promise<unknown[]> => (await itemsLeft()).map(({ pk }) => pk);
+
+test('versions that answer as documented may get requests; nobody else is called, and nothing of the check is left', async () => {
+  const asked = new Map<string, number[]>();
+  for (const [key, version] of functions) {
+    if (!endpoints.has(key)) continue;
+    functions.set(key, async (event, context) => {
+      const answer = await version(event, context);
+      const { statusCode } = v.parse(v.looseObject({ statusCode: v.number() }), answer);
+      asked.set(key, [...(asked.get(key) ?? []), statusCode]);
+      return answer;
+    });
+  }
+  const outside = jest.spyOn(globalThis, 'fetch');
+  await check();
+  expect(outside).not.toHaveBeenCalled();
+  outside.mockRestore();
+  expect([...asked.keys()].sort()).toEqual([...endpoints.keys()]);
+  // A token of the app, a login, and the example, whose client nobody knows.
+  expect(asked.get('issue-token')).toEqual([200, 200, 401]);
+  expect(asked.get('show-login-user')).toEqual([200]);
+  expect(asked.get('add-comment')).toEqual([401]);
+  expect(asked.get('delete-login-user')).toEqual([401, 204]);
+  expect(log).not.toContain('new_versions_failed');
+  expect(told).toEqual(verdict('Succeeded'));
+  expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
+});
+
+test('they are also tried where requests must come through CloudFront', async () => {
+  process.env.ORIGIN_SECRET_HASHES = '0'.repeat(64);
+  await check();
+  delete process.env.ORIGIN_SECRET_HASHES;
+  expect(told).toEqual(verdict('Succeeded'));
+});
+
+const answering = (statusCode: number, body: unknown) => async () => ({
+  statusCode,
+  body: JSON.stringify(body),
+});
+
+/** The version as it is, but for requests with a text. */
+const unless =
+  (text: string, broken: InvocableFunction): InvocableFunction =>
+  (event, context) =>
+    (JSON.stringify(event).includes(text) ? broken : handlerOf('issue-token'))(event, context);
+
+test.each<[string, string, InvocableFunction]>([
+  ['does not run', 'issue-token', () => Promise.reject(new Error('Cannot find module'))],
+  ['rejects the client', 'issue-token', answering(401, { error: 'invalid_client' })],
+  ['issues what is no token', 'issue-token', answering(200, { access_token: 'a.b.c' })],
+  ['publishes no keys', 'list-signing-keys', answering(200, { keys: [] })],
+  ['answers a search with an error', 'search-events', answering(500, {})],
+  ['finds what nobody wrote', 'search-events', answering(200, { total: 1, results: [{ id: 1 }] })],
+  ['lets nobody log in', 'issue-token', unless('provider_credentials', answering(500, {}))],
+  ['does not know who has logged in', 'show-login-user', answering(401, {})],
+  ['is of a quiet route and fails', 'register-device', answering(500, {})],
+  ['cannot delete a person', 'delete-login-user', answering(500, {})],
+])('one that %s gets none, and nothing of the check is left', async (_, name, broken) => {
+  functions.set(name, broken);
+  await check();
+  expect(told).toEqual(verdict('Failed'));
+  expect(log).toContain('new_versions_failed');
+  expect(log).not.toMatch(/(lcs|acs)_|eyJ/);
+  expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
+});
+
+test('one that gives no answer gets none: CodeDeploy is told before the time of the function is up', async () => {
+  const { promise: end, resolve: endIt } = Promise.withResolvers<void>();
+  functions.set('show-login-user', () => end);
+  await check(30_500);
+  expect(told).toEqual(verdict('Failed'));
+  expect(log).toContain('new_versions_failed');
+  expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
+  endIt();
+});
+
+describe('the format of the table', () => {
+  const key = { pk: 'TABLE', sk: 'FORMAT' };
+  const TableName = table.tableName;
+  const putFormat = (format: unknown) =>
+    table.dynamoDb.send(new PutCommand({ TableName, Item: { ...key, format, updated_at: 'before' } }));
+  const formatNow = async () => (await itemsLeft()).find(({ pk }) => pk === key.pk)?.format;
+  afterEach(() => table.dynamoDb.send(new DeleteCommand({ TableName, Key: key })));
+
+  /** Does what CloudFormation does in a step of a deployment, and returns what it hears. */
+  async function step(
+    Step: 'check' | 'record',
+    { RequestType = 'Update', Format = '1' } = {},
+  ): Promise<unknown> {
+    const event = {
+      RequestType,
+      ResponseURL: codeDeploy.url,
+      StackId: 'a-stack',
+      RequestId: 'a-request',
+      LogicalResourceId: 'TableFormat',
+      ResourceProperties: { Step, Format },
+    };
+    await functions.get('guard-table-format')?.(event, { awsRequestId: 'r-1' });
+    return told.at(-1);
+  }
+
+  const Reason =
+    'The table has format 2, and this version reads format 1. Use the version that wrote it, or a newer one.';
+
+  test('that is newer keeps the new versions from requests, and the deployment from any change', async () => {
+    await putFormat(2);
+    await check();
+    expect(told).toEqual(verdict('Failed'));
+    expect(log).toContain(Reason);
+    expect(await partitionsLeft()).toEqual(expect.arrayContaining(['SIGNING_KEYS', 'TABLE']));
+    expect(await itemsLeft()).toHaveLength(2);
+    expect(await step('check')).toMatchObject({ Status: 'FAILED', Reason });
+    expect(await step('check', { RequestType: 'Delete' })).toMatchObject({ Status: 'SUCCESS' });
+  });
+
+  test('that is newer does not keep CloudFormation from going back to the code that can read it', async () => {
+    await putFormat(2);
+    // The rollback may reach the step before the code that answers it.
+    expect(await step('check', { Format: '1,2' })).toMatchObject({ Status: 'SUCCESS' });
+  });
+
+  test('that is not noted is the first; a deployment notes its own when it is live', async () => {
+    expect(await step('check', { RequestType: 'Create' })).toMatchObject({ Status: 'SUCCESS' });
+    expect(await formatNow()).toBeUndefined();
+    expect(await step('record', { RequestType: 'Create' })).toMatchObject({ Status: 'SUCCESS' });
+    expect(await formatNow()).toBe(1);
+    expect(await step('check')).toMatchObject({ Status: 'SUCCESS' });
+    await check();
+    expect(told.at(-1)).toEqual(verdict('Succeeded')[0]);
+  });
+
+  test('never falls, and one that makes no sense is an error', async () => {
+    await putFormat(2);
+    expect(await step('record')).toMatchObject({ Status: 'SUCCESS' });
+    expect(await formatNow()).toBe(2);
+    await putFormat('one');
+    await expect(step('check')).rejects.toThrow();
+  });
+});
+
+test('what a killed check left is removed by the next one, unless it may be in use', async () => {
+  const { promise: killed, resolve: kill } = Promise.withResolvers<void>();
+  const { promise: end, resolve: endIt } = Promise.withResolvers<void>();
+  functions.set('add-comment', async () => {
+    kill();
+    await end;
+    return { statusCode: 500 };
+  });
+  const first = check();
+  await killed;
+  functions.set('add-comment', handlerOf('add-comment'));
+  const left = (await itemsLeft()).filter(({ pk }) => pk !== 'SIGNING_KEYS');
+  const kinds = left.map(({ pk }) => String(pk).replace(/(?<=probe)\W.*|#\d+$/, ''));
+  expect([...new Set(kinds)].sort()).toEqual([
+    ...['ACCESS_REQUEST', 'ACCOUNT#ac_probe', 'ISSUER#probe', 'LOGIN_APP#la_probe', 'LOGIN_USER#lu_probe'],
+  ]);
+  // The table removes the rest, too; the access leads to the person for longer.
+  const ends = left.filter(({ pk }) => /^(ACCOUNT|ISSUER|LOGIN_APP)#/.test(pk));
+  for (const { expires_at } of ends) expect(expires_at - Date.now() / 1000).toBeLessThanOrEqual(600);
+
+  await check();
+  expect(await itemsLeft()).toHaveLength(left.length + 1);
+  const { now } = clock;
+  clock.now = () => new Date(Date.now() + 601_000);
+  await check();
+  clock.now = now;
+  expect(told).toEqual([...verdict('Succeeded'), ...verdict('Succeeded')]);
+  expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
+  endIt();
+  await first;
+});
