@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { logReasons } from '../../lib/foundation/reasons.ts';
-import type { SchemeName } from '../../lib/http/auth/credentials.ts';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { logEvents } from '../../lib/log/events.ts';
 import { metrics } from '../../lib/log/metrics.ts';
 import { readFunctions, routeKeyOf } from '../endpoints.ts';
-import { logicalIdOf } from '../stack/service-function.ts';
 import { version } from '../version.ts';
 import { eventOf } from './event-file.ts';
 import { eventSchemas, publishedEventsRows } from './event-schemas.ts';
@@ -15,20 +13,10 @@ import { apiDocument, tags } from './openapi/document.ts';
 import { providerTables } from './provider-tables.ts';
 import { roomRows } from './rooms.ts';
 
-const callers: Record<SchemeName, string> = {
-  login_app_client: 'Login App Client (Basic)',
-  login_app_token: 'Login App Token (Bearer)',
-  login_user_token: 'Login User Token (Bearer)',
-  account: 'Account (Basic)',
-  none: 'anybody',
-};
-
-/** Endpoints by their groups; in a group the token first, then from general to particular, and what deletes last. */
+/** The endpoints of a group: the token first, then from general to particular, and what deletes last. */
 function inOrderOfUse(endpoints: AnyEndpoint[]): AnyEndpoint[] {
-  const placeOf = ({ tag, method, path }: AnyEndpoint): number =>
-    tags.findIndex(({ name }) => name === tag) * 1000 +
-    (method === 'DELETE' ? 100 : 0) +
-    (path.endsWith('/token') ? 0 : path.split('/').length);
+  const placeOf = ({ method, path }: AnyEndpoint): number =>
+    (method === 'DELETE' ? 100 : 0) + (path.endsWith('/token') ? 0 : path.split('/').length);
   return endpoints.sort((a, b) => placeOf(a) - placeOf(b) || (a.path < b.path ? -1 : 1));
 }
 
@@ -45,24 +33,23 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
   const blocks: Record<string, Record<string, string>> = {
     'README.md': {
       endpoints: table(
-        ['Method and path', 'Who calls', 'What it does'],
-        inOrderOfUse([...endpoints.values()]).map((endpoint) => [
-          `\`${routeKeyOf(endpoint)}\``,
-          callers[endpoint.authenticate.scheme],
-          endpoint.summary,
+        ['Group', 'Endpoints'],
+        tags.map(({ name, description }) => [
+          `**${name}.** ${description}`,
+          inOrderOfUse([...endpoints.values()].filter(({ tag }) => tag === name))
+            .map((endpoint) => `\`${routeKeyOf(endpoint)}\``)
+            .join('<br>'),
         ]),
       ),
       rooms: table(['Room', 'Owns'], roomRows(root)),
     },
-    'docs/sam.md': {
-      sam: fenced(
-        [...endpoints.keys()].map(
-          (key) =>
-            `sam local invoke ${logicalIdOf(key)} -t cdk.out/login-service.template.json -e test/events/${key}.json`,
-        ),
-      ),
+    'docs/providers.md': Object.fromEntries(
+      Object.entries(providerTables()).map(([name, [head, rows]]) => [name, table(head, rows)]),
+    ),
+    'docs/events.md': {
+      'published-events': table(['Type', 'Published when', 'Fields of its own'], publishedEventsRows()),
     },
-    'docs/log.md': {
+    'docs/watching.md': {
       events: table(
         ['Event', 'Written when', 'Its own fields'],
         Object.entries(logEvents).map(([event, { when, fields }]) => [
@@ -74,17 +61,9 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
         ]),
       ),
       reasons: table(
-        ['Reason', 'Means'],
+        ['Reason', 'Meaning'],
         Object.entries(logReasons).map(([reason, meaning]) => [`\`${reason}\``, meaning]),
       ),
-    },
-    'docs/providers.md': Object.fromEntries(
-      Object.entries(providerTables()).map(([name, [head, rows]]) => [name, table(head, rows)]),
-    ),
-    'docs/events.md': {
-      'published-events': table(['Type', 'Published when', 'Fields of its own'], publishedEventsRows()),
-    },
-    'docs/watching.md': {
       metrics: table(
         ['Metric', 'Line', 'By'],
         Object.entries(metrics).map(([event, { name, by }]) => [
@@ -121,5 +100,3 @@ const row = (cells: string[]): string => `| ${cells.join(' | ')} |`;
 
 const table = (head: string[], rows: string[][]): string =>
   [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
-
-const fenced = (lines: string[]): string => ['```sh', ...lines, '```'].join('\n');

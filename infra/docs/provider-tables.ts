@@ -8,7 +8,7 @@ import { protocolOf, protocols } from '../../lib/providers/providers.ts';
 export function providerTables(): Record<string, [head: string[], rows: string[][]]> {
   const settings = Object.values(protocols).map((protocol) => [
     `${protocol.name}-settings`,
-    [['Field', 'Means', 'Default'], settingRows(jsonSchemaOf(protocol.settings))],
+    [['Field', 'Meaning', 'Default'], settingRows(jsonSchemaOf(protocol.settings))],
   ]);
   return {
     providers: [

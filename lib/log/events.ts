@@ -244,7 +244,7 @@ export const logEvents: { [Event in LogEvent]: Description<LogEvents[Event]> } =
     fields: { secret: '`refresh-tokens` or `provider-settings`' },
   },
   audit: {
-    when: 'A request that may write was answered, an operator command carried out or rejected, or an interrupted deletion finished; see [audit.md](audit.md)',
+    when: 'A request that may write was answered, an operator command carried out or rejected, or an interrupted deletion finished; see [the audit log](#the-audit-log)',
     fields: {
       caller: 'how the caller was authenticated',
       operator: 'the ARN of the operator',

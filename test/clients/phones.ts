@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { codeBlocks } from '../support/code-blocks.ts';
 import { type Service, unique } from '../support/service.ts';
 import type { RunningService } from '../support/start-service.ts';
 
-/** Writes the blocks of a language on a page of the documentation into files. */
-export function writeBlocks(page: string, language: string, files: string[]): void {
-  const blocks = codeBlocks(page, language);
-  for (const [index, file] of files.entries()) {
-    const block = blocks[index];
-    assert.ok(block, `${page} has no block ${index + 1} of ${language}.`);
-    writeFileSync(file, block);
-  }
+const examples = join(import.meta.dirname, '../../docs/examples/phones');
+
+/** Copies files of the quickstarts into a folder. */
+export function copyExamples(folder: string, ...names: string[]): void {
+  for (const name of names) copyFileSync(join(examples, name), join(folder, name));
 }
 
 const simulator = ['--sdk', 'iphonesimulator'];
@@ -26,10 +22,9 @@ export const hasXcode = (): Promise<boolean> =>
     () => false,
   );
 
-/** Type-checks both files of the page in Swift with the SDK of iOS, in a folder. */
-export async function compileSwift(folder: string): Promise<void> {
-  const files = ['Session.swift', 'Phone.swift'].map((name) => join(folder, name));
-  writeBlocks('phone-swift.md', 'swift', files);
+/** Type-checks both files in Swift with the SDK of iOS. */
+export async function compileSwift(): Promise<void> {
+  const files = ['Session.swift', 'Phone.swift'].map((name) => join(examples, name));
   const options = ['-typecheck', '-swift-version', '6', '-target', 'arm64-apple-ios16.4-simulator'];
   await execa('xcrun', [...simulator, 'swiftc', ...options, ...files]);
 }
@@ -39,7 +34,7 @@ export async function startBackend(
   folder: string,
   { demo }: Service,
 ): Promise<{ backend: ChildProcess; address: string }> {
-  writeBlocks('phones.md', 'js', [join(folder, 'backend.mjs')]);
+  copyExamples(folder, 'backend.mjs');
   const [, install = ''] = readFileSync('docs/phones.md', 'utf8').match(/^(npm install .*)$/m) ?? [];
   await execa(install, { cwd: folder, shell: true });
   const unset = await execa(process.execPath, ['backend.mjs'], {

@@ -12,7 +12,7 @@ import { requireTools, tools } from '../support/needed-tools.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { runCheck, step } from '../support/steps.ts';
-import { compileSwift, hasXcode, sendFaults, startBackend, usePhone, writeBlocks } from './phones.ts';
+import { compileSwift, copyExamples, hasXcode, sendFaults, startBackend, usePhone } from './phones.ts';
 
 const here = import.meta.dirname;
 
@@ -50,8 +50,8 @@ runCheck(async (cleanUps) => {
   writeFileSync(join(folder, 'example.mts'), blockOf('Use the TypeScript client', 'ts'));
   const example = localDirectory('clients', 'kotlin-example');
   writeFileSync(join(example, 'HttpClient.kt'), blockOf('Kotlin', 'kotlin'));
-  writeBlocks('phone-kotlin.md', 'kotlin', [join(example, 'Session.kt')]);
-  writeBlocks('phone-react-native.md', 'ts', [join(folder, 'session.ts')]);
+  copyExamples(example, 'Session.kt');
+  copyExamples(folder, 'session.ts');
 
   const { check, conclude } = countedChecks('clients');
   // A reader's Node is the machine's own, which may be older than that of the project.
@@ -124,9 +124,7 @@ runCheck(async (cleanUps) => {
 
   await check('Swift: the client is generated without a warning', () => generate('Swift'));
   if (await hasXcode()) {
-    await check('Swift: the quickstart compiles', () =>
-      compileSwift(localDirectory('clients', 'swift-example')),
-    );
+    await check('Swift: the quickstart compiles', compileSwift);
   }
 
   const judgement = async (command: string, ...words: string[]): Promise<unknown> => {

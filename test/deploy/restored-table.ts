@@ -11,15 +11,15 @@ export interface RestoredTable extends Record<string, string> {
 }
 
 /**
- * Restores the table of a stack with the commands of `docs/restore.md`, up to the deployment. MiniStack restores the
+ * Restores the table of a stack with the commands of `docs/maintenance.md`, up to the deployment. MiniStack restores the
  * table as it is now, whatever time is asked for.
  * @param commands the folder that has the AWS CLI
  */
 export async function restoreTable(cloud: Cloud, stack: string, commands: string): Promise<RestoredTable> {
-  const blocks = codeBlocks('restore.md', 'sh');
+  const blocks = codeBlocks('maintenance.md', 'sh', 'Restore the table');
   const deployment = blocks.findIndex((lines) => lines.includes('npx cdk deploy'));
   const options = '-c tableName="$RESTORED" -c tableStreamArn="$STREAM" -c change=tableName';
-  assert.ok(blocks[deployment]?.includes(options), 'docs/restore.md deploys with other settings.');
+  assert.ok(blocks[deployment]?.includes(options), 'docs/maintenance.md deploys with other settings.');
   const lines = blocks
     .slice(0, deployment)
     .join('')

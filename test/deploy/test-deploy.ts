@@ -123,7 +123,7 @@ runCheck(async (cleanUps) => {
     await checkDeployed(cloud);
   });
   const before = await step('Log in, register a device, and note what there is', () => leaveData(service));
-  const restored = await step('Restore the table with the commands of docs/restore.md', () =>
+  const restored = await step('Restore the table with the commands of docs/maintenance.md', () =>
     restoreTable(cloud, stack, commands),
   );
   const after = await step('Log in and register a device in the old table', () => leaveData(service));

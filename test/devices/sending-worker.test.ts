@@ -10,7 +10,6 @@ import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { execa } from 'execa';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
 import { serve } from '../../infra/local/loopback-server.ts';
-import { codeBlock } from '../support/code-blocks.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { eventually, eventuallyHas } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
@@ -149,7 +148,7 @@ function startWorker({ client_id, client_secret }: LoginApp, variables: Record<s
     CLIENT_SECRET: client_secret,
     ...variables,
   };
-  return execa(process.execPath, [file('worker.mjs', codeBlock('sending.md', 'js'))], {
+  return execa(process.execPath, ['docs/examples/send-push.mjs'], {
     env,
     extendEnv: false,
     reject: false,

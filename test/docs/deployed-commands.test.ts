@@ -72,14 +72,15 @@ test('each cdk deploy works with an edge, which is a second stack', () => {
   expect(commands.filter((command) => !/ deploy (--all|NAME( NAME-edge)?) -c/.test(command))).toEqual([]);
 });
 
-describe('the page about a second region', () => {
-  const page = pages.find(({ path }) => path === 'docs/second-region.md')?.text ?? '';
+describe('the section about a second region', () => {
+  const page = pages.find(({ path }) => path === 'docs/maintenance.md')?.text ?? '';
+  const [, section = ''] = page.match(/^## A second region$(.*?)^## /ms) ?? [];
   const values: Record<string, string> = {
     TABLE: 'example-Table-1A2B',
     STREAM: 'arn:aws:dynamodb:eu-west-1:123456789012:table/example-Table-1A2B/stream/2026-01-31T08:00:00.000',
     CERTIFICATE: 'arn:aws:acm:eu-west-1:123456789012:certificate/1234-abcd',
   };
-  const commands = page
+  const commands = section
     .replaceAll(/\\\n\s+/g, '')
     .split('\n')
     .filter((line) => line.trim().startsWith('npx cdk deploy'))

@@ -104,14 +104,20 @@ describe('the recipe of providers.md', () => {
   const [, section = ''] = readFileSync('docs/providers.md', 'utf8').split(
     '#### Access tokens that are JWTs',
   );
-  const blocks = section
+  const rows = section
     .split('\n### ', 1)
     .join('')
-    .matchAll(/^\*\*(.+?)\*\*.*?^```json\n(.*?)^```$/gms);
-  const recipes = Object.fromEntries([...blocks].map(([, name = '', json = '']) => [name, JSON.parse(json)]));
+    .matchAll(/^\| ([\w ]+) \| `(https:.+?)` \| (.*?)\| (.+?) \|/gm);
+  const valuesIn = (cell = ''): string[] => cell.match(/(?<=`)[^`, ]+(?=`)/g) ?? [];
+  const recipes = new Map(
+    [...rows].map(([, name = '', issuer, field, audiences]) => {
+      const [audience_field = 'aud'] = valuesIn(field);
+      return [name, { issuer, rest: { method: 'jwt', audience_field, audiences: valuesIn(audiences) } }];
+    }),
+  );
 
   test('stands there for each of these providers', () => {
-    expect(Object.keys(recipes)).toEqual(Object.keys(documented));
+    expect([...recipes.keys()]).toEqual(Object.keys(documented));
   });
 
   const cases = Object.entries(documented).flatMap(([name, tokens]) =>
@@ -121,9 +127,11 @@ describe('the recipe of providers.md', () => {
   test.each(cases)(
     '%s: takes its documented access token (%s) of our app alone, and no id token',
     async (name, _claim, { header, accessToken, app, idToken }) => {
-      const { audience_validation } = recipes[name];
+      const recipe = recipes.get(name);
+      if (!recipe) throw new Error(`The page has no recipe for ${name}.`);
+      const { issuer, rest } = recipe;
+      const audience_validation = { issuer, ...rest };
       expect(checkSettings('provider_a', { audience_validation })).toHaveProperty('settings');
-      const { issuer: _, ...rest } = audience_validation;
       const { scene, app: loginApp, logIn, set } = await newJwtLogin(service, standIn, rest);
       expectAnswer(await logIn(accessToken, header), 200, tokenResponse);
       expectError(await logIn({ ...accessToken, [app]: 'another-app' }, header), invalidGrant);

@@ -302,14 +302,16 @@ describe("a deployment's own key", () => {
   test.each([
     ['cloudwatch', { StringEquals: { 'aws:SourceAccount': '123456789012' } }],
     ['events', undefined],
-  ])('lets %s use it on the condition %j, in the policy that the page has for it', (service, Condition) => {
-    const page = readFileSync(join(root, 'docs/settings.md'), 'utf8');
-    const [policy = ''] = page.match(/(?<=```json\n)\{\n {2}"Version".*?(?=```)/s) ?? [];
-    const { Statement } = v.parse(v.object({ Statement: v.array(v.looseObject({})) }), JSON.parse(policy));
-    const about = Statement.filter((one) => JSON.stringify(one).includes(`"${service}.amazonaws.com"`));
-    expect(about).toMatchObject([{ Action: ['kms:Decrypt', 'kms:GenerateDataKey*'] }]);
-    expect(about[0]?.Condition).toEqual(Condition);
-  });
+  ])(
+    'lets %s use it on the condition %j, in the policy that the settings have for it',
+    (service, Condition) => {
+      const policy = readFileSync(join(root, 'deployments/policies/kms-key.json'), 'utf8');
+      const { Statement } = v.parse(v.object({ Statement: v.array(v.looseObject({})) }), JSON.parse(policy));
+      const about = Statement.filter((one) => JSON.stringify(one).includes(`"${service}.amazonaws.com"`));
+      expect(about).toMatchObject([{ Action: ['kms:Decrypt', 'kms:GenerateDataKey*'] }]);
+      expect(about[0]?.Condition).toEqual(Condition);
+    },
+  );
 
   test('is none without the setting, so that AWS has its own', () => {
     expect(JSON.stringify(template.toJSON())).not.toContain('kms:');

@@ -1,11 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
-import { codeBlocks } from '../support/code-blocks.ts';
+import { codeBlock } from '../support/code-blocks.ts';
 import { handlerPermissions } from '../support/handler-permissions.ts';
 import {
   everything,
   isLike,
+  root,
   stackWith,
   template,
   templateWith,
@@ -27,11 +30,11 @@ const policySchema = v.object({
     }),
   ),
 });
-const blocks = codeBlocks('deployer-rights.md', 'json');
-const [boundary, execution] = blocks
-  .filter((json) => json.startsWith('{'))
-  .map((json) => ({ json, ...v.parse(policySchema, JSON.parse(json)) }));
-if (!boundary || !execution) throw new Error('The page has two policies.');
+const policyIn = (name: string) => {
+  const json = readFileSync(join(root, `deployments/policies/${name}.json`), 'utf8');
+  return { json, ...v.parse(policySchema, JSON.parse(json)) };
+};
+const [boundary, execution] = [policyIn('boundary'), policyIn('cloudformation')];
 const actionsOf = (policy: typeof boundary) => policy.Statement.flatMap(({ Action }) => Action);
 
 // Every role and every type of resource is in one of these.
@@ -58,7 +61,10 @@ test.each([boundary, execution])('a policy is no longer than IAM takes', ({ json
 
 describe('the boundary', () => {
   test('is that of every role when cdk.json names it', () => {
-    const context = v.parse(v.record(v.string(), v.unknown()), JSON.parse(`{${blocks[1]}}`));
+    const context = v.parse(
+      v.record(v.string(), v.unknown()),
+      JSON.parse(`{${codeBlock('production.md', 'json')}}`),
+    );
     expect(context).toEqual({ '@aws-cdk/core:permissionsBoundary': { name: 'live-boundary' } });
     const roles = Object.values(bounded.findResources('AWS::IAM::Role'));
     const without = roles.filter(

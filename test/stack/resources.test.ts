@@ -99,7 +99,7 @@ test('a deployment with every option has at most 300 resources', () => {
 
 const longestArn = `arn:aws:lambda:ap-southeast-1:123456789012:function:${'a'.repeat(64)}`;
 
-/** IAM takes 10,240 characters. An update from the commit 7197f1c has the policies of that commit besides, until it ends. */
+/** IAM takes 10,240 characters. During an update, a role may have the policies of the version before besides. */
 test('the rights of each role fit beside it, also under the longest name of a deployment', () => {
   const roles = templateWith({ ...everything, stack: 'a'.repeat(40) }).findResources('AWS::IAM::Role');
   for (const { Properties } of Object.values(roles)) {

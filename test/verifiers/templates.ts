@@ -21,7 +21,6 @@ export async function lintTemplates(commands: string): Promise<number> {
   await execa(process.execPath, [app], { ...shown, env: { CDK_OUTDIR: directory } });
   const templates = [
     join(directory, 'Orders.template.json'),
-    file('api-gateway.yaml', codeBlock(page, 'yaml', 'API Gateway')),
     file('load-balancer.yaml', codeBlock(page, 'yaml', 'Load balancer')),
   ];
   await execa(join(commands, 'cfn-lint'), templates, shown);

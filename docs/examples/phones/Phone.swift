@@ -1,0 +1,129 @@
+import AuthenticationServices
+import CryptoKit
+import Security
+import SwiftUI
+import UIKit
+
+struct KeychainError: Error { let status: OSStatus }
+
+/// Somebody has logged in with another account than the one that was to be deleted.
+struct AnotherAccount: Error {}
+
+struct KeychainVault: Vault {
+    func get(_ name: String) throws -> String? {
+        var query = item(name)
+        query[kSecReturnData] = true
+        var found: CFTypeRef?
+        let status = SecItemCopyMatching(query as CFDictionary, &found)
+        if status == errSecItemNotFound { return nil }
+        guard status == errSecSuccess, let data = found as? Data else { throw KeychainError(status: status) }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    func set(_ name: String, _ value: String?) throws {
+        guard let value else {
+            let status = SecItemDelete(item(name) as CFDictionary)
+            guard status == errSecSuccess || status == errSecItemNotFound else { throw KeychainError(status: status) }
+            return
+        }
+        let content: [CFString: Any] = [
+            kSecValueData: Data(value.utf8),
+            kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
+        ]
+        var status = SecItemUpdate(item(name) as CFDictionary, content as CFDictionary)
+        if status == errSecItemNotFound {
+            status = SecItemAdd(item(name).merging(content) { $1 } as CFDictionary, nil)
+        }
+        guard status == errSecSuccess else { throw KeychainError(status: status) }
+    }
+
+    private func item(_ name: String) -> [CFString: Any] {
+        [kSecClass: kSecClassGenericPassword, kSecAttrService: "login", kSecAttrAccount: name]
+    }
+}
+
+/// What the app does.
+@MainActor
+enum Phone {
+    private static let vault = KeychainVault()
+    static let session = Session(
+        backend: URL(string: "https://backend.example.com")!,
+        service: URL(string: "https://login.example.com")!,
+        vault: vault
+    )
+
+    static func logIn(_ controller: AuthorizationController) async throws {
+        let nonce = try await session.nonce()
+        let request = ASAuthorizationAppleIDProvider().createRequest()
+        request.requestedScopes = [.email]
+        request.nonce = SHA256.hash(data: Data(nonce.utf8)).map { String(format: "%02x", $0) }.joined()
+        guard case .appleID(let credential) = try await controller.performRequest(request),
+            let idToken = credential.identityToken
+        else { throw URLError(.userAuthenticationRequired) }
+        try await session.logIn(idToken: String(decoding: idToken, as: UTF8.self), nonce: nonce)
+    }
+
+    static func register(_ deviceToken: Data) async throws {
+        #if DEBUG
+            let environment = "sandbox"
+        #else
+            let environment = "production"
+        #endif
+        let token = deviceToken.map { String(format: "%02x", $0) }.joined()
+        let device = Device(token: token, environment: environment, installationId: try installationId())
+        try await session.registerDevice(device)
+    }
+
+    private static func installationId() throws -> String {
+        if let kept = try vault.get("installation") { return kept }
+        let made = UUID().uuidString
+        try vault.set("installation", made)
+        return made
+    }
+
+    /// Deletes the account. The service wants a login of the last 15 minutes for that.
+    static func deleteAccount(_ controller: AuthorizationController) async throws {
+        let id = try await accountId()
+        do {
+            try await session.call("DELETE", account)
+        } catch let error as ServiceError where error.code == "insufficient_user_authentication" {
+            try await logIn(controller)
+            guard try await accountId() == id else { throw AnotherAccount() }
+            try await session.call("DELETE", account)
+        }
+    }
+
+    private static let account = "/v2/marketing/login/user"
+
+    private static func accountId() async throws -> String {
+        struct Account: Decodable { let id: String }
+        return try JSONDecoder().decode(Account.self, from: await session.call("GET", account)).id
+    }
+}
+
+struct LoginView: View {
+    @Environment(\.authorizationController) private var controller
+
+    var body: some View {
+        Button("Sign in with Apple") {
+            Task {
+                do {
+                    try await Phone.logIn(controller)
+                    UIApplication.shared.registerForRemoteNotifications()
+                } catch {
+                    print("The login failed:", error)
+                }
+            }
+        }
+    }
+}
+
+final class AppDelegate: NSObject, UIApplicationDelegate {
+    func application(
+        _ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken deviceToken: Data
+    ) {
+        Task {
+            do { try await Phone.register(deviceToken) } catch { print("The phone is not registered:", error) }
+        }
+    }
+}
