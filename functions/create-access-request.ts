@@ -51,8 +51,6 @@ export const endpoint = defineEndpoint({
   table: {
     GetItem: ['accounts', 'access_requests'],
     BatchGetItem: ['access_requests'],
-    // 1.0.0, which may still answer while an update lasts, looks for the last id of a table without a counter.
-    Query: ['access_requests'],
     PutItem: ['access_requests'],
     UpdateItem: ['accounts', 'access_requests'],
   },

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { localDirectory } from '../../infra/local/local-directories.ts';
 import { countedChecks } from '../support/counted-checks.ts';
+import { requireTools, tools } from '../support/needed-tools.ts';
 import { type Service, serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
 import { runCheck, step } from '../support/steps.ts';
@@ -14,6 +15,7 @@ const today = join(import.meta.dirname, '..', '..');
 
 /** Uses what the last release has left in `LOCAL_DATA` with this version, then what this version leaves with the release. */
 runCheck(async (cleanUps) => {
+  await requireTools([tools.git]);
   rmSync(localDirectory('upgrade'), { recursive: true });
   const released = await step(`Check out release ${release.version}`, () => checkOut(release.commit));
   const { check, conclude } = countedChecks('upgrade');
