@@ -16,7 +16,7 @@ const savedStackSchema = v.object({
   /** The ids and secrets of the demo. */
   demo: v.custom<Demo>((value) => value instanceof Object),
 });
-export type SavedStack = v.InferOutput<typeof savedStackSchema>;
+type SavedStack = v.InferOutput<typeof savedStackSchema>;
 /** Schema of the file of a first start, which has not ended yet or was interrupted. */
 const firstStartSchema = v.strictObject({ pid: v.optional(v.number()) });
 

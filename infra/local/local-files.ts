@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { auditTrail } from '../../lib/log/log.ts';
 
 /** The folder and files in which a running stack describes itself. */
-export type LocalFiles = ReturnType<typeof filesIn>;
+type LocalFiles = ReturnType<typeof filesIn>;
 
 /** Files of the stack that `npm start` runs. `LOCAL_DIR` keeps several stacks apart. */
 export const localFiles = (): LocalFiles =>

@@ -6,7 +6,7 @@ const idPairSchema = v.object({ id: v.string(), access_request_id: v.number() })
 const withIdsSchema = v.object({ ids: v.array(idPairSchema) });
 
 /** New ids by the ids before. */
-export type IdMap = Map<string, number>;
+type IdMap = Map<string, number>;
 
 /** The map in a file; an empty one when there is no file yet. @throws Error when the file is something else */
 export const openIdMap = (file: string): IdMap =>

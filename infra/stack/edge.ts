@@ -27,7 +27,7 @@ import { EdgeLogs } from './edge-logs.ts';
 import type { LoginService } from './login-service.ts';
 
 /** The settings of an edge, all of which `edge: true` demands. */
-export type EdgeSettings = Pick<
+type EdgeSettings = Pick<
   Settings,
   | 'originSecretVersion'
   | 'edgeRateLimit'

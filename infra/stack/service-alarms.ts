@@ -20,7 +20,7 @@ interface Limit {
 }
 
 /** An endpoint, the function that serves it, and whether its route has a throttle of its own. */
-export interface WatchedEndpoint {
+interface WatchedEndpoint {
   endpoint: AnyEndpoint;
   served: ServiceFunction;
   isThrottled: boolean;

@@ -24,7 +24,7 @@ export const storedAccessRequestItem = v.object({
 });
 
 /** Something that asks for approval; its events are comments and reviews. */
-export type AccessRequest = v.InferOutput<typeof accessRequestItem>;
+type AccessRequest = v.InferOutput<typeof accessRequestItem>;
 
 /**
  * Creates an access request, then gives the account access: two writes, after the one that takes the id. A crash in

@@ -27,7 +27,7 @@ type ImportedLine = v.InferOutput<typeof importedLineSchema>;
 const importedItem = v.object({ imported_id: v.string(), access_request_id: v.number() });
 
 /** The result of an import, with the ids that the access requests had and have. */
-export interface AccessRequestsImport extends ImportResult {
+interface AccessRequestsImport extends ImportResult {
   ids: { id: string; access_request_id: number }[];
 }
 

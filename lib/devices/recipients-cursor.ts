@@ -5,7 +5,7 @@ import { shardNumberOf } from '../storage/shards.ts';
 import { type Place, placeSchema } from './recipients.ts';
 
 /** The query that a cursor continues. The cursor is invalid for any other query. */
-export interface CursorScope {
+interface CursorScope {
   loginAppId: string;
   shard: number;
   platform: Platform | undefined;

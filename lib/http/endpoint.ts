@@ -25,7 +25,7 @@ export interface Access {
 /** The groups of the API document. */
 export type Tag = 'Tokens' | 'People' | 'Devices' | 'Access requests' | 'Metadata';
 
-export interface ResponseRecord {
+interface ResponseRecord {
   description: string;
   /** The schema of its JSON body; none for an empty response. */
   body?: v.GenericSchema;

@@ -37,7 +37,7 @@ export const challenges: Partial<Record<ErrorCode, string>> = {
 };
 
 /** The challenge to a request without a token, which has no error code. @see RFC 6750 section 3.1 */
-export const challengeWithoutError = 'Bearer realm="login service"';
+const challengeWithoutError = 'Bearer realm="login service"';
 
 /** Seconds after which a client may send a request again, unless the error knows better. @see RFC 9110 section 10.2.3 */
 export const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {

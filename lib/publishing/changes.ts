@@ -13,7 +13,7 @@ export interface Change {
 }
 
 /** Something that happened, with an item that has its ids and kinds; the schema of the type picks what is published. */
-export interface DomainEvent {
+interface DomainEvent {
   type: PublishedEventType;
   item: Item;
 }

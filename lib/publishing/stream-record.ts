@@ -11,7 +11,7 @@ const imageSchema = v.record(
  * A change of one item, as Lambda passes it on from the table's stream.
  * @see Amazon DynamoDB Streams API reference, "Record"
  */
-export const streamRecordSchema = v.object({
+const streamRecordSchema = v.object({
   /** The id of the record: equal whenever it is read again. */
   eventID: v.string(),
   eventName: v.picklist(['INSERT', 'MODIFY', 'REMOVE']),

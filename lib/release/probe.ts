@@ -23,7 +23,7 @@ export interface Probe {
 }
 
 /** The ids of a probe. */
-export interface ProbeIds {
+interface ProbeIds {
   loginAppId: string;
   accountId: string;
   /** Undefined while it has none. */

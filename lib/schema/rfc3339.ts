@@ -9,7 +9,7 @@ const dateTime =
  * nor the epoch seconds of other systems can hold a leap second.
  * @see RFC 3339 section 5.6
  */
-export function utcTimestamp(text: string): string | undefined {
+function utcTimestamp(text: string): string | undefined {
   const time = text.toUpperCase();
   const date = time.match(dateTime)?.[1];
   // `Date` takes 31 February for 2 March.

@@ -5,7 +5,7 @@ import { sha256 } from './secrets.ts';
 import { readServiceSecret, type ServiceSecret, serviceSecretFreshFor } from './service-secret.ts';
 
 /** A symmetric key of the service, and an id that changes with its secret. */
-export interface ServiceKey {
+interface ServiceKey {
   id: string;
   /** 256 bits. Node makes a HMAC with such an object in a sixth of the time that it takes with the bytes. */
   key: KeyObject;

@@ -34,7 +34,7 @@ const p256 = {
 };
 
 /** A public key as a JWK. @see RFC 7517 */
-export const publicJwkSchema = v.variant('alg', [v.object(rsa), v.object(p256)]);
+const publicJwkSchema = v.variant('alg', [v.object(rsa), v.object(p256)]);
 /** @see RFC 7517 section 5 */
 export const jwkSetSchema = v.object({ keys: v.array(publicJwkSchema) });
 export type PublicJwk = v.InferOutput<typeof publicJwkSchema>;

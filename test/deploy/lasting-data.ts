@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type Answer, type Service, unique } from '../support/service.ts';
 
 /** What a client of the service holds before a deployment, and expects to be good for after it. */
-export interface LastingData {
+interface LastingData {
   accessToken: string;
   refreshToken: string;
   device: { platform: 'android'; token: string };

@@ -5,7 +5,7 @@ import { codeBlocks } from '../support/code-blocks.ts';
 import { type Cloud, cloudEnvironment } from './deployed-stack.ts';
 
 /** A table that was restored: the settings with which a deployment status to it. */
-export interface RestoredTable extends Record<string, string> {
+interface RestoredTable extends Record<string, string> {
   tableName: string;
   tableStreamArn: string;
 }

@@ -9,7 +9,7 @@ export interface Look {
 }
 
 /** Opens a page in a new window and hands it to the work. */
-export type Visit = (url: string, look: Look, work: (page: Page) => Promise<void>) => Promise<void>;
+type Visit = (url: string, look: Look, work: (page: Page) => Promise<void>) => Promise<void>;
 
 const options = [
   '--disable-background-networking',

@@ -15,7 +15,7 @@ export interface Arrived {
 }
 
 /** What the bus answers to a request: it takes an entry, or has an error for it, or for the whole request. */
-export type BusAnswer = { errors: (string | undefined)[] } | { status: number; type: string } | 'no answer';
+type BusAnswer = { errors: (string | undefined)[] } | { status: number; type: string } | 'no answer';
 
 const schemas = JSON.parse(readFileSync('docs/event-schemas.json', 'utf8'));
 const ajv = new Ajv2020({ strict: false, allErrors: true });

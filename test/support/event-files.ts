@@ -7,7 +7,7 @@ export const eventOf = (key: string): APIGatewayProxyEventV2 =>
   JSON.parse(readFileSync(join(import.meta.dirname, '..', 'events', `${key}.json`), 'utf8'));
 
 /** What stands in the place of a placeholder of the event files, such as `CLIENT_ID`. */
-export type Replacements = Record<string, string>;
+type Replacements = Record<string, string>;
 
 /** The event with the placeholders of its path, its headers and its body replaced. */
 export function filledIn(event: APIGatewayProxyEventV2, replacements: Replacements): APIGatewayProxyEventV2 {

@@ -1,7 +1,7 @@
 import { execa } from 'execa';
 
 /** A command that succeeds if a tool is there, and the Debian package that has the tool. */
-export type Tool = [command: string, debianPackage: string];
+type Tool = [command: string, debianPackage: string];
 
 /** What the checks of `.ci/run` need besides npm. */
 export const tools = {

@@ -5,7 +5,7 @@ import { newPerson, newPhone, type Person } from './people.ts';
 import { type Service, unique } from './service.ts';
 
 /** What the placeholders of the event files stand for, and whose it is. */
-export interface RealValues {
+interface RealValues {
   person: Person;
   phone: string;
   accessRequestId: number;

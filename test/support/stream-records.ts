@@ -7,7 +7,7 @@ type Image = Record<string, AttributeValue>;
 let made = 0;
 
 /** A record as the table's stream has it. */
-export function streamRecord(
+function streamRecord(
   before: Image | undefined,
   after: Image | undefined,
   over: Partial<StreamRecord> = {},

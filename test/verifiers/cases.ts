@@ -4,7 +4,7 @@ import type { RunningService } from '../support/start-service.ts';
 import { tamperedTokens } from '../support/tokens.ts';
 
 /** A token, and whether a service that wants a Login User Token of the demo's Login App must accept it. */
-export interface Case {
+interface Case {
   name: string;
   token: string;
   accepted: boolean;

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { transformSync } from 'esbuild';
 
 /** Sources of the page, relative to its own address. */
-export interface PageSources {
+interface PageSources {
   document: string;
   /** The source of fresh credentials of the demo. Without it the page only shows the document, and sends nothing. */
   demo?: string;

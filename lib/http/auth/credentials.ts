@@ -21,7 +21,7 @@ export type RequestHeaders = Record<string, string | undefined>;
 const mismatch = (whose: string) => `The ${whose} id and the ${whose} secret do not match.`;
 
 /** The reason why credentials are not those of a caller, for the log. */
-export type WrongCredentials = 'id_unknown' | 'secret_wrong' | 'account_disabled';
+type WrongCredentials = 'id_unknown' | 'secret_wrong' | 'account_disabled';
 
 const isWrong = (found: object | WrongCredentials): found is WrongCredentials => typeof found === 'string';
 

@@ -23,7 +23,7 @@ import { deleteLoginUser } from './delete-login-user.ts';
 const settledAfter = 60;
 
 /** Outcome of one step of a deletion, and how to go on when more is left. */
-export interface DeletionStep {
+interface DeletionStep {
   deleted: boolean;
   removed: { login_users: number; devices: number };
   /**

@@ -15,7 +15,7 @@ import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
 import { type DeletionMark, markDeletion, unmarkDeletion } from '../unfinished.ts';
 
 /** Numbers of what a deletion removed. */
-export interface Deletion {
+interface Deletion {
   sessions: number;
   openSessions: number;
   relations: number;

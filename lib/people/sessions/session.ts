@@ -15,7 +15,7 @@ import { readPartition } from '../../storage/lists.ts';
 const graceSeconds = optionalEnvironmentSeconds('REFRESH_GRACE_SECONDS');
 
 /** A session, which one login started. */
-export const sessionItem = v.object({
+const sessionItem = v.object({
   ...begunSession,
   login_user_id: v.string(),
   login_app_id: v.string(),

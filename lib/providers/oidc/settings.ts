@@ -16,7 +16,7 @@ export const oidcSettingsSchema = v.strictObject({
     ),
   ),
 });
-export type OidcSettings = v.InferOutput<typeof oidcSettingsSchema>;
+type OidcSettings = v.InferOutput<typeof oidcSettingsSchema>;
 
 /** Settings replace what was there. A preset adds its issuer, or replaces its audiences and what the operator names; its other settings stay. */
 export function mergeIssuers(
