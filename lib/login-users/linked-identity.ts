@@ -5,7 +5,7 @@ import { type Profile, profileSchema } from './profile.ts';
 
 const linkedIdentityItem = v.object({
   identity_id: v.string(),
-  /** The slot that leads to the Login User with it. */
+  /** The id of its identity index item, which leads to the Login User. */
   slot: v.string(),
   provider: v.string(),
   namespace: v.string(),
@@ -39,7 +39,7 @@ export interface IdentityAttributes {
   [storedToken: ReturnType<typeof identityAttributes.storedToken>]: object;
 }
 
-/** Fields of a slot's item about where its identity logs in. A Login User who is not deleted is a slot without any. */
+/** Fields of an identity index item: where its identity logs in. That of a Login User who is not deleted has none of them. */
 export const identityIndexItem = v.object({
   created_at: v.optional(v.string()),
   next_slot: v.optional(v.string()),

@@ -50,7 +50,7 @@ export type LoginUser = v.InferOutput<typeof loginUserItem> & {
   first_profile: Profile | undefined;
 };
 
-/** The attributes of a Login User's item as they are written: of the person, their identities, and the slot that it is. */
+/** The attributes of a Login User's item as they are written: of the person, their identities, and the identity index. */
 export type LoginUserItem = v.InferOutput<typeof loginUserItem> &
   v.InferOutput<typeof identityIndexItem> &
   IdentityAttributes & { last_provider?: string };
@@ -78,7 +78,7 @@ export const whileActive = { ...whileExisting, blocked_at: { exists: false } } s
   Condition
 >;
 
-/** The Login User of an item; undefined for one that is deleted, and for a slot that is no Login User. */
+/** The Login User of an item; undefined for one that is deleted, and for an identity index item that is no Login User. */
 export function loginUserIn(item: Item | undefined): LoginUser | undefined {
   if (!item?.created_at || item.deleted_at) return undefined;
   const user = v.parse(loginUserItem, item);
@@ -116,7 +116,7 @@ export const requireActiveUser = (caller: AuthenticatedUser): string =>
   activeUser(caller, 'forbidden').login_user_id;
 
 /**
- * The first slot of an identity, which is the id of the Login User that its first login creates: a hash, so no race makes
+ * The id of an identity's first index item, which is that of the Login User whom its first login creates: a hash, so no race makes
  * two. It has no part of the provider's identifier: another company in its place never vouches for the people of the
  * former one.
  */
@@ -128,7 +128,7 @@ export function firstIndexId(loginAppId: string, { namespace, subject }: Identit
   return `lu_${hash}`;
 }
 
-/** The id of a slot that nobody has used. */
+/** A new id for an identity index item. */
 export const newIndexId = (): string => `lu_${randomBytes(32).toString('base64url')}`;
 
 /** Blocks or unblocks a Login User. False when there is none. */

@@ -90,11 +90,11 @@ export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
 function companiesOf(settings: RelevantSettings, issuers: Issuer[]) {
   const { verify_url, user_info, audience_validation, authorization_code } = settings;
   const ofAccessTokens = audience_validation?.issuer;
-  const vouchers = ofAccessTokens === undefined ? issuers : [...issuers, { issuer: ofAccessTokens }];
+  const authorities = ofAccessTokens === undefined ? issuers : [...issuers, { issuer: ofAccessTokens }];
   const address = verify_url ?? user_info?.url ?? authorization_code?.token_url;
   const names =
-    vouchers.length > 0
-      ? vouchers.map(({ issuer }) => companyAt(issuer) ?? issuer)
+    authorities.length > 0
+      ? authorities.map(({ issuer }) => companyAt(issuer) ?? issuer)
       : [address].filter((one) => one !== undefined).map((one) => companyAt(one) ?? new URL(one).host);
   return [...new Set(names)];
 }

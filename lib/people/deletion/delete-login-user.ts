@@ -69,7 +69,7 @@ export const hasBegun = async (loginUserId: string): Promise<boolean> =>
 
 const nothingStored = { identities: 0, revocations: { revoked: 0, not_revoked: 0 } };
 
-/** Frees the slots of the linked identities, revokes the providers' tokens and removes all attributes but a few. */
+/** Frees the index items of the linked identities, revokes the providers' tokens and removes all attributes but a few. */
 async function removeWhatIsStored(loginUserId: string) {
   const item = (await readItem(loginUserKey(loginUserId))) ?? {};
   const linked = linkedIdentitiesIn(item);

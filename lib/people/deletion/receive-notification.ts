@@ -35,10 +35,10 @@ export async function receiveNotification(loginAppId: string, provider: Provider
 }
 
 async function act(loginAppId: string, { kind, person, issuedAt, action }: Notification) {
-  const slot = await findIndexItem(loginAppId, person);
-  const owner = await confirmedOwner(slot);
+  const indexItem = await findIndexItem(loginAppId, person);
+  const owner = await confirmedOwner(indexItem);
   const user = owner && (await readLoginUser(owner.loginUserId));
-  const finished = await finishDeletionsAt(slot, owner);
+  const finished = await finishDeletionsAt(indexItem, owner);
   const login_user_id = user?.login_user_id ?? finished;
   if (login_user_id === undefined) return { kind, outcome: 'person_unknown' } as const;
   annotateLog({ login_user_id });
@@ -58,12 +58,12 @@ async function act(loginAppId: string, { kind, person, issuedAt, action }: Notif
  * notification again. Returns the id of the last of these people.
  */
 async function finishDeletionsAt(
-  slot: IdentityIndexItem,
+  indexItem: IdentityIndexItem,
   owner: Owner | undefined,
 ): Promise<string | undefined> {
-  const former = owner ? undefined : slot.owner?.loginUserId;
+  const former = owner ? undefined : indexItem.owner?.loginUserId;
   const isUnfinished = former !== undefined && (await hasBegun(former));
-  const ids = [...slot.unfinished, ...(isUnfinished ? [former] : [])];
+  const ids = [...indexItem.unfinished, ...(isUnfinished ? [former] : [])];
   let finished: string | undefined;
   for (const id of ids) if (await deleteLoginUser(id, 'provider')) finished = id;
   return finished;

@@ -9,7 +9,7 @@ import { valueAtPath } from '../../schema/value-at-path.ts';
 import { confirmedOwner, findIndexItem } from './identity-index.ts';
 
 /**
- * The person whom a provider knows by a subject: their identity's first slot is a hash, so no index is asked.
+ * The person whom a provider knows by a subject: the id of their identity's first index item is a hash, so no index is asked.
  * @param issuer who vouches, where the settings of the provider don't tell: it was removed, or several of its issuers
  *   know somebody by this subject
  * @throws ServiceError naming who could vouch, when it has to be said

@@ -45,9 +45,9 @@ export async function ownIdentities(user: LoginUser): Promise<ShownIdentity[]> {
   return [...firstIdentity(user), ...linked];
 }
 
-/** The ids of those among linked identities whose slots agree; an interrupted link leaves an identity without one. */
+/** The ids of those among linked identities whose index items agree; an interrupted link leaves an identity without one. */
 export async function confirmedIds(linked: LinkedIdentity[]): Promise<Set<unknown>> {
-  // Two may have the same slot, and a batch read takes each key once.
+  // Two may have the same index item, and a batch read takes each key once.
   const slots = [...new Set(linked.map(({ slot }) => slot))];
   const items = await readItems(slots.map(loginUserKey));
   return new Set(items.map((item) => item?.identity_id));

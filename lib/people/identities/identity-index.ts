@@ -11,19 +11,19 @@ export interface Owner {
   identityId?: string;
 }
 
-/** The last slot of an identity. */
+/** The last index item of an identity. */
 export interface IdentityIndexItem {
   id: string;
-  /** The person to whom the slot assigns the identity; undefined when it is free. */
+  /** The person to whom the index item assigns the identity; undefined when it is free. */
   owner?: Owner;
   /** The Login Users before it whose deletion has begun and is not finished. */
   unfinished: string[];
 }
 
 /**
- * The slot where an identity logs in, found by reads: one, and one more for each time that a Login User with this as
- * their first identity was deleted or unlinked it. Then the first slot is made to lead straight to the last.
- * @param known the item of the first slot, if it has been read
+ * The index item where an identity logs in, found by reads: one, and one more for each time that a Login User with this as
+ * their first identity was deleted or unlinked it. Then the first index item is made to lead straight to the last.
+ * @param known the item of the first index item, if it has been read
  */
 export async function findIndexItem(
   loginAppId: string,
@@ -62,16 +62,16 @@ export async function confirmedOwner({ owner }: IdentityIndexItem): Promise<Owne
 }
 
 /**
- * Makes a slot lead to a Login User with an identity of theirs. False when it has changed meanwhile.
- * @param slot one without a confirmed owner
+ * Makes an index item lead to a Login User with an identity of theirs. False when it has changed meanwhile.
+ * @param indexItem one without a confirmed owner
  */
 export async function claimIdentity(
-  slot: IdentityIndexItem,
+  indexItem: IdentityIndexItem,
   loginUserId: string,
   identityId: string,
 ): Promise<boolean> {
-  const leftBehind = slot.owner?.identityId;
-  const { done } = await updateItem<LoginUserItem>(loginUserKey(slot.id), {
+  const leftBehind = indexItem.owner?.identityId;
+  const { done } = await updateItem<LoginUserItem>(loginUserKey(indexItem.id), {
     set: { linked_to: loginUserId, identity_id: identityId },
     when: leftBehind === undefined ? isFree : { identity_id: { is: leftBehind } },
   });
@@ -84,7 +84,7 @@ const isFree = {
   linked_to: { exists: false },
 } as const;
 
-/** Frees a slot that leads to an identity which its Login User does not have, or no longer. */
+/** Frees an index item that leads to an identity which its Login User does not have, or no longer. */
 export async function releaseIdentity(indexId: string, identityId: string): Promise<void> {
   await updateItem<LoginUserItem>(loginUserKey(indexId), {
     remove: ['linked_to', 'identity_id'],

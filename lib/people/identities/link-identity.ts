@@ -42,7 +42,7 @@ const longestLink = 15_000;
 
 /**
  * Links an identity, which its provider has just vouched for, to a Login User. Two conditional writes: the attribute of
- * the Login User, then the slot of the identity, which only one of several people gets. A mark, written before them and
+ * the Login User, then the index item of the identity, which only one of several people gets. A mark, written before them and
  * removed after them, leads to what an interruption leaves.
  * @param options.byOperator links it to a blocked person too
  * @param options.move takes it from another Login User who has it
@@ -57,8 +57,8 @@ export async function linkIdentity(
 ): Promise<{ isNew: boolean; identity: ShownIdentity }> {
   const place = { loginAppId: login_app_id, provider };
   const attempt = async () => {
-    const slot = await findIndexItem(login_app_id, proven);
-    const owner = await confirmedOwner(slot);
+    const indexItem = await findIndexItem(login_app_id, proven);
+    const owner = await confirmedOwner(indexItem);
     if (owner && owner.loginUserId !== login_user_id) {
       if (!move) throw new ServiceError('conflict', belongsToAnother);
       const identityId = owner.identityId ?? firstIdentityId(owner.loginUserId);
@@ -79,14 +79,14 @@ export async function linkIdentity(
       ...(await keepingToken(login_user_id, identity_id, place, proven)).set,
       ...changedProfile(identity_id, profile).set,
     };
-    const identity = { identity_id, slot: slot.id, provider, namespace, subject, linked_at };
+    const identity = { identity_id, slot: indexItem.id, provider, namespace, subject, linked_at };
     await markLink(login_user_id, identity_id);
     const others = await addIdentity(login_user_id, identity, kept, byOperator ? whileExisting : whileActive);
-    if (others.length >= mostLinked && (await countLinked(others, slot.id)) >= mostLinked) {
+    if (others.length >= mostLinked && (await countLinked(others, indexItem.id)) >= mostLinked) {
       await removeIdentity(login_user_id, identity_id);
       throw new ServiceError('conflict', tooMany);
     }
-    if (await claimIdentity(slot, login_user_id, identity_id)) {
+    if (await claimIdentity(indexItem, login_user_id, identity_id)) {
       await unmarkLink(login_user_id, identity_id);
       logEvent('identity_linked', { login_user_id, identity_id, provider });
       return { isNew: true, identity: { id: identity_id, provider, linked_at, ...(profile && { profile }) } };
@@ -154,8 +154,8 @@ async function addIdentity(
 }
 
 /**
- * Counts the linked identities that leave no room for another: those whose slots agree, and those whose links may be under
- * way. An interrupted link of the slot itself never counts, so that it can be repeated at once.
+ * Counts the linked identities that leave no room for another: those whose index items agree, and those whose links may be under
+ * way. An interrupted link of the index item itself never counts, so that it can be repeated at once.
  */
 async function countLinked(others: LinkedIdentity[], indexId: string): Promise<number> {
   const isConfirmed = await confirmedIds(others);
@@ -164,7 +164,7 @@ async function countLinked(others: LinkedIdentity[], indexId: string): Promise<n
   return others.filter((identity) => isConfirmed.has(identity.identity_id) || isUnderWay(identity)).length;
 }
 
-/** Takes an identity back that was added but gets no slot. */
+/** Takes an identity back that was added, but whose index item leads to somebody else. */
 async function removeIdentity(loginUserId: string, identityId: string): Promise<void> {
   await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
     remove: attributesOf(identityId),

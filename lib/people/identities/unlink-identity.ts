@@ -59,7 +59,7 @@ export async function unlinkIdentity(
 }
 
 /**
- * The first identity goes on at a slot of its own, since its own slot is that of the Login User who lives on. The
+ * The first identity goes on at an index item of its own, since its own index item is that of the Login User who lives on. The
  * provider's token stays until it is revoked.
  */
 const withoutIdentity = (loginUserId: string, identityId: string): Change<LoginUserItem> =>

@@ -128,12 +128,12 @@ async function nextOwner(
   }
   const first = firstIndexId(loginAppId, proven);
   const known = loginUserId === first && identityId === undefined ? found : undefined;
-  const slot = await findIndexItem(loginAppId, proven, known);
-  if (identityId === undefined || slot.owner?.identityId !== identityId) return ownerAt(slot);
-  // The slot leads to somebody who does not have the identity: it was left behind, and the identity is free.
-  await releaseIdentity(slot.id, identityId);
-  return { loginUserId: slot.id };
+  const indexItem = await findIndexItem(loginAppId, proven, known);
+  if (identityId === undefined || indexItem.owner?.identityId !== identityId) return ownerAt(indexItem);
+  // The index item leads to somebody who does not have the identity: it was left behind, and the identity is free.
+  await releaseIdentity(indexItem.id, identityId);
+  return { loginUserId: indexItem.id };
 }
 
-/** The owner of an identity, or of a free one the Login User who will be created at its slot. */
+/** The owner of an identity, or of a free one the Login User who will be created at its index item. */
 const ownerAt = ({ id, owner }: IdentityIndexItem): Owner => owner ?? { loginUserId: id };

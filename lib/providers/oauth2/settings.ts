@@ -167,8 +167,8 @@ export const oauth2SettingsSchema = v.pipe(
   v.transform((settings) => {
     const { user_info, audience_validation } = settings;
     const issuer = audience_validation?.method === 'jwt' ? audience_validation.issuer : undefined;
-    const voucher = user_info ? hostOf(user_info.url) : issuer;
-    return { ...settings, ...(voucher !== undefined && { namespace: settings.namespace ?? voucher }) };
+    const authority = user_info ? hostOf(user_info.url) : issuer;
+    return { ...settings, ...(authority !== undefined && { namespace: settings.namespace ?? authority }) };
   }),
 );
 

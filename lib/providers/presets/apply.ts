@@ -33,8 +33,8 @@ export function applyPreset(name: PresetName, provider: ProviderId, options: Pre
   const { namespace } = options;
   const settings = fitting.settings(options);
   // An issuer of id tokens has its own: from the preset, or by the way in which it is combined with what is stored.
-  const vouchesItself = 'user_info' in settings || 'verify_url' in settings;
-  return { settings: namespace && vouchesItself ? { ...settings, namespace } : settings };
+  const namesItsPeople = 'user_info' in settings || 'verify_url' in settings;
+  return { settings: namespace && namesItsPeople ? { ...settings, namespace } : settings };
 }
 
 function fittingPart({ settings, needs, codes }: Preset, provider: ProviderId): Preset['codes'] {

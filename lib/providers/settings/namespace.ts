@@ -13,7 +13,7 @@ export const namespace = described(
 export const hostOf = (address: string): string => new URL(address).host;
 
 /** A setting that says who vouches for the people when no namespace is set. */
-interface Voucher {
+interface Authority {
   /** The setting's place, such as `user_info.url`. */
   path: string;
   namespaceOf: (value: string) => string;
@@ -22,14 +22,14 @@ interface Voucher {
 }
 
 /** The host at an address, which vouches for the people whom it names. */
-export const hostAt = (path: string): Voucher => ({
+export const hostAt = (path: string): Authority => ({
   path,
   namespaceOf: hostOf,
   change: 'has another host than before',
 });
 
 /** The issuer at a path, which vouches for the subjects of its own tokens alone. @see RFC 7519 section 4.1.2 */
-export const issuerAt = (path: string): Voucher => ({
+export const issuerAt = (path: string): Authority => ({
   path,
   namespaceOf: (issuer) => issuer,
   change: 'vouches for the people now',
@@ -38,11 +38,11 @@ export const issuerAt = (path: string): Voucher => ({
 /**
  * Keeps the namespace that is stored, so that the provider's people stay the same Login Users. When another host or
  * issuer vouches for them, nothing tells a provider that has moved from another provider, so the operator has to say which.
- * @param vouchers of which the first one that is set counts
+ * @param authorities of which the first one that is set counts
  */
-export const keepNamespace = (...vouchers: Voucher[]) => {
+export const keepNamespace = (...authorities: Authority[]) => {
   const defaultOf = (settings: object | undefined) => {
-    for (const { path, namespaceOf, change } of vouchers) {
+    for (const { path, namespaceOf, change } of authorities) {
       const value = valueAtPath(settings, path);
       if (typeof value === 'string') return { path, change, namespace: namespaceOf(value) };
     }
