@@ -16,8 +16,8 @@ export const largestRing = 1000;
 export const newSessionPrefix = (): string => newId('s').slice(0, -3);
 
 /** The id of a session: its random part, then the three digits of its place. */
-export const sessionIdAt = (stem: string, place: number): string =>
-  `${stem}${String(place).padStart(3, '0')}`;
+export const sessionIdAt = (prefix: string, place: number): string =>
+  `${prefix}${String(place).padStart(3, '0')}`;
 
 /** The digits of the place that a session's id ends in. An id from before sessions had places never ends in a digit. */
 export const ringIndexIn = (sessionId: string): string | undefined =>

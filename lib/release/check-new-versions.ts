@@ -12,7 +12,7 @@ import { keysPath, tokenPath } from '../tokens/paths.ts';
 import { invokeVersion } from './invoke-version.ts';
 import { type Probe, withProbe } from './probe.ts';
 import { provider, setUpProvider } from './probe-provider.ts';
-import { basic, tryOut } from './smoke-test.ts';
+import { basic, smokeTest } from './smoke-test.ts';
 import { tryExamples } from './try-examples.ts';
 
 /** `KEY=NAME:VERSION` for each function that serves requests, with spaces between. */
@@ -62,7 +62,7 @@ type Ask = (request: Parameters<typeof invokeVersion>[0]) => Promise<unknown>;
 
 /** The first thing that is wrong ends it. @throws Error */
 async function tryVersions(probe: Probe, ask: Ask): Promise<void> {
-  await tryOut(
+  await smokeTest(
     { ...probe, issuer: issuer() },
     async ({ step, headers, form, body }) => {
       const request = {

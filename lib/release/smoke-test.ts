@@ -26,7 +26,7 @@ const publishedKeysSchema = v.object({
  * @param note takes what is wrong with an answer, in plain words
  * @see RFC 9068, section 4
  */
-export async function tryOut(
+export async function smokeTest(
   {
     issuer,
     client,

@@ -44,7 +44,7 @@ export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Prom
     },
 
     /** Makes sure that what was made with the current secret stays valid. */
-    async tryOut({ current, previous }, { SecretId }) {
+    async testSecret({ current, previous }, { SecretId }) {
       const before = await readServiceSecret(SecretId);
       const accepted = [current, ...previous.map(({ text }) => text)];
       if (!accepted.includes(before.current))

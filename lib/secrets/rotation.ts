@@ -16,8 +16,8 @@ interface Rotation<Value> {
   prepare: (secretId: string) => Promise<Value>;
   /** Adapts what was made with the secret to the prepared value. */
   apply?: (prepared: Value, step: RotationStep) => Promise<void>;
-  /** Tries the prepared value out. @throws Error when it must not be used */
-  tryOut: (prepared: Value, step: RotationStep) => Promise<void>;
+  /** Tests the prepared value. @throws Error when it must not be used */
+  testSecret: (prepared: Value, step: RotationStep) => Promise<void>;
   /** Checks, last of all, that the prepared value may become the current one. @throws Error when it may not */
   check: (prepared: Value, step: RotationStep) => Promise<void>;
   /** Does what is left to do when the value is the current one. */
@@ -25,7 +25,7 @@ interface Rotation<Value> {
 }
 
 /** Makes the function that carries out the steps of a rotation, as Secrets Manager asks for them. */
-export function rotation<Value>({ parse, prepare, apply, tryOut, check, finish }: Rotation<Value>) {
+export function rotation<Value>({ parse, prepare, apply, testSecret, check, finish }: Rotation<Value>) {
   const prepared = async ({ SecretId, ClientRequestToken }: RotationStep): Promise<Value> => {
     const text = await readPendingSecret(SecretId, ClientRequestToken);
     if (text === undefined) throw new Error('The rotation has prepared nothing, or was given up.');
@@ -37,7 +37,7 @@ export function rotation<Value>({ parse, prepare, apply, tryOut, check, finish }
       await putPendingSecret(SecretId, ClientRequestToken, JSON.stringify(await prepare(SecretId)));
     },
     setSecret: async (step) => apply?.(await prepared(step), step),
-    testSecret: async (step) => tryOut(await prepared(step), step),
+    testSecret: async (step) => testSecret(await prepared(step), step),
     /** The current version is asked for first, so that a change of it while the value is checked makes this step fail. */
     async finishSecret(step) {
       const { SecretId, ClientRequestToken } = step;

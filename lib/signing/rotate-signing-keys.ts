@@ -33,7 +33,7 @@ export const rotateSigningKeys = rotation<KeySet>({
   },
 
   /** Signs with each prepared key and verifies with what was published. */
-  async tryOut({ current, next }, { ClientRequestToken }) {
+  async testSecret({ current, next }, { ClientRequestToken }) {
     const { keys } = await readPublished();
     const message = new TextEncoder().encode(ClientRequestToken);
     for (const jwk of [current, next]) {

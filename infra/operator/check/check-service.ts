@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { tryOut } from '../../../lib/release/smoke-test.ts';
+import { smokeTest } from '../../../lib/release/smoke-test.ts';
 import { ask, type Step, type TestRequest } from './request.ts';
 
 /** The result of `probes create`. */
@@ -55,7 +55,7 @@ export async function checkService(own: Probe, waiting = rotationWait): Promise<
   if (about.issuer !== own.issuer) addProblem(steps, `The issuer is ${about.issuer}, not ${own.issuer}.`);
   const events = `${own.issuer}/v1/rbac/access_requests/${own.access_request_id}/events`;
   const urls = { 'signing keys': about.jwks_uri, token: about.token_endpoint, search: events };
-  await tryOut(
+  await smokeTest(
     {
       issuer: own.issuer,
       loginAppId: own.login_app_id,

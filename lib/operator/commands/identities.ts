@@ -40,8 +40,8 @@ export const identityCommands = [
     run: async ({ 'login-user': login_user_id, provider, subject, issuer, move = false }) => {
       const user = await requireLoginUser(login_user_id);
       const namespace = namespaceOf(await requireLoginApp(user.login_app_id), { provider, issuer });
-      const proven = { namespace, subject };
-      const { isNew, identity } = await linkIdentity(user, provider, proven, { byOperator: true, move });
+      const verified = { namespace, subject };
+      const { isNew, identity } = await linkIdentity(user, provider, verified, { byOperator: true, move });
       return { login_user_id, identity_id: identity.id, provider, added: isNew };
     },
   }),

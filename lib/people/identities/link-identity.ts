@@ -52,12 +52,12 @@ const longestLink = 15_000;
 export async function linkIdentity(
   { login_user_id, login_app_id }: LoginUser,
   provider: ProviderId,
-  proven: VerifiedIdentity,
+  verified: VerifiedIdentity,
   { byOperator = false, move = false } = {},
 ): Promise<{ isNew: boolean; identity: ShownIdentity }> {
   const place = { loginAppId: login_app_id, provider };
   const attempt = async () => {
-    const indexItem = await findIndexItem(login_app_id, proven);
+    const indexItem = await findIndexItem(login_app_id, verified);
     const owner = await confirmedOwner(indexItem);
     if (owner && owner.loginUserId !== login_user_id) {
       if (!move) throw new ServiceError('conflict', belongsToAnother);
@@ -69,14 +69,14 @@ export async function linkIdentity(
     if (owner) {
       const identity = await identityOf(login_user_id, owner.identityId ?? firstIdentityId(login_user_id));
       if (!identity || byOperator) return identity && { isNew: false, identity };
-      const current = await asProven(login_user_id, identity, place, proven);
+      const current = await asVerified(login_user_id, identity, place, verified);
       return current && { isNew: false, identity: current };
     }
-    const { namespace, subject, profile } = proven;
+    const { namespace, subject, profile } = verified;
     const identity_id = newId('i');
     const linked_at = timestamp();
     const kept = {
-      ...(await keepingToken(login_user_id, identity_id, place, proven)).set,
+      ...(await keepingToken(login_user_id, identity_id, place, verified)).set,
       ...changedProfile(identity_id, profile).set,
     };
     const identity = { identity_id, slot: indexItem.id, provider, namespace, subject, linked_at };
@@ -95,7 +95,7 @@ export async function linkIdentity(
     return undefined;
   };
   return revokingIfRefused(
-    proven.revocableToken,
+    verified.revocableToken,
     place,
     () => login_user_id,
     () => retryOnConflict(attempt, 'Others keep linking and unlinking the identity.'),
@@ -112,17 +112,17 @@ async function identityOf(loginUserId: string, identityId: string): Promise<Show
  * An identity of a person as its provider has just vouched for it, with the token that came along; undefined when it was
  * unlinked meanwhile.
  */
-async function asProven(
+async function asVerified(
   loginUserId: string,
   { profile: known, ...identity }: ShownIdentity,
   place: TokenPlace,
-  proven: VerifiedIdentity,
+  verified: VerifiedIdentity,
 ): Promise<ShownIdentity | undefined> {
-  const { profile, revocableToken } = proven;
+  const { profile, revocableToken } = verified;
   const current = { ...identity, ...(profile && { profile }) };
   if (isDeepStrictEqual(known, profile) && revocableToken === undefined) return current;
   const { set, remove } = changedProfile(identity.id, profile);
-  const kept = await keepingToken(loginUserId, identity.id, place, proven);
+  const kept = await keepingToken(loginUserId, identity.id, place, verified);
   const { done } = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
     set: { ...set, ...kept.set },
     copy: kept.copy,

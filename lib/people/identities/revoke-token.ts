@@ -38,7 +38,7 @@ export async function revokeToken(
 }
 
 /**
- * Does what a person has proven an identity for. If that is refused, there is nobody to keep the provider's token for, and
+ * Does what a person has a verified identity for. If that is refused, there is nobody to keep the provider's token for, and
  * it is revoked at once.
  * @param loginUserId gives the person whom the log names
  */

@@ -27,7 +27,7 @@ import { newSession, sessionPlaces } from './session-store.ts';
 interface Login {
   loginAppId: string;
   provider: ProviderId;
-  proven: VerifiedIdentity;
+  verified: VerifiedIdentity;
 }
 
 /**
@@ -38,26 +38,26 @@ interface Login {
 export async function logIn(
   { clientId, loginAppId }: AuthenticatedClient,
   provider: ProviderId,
-  proven: VerifiedIdentity,
+  verified: VerifiedIdentity,
 ): Promise<Session> {
-  const login = { loginAppId, provider, proven };
-  let owner: Owner = { loginUserId: firstIndexId(loginAppId, proven) };
+  const login = { loginAppId, provider, verified };
+  let owner: Owner = { loginUserId: firstIndexId(loginAppId, verified) };
   const attempt = async () => {
     annotateLog({ login_user_id: owner.loginUserId });
-    const stem = newSessionPrefix();
-    const outcome = await recordLogin(owner, login, stem);
+    const prefix = newSessionPrefix();
+    const outcome = await recordLogin(owner, login, prefix);
     if (outcome.done) {
       const { before, after } = outcome;
       const ordinal = after ? begunIn(after) - 1 : begunIn(before);
       const { loginUserId: login_user_id } = owner;
       const of = { login_user_id, login_app_id: loginAppId, client_id: clientId, ordinal };
-      return newSession(stem, { ...endOfOthersIn(after ?? before), ...of });
+      return newSession(prefix, { ...endOfOthersIn(after ?? before), ...of });
     }
     owner = await nextOwner(owner, login, outcome.found);
     return undefined;
   };
   return revokingIfRefused(
-    proven.revocableToken,
+    verified.revocableToken,
     { loginAppId, provider },
     () => owner.loginUserId,
     () => retryOnConflict(attempt, 'Others keep linking and unlinking the identity.'),
@@ -67,20 +67,20 @@ export async function logIn(
 /**
  * Records a login by a conditional write on the Login User, which creates them if it is with their first identity. The
  * write counts the login: its number gives the session its place.
- * @param stem the random part of the session's id
+ * @param prefix the random part of the session's id
  */
-export async function recordLogin(owner: Owner, { loginAppId, provider, proven }: Login, stem: string) {
+export async function recordLogin(owner: Owner, { loginAppId, provider, verified }: Login, prefix: string) {
   const { loginUserId, identityId } = owner;
-  const { namespace, subject } = proven;
+  const { namespace, subject } = verified;
   const now = timestamp();
   const own = identityId ?? firstIdentityId(loginUserId);
-  const kept = await keepingToken(loginUserId, own, { loginAppId, provider }, proven);
+  const kept = await keepingToken(loginUserId, own, { loginAppId, provider }, verified);
   const latest = {
     ...{ last_login_at: now, last_provider: provider },
-    ...{ last_session_id: stem, session_places: sessionPlaces() },
+    ...{ last_session_id: prefix, session_places: sessionPlaces() },
   };
   const times = { ...latest, [identityAttributes.lastLogin(own)]: now };
-  const profile = changedProfile(own, proven.profile);
+  const profile = changedProfile(own, verified.profile);
   return updateItem<LoginUserItem>(
     loginUserKey(loginUserId),
     identityId === undefined
@@ -115,7 +115,7 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, proven }
  */
 async function nextOwner(
   { loginUserId, identityId }: Owner,
-  { loginAppId, proven }: Login,
+  { loginAppId, verified }: Login,
   found: Item | undefined,
 ): Promise<Owner> {
   const isTheirs =
@@ -126,9 +126,9 @@ async function nextOwner(
     logEvent('login_user_refused', { login_user_id: loginUserId });
     throw blockedError('invalid_grant');
   }
-  const first = firstIndexId(loginAppId, proven);
+  const first = firstIndexId(loginAppId, verified);
   const known = loginUserId === first && identityId === undefined ? found : undefined;
-  const indexItem = await findIndexItem(loginAppId, proven, known);
+  const indexItem = await findIndexItem(loginAppId, verified, known);
   if (identityId === undefined || indexItem.owner?.identityId !== identityId) return ownerAt(indexItem);
   // The index item leads to somebody who does not have the identity: it was left behind, and the identity is free.
   await releaseIdentity(indexItem.id, identityId);

@@ -13,15 +13,15 @@ const absoluteLifetime = environmentSeconds('SESSION_ABSOLUTE_SECONDS');
 /** How many sessions of a person can be open: the next login takes the place of the oldest. */
 export const sessionPlaces = environmentNumber('MAX_SESSIONS');
 
-/** A session that starts now. It is not stored yet. @param stem the random part of its id */
+/** A session that starts now. It is not stored yet. @param prefix the random part of its id */
 export function newSession(
-  stem: string,
+  prefix: string,
   of: Pick<Session, 'login_user_id' | 'login_app_id' | 'client_id'> & { ordinal: number },
 ): Session {
   const now = epochSeconds();
   return {
     ...of,
-    session_id: sessionIdAt(stem, of.ordinal % sessionPlaces()),
+    session_id: sessionIdAt(prefix, of.ordinal % sessionPlaces()),
     generation: 0,
     started_at: now,
     expires_at: endOf(now),
