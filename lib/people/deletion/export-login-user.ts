@@ -21,7 +21,7 @@ export async function exportLoginUser(user: LoginUser): Promise<Record<string, u
     login_user: { login_user_id, login_app_id, created_at, last_login_at, blocked_at },
     identities,
     sessions: sessions.map(({ login_user_id: _, ...session }) => session),
-    devices: devices.map(({ token: _, login_user_since, ...device }) => ({
+    devices: devices.map(({ token: _, login_user_since, expires_at, ...device }) => ({
       ...device,
       token_type: tokenTypeOf(device),
     })),
