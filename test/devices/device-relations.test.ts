@@ -29,7 +29,11 @@ const newLoginApp = async () => {
 const person = async (login_app_id: string, login_user_id: string, sessionId: string) => {
   await domain.recordLogin(
     { loginUserId: login_user_id },
-    { loginAppId: login_app_id, provider: 'provider_f', verified: { namespace: 'n', subject: login_user_id } },
+    {
+      loginAppId: login_app_id,
+      provider: 'provider_f',
+      verified: { namespace: 'n', subject: login_user_id },
+    },
     sessionId,
   );
   const user = await domain.readLoginUser(login_user_id);
