@@ -3,28 +3,27 @@
 
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
-import { putNewItem, readItem, updateItem } from '../storage/items.ts';
+import { type ItemOf, itemKind, putItem, readItem, updateItem } from '../storage/items.ts';
 import { accessRequestCounterKey, accessRequestKey, accessRequestsList, ordinalIn } from '../storage/keys.ts';
 import { grantAccess, revokeAccess } from './access.ts';
 
-const accessRequestItem = v.object({
-  access_request_id: v.number(),
-  /** The account that created it, or that the operator created it for. */
-  account_id: v.string(),
-  /** The ARN of the operator who created it, if one did. */
-  operator: v.optional(v.string()),
-  created_at: v.string(),
-});
-
-/** An access request as its creation reads it again. */
-export const storedAccessRequestItem = v.object({
-  ...accessRequestItem.entries,
-  /** The time at which the operator took the creator's access away, so that a repeated creation doesn't give it back. */
-  creator_revoked_at: v.optional(v.string()),
-});
+/** An access request as it is stored. */
+export const accessRequestItem = itemKind(
+  v.object({
+    access_request_id: v.number(),
+    /** The account that created it, or that the operator created it for. */
+    account_id: v.string(),
+    /** The ARN of the operator who created it, if one did. */
+    operator: v.optional(v.string()),
+    created_at: v.string(),
+    /** The time at which the operator took the creator's access away, so that a repeated creation doesn't give it back. */
+    creator_revoked_at: v.optional(v.string()),
+  }),
+  accessRequestKey,
+);
 
 /** Something that asks for approval; its events are comments and reviews. */
-type AccessRequest = v.InferOutput<typeof accessRequestItem>;
+type AccessRequest = ItemOf<typeof accessRequestItem>;
 
 /**
  * Creates an access request, then gives the account access: two writes, after the one that takes the id. A crash in
@@ -41,7 +40,7 @@ export async function createAccessRequest(accountId: string, operator?: string):
 
 /** Writes an access request under an id that was taken for it. @throws Error when another one has the id */
 export async function putUnderTakenId(made: AccessRequest): Promise<void> {
-  if ((await putAccessRequest(made)) === 'exists') throw idIsTaken(made.access_request_id);
+  if (!(await putAccessRequest(made))) throw idIsTaken(made.access_request_id);
 }
 
 /** The counter has gone back, as in a table that was restored in part: nobody gets access to what is another's. */
@@ -49,7 +48,7 @@ export const idIsTaken = (id: number): Error =>
   new Error(`The id ${id} belongs to another access request already.`);
 
 /** The counter as it is stored: the last id that was taken. */
-const counterItem = v.object({ last_id: v.number() });
+const counterItem = itemKind(v.object({ last_id: v.number() }), accessRequestCounterKey);
 
 /**
  * Takes ids for access requests from the counter: one write, which no other writer makes fail. An id that is taken but not
@@ -58,28 +57,21 @@ const counterItem = v.object({ last_id: v.number() });
  * @returns the first of them; the others follow it
  */
 export async function takeIds(count: number): Promise<number> {
-  const outcome = await updateItem<v.InferOutput<typeof counterItem>>(accessRequestCounterKey(), {
-    count: { last_id: { by: count } },
-  });
+  const outcome = await updateItem(counterItem(), { count: { last_id: { by: count } } });
   if (!outcome.done) throw new Error('The counter of access requests refused a write without a condition.');
   const { before = { last_id: 0 }, after } = outcome;
-  return 1 + (after ? v.parse(counterItem, after).last_id - count : v.parse(counterItem, before).last_id);
+  return 1 + (after ? counterItem.parse(after).last_id - count : counterItem.parse(before).last_id);
 }
 
-/** Writes an access request under its id; `exists` when there is one already. */
-export const putAccessRequest = ({ operator, ...item }: AccessRequest): Promise<'put' | 'exists'> =>
-  putNewItem<AccessRequest>({
-    ...accessRequestKey(item.access_request_id),
-    ...item,
-    ...(operator !== undefined && { operator }),
-    list: accessRequestsList,
-    list_position: ordinalIn('ACCESS_REQUEST', item.access_request_id),
-  });
+/** Writes an access request under its id. False when there is one already. */
+export const putAccessRequest = (made: AccessRequest): Promise<boolean> => {
+  const list_position = ordinalIn('ACCESS_REQUEST', made.access_request_id);
+  const item = { ...made, list: accessRequestsList, list_position };
+  return putItem(accessRequestItem(made.access_request_id), item, { ifAbsent: true });
+};
 
-export async function readAccessRequest(id: number): Promise<AccessRequest | undefined> {
-  const item = await readItem(accessRequestKey(id));
-  return item && v.parse(accessRequestItem, item);
-}
+export const readAccessRequest = (id: number): Promise<AccessRequest | undefined> =>
+  readItem(accessRequestItem(id));
 
 /** Takes the access away from an account. The access request remembers when that is its creator. */
 export async function revokeAccessTo(
@@ -87,9 +79,7 @@ export async function revokeAccessTo(
   accountId: string,
 ): Promise<void> {
   if (account_id === accountId) {
-    await updateItem<v.InferOutput<typeof storedAccessRequestItem>>(accessRequestKey(id), {
-      set: { creator_revoked_at: timestamp() },
-    });
+    await updateItem(accessRequestItem(id), { set: { creator_revoked_at: timestamp() } });
   }
   await revokeAccess(id, accountId);
 }

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { deleteItem, putItem, readItem } from '../storage/items.ts';
+import { deleteItem, itemKind, putItem, readItem } from '../storage/items.ts';
 import {
   accessKey,
   accessPrefix,
@@ -12,11 +12,17 @@ import {
 import { readPartition } from '../storage/lists.ts';
 
 /** The access of an account to an access request, as it is stored. */
-export const accessItem = v.object({
-  access_request_id: v.number(),
-  account_id: v.string(),
-  granted_at: v.string(),
-});
+export const accessItem = itemKind(
+  v.object({
+    access_request_id: v.number(),
+    account_id: v.string(),
+    granted_at: v.string(),
+    /** The Login App of a probe, and epoch seconds until which it is in use. */
+    login_app_id: v.optional(v.string()),
+    used_until: v.optional(v.number()),
+  }),
+  accessKey,
+);
 
 /**
  * Checks an account's access, before anything else of the access request is read. The access of one account is an item
@@ -24,7 +30,7 @@ export const accessItem = v.object({
  * @throws ServiceError `forbidden`, also when there is no such access request
  */
 export async function requireAccess(accountId: string, accessRequestId: number): Promise<void> {
-  if (!(await readItem(accessKey(accessRequestId, accountId))))
+  if (!(await readItem(accessItem(accessRequestId, accountId))))
     throw new ServiceError('forbidden', 'The account has no access to this access request.');
 }
 
@@ -33,10 +39,9 @@ export const grantAccess = (
   accessRequestId: number,
   accountId: string,
   more: { login_app_id?: string; used_until?: number; expires_at?: number } = {},
-): Promise<void> =>
-  putItem<v.InferOutput<typeof accessItem> & { login_app_id?: string; used_until?: number }>({
+): Promise<boolean> =>
+  putItem(accessItem(accessRequestId, accountId), {
     ...more,
-    ...accessKey(accessRequestId, accountId),
     account_id: accountId,
     access_request_id: accessRequestId,
     granted_at: timestamp(),
@@ -45,13 +50,13 @@ export const grantAccess = (
   });
 
 export const revokeAccess = (accessRequestId: number, accountId: string): Promise<void> =>
-  deleteItem(accessKey(accessRequestId, accountId));
+  deleteItem(accessItem(accessRequestId, accountId));
 
 /** Accounts that have access to an access request, each with the time since when. */
 export async function readAccesses(accessRequestId: number) {
   const items = await readPartition(accessRequestPartition(accessRequestId), accessPrefix);
   return items.map((item) => {
-    const { account_id, granted_at } = v.parse(accessItem, item);
+    const { account_id, granted_at } = accessItem.parse(item);
     return { account_id, granted_at };
   });
 }

@@ -9,32 +9,32 @@ import {
 } from '../secrets/item-secrets.ts';
 import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
 import { cached } from '../storage/cache.ts';
-import { type OwnChange, putNewItem, readItem, updateOwnItem } from '../storage/items.ts';
+import { type ItemOf, itemKind, type OwnChange, putItem, readItem, updateOwnItem } from '../storage/items.ts';
 import { accountKey, accountsList } from '../storage/keys.ts';
 import { named } from '../storage/lists.ts';
 
 const secretPrefix = 'acs';
 
-export const accountItem = v.object({
-  account_id: v.string(),
-  name: v.string(),
-  ...secretAttributes,
-  /** While it is set, its secrets are not accepted. */
-  disabled_at: v.optional(v.string()),
-  /** Whether the account may search, but add nothing. */
-  read_only: v.optional(v.boolean()),
-  created_at: v.string(),
-});
+export const accountItem = itemKind(
+  v.object({
+    account_id: v.string(),
+    name: v.string(),
+    ...secretAttributes,
+    /** While it is set, its secrets are not accepted. */
+    disabled_at: v.optional(v.string()),
+    /** Whether the account may search, but add nothing. */
+    read_only: v.optional(v.boolean()),
+    created_at: v.string(),
+  }),
+  accountKey,
+);
 
 /** The back office's credential. */
-export type Account = v.InferOutput<typeof accountItem>;
+export type Account = ItemOf<typeof accountItem>;
 
 /** The account from the table, or undefined when there is none. An id of another form is not looked up. */
-export async function readAccount(id: string): Promise<Account | undefined> {
-  if (!isId('ac_…', id)) return undefined;
-  const item = await readItem(accountKey(id));
-  return item && v.parse(accountItem, item);
-}
+export const readAccount = async (id: string): Promise<Account | undefined> =>
+  isId('ac_…', id) ? readItem(accountItem(id)) : undefined;
 
 const findAccount = cached(readAccount, (id) => id);
 
@@ -61,16 +61,15 @@ export async function createAccount(
   { accountId = newId('ac'), ...more }: { accountId?: string; expires_at?: number } = {},
 ): Promise<{ account_id: string; account_secret: string }> {
   const account_secret = newSecret(secretPrefix);
-  const created_at = timestamp();
-  await putNewItem<Account>({
-    ...accountKey(accountId),
+  const created = {
     account_id: accountId,
     ...named(accountsList, accountId, name),
     ...firstSecret(account_secret),
-    ...(readOnly && { read_only: readOnly }),
-    created_at,
+    read_only: readOnly || undefined,
+    created_at: timestamp(),
     ...more,
-  });
+  };
+  await putItem(accountItem(accountId), created, { ifAbsent: true });
   return { account_id: accountId, account_secret };
 }
 
@@ -84,15 +83,15 @@ export const setAccountDisabled = (id: string, disabled: boolean): Promise<boole
 
 /** Sets whether an account may only read. False when there is none. */
 export const setReadOnly = (id: string, readOnly: boolean): Promise<boolean> =>
-  changeAccount(id, readOnly ? { set: { read_only: readOnly } } : { remove: ['read_only'] });
+  changeAccount(id, { set: { read_only: readOnly || undefined } });
 
 const changeAccount = (id: string, change: OwnChange<Account>): Promise<boolean> =>
-  updateOwnItem<Account>(accountKey(id), { ...change, when: { pk: { exists: true } } });
+  updateOwnItem(accountItem(id), { ...change, when: { pk: { exists: true } } });
 
 /** Gives an account a new secret; the old one is valid until it is revoked. */
 export const rotateAccountSecret = (account: Account): Promise<RotatedSecrets> =>
-  rotateSecretOf(accountKey(account.account_id), account, secretPrefix);
+  rotateSecretOf(accountItem(account.account_id), account, secretPrefix);
 
 /** Takes one of the secrets of an account away. */
 export const revokeAccountSecret = (account: Account, secretId: string): Promise<RevokedSecret> =>
-  revokeSecretOf(accountKey(account.account_id), account, secretId);
+  revokeSecretOf(accountItem(account.account_id), account, secretId);

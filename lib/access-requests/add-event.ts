@@ -1,7 +1,7 @@
 import { ServiceError } from '../foundation/service-error.ts';
 import { requireAccess } from './access.ts';
-import { appendEvents, type Writer } from './append-events.ts';
-import type { AccessRequestEvent } from './event.ts';
+import { appendEvents } from './append-events.ts';
+import type { AccessRequestEvent, Writer } from './event.ts';
 import { hashOfKey, keysCountSince } from './idempotency.ts';
 import type { NewEvent } from './new-event.ts';
 

@@ -2,10 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { isPartitionFull, putNewItem } from '../storage/items.ts';
-import { eventKey, ordinalIn } from '../storage/keys.ts';
+import { isPartitionFull, putItem } from '../storage/items.ts';
+import { ordinalIn } from '../storage/keys.ts';
 import { sortKeyOf } from '../storage/lists.ts';
-import { type AccessRequestEvent, eventSchema } from './event.ts';
+import { type AccessRequestEvent, eventItem, eventSchema, type Writer } from './event.ts';
 import { listsOf } from './event-lists.ts';
 import { compactIndexes, type ListTails, nameOf, readListTails } from './list-tails.ts';
 import type { NewEvent } from './new-event.ts';
@@ -14,12 +14,6 @@ import type { NewEvent } from './new-event.ts';
 const longestPause = 2_000;
 /** Milliseconds within which a writer's last attempt must end. The function's timeout is 10 s. */
 const patience = 8_000;
-
-/**
- * The writer of something, as it is stored with it: an account, or an operator by their ARN. Responses to accounts never show
- * it.
- */
-export type Writer = { account_id: string } | { operator: string };
 
 /** An event to be written. */
 export interface Draft {
@@ -86,18 +80,17 @@ async function append(accessRequestId: number, end: ListTails, draft: Draft): Pr
     list,
     ordinal: (end.lastOrdinals.get(nameOf(list)) ?? 0) + 1,
   }));
-  const outcome = await putNewItem<AccessRequestEvent & Writer>({
-    ...eventKey(accessRequestId, id),
-    ...event,
-    ...draft.writer,
-    ...Object.fromEntries(
-      places.map(({ list, ordinal }) => [sortKeyOf(list.index), ordinalIn(list.name, ordinal)]),
-    ),
-    ...(key !== undefined && { [sortKeyOf('by_idempotency_key')]: ordinalIn(key, id) }),
-  }).catch((error: unknown) => {
-    throw isPartitionFull(error) ? full() : error;
-  });
-  if (outcome === 'exists') return undefined;
+  const placement = Object.fromEntries(
+    places.map(({ list, ordinal }) => [sortKeyOf(list.index), ordinalIn(list.name, ordinal)]),
+  );
+  const idempotency_key = key === undefined ? undefined : ordinalIn(key, id);
+  const item = { ...event, ...draft.writer, ...placement, idempotency_key };
+  const isNew = await putItem(eventItem(accessRequestId, id), item, { ifAbsent: true }).catch(
+    (error: unknown) => {
+      throw isPartitionFull(error) ? full() : error;
+    },
+  );
+  if (!isNew) return undefined;
 
   end.lastId = id;
   for (const { list, ordinal } of places) end.lastOrdinals.set(nameOf(list), ordinal);

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import { countField, timestampField } from '../schema/json-schema.ts';
+import { type ItemKey, itemKind } from '../storage/items.ts';
+import { eventKey } from '../storage/keys.ts';
 
 export const actorTypes = ['login_user', 'custom'] as const;
 export const reviewStatuses = ['approved', 'rejected'] as const;
@@ -31,3 +33,15 @@ export const eventSchema = v.pipe(
   v.title('AccessRequestEvent'),
 );
 export type AccessRequestEvent = v.InferOutput<typeof eventSchema>;
+
+/**
+ * The writer of something, as it is stored with it: an account, or an operator by their ARN. Responses to accounts never show
+ * it.
+ */
+export type Writer = { account_id: string } | { operator: string };
+
+/** An event as it is stored, with its writer. */
+export const eventItem: (
+  accessRequestId: number,
+  id: number,
+) => ItemKey<AccessRequestEvent, AccessRequestEvent & Writer> = itemKind(eventSchema, eventKey);

@@ -3,10 +3,10 @@ import { timestamp } from '../foundation/clock.ts';
 import { type ImportLine, type ImportResult, readLine } from '../schema/import-lines.ts';
 import { timeField } from '../schema/rfc3339.ts';
 import { keyRequired } from '../schema/validation.ts';
-import { readItem, readItems, updateItem } from '../storage/items.ts';
-import { accessKey, accessRequestKey, hashOf, importedAccessRequestKey } from '../storage/keys.ts';
-import { grantAccess } from './access.ts';
-import { putUnderTakenId, takeIds } from './access-request.ts';
+import { itemKind, readItem, readItems, updateItem } from '../storage/items.ts';
+import { hashOf, importedAccessRequestKey } from '../storage/keys.ts';
+import { accessItem, grantAccess } from './access.ts';
+import { accessRequestItem, putUnderTakenId, takeIds } from './access-request.ts';
 
 const idMessage = 'id must be an integer or a string of 1 to 200 characters.';
 const importedLineSchema = v.object(
@@ -24,7 +24,10 @@ const importedLineSchema = v.object(
 type ImportedLine = v.InferOutput<typeof importedLineSchema>;
 
 /** The item by which an import remembers an access request, for good. */
-const importedItem = v.object({ imported_id: v.string(), access_request_id: v.number() });
+const importedItem = itemKind(
+  v.object({ imported_id: v.string(), access_request_id: v.number() }),
+  (accountId: string, id: string) => importedAccessRequestKey(accountId, hashOf(id)),
+);
 
 /** The result of an import, with the ids that the access requests had and have. */
 interface AccessRequestsImport extends ImportResult {
@@ -69,25 +72,21 @@ export async function importAccessRequests(
 }
 
 /** The access request that an account has imported with an id; undefined when there is none. */
-export async function findImported(accountId: string, id: string): Promise<number | undefined> {
-  const item = await readItem(keyOf(accountId, id));
-  return item && v.parse(importedItem, item).access_request_id;
-}
-
-const keyOf = (accountId: string, id: string) => importedAccessRequestKey(accountId, hashOf(id));
+export const findImported = async (accountId: string, id: string): Promise<number | undefined> =>
+  (await readItem(importedItem(accountId, id)))?.access_request_id;
 
 async function readImported(accountId: string, wanted: ImportedLine[]): Promise<Map<string, number>> {
   const ids = [...new Set(wanted.map(({ id }) => id))];
-  const items = await readItems(ids.map((id) => keyOf(accountId, id)));
-  const known = items.filter((item) => item !== undefined).map((item) => v.parse(importedItem, item));
+  const items = await readItems(ids.map((id) => importedItem(accountId, id)));
+  const known = items.filter((item) => item !== undefined);
   return new Map(known.map(({ imported_id, access_request_id }) => [imported_id, access_request_id]));
 }
 
 /** Gives the account the accesses that an import which was interrupted has not given, and none that an operator took away. */
 async function grantMissing(accountId: string, ids: number[]): Promise<void> {
-  const accesses = await readItems(ids.map((id) => accessKey(id, accountId)));
+  const accesses = await readItems(ids.map((id) => accessItem(id, accountId)));
   const missing = ids.filter((_, place) => accesses[place] === undefined);
-  const items = await readItems(missing.map(accessRequestKey));
+  const items = await readItems(missing.map((id) => accessRequestItem(id)));
   const neverGiven = missing.filter((_, place) => items[place]?.creator_revoked_at === undefined);
   await Promise.all(neverGiven.map((id) => grantAccess(id, accountId)));
 }
@@ -98,11 +97,11 @@ async function create(
   { operator, access_request_id }: { operator: string; access_request_id: number },
 ): Promise<{ access_request_id: number; isNew: boolean }> {
   await putUnderTakenId({ access_request_id, account_id: accountId, operator, created_at });
-  const claim = await updateItem<v.InferOutput<typeof importedItem>>(keyOf(accountId, id), {
+  const claim = await updateItem(importedItem(accountId, id), {
     set: { imported_id: id, access_request_id },
     when: { pk: { exists: false } },
   });
-  const claimed = claim.done ? access_request_id : v.parse(importedItem, claim.found).access_request_id;
+  const claimed = claim.done ? access_request_id : importedItem.parse(claim.found ?? {}).access_request_id;
   await grantAccess(claimed, accountId);
   return { access_request_id: claimed, isNew: claim.done };
 }

@@ -4,7 +4,8 @@ import { timeField } from '../schema/rfc3339.ts';
 import { keyRequired } from '../schema/validation.ts';
 import { hashOf } from '../storage/keys.ts';
 import { readAccessRequest } from './access-request.ts';
-import { appendEvents, type Draft, type Writer } from './append-events.ts';
+import { appendEvents, type Draft } from './append-events.ts';
+import type { Writer } from './event.ts';
 import { newEventSchema, newReviewSchema } from './new-event.ts';
 
 /** Fields of a line besides the event itself. An id is ignored: ids follow the order of the lines. */

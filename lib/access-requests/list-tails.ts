@@ -1,9 +1,8 @@
-import * as v from 'valibot';
 import { readItems } from '../storage/items.ts';
-import { accessRequestPartition, eventKey, listNameOf, ordinalOf } from '../storage/keys.ts';
+import { accessRequestPartition, listNameOf, ordinalOf } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
 import { table } from '../storage/table.ts';
-import { type AccessRequestEvent, eventSchema } from './event.ts';
+import { type AccessRequestEvent, eventItem } from './event.ts';
 import { allEvents, listsOf } from './event-lists.ts';
 import type { NewEvent } from './new-event.ts';
 
@@ -81,6 +80,6 @@ async function readWritten(accessRequestId: number, keys: string[]): Promise<Lis
 
 async function readEvents(accessRequestId: number, ids: Map<string, number>) {
   const keys = [...ids.keys()];
-  const items = await readItems([...ids.values()].map((id) => eventKey(accessRequestId, id)));
-  return new Map(keys.map((key, place) => [key, v.parse(eventSchema, items[place])]));
+  const events = await readItems([...ids.values()].map((id) => eventItem(accessRequestId, id)));
+  return new Map(keys.map((key, place) => [key, events[place]]));
 }

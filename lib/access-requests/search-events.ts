@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { logEvent } from '../log/log.ts';
 import { countField } from '../schema/json-schema.ts';
-import { type Item, readItems } from '../storage/items.ts';
+import { type Item, readAll } from '../storage/items.ts';
 import { eventKey } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
 import { requireAccess } from './access.ts';
@@ -100,7 +100,7 @@ function listOf({ access_request_id, type, actor_type, actor_id }: Search): Dens
 async function readMatching(search: Search): Promise<Item[]> {
   const { access_request_id, type, ids, actor_type, actor_id } = search;
   const items = ids
-    ? await readItems(inOrder(ids).map((id) => eventKey(access_request_id, id)))
+    ? await readAll(inOrder(ids).map((id) => eventKey(access_request_id, id)))
     : await readShorter(search);
   return items
     .filter((item) => item !== undefined)

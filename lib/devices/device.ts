@@ -4,7 +4,7 @@
 import * as v from 'valibot';
 import { clock, epochSeconds } from '../foundation/clock.ts';
 import { platforms } from '../login-apps/platforms.ts';
-import { type Item, readItem } from '../storage/items.ts';
+import { type Item, type ItemOf, itemKind, readItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
 import { shardNumberOf } from '../storage/shards.ts';
 
@@ -32,31 +32,34 @@ export const details = {
 export const detailNames = v.keyof(v.object(details)).options;
 
 /** A device as it is stored: a platform and a push token, registered for a Login App. */
-export const deviceItem = v.object({
-  device_id: v.string(),
-  login_app_id: v.string(),
-  platform: v.picklist(platforms),
-  /** The push token, in lower case if it is one of APNs. */
-  token: v.string(),
-  ...details,
-  created_at: v.string(),
-  last_seen_at: v.string(),
-  /** Epoch seconds of its end, after which the table may have it still. */
-  expires_at: v.number(),
-  /** The Login User it is related to. */
-  login_user_id: v.exactOptional(v.string()),
-  /** `created_at` of that Login User: one whose item was deleted, and created again, has another. */
-  login_user_since: v.exactOptional(v.string()),
-  related_at: v.exactOptional(v.string()),
-  /** The session that related it; when that session is logged out, the relation ends. */
-  related_session_id: v.exactOptional(v.string()),
-  disabled_at: v.exactOptional(v.string()),
-  /** The device that took its place in its installation. */
-  replaced_by: v.exactOptional(v.string()),
-  /** The device whose place it took, and with it the person. */
-  took_over: v.exactOptional(v.string()),
-});
-export type Device = v.InferOutput<typeof deviceItem>;
+export const deviceItem = itemKind(
+  v.object({
+    device_id: v.string(),
+    login_app_id: v.string(),
+    platform: v.picklist(platforms),
+    /** The push token, in lower case if it is one of APNs. */
+    token: v.string(),
+    ...details,
+    created_at: v.string(),
+    last_seen_at: v.string(),
+    /** Epoch seconds of its end, after which the table may have it still. */
+    expires_at: v.number(),
+    /** The Login User it is related to. */
+    login_user_id: v.exactOptional(v.string()),
+    /** `created_at` of that Login User: one whose item was deleted, and created again, has another. */
+    login_user_since: v.exactOptional(v.string()),
+    related_at: v.exactOptional(v.string()),
+    /** The session that related it; when that session is logged out, the relation ends. */
+    related_session_id: v.exactOptional(v.string()),
+    disabled_at: v.exactOptional(v.string()),
+    /** The device that took its place in its installation. */
+    replaced_by: v.exactOptional(v.string()),
+    /** The device whose place it took, and with it the person. */
+    took_over: v.exactOptional(v.string()),
+  }),
+  deviceKey,
+);
+export type Device = ItemOf<typeof deviceItem>;
 
 /** The type of a device's push token: `apns` for ios and `fcm` for android, unless its registration said another one. */
 export const tokenTypeOf = ({
@@ -82,13 +85,15 @@ export const isActive = ({
   disabled_at === undefined && replaced_by === undefined && last_seen_at >= activeSince();
 
 export async function readDevice(id: string): Promise<Device | undefined> {
-  const item = await readItem(deviceKey(id));
-  return item && devicesAmong([item])[0];
+  const device = await readItem(deviceItem(id));
+  return device && hasExpired(device) ? undefined : device;
 }
 
 /** The devices that some items hold; one that has expired is gone. */
 export const devicesAmong = (items: Item[]): Device[] =>
-  items.map((item) => v.parse(deviceItem, item)).filter(({ expires_at }) => expires_at > epochSeconds());
+  items.map(deviceItem.parse).filter((device) => !hasExpired(device));
+
+const hasExpired = ({ expires_at }: Device): boolean => expires_at <= epochSeconds();
 
 /** The condition that a device, if the table has it, has not expired. */
 export const notExpired = () => ({ expires_at: { isNotUpTo: epochSeconds() } });

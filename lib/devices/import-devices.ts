@@ -4,9 +4,9 @@ import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import { readLoginUser } from '../login-users/login-user.ts';
 import { type ImportLine, type ImportResult, lineMessage, readLine } from '../schema/import-lines.ts';
 import { timeField } from '../schema/rfc3339.ts';
-import { putNewItem } from '../storage/items.ts';
-import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
-import { activeSince, type Device } from './device.ts';
+import { putItem } from '../storage/items.ts';
+import { devicesOfLoginUserList } from '../storage/keys.ts';
+import { activeSince, deviceItem } from './device.ts';
 import { claimInstallation } from './installation.ts';
 import { type NewDevice, newDevice } from './new-device.ts';
 import { attributesOf, noMobileApplication } from './register-device.ts';
@@ -108,11 +108,6 @@ async function importDevice(
     related_at: history.related_at ?? last_seen_at,
     list: devicesOfLoginUserList(login_user_id),
   };
-  const outcome = await putNewItem<Device>({
-    ...deviceKey(device_id),
-    ...attributes,
-    created_at,
-    ...relation,
-  });
-  return outcome === 'put' ? 'added' : 'repeated';
+  const item = { ...attributes, created_at, ...relation };
+  return (await putItem(deviceItem(device_id), item, { ifAbsent: true })) ? 'added' : 'repeated';
 }

@@ -2,20 +2,22 @@ import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
 import { idsAmong } from '../log/audit.ts';
 import { annotateIds } from '../log/request-fields.ts';
-import { type Item, readItems, updateItem } from '../storage/items.ts';
-import { deviceKey, devicesOfLoginUserList, installationKey } from '../storage/keys.ts';
+import { type Item, itemKind, readItems, updateItem } from '../storage/items.ts';
+import { devicesOfLoginUserList, installationKey } from '../storage/keys.ts';
 import { type Device, deviceItem, deviceLifetimeSeconds } from './device.ts';
 import { relation } from './relation.ts';
 
 /** An installation as it is stored: the device that it has, and those of the two registrations before. */
-const installationItem = v.object({
-  device_id: v.string(),
-  previous_device_id: v.exactOptional(v.nullable(v.string())),
-  earlier_device_id: v.exactOptional(v.nullable(v.string())),
-});
-type Installation = v.InferOutput<typeof installationItem>;
+const installationItem = itemKind(
+  v.object({
+    device_id: v.string(),
+    previous_device_id: v.exactOptional(v.nullable(v.string())),
+    earlier_device_id: v.exactOptional(v.nullable(v.string())),
+  }),
+  installationKey,
+);
 
-const personSchema = v.pick(deviceItem, [
+const personSchema = v.pick(deviceItem.schema, [
   'login_user_id',
   'login_user_since',
   'related_at',
@@ -47,13 +49,13 @@ export async function takeInstallation(
   installationId: string,
   deviceId: string,
 ): Promise<Predecessor | undefined> {
-  const update = await updateItem<Installation>(installationKey(loginAppId, installationId), {
+  const update = await updateItem(installationItem(loginAppId, installationId), {
     set: { device_id: deviceId, expires_at: epochSeconds() + deviceLifetimeSeconds },
     copy: { previous_device_id: 'device_id', earlier_device_id: 'previous_device_id' },
   });
   if (!update.done) return undefined;
-  const before = v.parse(v.optional(installationItem), update.before);
-  const after = v.parse(v.optional(installationItem), update.after);
+  const before = update.before && installationItem.parse(update.before);
+  const after = update.after && installationItem.parse(update.after);
   // When an answer was lost, the item after the update still tells what was before.
   const last = before?.device_id ?? after?.previous_device_id ?? deviceId;
   const earlier = after ? [after.earlier_device_id] : [before?.previous_device_id, before?.earlier_device_id];
@@ -66,7 +68,7 @@ export async function takeInstallation(
  * keeps whose it was, so that the new device can take it over at any time. One write; a second one changes nothing.
  */
 export async function replaceDevice(predecessor: string, installationId: string, deviceId: string) {
-  const update = await updateItem<Device>(deviceKey(predecessor), {
+  const update = await updateItem(deviceItem(predecessor), {
     set: { replaced_by: deviceId, expires_at: epochSeconds() + replacedLifetimeSeconds },
     copy: former,
     remove: ['shard', 'took_over', ...relation],
@@ -98,7 +100,7 @@ export async function claimInstallation(
   installationId: string,
   deviceId: string,
 ): Promise<boolean> {
-  const update = await updateItem<Installation>(installationKey(loginAppId, installationId), {
+  const update = await updateItem(installationItem(loginAppId, installationId), {
     set: { expires_at: epochSeconds() + deviceLifetimeSeconds },
     setIfAbsent: { device_id: deviceId },
   });
@@ -109,7 +111,7 @@ export async function claimInstallation(
 /** Filters out devices that another device of the same installation has replaced. */
 export async function notReplaced(devices: Device[]): Promise<Device[]> {
   const places = devices.map(({ login_app_id, installation_id }) =>
-    installation_id === undefined ? undefined : installationKey(login_app_id, installation_id),
+    installation_id === undefined ? undefined : installationItem(login_app_id, installation_id),
   );
   const keys = [...new Map(places.flatMap((key) => (key ? [[key.pk, key] as const] : []))).values()];
   const items = await readItems(keys);

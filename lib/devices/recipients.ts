@@ -24,7 +24,7 @@ import { endLeftoverRelations } from './relation.ts';
 /** A device as a worker that sends messages needs to know it, and whose it is. What is not known is left out. */
 export const recipientSchema = v.object({
   device_id: v.string(),
-  platform: deviceItem.entries.platform,
+  platform: deviceItem.schema.entries.platform,
   token: v.string(),
   ...v.omit(v.object(details), ['installation_id']).entries,
   token_type: v.picklist(tokenTypes),
@@ -101,7 +101,7 @@ async function readActive(loginAppId: string, ids: string[]): Promise<Device[]> 
  * @param loginAppId only if it is a device of this Login App
  */
 export const disableDevice = (id: string, loginAppId?: string): Promise<boolean> =>
-  updateOwnItem<Device>(deviceKey(id), {
+  updateOwnItem(deviceItem(id), {
     setIfAbsent: { disabled_at: timestamp() },
     remove: ['shard'],
     when: {

@@ -7,8 +7,8 @@ import { annotateIds } from '../log/request-fields.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import type { Platform } from '../login-apps/platforms.ts';
 import { type UpdateOutcome, updateItem } from '../storage/items.ts';
-import { deviceKey, hashOf } from '../storage/keys.ts';
-import { type Device, detailNames, details, deviceLifetimeSeconds, notExpired, shardOf } from './device.ts';
+import { hashOf } from '../storage/keys.ts';
+import { detailNames, details, deviceItem, deviceLifetimeSeconds, notExpired, shardOf } from './device.ts';
 import { formerAttributes, replaceDevice, takeInstallation } from './installation.ts';
 import { apnsToken, type NewDevice } from './new-device.ts';
 import { relation } from './relation.ts';
@@ -49,7 +49,7 @@ export async function registerDevice(
   const missing = detailNames.filter((name) => attributes[name] === undefined);
   const set = { ...attributes, ...taken?.set };
   const remove = ['disabled_at', 'replaced_by', ...formerAttributes, ...missing, ...(taken?.remove ?? [])];
-  const update = await updateItem<Device>(deviceKey(id), {
+  const update = await updateItem(deviceItem(id), {
     set,
     setIfAbsent: { created_at: now },
     remove,
@@ -58,7 +58,7 @@ export async function registerDevice(
   if (!update.done) {
     // The token of a device that has expired, which the table has still: a new device, and nobody's.
     const ofFormer = ['took_over', ...relation].filter((name) => !Object.hasOwn(set, name));
-    await updateItem<Device>(deviceKey(id), {
+    await updateItem(deviceItem(id), {
       set: { ...set, created_at: now },
       remove: [...new Set([...remove, ...ofFormer])],
       when: { expires_at: { is: Number(update.found?.expires_at) } },
@@ -69,7 +69,7 @@ export async function registerDevice(
   if (predecessor?.isEarlier && took_over !== predecessor.id) {
     // The registration that took the installation was interrupted before it took over the person.
     const left = await replaceDevice(predecessor.id, installation_id, id);
-    const later = await updateItem<Device>(deviceKey(id), {
+    const later = await updateItem(deviceItem(id), {
       ...left,
       when: { replaced_by: { exists: false } },
     });

@@ -7,8 +7,8 @@ import { annotateIds } from '../log/request-fields.ts';
 import { type AuthenticatedUser, activeUser } from '../login-users/login-user.ts';
 import { isLoginRecent, requireRecentLogin } from '../login-users/recent-login.ts';
 import { updateItem } from '../storage/items.ts';
-import { deviceKey, devicesOfLoginUserList } from '../storage/keys.ts';
-import { type Device, devicesAmong, notExpired } from './device.ts';
+import { devicesOfLoginUserList } from '../storage/keys.ts';
+import { deviceItem, devicesAmong, notExpired } from './device.ts';
 import { endSurplusRelations, findSurplus } from './end-relation.ts';
 
 /** `{"device_id": "d_…"}`; other fields are ignored. */
@@ -30,7 +30,7 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
   if (!isId('d_…', id)) throw noSuchDevice();
   const isRecent = isLoginRecent(caller);
   if (!isRecent && (await findSurplus(loginUserId, id)).length > 0) requireRecentLogin(caller);
-  const update = await updateItem<Device>(deviceKey(id), {
+  const update = await updateItem(deviceItem(id), {
     set: {
       login_user_id: loginUserId,
       login_user_since: created_at,

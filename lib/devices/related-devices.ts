@@ -48,7 +48,7 @@ export async function confirmRelated(loginUserId: string, keys: Key[]): Promise<
 const shownDeviceSchema = v.object({
   id: v.string(),
   active: v.boolean(),
-  platform: deviceItem.entries.platform,
+  platform: deviceItem.schema.entries.platform,
   token_type: v.picklist(tokenTypes),
   created_at: timestampField,
   last_seen_at: timestampField,

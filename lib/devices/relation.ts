@@ -1,15 +1,15 @@
 import { findStatus } from '../login-apps/status.ts';
 import { sessionAllows } from '../login-users/sessions-of-person.ts';
-import { type Item, readItems, updateOwnItem } from '../storage/items.ts';
-import { deviceKey, type Key, loginUserKey, sessionKey } from '../storage/keys.ts';
-import type { Device } from './device.ts';
+import { type Item, readAll, updateOwnItem } from '../storage/items.ts';
+import { type Key, loginUserKey, sessionKey } from '../storage/keys.ts';
+import { type Device, deviceItem } from './device.ts';
 
 /** The attributes of a device that say whose it is. */
 export const relation = ['login_user_id', 'login_user_since', 'related_at', 'related_session_id', 'list'];
 
 /** Ends the relation of a device to a Login User. False when there is none, or (where a session is named) not by that session. */
 export const unrelate = (loginUserId: string, deviceId: string, sessionId?: string): Promise<boolean> =>
-  updateOwnItem(deviceKey(deviceId), {
+  updateOwnItem(deviceItem(deviceId), {
     remove: relation,
     when: {
       login_user_id: { is: loginUserId },
@@ -26,7 +26,7 @@ export const unrelate = (loginUserId: string, deviceId: string, sessionId?: stri
 export async function endLeftoverRelations(devices: Device[]): Promise<Device[]> {
   const keys = new Map(devices.flatMap(ownerKeys).map((key) => [nameOf(key), key]));
   const owners = [...keys.values()];
-  const items = await readItems(owners);
+  const items = await readAll(owners);
   const found = new Map(owners.map((key, place) => [nameOf(key), items[place]]));
   return Promise.all(
     devices.map(async (device) => {

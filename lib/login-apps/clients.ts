@@ -9,22 +9,25 @@ import {
 } from '../secrets/item-secrets.ts';
 import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
 import { cached } from '../storage/cache.ts';
-import { deleteItem, putNewItem, readItem, updateOwnItem } from '../storage/items.ts';
+import { deleteItem, type ItemOf, itemKind, putItem, readItem, updateOwnItem } from '../storage/items.ts';
 import { clientKey } from '../storage/keys.ts';
 import { type GrantType, grantTypes } from './grant-types.ts';
 
 const secretPrefix = 'lcs';
 
-export const clientItem = v.object({
-  client_id: v.string(),
-  ...secretAttributes,
-  /** The grants that it may use; without this, all of them. With none, it may only introspect. */
-  grant_types: v.optional(v.array(v.picklist(grantTypes))),
-  /** Whether it may read recipients although its grants are limited; one whose grants aren't always may. */
-  recipients: v.optional(v.boolean()),
-  created_at: v.string(),
-});
-export type LoginAppClient = v.InferOutput<typeof clientItem>;
+export const clientItem = itemKind(
+  v.object({
+    client_id: v.string(),
+    ...secretAttributes,
+    /** The grants that it may use; without this, all of them. With none, it may only introspect. */
+    grant_types: v.optional(v.array(v.picklist(grantTypes))),
+    /** Whether it may read recipients although its grants are limited; one whose grants aren't always may. */
+    recipients: v.optional(v.boolean()),
+    created_at: v.string(),
+  }),
+  clientKey,
+);
+export type LoginAppClient = ItemOf<typeof clientItem>;
 
 /** A Login App Client that has authenticated. */
 export interface AuthenticatedClient {
@@ -43,8 +46,7 @@ export const readsRecipients = ({ grant_types, recipients }: LoginAppClient): bo
 /** Reads a client by one small read, and by none for an id of another form. */
 async function readClient(id: string): Promise<LoginAppClient | undefined> {
   const loginAppId = loginAppIdOf(id);
-  const item = loginAppId && (await readItem(clientKey(loginAppId, id)));
-  return item ? v.parse(clientItem, item) : undefined;
+  return loginAppId === undefined ? undefined : readItem(clientItem(loginAppId, id));
 }
 
 const findClient = cached(readClient, (id) => id);
@@ -78,14 +80,14 @@ export async function createClient(
 ): Promise<{ client_id: string; client_secret: string }> {
   const client_id = `${loginAppId}.${newId('c')}`;
   const client_secret = newSecret(secretPrefix);
-  await putNewItem<LoginAppClient>({
-    ...clientKey(loginAppId, client_id),
+  const created = {
     client_id,
     ...firstSecret(client_secret),
-    ...(grantTypes && { grant_types: grantTypes }),
+    grant_types: grantTypes,
     created_at: timestamp(),
     ...more,
-  });
+  };
+  await putItem(clientItem(loginAppId, client_id), created, { ifAbsent: true });
   return { client_id, client_secret };
 }
 
@@ -99,22 +101,21 @@ export const setGrantTypes = (
   grantTypes: GrantType[] | undefined,
   recipients: boolean,
 ): Promise<boolean> =>
-  updateOwnItem<LoginAppClient>(clientKey(loginAppId, clientId), {
-    set: { ...(grantTypes && { grant_types: grantTypes }), ...(recipients && { recipients }) },
-    remove: [...(grantTypes ? [] : ['grant_types']), ...(recipients ? [] : ['recipients'])],
+  updateOwnItem(clientItem(loginAppId, clientId), {
+    set: { grant_types: grantTypes, recipients: recipients || undefined },
     when: { pk: { exists: true } },
   });
 
 /** Gives a client a new secret; the old one is valid until it is revoked. */
 export const rotateClientSecret = (loginAppId: string, client: LoginAppClient): Promise<RotatedSecrets> =>
-  rotateSecretOf(clientKey(loginAppId, client.client_id), client, secretPrefix);
+  rotateSecretOf(clientItem(loginAppId, client.client_id), client, secretPrefix);
 
 /** Takes one of the secrets of a client away. */
 export const revokeClientSecret = (
   loginAppId: string,
   client: LoginAppClient,
   secretId: string,
-): Promise<RevokedSecret> => revokeSecretOf(clientKey(loginAppId, client.client_id), client, secretId);
+): Promise<RevokedSecret> => revokeSecretOf(clientItem(loginAppId, client.client_id), client, secretId);
 
 export const revokeClient = (loginAppId: string, clientId: string): Promise<void> =>
-  deleteItem(clientKey(loginAppId, clientId));
+  deleteItem(clientItem(loginAppId, clientId));

@@ -1,9 +1,9 @@
 import { timestamp } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
-import { putNewItem, updateOwnItem } from '../storage/items.ts';
-import { loginAppKey, loginAppsList } from '../storage/keys.ts';
+import { putItem, updateOwnItem } from '../storage/items.ts';
+import { loginAppsList } from '../storage/keys.ts';
 import { named } from '../storage/lists.ts';
-import type { LoginAppItem } from './login-app.ts';
+import { loginAppItem } from './login-app.ts';
 
 /**
  * Creates a Login App, which has no clients, providers or mobile applications yet.
@@ -13,19 +13,15 @@ export async function createLoginApp(
   name: string,
   { loginAppId = newId('la'), ...more }: { loginAppId?: string; expires_at?: number } = {},
 ): Promise<{ login_app_id: string }> {
-  await putNewItem<LoginAppItem>({
-    ...loginAppKey(loginAppId),
-    login_app_id: loginAppId,
-    ...named(loginAppsList, loginAppId, name),
-    created_at: timestamp(),
-    ...more,
-  });
+  const place = named(loginAppsList, loginAppId, name);
+  const created = { login_app_id: loginAppId, ...place, created_at: timestamp(), ...more };
+  await putItem(loginAppItem(loginAppId), created, { ifAbsent: true });
   return { login_app_id: loginAppId };
 }
 
 /** Gives a Login App another name. False when there is none. */
 export const renameLoginApp = (id: string, name: string): Promise<boolean> =>
-  updateOwnItem<LoginAppItem>(loginAppKey(id), {
+  updateOwnItem(loginAppItem(id), {
     set: named(loginAppsList, id, name),
     when: { pk: { exists: true } },
   });

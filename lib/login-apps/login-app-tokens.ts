@@ -4,16 +4,14 @@ import { loginAppTokenForm, newId } from '../foundation/ids.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import { equalInConstantTime, newSecret, sha256 } from '../secrets/secrets.ts';
 import { cached } from '../storage/cache.ts';
-import { deleteItem, putNewItem, readItem } from '../storage/items.ts';
+import { deleteItem, type ItemOf, itemKind, putItem, readItem } from '../storage/items.ts';
 import { loginAppTokenKey } from '../storage/keys.ts';
 
-export const loginAppTokenItem = v.object({
-  token_id: v.string(),
-  name: v.string(),
-  sha256: v.string(),
-  created_at: v.string(),
-});
-export type StoredLoginAppToken = v.InferOutput<typeof loginAppTokenItem>;
+export const loginAppTokenItem = itemKind(
+  v.object({ token_id: v.string(), name: v.string(), sha256: v.string(), created_at: v.string() }),
+  loginAppTokenKey,
+);
+export type StoredLoginAppToken = ItemOf<typeof loginAppTokenItem>;
 
 /**
  * Long-lived Login App Tokens, to ship inside a mobile app: a phone can't keep a client secret, and registers
@@ -23,26 +21,18 @@ export type StoredLoginAppToken = v.InferOutput<typeof loginAppTokenItem>;
 export async function createLoginAppToken(loginAppId: string, name: string) {
   const token_id = newId('t');
   const secret = newSecret('las');
-  await putNewItem<StoredLoginAppToken>({
-    ...loginAppTokenKey(loginAppId, token_id),
-    token_id,
-    name,
-    sha256: sha256(secret),
-    created_at: timestamp(),
-  });
+  const created = { token_id, name, sha256: sha256(secret), created_at: timestamp() };
+  await putItem(loginAppTokenItem(loginAppId, token_id), created, { ifAbsent: true });
   return { token_id, login_app_token: `${loginAppId}.${token_id}.${secret}` };
 }
 
 export const revokeLoginAppToken = (loginAppId: string, tokenId: string): Promise<void> =>
-  deleteItem(loginAppTokenKey(loginAppId, tokenId));
+  deleteItem(loginAppTokenItem(loginAppId, tokenId));
 
 export const isLongLived = (token: string): boolean => loginAppTokenForm.test(token);
 
 const findToken = cached(
-  async ([loginAppId, tokenId]: readonly [string, string]) => {
-    const item = await readItem(loginAppTokenKey(loginAppId, tokenId));
-    return item && v.parse(loginAppTokenItem, item);
-  },
+  (ids: readonly [loginAppId: string, tokenId: string]) => readItem(loginAppTokenItem(...ids)),
   ([loginAppId, tokenId]) => `${loginAppId} ${tokenId}`,
 );
 

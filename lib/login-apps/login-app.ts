@@ -3,7 +3,13 @@
 
 import * as v from 'valibot';
 import { isId } from '../foundation/ids.ts';
-import { loginAppPartition, loginAppSortKeys as sortKeys } from '../storage/keys.ts';
+import { type Item, type ItemOf, itemKind } from '../storage/items.ts';
+import {
+  loginAppKey,
+  loginAppPartition,
+  providerSettingsKey,
+  loginAppSortKeys as sortKeys,
+} from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { clientItem, type LoginAppClient } from './clients.ts';
 import { loginAppTokenItem, type StoredLoginAppToken } from './login-app-tokens.ts';
@@ -11,17 +17,22 @@ import { mobileApplicationItem } from './mobile-applications.ts';
 import type { Platform } from './platforms.ts';
 import { statusAttributes } from './status.ts';
 
-export const loginAppItem = v.object({
-  login_app_id: v.string(),
-  name: v.string(),
-  created_at: v.string(),
-  ...statusAttributes,
-});
-
-export type LoginAppItem = v.InferOutput<typeof loginAppItem>;
+export const loginAppItem = itemKind(
+  v.object({
+    login_app_id: v.string(),
+    name: v.string(),
+    created_at: v.string(),
+    ...statusAttributes,
+  }),
+  loginAppKey,
+);
+export type LoginAppItem = ItemOf<typeof loginAppItem>;
 
 /** Settings as a Login App lists them. Which there are, and what they mean, is for `lib/providers` to say. */
-const settingsItem = v.object({ provider: v.string(), settings: v.record(v.string(), v.unknown()) });
+const settingsItem = itemKind(
+  v.object({ provider: v.string(), settings: v.record(v.string(), v.unknown()) }),
+  providerSettingsKey,
+);
 
 /** An application whose people log in, with everything that belongs to it: its whole partition, for the operator. */
 export interface LoginApp extends LoginAppItem {
@@ -39,10 +50,10 @@ export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
   const items = await readPartition(loginAppPartition(id));
   const root = items.find(({ sk }) => sk === sortKeys.root);
   if (!root) return undefined;
-  const members = <Schema extends v.GenericSchema>(prefix: string, schema: Schema) =>
-    items.filter(({ sk }) => String(sk).startsWith(prefix)).map((item) => v.parse(schema, item));
+  const members = <Member>(prefix: string, kind: { parse: (item: Item) => Member }): Member[] =>
+    items.filter(({ sk }) => String(sk).startsWith(prefix)).map(kind.parse);
   return {
-    ...v.parse(loginAppItem, root),
+    ...loginAppItem.parse(root),
     clients: new Map(members(sortKeys.client, clientItem).map((client) => [client.client_id, client])),
     providers: new Map(
       members(sortKeys.provider, settingsItem).map((item) => [item.provider, item.settings]),

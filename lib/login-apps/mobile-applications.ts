@@ -1,20 +1,19 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { cached } from '../storage/cache.ts';
-import { deleteItem, putItem, readItem } from '../storage/items.ts';
+import { deleteItem, itemKind, putItem, readItem } from '../storage/items.ts';
 import { mobileApplicationKey } from '../storage/keys.ts';
 import { type Platform, platforms } from './platforms.ts';
 
-export const mobileApplicationItem = v.object({
-  platform: v.picklist(platforms),
-  created_at: v.optional(v.string()),
-});
+export const mobileApplicationItem = itemKind(
+  v.object({ platform: v.picklist(platforms), created_at: v.optional(v.string()) }),
+  mobileApplicationKey,
+);
 
 /** Finds a mobile application; one that a warm function does not know is read at once: a mobile application works as soon as it is set. */
 const findMobileApplication = cached(
-  ([loginAppId, platform]: readonly [string, Platform]) =>
-    readItem(mobileApplicationKey(loginAppId, platform)),
-  ([loginAppId, platform]) => `${loginAppId} ${platform}`,
+  (ids: readonly [loginAppId: string, platform: Platform]) => readItem(mobileApplicationItem(...ids)),
+  (ids) => ids.join(' '),
   0,
 );
 
@@ -22,12 +21,8 @@ const findMobileApplication = cached(
 export const hasMobileApplication = async (loginAppId: string, platform: Platform): Promise<boolean> =>
   (await findMobileApplication([loginAppId, platform], () => true)) !== undefined;
 
-export const setMobileApplication = (loginAppId: string, platform: Platform): Promise<void> =>
-  putItem<v.InferOutput<typeof mobileApplicationItem>>({
-    ...mobileApplicationKey(loginAppId, platform),
-    platform,
-    created_at: timestamp(),
-  });
+export const setMobileApplication = (loginAppId: string, platform: Platform): Promise<boolean> =>
+  putItem(mobileApplicationItem(loginAppId, platform), { platform, created_at: timestamp() });
 
 export const removeMobileApplication = (loginAppId: string, platform: Platform): Promise<void> =>
-  deleteItem(mobileApplicationKey(loginAppId, platform));
+  deleteItem(mobileApplicationItem(loginAppId, platform));

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../foundation/clock.ts';
 import { cached } from '../storage/cache.ts';
-import { readItem, updateItem, updateOwnItem } from '../storage/items.ts';
+import { type ItemOf, itemKind, readItem, updateItem, updateOwnItem } from '../storage/items.ts';
 import { loginAppKey } from '../storage/keys.ts';
 
 /** The attributes of a Login App that say whether it is in use. An operator sets them. */
@@ -13,7 +13,8 @@ export const statusAttributes = {
   /** `sessions_valid_from` as it was before the latest logout, 0 for none. Absent when there is no logout to undo. */
   sessions_valid_from_before: v.optional(v.number()),
 };
-const statusItem = v.object(statusAttributes);
+const statusItem = itemKind(v.object(statusAttributes), loginAppKey);
+type Stored = ItemOf<typeof statusItem>;
 
 /** The status of a Login App, which holds for each of its clients, sessions and tokens. */
 export interface LoginAppStatus {
@@ -22,13 +23,9 @@ export interface LoginAppStatus {
   sessionsValidFrom: number;
 }
 
-const readStored = async (loginAppId: string) => {
-  const item = await readItem(loginAppKey(loginAppId));
-  return item && v.parse(statusItem, item);
-};
-type Stored = Awaited<ReturnType<typeof readStored>>;
+const readStored = (loginAppId: string) => readItem(statusItem(loginAppId));
 
-const statusOf = (stored: Stored): LoginAppStatus => ({
+const statusOf = (stored: Stored | undefined): LoginAppStatus => ({
   isEnabled: stored !== undefined && stored.disabled_at === undefined,
   sessionsValidFrom: stored?.sessions_valid_from ?? 0,
 });
@@ -48,7 +45,7 @@ export const readStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
 
 /** Disables or enables a Login App. False when there is none. */
 export const setLoginAppDisabled = (loginAppId: string, disabled: boolean): Promise<boolean> =>
-  updateOwnItem<NonNullable<Stored>>(loginAppKey(loginAppId), {
+  updateOwnItem(statusItem(loginAppId), {
     ...(disabled ? { setIfAbsent: { disabled_at: timestamp() } } : { remove: ['disabled_at'] }),
     when: { pk: { exists: true } },
   });
@@ -66,7 +63,7 @@ export async function endAllSessions(loginAppId: string): Promise<number | 'unkn
   const stored = await readStored(loginAppId);
   if (!stored) return 'unknown';
   const sessions_valid_from = epochSeconds() + 1 + clockTolerance;
-  const { done } = await updateItem<NonNullable<Stored>>(loginAppKey(loginAppId), {
+  const { done } = await updateItem(statusItem(loginAppId), {
     set: { sessions_valid_from, sessions_valid_from_before: stored.sessions_valid_from ?? 0 },
     when: unchanged(stored),
   });
@@ -83,7 +80,7 @@ export async function undoLogout(loginAppId: string): Promise<number | 'unknown'
   if (!stored) return 'unknown';
   const { sessions_valid_from_before: before } = stored;
   if (before === undefined) return 'none';
-  const { done } = await updateItem<NonNullable<Stored>>(loginAppKey(loginAppId), {
+  const { done } = await updateItem(statusItem(loginAppId), {
     set: { sessions_valid_from: before },
     remove: ['sessions_valid_from_before'],
     when: unchanged(stored),
@@ -92,7 +89,7 @@ export async function undoLogout(loginAppId: string): Promise<number | 'unknown'
 }
 
 /** The condition that nobody has logged the Login App out or undone a logout since. Two logouts of one second differ in what was before. */
-const unchanged = ({ sessions_valid_from, sessions_valid_from_before }: NonNullable<Stored>) => ({
+const unchanged = ({ sessions_valid_from, sessions_valid_from_before }: Stored) => ({
   pk: { exists: true },
   sessions_valid_from: still(sessions_valid_from),
   sessions_valid_from_before: still(sessions_valid_from_before),

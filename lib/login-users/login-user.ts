@@ -7,7 +7,7 @@ import { timestamp } from '../foundation/clock.ts';
 import { probeIds } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import type { Condition } from '../storage/expressions.ts';
-import { type Item, readItem, updateOwnItem } from '../storage/items.ts';
+import { type Item, type ItemKey, readItem, updateOwnItem } from '../storage/items.ts';
 import { hashOf, loginUserKey } from '../storage/keys.ts';
 import { type BlockedCode, blockedError } from './blocked.ts';
 import type { Identity } from './identity.ts';
@@ -23,7 +23,7 @@ import {
 import type { Profile } from './profile.ts';
 import { lastSessionIdOf, sessionsOfPerson } from './sessions-of-person.ts';
 
-const loginUserItem = v.object({
+const loginUserSchema = v.object({
   login_user_id: v.string(),
   login_app_id: v.string(),
   /** The provider of the latest login with the first identity. */
@@ -42,7 +42,7 @@ const loginUserItem = v.object({
 });
 
 /** A person as one Login App knows them, with the identities that they have linked. */
-export type LoginUser = v.InferOutput<typeof loginUserItem> & {
+export type LoginUser = v.InferOutput<typeof loginUserSchema> & {
   /** Linked identities, with those that an interrupted linking has left behind: `ownIdentities` tells them apart. */
   linked: LinkedIdentity[];
   /** The latest login with the first identity. */
@@ -51,9 +51,18 @@ export type LoginUser = v.InferOutput<typeof loginUserItem> & {
 };
 
 /** The attributes of a Login User's item as they are written: of the person, their identities, and the identity index. */
-export type LoginUserItem = v.InferOutput<typeof loginUserItem> &
+export type LoginUserItem = v.InferOutput<typeof loginUserSchema> &
   v.InferOutput<typeof identityIndexItem> &
   IdentityAttributes & { last_provider?: string };
+
+/**
+ * The item of a Login User, of what is left of a deleted one, or of a linked identity alone: reads return it as it is, for
+ * `loginUserIn` and others to say what it holds.
+ */
+export const loginUserItem = (loginUserId: string): ItemKey<Item, LoginUserItem> => ({
+  ...loginUserKey(loginUserId),
+  parse: (item) => item,
+});
 
 /** The person of a Login User Token. The user is undefined when a session outlived its Login User, or they are deleted. */
 export interface AuthenticatedUser {
@@ -81,7 +90,7 @@ export const whileActive = { ...whileExisting, blocked_at: { exists: false } } s
 /** The Login User of an item; undefined for one that is deleted, and for an identity index item that is no Login User. */
 export function loginUserIn(item: Item | undefined): LoginUser | undefined {
   if (!item?.created_at || item.deleted_at) return undefined;
-  const user = v.parse(loginUserItem, item);
+  const user = v.parse(loginUserSchema, item);
   const last_session_id = lastSessionIdOf(item);
   // Absent of one who has not logged in since there can be several identities: then every login was with the first.
   const first = firstIdentityId(user.login_user_id);
@@ -133,10 +142,10 @@ export const newIndexId = (): string => `lu_${randomBytes(32).toString('base64ur
 
 /** Blocks or unblocks a Login User. False when there is none. */
 export const setBlocked = (loginUserId: string, blocked: boolean): Promise<boolean> =>
-  updateOwnItem<LoginUserItem>(loginUserKey(loginUserId), {
+  updateOwnItem(loginUserItem(loginUserId), {
     ...(blocked ? { setIfAbsent: { blocked_at: timestamp() } } : { remove: ['blocked_at'] }),
     when: whileExisting,
   });
 
 export const readLoginUser = async (loginUserId: string): Promise<LoginUser | undefined> =>
-  loginUserIn(await readItem(loginUserKey(loginUserId)));
+  loginUserIn(await readItem(loginUserItem(loginUserId)));

@@ -2,11 +2,11 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { clock, epochSeconds } from '../foundation/clock.ts';
 import { probeIssuer } from '../foundation/ids.ts';
 import { firstIndexId } from '../login-users/login-user.ts';
-import type { StoredKeys } from '../providers/oidc/issuer-keys.ts';
+import { issuerKeysItem } from '../providers/oidc/issuer-keys.ts';
 import type { ProviderId } from '../providers/provider-ids.ts';
-import type { ProviderSettingsItem } from '../providers/settings/stored.ts';
-import { deleteItem, putItem } from '../storage/items.ts';
-import { issuerKeysKey, loginUserPartition, providerSettingsKey } from '../storage/keys.ts';
+import { providerSettingsItem } from '../providers/settings/stored.ts';
+import { deleteItem, keyOf, putItem } from '../storage/items.ts';
+import { issuerKeysKey, loginUserPartition } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 
 /** The provider of a probe's Login App. */
@@ -27,14 +27,12 @@ export async function setUpProvider(loginAppId: string, expires_at: number): Pro
   const issuer = issuerOf(loginAppId);
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const key = { ...(await exportJWK(publicKey)), kty: 'EC', kid: 'probe', alg: 'ES256', use: 'sig' };
-  await putItem<StoredKeys>({
-    ...issuerKeysKey(issuer),
+  await putItem(issuerKeysItem(issuer), {
     key_set: { keys: [key] },
     fetched_at: clock.now().getTime(),
     expires_at,
   });
-  await putItem<ProviderSettingsItem>({
-    ...providerSettingsKey(loginAppId, provider),
+  await putItem(providerSettingsItem(loginAppId, provider), {
     login_app_id: loginAppId,
     provider,
     settings: { issuers: [{ issuer, audiences: [audience] }] },
@@ -57,6 +55,6 @@ export async function removeProvider(loginAppId: string): Promise<void> {
   const ofPerson = await readPartition(loginUserPartition(firstIndexId(loginAppId, { namespace, subject })));
   await Promise.all([
     deleteItem(issuerKeysKey(namespace)),
-    ...ofPerson.map(({ pk, sk }) => deleteItem({ pk: String(pk), sk: String(sk) })),
+    ...ofPerson.map((item) => deleteItem(keyOf(item))),
   ]);
 }

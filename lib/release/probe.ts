@@ -6,7 +6,7 @@ import { epochSeconds } from '../foundation/clock.ts';
 import { probeIds } from '../foundation/ids.ts';
 import { createClient } from '../login-apps/clients.ts';
 import { createLoginApp } from '../login-apps/create-login-app.ts';
-import { deleteItem } from '../storage/items.ts';
+import { deleteItem, keyOf } from '../storage/items.ts';
 import { accessPrefix, accessRequestPartition, accountKey, loginAppPartition } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 import { removeProvider } from './probe-provider.ts';
@@ -91,7 +91,7 @@ export async function createProbe(): Promise<Probe> {
 export async function removeProbe({ loginAppId, accountId }: ProbeIds): Promise<void> {
   const ofLoginApp = await readPartition(loginAppPartition(loginAppId));
   await Promise.all([
-    ...ofLoginApp.map(({ pk, sk }) => deleteItem({ pk: String(pk), sk: String(sk) })),
+    ...ofLoginApp.map((item) => deleteItem(keyOf(item))),
     deleteItem(accountKey(accountId)),
     removeProvider(loginAppId),
   ]);

@@ -1,5 +1,4 @@
-import { updateItem } from '../storage/items.ts';
-import type { Key } from '../storage/keys.ts';
+import { type ItemKey, updateItem } from '../storage/items.ts';
 import { newSecretsVersion, type StoredSecret, type WithSecrets, withNewSecret } from './secrets.ts';
 
 type ShownSecret = Pick<StoredSecret, 'secret_id' | 'created_at'>;
@@ -16,7 +15,11 @@ export type RotatedSecrets = { secret: string; old_secrets: ShownSecret[] } | 't
 export type RevokedSecret = { secrets: ShownSecret[] } | 'unknown' | 'only' | 'changed';
 
 /** Adds a new secret to an item; the old one stays valid. */
-export async function rotateSecretOf(key: Key, stored: WithSecrets, prefix: string): Promise<RotatedSecrets> {
+export async function rotateSecretOf(
+  key: ItemKey<unknown, WithSecrets>,
+  stored: WithSecrets,
+  prefix: string,
+): Promise<RotatedSecrets> {
   const rotated = withNewSecret(stored.secrets, prefix);
   if (!rotated) return 'too_many';
   if (!(await replaceSecrets(key, stored, rotated.secrets))) return 'changed';
@@ -24,7 +27,7 @@ export async function rotateSecretOf(key: Key, stored: WithSecrets, prefix: stri
 }
 
 export async function revokeSecretOf(
-  key: Key,
+  key: ItemKey<unknown, WithSecrets>,
   stored: WithSecrets,
   secretId: string,
 ): Promise<RevokedSecret> {
@@ -35,8 +38,12 @@ export async function revokeSecretOf(
 }
 
 /** False when somebody else has changed them meanwhile. */
-async function replaceSecrets(key: Key, stored: WithSecrets, secrets: StoredSecret[]): Promise<boolean> {
-  const { done } = await updateItem<WithSecrets>(key, {
+async function replaceSecrets(
+  key: ItemKey<unknown, WithSecrets>,
+  stored: WithSecrets,
+  secrets: StoredSecret[],
+): Promise<boolean> {
+  const { done } = await updateItem(key, {
     set: { secrets, secrets_version: newSecretsVersion() },
     when: { secrets_version: { is: stored.secrets_version } },
   });

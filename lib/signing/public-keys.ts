@@ -2,7 +2,7 @@ import { importJWK } from 'jose';
 import * as v from 'valibot';
 import { clock, epochSeconds } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
-import { readItem, updateItem } from '../storage/items.ts';
+import { type ItemOf, itemKind, readItem, updateItem } from '../storage/items.ts';
 import { publicSigningKeysKey } from '../storage/keys.ts';
 import { type PublicJwk, type PublishedKey, publishedKeySchema } from './key-set.ts';
 import type { TokenAlgorithm } from './token-algorithm.ts';
@@ -17,14 +17,17 @@ export const mostKeys = 10;
 
 type ImportedKey = { alg: TokenAlgorithm; key: Awaited<ReturnType<typeof importJWK>> };
 
-const publishedKeysItem = v.object({
-  keys: v.optional(v.array(publishedKeySchema), []),
-  /** The ids of revoked keys. None of them is ever published again. */
-  revoked: v.optional(v.array(v.string()), []),
-  /** Changes with every write, so that two writers don't overwrite each other. */
-  revision: v.exactOptional(v.string()),
-});
-export type Published = v.InferOutput<typeof publishedKeysItem>;
+const publishedKeysItem = itemKind(
+  v.object({
+    keys: v.optional(v.array(publishedKeySchema), []),
+    /** The ids of revoked keys. None of them is ever published again. */
+    revoked: v.optional(v.array(v.string()), []),
+    /** Changes with every write, so that two writers don't overwrite each other. */
+    revision: v.exactOptional(v.string()),
+  }),
+  publicSigningKeysKey,
+);
+export type Published = ItemOf<typeof publishedKeysItem>;
 
 let remembered: { keys: PublishedKey[]; readAt: number } | undefined;
 /** Imported keys by key id; cleared whenever the keys are read again. */
@@ -49,7 +52,7 @@ export async function publicKey(kid: string): Promise<ImportedKey | undefined> {
 
 /** The published keys as the table has them now. */
 export const readPublished = async (): Promise<Published> =>
-  v.parse(publishedKeysItem, (await readItem(publicSigningKeysKey())) ?? {});
+  (await readItem(publishedKeysItem())) ?? publishedKeysItem.parse({});
 
 /**
  * Makes the public keys known to all verifying functions.
@@ -62,7 +65,7 @@ export async function publish({ keys, revoked }: Omit<Published, 'revision'>, { 
     throw new Error(
       `At most ${mostKeys} keys can be published. Rotate again when the oldest tokens have expired.`,
     );
-  const { done } = await updateItem<Published>(publicSigningKeysKey(), {
+  const { done } = await updateItem(publishedKeysItem(), {
     set: { keys, revoked, revision: newId('r') },
     when: { revision: revision === undefined ? { exists: false } : { is: revision } },
   });

@@ -1,15 +1,12 @@
+import { definedOnly } from '../foundation/defined-only.ts';
 import type { Placement } from './table.ts';
 
-/**
- * Attributes of an item as the store takes them, from the type that reads parse. None is undefined, which the store does
- * not know: a missing value is left out together with its name.
- */
-export type Stored<Attributes> = {
-  [Name in keyof Attributes]: Exclude<Attributes[Name], undefined>;
-} & Placement;
+/** Attributes of an item as the store takes them. One that is undefined is not stored. */
+export type Stored<Attributes> = Attributes & Placement;
 
 /** Change of one item, as attribute names and values. */
 export interface Change<Attributes> {
+  /** An attribute that is undefined here is removed. */
   set?: Partial<Stored<Attributes>>;
   /** Set only where the item has no such attribute yet. */
   setIfAbsent?: Partial<Stored<Attributes>>;
@@ -55,8 +52,9 @@ export class Expressions {
   readonly values: Record<string, unknown> = {};
 
   update({ set = {}, setIfAbsent = {}, copy = {}, count = {}, remove = [] }: Assignments): string {
+    const removed = Object.entries(set).flatMap(([name, value]) => (value === undefined ? [name] : []));
     const assignments = [
-      ...Object.entries(set).map(([name, value]) => `${this.name(name)} = ${this.value(value)}`),
+      ...Object.entries(definedOnly(set)).map(([name, value]) => `${this.name(name)} = ${this.value(value)}`),
       ...Object.entries(setIfAbsent).map(
         ([name, value]) => `${this.name(name)} = if_not_exists(${this.name(name)}, ${this.value(value)})`,
       ),
@@ -70,13 +68,8 @@ export class Expressions {
     ];
     const clause = (keyword: string, parts: string[]) =>
       parts.length > 0 ? `${keyword} ${parts.join(', ')}` : '';
-    const clauses = [
-      clause('SET', assignments),
-      clause(
-        'REMOVE',
-        remove.map((name) => this.name(name)),
-      ),
-    ];
+    const removals = [...remove, ...removed].map((name) => this.name(name));
+    const clauses = [clause('SET', assignments), clause('REMOVE', removals)];
     const expression = clauses.filter(Boolean).join(' ');
     if (expression.length > longest)
       throw new Error(`An update of ${expression.length} bytes is too long for DynamoDB.`);

@@ -8,21 +8,54 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { BatchGetCommand, DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import * as v from 'valibot';
 import { newId } from '../foundation/ids.ts';
 import { documentClient, tableName } from './client.ts';
 import { type Change, type Conditions, Expressions, type Stored } from './expressions.ts';
 import type { Key } from './keys.ts';
 
-/** An item as the store returns it, to be parsed by a schema. */
+/** An item as the store returns it. */
 export type Item = Record<string, unknown>;
 
 /** The key among the attributes of an item. */
-export const keyOf = ({ pk, sk }: Item): Key => ({ pk: String(pk), sk: String(sk) });
+export const keyOf = ({ pk, sk }: { pk?: unknown; sk?: unknown }): Key => ({
+  pk: String(pk),
+  sk: String(sk),
+});
+
+/** The key of an item, which knows its kind: how reads parse it, and what writes may set. */
+export interface ItemKey<Attributes, Written = Attributes> extends Key {
+  parse: (item: Item) => Attributes;
+  written?(attributes: Written): void;
+}
+
+/**
+ * A kind of items: what makes the key of one of its ids, and the schema of the attributes that are read.
+ * @param key the same ids always give the same key
+ */
+export function itemKind<Ids extends unknown[], Schema extends v.GenericSchema>(
+  schema: Schema,
+  key: (...ids: Ids) => Key,
+) {
+  const parse = (item: Item): v.InferOutput<Schema> => v.parse(schema, item);
+  const kind = (...ids: Ids): ItemKey<v.InferOutput<Schema>> => ({ ...key(...ids), parse });
+  return Object.assign(kind, { schema, parse });
+}
+
+/** The attributes of an item of a kind, as reads return them. */
+export type ItemOf<Kind extends { parse: (item: Item) => unknown }> = ReturnType<Kind['parse']>;
 
 /** Reads an item, strongly consistent; undefined when there is none. */
-export async function readItem(key: Key): Promise<Item | undefined> {
+export async function readItem<Attributes>(
+  key: ItemKey<Attributes, unknown>,
+): Promise<Attributes | undefined> {
+  const item = await readRaw(key);
+  return item && key.parse(item);
+}
+
+async function readRaw(key: Key): Promise<Item | undefined> {
   const { Item } = await documentClient.send(
-    new GetCommand({ TableName: tableName(), Key: key, ConsistentRead: true }),
+    new GetCommand({ TableName: tableName(), Key: keyOf(key), ConsistentRead: true }),
   );
   return Item;
 }
@@ -35,19 +68,34 @@ const firstPause = 50;
 /** The most items that the store reads in one request. */
 const batchSize = 100;
 
+type ItemsOf<Keys extends unknown[]> = {
+  [Place in keyof Keys]: Keys[Place] extends ItemKey<infer Attributes, unknown>
+    ? Attributes | undefined
+    : never;
+};
+
 /**
  * Items, 100 in a request, strongly consistent, in the order of the keys; undefined where there is none.
  * @param keys different ones
  * @throws Error when the table is too busy to read them all
  */
-export async function readItems(keys: Key[]): Promise<(Item | undefined)[]> {
+export async function readItems<Keys extends ItemKey<unknown, unknown>[]>(
+  keys: [...Keys],
+): Promise<ItemsOf<Keys>>;
+export async function readItems(keys: ItemKey<unknown, unknown>[]): Promise<unknown[]> {
+  const items = await readAll(keys);
+  return items.map((item, place) => item && keys[place]?.parse(item));
+}
+
+/** The items that some keys lead to, as the table has them, in the order of the keys. */
+export async function readAll(keys: Key[]): Promise<(Item | undefined)[]> {
   const starts = keys.map((_, place) => place).filter((place) => place % batchSize === 0);
   return (await Promise.all(starts.map((start) => readBatch(keys.slice(start, start + batchSize))))).flat();
 }
 
 async function readBatch(keys: Key[]): Promise<(Item | undefined)[]> {
   const found = new Map<string, Item>();
-  let missing: Item[] = keys.map((key) => ({ ...key }));
+  let missing: Item[] = keys.map(({ pk, sk }) => ({ pk, sk }));
   for (let attempt = 0; missing.length > 0; attempt += 1) {
     if (attempt === mostAttempts) throw new Error('The table was too busy to read all items of a batch.');
     if (attempt > 0) await wait(Math.random() * firstPause * 2 ** (attempt - 1));
@@ -61,42 +109,34 @@ async function readBatch(keys: Key[]): Promise<(Item | undefined)[]> {
 }
 
 /**
- * Writes a new item. `exists` when there is one under its key already; that one stays as it is.
+ * Writes an item whole, whatever was there; or only where there is none under its key yet.
  *
  * When the answer to a put is lost, the SDK sends the put again, and the retry finds the item that the first attempt
  * created. `created_by`, the id of the write that created the item, tells it from another writer's. Only then is the item
  * read: a put that was sent once and failed has met another writer's.
+ * @returns whether it was written
  */
-export async function putNewItem<Attributes = unknown>(
-  item: Key & Stored<NoInfer<Attributes>>,
-): Promise<'put' | 'exists'> {
+export async function putItem<Written>(
+  key: ItemKey<unknown, Written>,
+  attributes: Stored<NoInfer<Written>>,
+  { ifAbsent = false } = {},
+): Promise<boolean> {
   const created_by = newWriteId();
+  const put = { TableName: tableName(), Item: { ...keyOf(key), ...attributes, created_by } };
+  const condition = ifAbsent ? { ConditionExpression: 'attribute_not_exists(pk)' } : {};
   try {
-    await documentClient.send(
-      new PutCommand({
-        TableName: tableName(),
-        Item: { ...item, created_by },
-        ConditionExpression: 'attribute_not_exists(pk)',
-      }),
-    );
-    return 'put';
+    await documentClient.send(new PutCommand({ ...put, ...condition }));
+    return true;
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    if (error.$metadata.attempts === 1) return 'exists';
-    const found = await readItem({ pk: item.pk, sk: item.sk });
-    return found?.created_by === created_by ? 'put' : 'exists';
+    if (error.$metadata.attempts === 1) return false;
+    return (await readRaw(key))?.created_by === created_by;
   }
 }
 
 /** Whether a write failed because the items of its partition, with their entries in the local indexes, take 10 GB. */
 export const isPartitionFull = (error: unknown): boolean =>
   error instanceof ItemCollectionSizeLimitExceededException;
-
-/** Writes an item whole, whatever was there. Done twice, it is the same. */
-export async function putItem<Attributes = unknown>(item: Key & Stored<NoInfer<Attributes>>): Promise<void> {
-  const created_by = newWriteId();
-  await documentClient.send(new PutCommand({ TableName: tableName(), Item: { ...item, created_by } }));
-}
 
 /**
  * Deletes an item if there is one. It does not report whether there was one: if the answer is lost, the SDK sends the
@@ -107,13 +147,15 @@ export async function putItem<Attributes = unknown>(item: Key & Stored<NoInfer<A
 export async function deleteItem(key: Key, when: Conditions = {}): Promise<void> {
   const expressions = new Expressions();
   const ConditionExpression = expressions.condition(when);
-  const condition = ConditionExpression && {
-    ConditionExpression,
-    ExpressionAttributeNames: expressions.names,
-    ExpressionAttributeValues: expressions.values,
-  };
+  const condition = ConditionExpression
+    ? {
+        ConditionExpression,
+        ExpressionAttributeNames: expressions.names,
+        ExpressionAttributeValues: expressions.values,
+      }
+    : {};
   try {
-    await documentClient.send(new DeleteCommand({ TableName: tableName(), Key: key, ...(condition || {}) }));
+    await documentClient.send(new DeleteCommand({ TableName: tableName(), Key: keyOf(key), ...condition }));
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
   }
@@ -143,9 +185,9 @@ export type UpdateOutcome =
  * still holds is applied again on top of that writer's, and any other is reported as not done. So a change without a
  * condition must be one that may be done twice.
  */
-export async function updateItem<Attributes = unknown>(
-  key: Key,
-  change: Change<NoInfer<Attributes>>,
+export async function updateItem<Written>(
+  key: ItemKey<unknown, Written>,
+  change: Change<NoInfer<Written>>,
 ): Promise<UpdateOutcome> {
   const write_id = newWriteId();
   const expressions = new Expressions();
@@ -159,7 +201,7 @@ export async function updateItem<Attributes = unknown>(
     const { Attributes } = await documentClient.send(
       new UpdateCommand({
         TableName: tableName(),
-        Key: key,
+        Key: keyOf(key),
         UpdateExpression: update,
         ConditionExpression: condition,
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -186,9 +228,9 @@ export type OwnChange<Attributes> = Omit<Change<Attributes>, 'copy' | 'count' | 
  * done. Nothing of an item that does not meet the condition is read, so that the cost of a failure does not tell
  * whether somebody else has one. A retry meets the condition, since it finds the `write_id` of the first attempt.
  */
-export async function updateOwnItem<Attributes = unknown>(
-  key: Key,
-  { when, ...change }: OwnChange<NoInfer<Attributes>> & { when: Conditions },
+export async function updateOwnItem<Written>(
+  key: ItemKey<unknown, Written>,
+  { when, ...change }: OwnChange<NoInfer<Written>> & { when: Conditions },
 ): Promise<boolean> {
   const write_id = newWriteId();
   const expressions = new Expressions();
@@ -198,7 +240,7 @@ export async function updateOwnItem<Attributes = unknown>(
     await documentClient.send(
       new UpdateCommand({
         TableName: tableName(),
-        Key: key,
+        Key: keyOf(key),
         UpdateExpression: update,
         ConditionExpression: `(${expressions.condition(when)}) OR ${own}`,
         ExpressionAttributeNames: expressions.names,
@@ -217,5 +259,5 @@ const newWriteId = (): string => newId('w');
 /** The item on which a condition failed. The error carries it, except in stores that leave it out, and when there is none. */
 const currentItem = async (
   { Item: item }: ConditionalCheckFailedException,
-  { pk, sk }: Key,
-): Promise<Item | undefined> => (item ? unmarshall(item) : readItem({ pk, sk }));
+  key: Key,
+): Promise<Item | undefined> => (item ? unmarshall(item) : readRaw(key));

@@ -1,6 +1,6 @@
 import { QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { documentClient, tableName } from './client.ts';
-import { type Item, keyOf, readItems } from './items.ts';
+import { type Item, keyOf, readAll } from './items.ts';
 import { type Key, namePosition, ordinalIn, ordinalOf } from './keys.ts';
 import { type GlobalIndex, type LocalIndex, table } from './table.ts';
 
@@ -137,7 +137,7 @@ export const named = (list: string, id: string, name: string) => ({
 /** The members that an index has found, as the table has them: it may show one twice, or one that is gone. */
 export async function readMembers(keys: Key[]): Promise<Item[]> {
   const distinct = new Map(keys.map((key) => [`${key.pk}\n${key.sk}`, key]));
-  return (await readItems([...distinct.values()])).filter((item) => item !== undefined);
+  return (await readAll([...distinct.values()])).filter((item) => item !== undefined);
 }
 
 const denseListQuery = ({ index }: DenseList): Partial<QueryCommandInput> => ({

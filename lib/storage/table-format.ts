@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
-import { readItem, updateItem } from './items.ts';
+import { itemKind, readItem, updateItem } from './items.ts';
 import type * as keys from './keys.ts';
 import { tableFormatKey } from './keys.ts';
 
@@ -44,11 +44,10 @@ export const readableFormats: readonly number[] = formatsRead.tableFormatKey.fil
 );
 
 /** The newest format that anything in the table may have. Every version must be able to read it. */
-const tableFormatItem = v.object({
-  format: v.pipe(v.number(), v.integer(), v.minValue(1)),
-  updated_at: v.string(),
-});
-type TableFormat = v.InferOutput<typeof tableFormatItem>;
+const tableFormatItem = itemKind(
+  v.object({ format: v.pipe(v.number(), v.integer(), v.minValue(1)), updated_at: v.string() }),
+  tableFormatKey,
+);
 
 interface Reading {
   /** The table, as the error names it. */
@@ -65,9 +64,9 @@ export async function requireReadableFormat({
   which = 'The table',
   formats = readableFormats,
 }: Reading = {}): Promise<void> {
-  const item = await readItem(tableFormatKey());
+  const item = await readItem(tableFormatItem());
   // Tables were in use before they had the item.
-  const format = item ? v.parse(tableFormatItem, item).format : 1;
+  const format = item?.format ?? 1;
   if (!formats.includes(format))
     throw new UnreadableFormat(
       `${which} has format ${format}, and this version reads format ${formats.join(', ')}. Use the version that wrote it, or a newer one.`,
@@ -79,7 +78,7 @@ export class UnreadableFormat extends Error {}
 
 /** Notes that this version writes to the table from now on. The format never falls: items of the newer one remain. */
 export async function recordFormat(): Promise<void> {
-  await updateItem<TableFormat>(tableFormatKey(), {
+  await updateItem(tableFormatItem(), {
     set: { format: writtenFormat, updated_at: timestamp() },
     when: { format: { isNotFrom: writtenFormat } },
   });

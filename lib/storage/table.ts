@@ -25,8 +25,8 @@ export type LocalIndex = keyof typeof table.localIndexes;
 export type GlobalIndex = keyof typeof table.globalIndexes;
 
 /** The attributes that place an item in indexes, and say when the table deletes it, in epoch seconds. */
-export type Placement = { [Name in IndexAttribute]?: string } & {
-  [Name in typeof table.timeToLive]?: number;
+export type Placement = { [Name in IndexAttribute]?: string | undefined } & {
+  [Name in typeof table.timeToLive]?: number | undefined;
 };
 
 type IndexAttribute =

@@ -53,12 +53,13 @@ let verifyIdToken: typeof import('../../lib/providers/oidc/verify.ts').verifyIdT
 let signAsGoogle: (claims: JWTPayload) => Promise<string>;
 const { now } = clock;
 
+type PublicKey = { kty: string; [parameter: string]: unknown };
+
 /** Puts an issuer's keys where release 1.0.0 would have put them at that time, and in its form. */
-async function knowKeys(issuer: string, keys: object[], seconds: number): Promise<void> {
+async function knowKeys(issuer: string, keys: PublicKey[], seconds: number): Promise<void> {
   const { putItem } = await import('../../lib/storage/items.ts');
-  const { issuerKeysKey } = await import('../../lib/storage/keys.ts');
-  await putItem<{ key_set: object; fetched_at: number }>({
-    ...issuerKeysKey(issuer),
+  const { issuerKeysItem } = await import('../../lib/providers/oidc/issuer-keys.ts');
+  await putItem(issuerKeysItem(issuer), {
     key_set: { keys },
     fetched_at: seconds * 1000,
   });
@@ -75,7 +76,11 @@ beforeAll(async () => {
   signAsGoogle = (claims) =>
     new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'g' }).sign(privateKey);
   await knowKeys('https://server.example.com', [a7Key], 1311280970);
-  await knowKeys('https://accounts.google.com', [{ ...(await exportJWK(publicKey)), kid: 'g' }], 1353601026);
+  await knowKeys(
+    'https://accounts.google.com',
+    [{ ...(await exportJWK(publicKey)), kty: 'RSA', kid: 'g' }],
+    1353601026,
+  );
 });
 
 afterAll(async () => {

@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import { accessItem, grantAccess, readAccesses } from '../../access-requests/access.ts';
 import { createAccessRequest, revokeAccessTo } from '../../access-requests/access-request.ts';
 import { allEvents } from '../../access-requests/event-lists.ts';
@@ -23,7 +22,7 @@ export const accessRequestCommands = [
       const { account_id } = await requireAccount(id);
       const { items, ...page } = await readPage(accessRequestsOfAccountList(account_id), after);
       const access_requests = items.map((item) => {
-        const { access_request_id, granted_at } = v.parse(accessItem, item);
+        const { access_request_id, granted_at } = accessItem.parse(item);
         return { access_request_id, granted_at };
       });
       return { account_id, access_requests, ...page };
@@ -34,7 +33,7 @@ export const accessRequestCommands = [
     summary: 'Show an access request, who has access to it and how many events it has',
     flags: { 'access-request': accessRequest },
     run: async ({ 'access-request': id }) => {
-      const found = await requireAccessRequest(id);
+      const { creator_revoked_at, ...found } = await requireAccessRequest(id);
       const [accesses, events] = await Promise.all([readAccesses(id), readLastOrdinal(allEvents(id))]);
       return { ...found, events, accounts: accesses };
     },

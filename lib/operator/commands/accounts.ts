@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import {
   type Account,
   accountItem,
@@ -35,7 +34,7 @@ const accountShown = ({ account_id, name, disabled_at, read_only, created_at }: 
 
 async function accountsPage(after: string | undefined, prefix = ''): Promise<Record<string, unknown>> {
   const { items, ...page } = await readPage(accountsList, after, prefix);
-  return { accounts: items.map((item) => accountShown(v.parse(accountItem, item))), ...page };
+  return { accounts: items.map((item) => accountShown(accountItem.parse(item))), ...page };
 }
 
 const access = choice(['read', 'read-write'], 'Whether it may only search, or also write');

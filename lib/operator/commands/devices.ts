@@ -119,7 +119,7 @@ function withoutToken(found: Device): Record<string, unknown> {
 }
 
 /** A device as `import` reads it. The token is a part of it. */
-const exportedSchema = v.pick(deviceItem, [
+const exportedSchema = v.pick(deviceItem.schema, [
   'platform',
   'token',
   ...detailNames,

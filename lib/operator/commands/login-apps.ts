@@ -1,7 +1,6 @@
-import * as v from 'valibot';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { createLoginApp, renameLoginApp } from '../../login-apps/create-login-app.ts';
-import { loginAppItem } from '../../login-apps/login-app.ts';
+import { type LoginAppItem, loginAppItem } from '../../login-apps/login-app.ts';
 import { endAllSessions, setLoginAppDisabled, undoLogout } from '../../login-apps/status.ts';
 import { deleteLoginApp, reasonToKeep } from '../../people/deletion/delete-login-app.ts';
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
@@ -30,7 +29,7 @@ function validFromOrThrow(outcome: Awaited<ReturnType<typeof undoLogout>>): numb
   throw new ServiceError('invalid_request', outcome === 'none' ? none : changed);
 }
 
-const loginAppShown = (app: v.InferOutput<typeof loginAppItem>) => ({
+const loginAppShown = (app: LoginAppItem) => ({
   login_app_id: app.login_app_id,
   name: app.name,
   ...disabledSince(app.disabled_at),
@@ -40,7 +39,7 @@ const loginAppShown = (app: v.InferOutput<typeof loginAppItem>) => ({
 
 async function loginAppsPage(after: string | undefined, prefix = ''): Promise<Record<string, unknown>> {
   const { items, ...page } = await readPage(loginAppsList, after, prefix);
-  return { login_apps: items.map((item) => loginAppShown(v.parse(loginAppItem, item))), ...page };
+  return { login_apps: items.map((item) => loginAppShown(loginAppItem.parse(item))), ...page };
 }
 
 export const loginAppCommands = [

@@ -3,11 +3,10 @@ import { timestamp } from '../../foundation/clock.ts';
 import { logEvent } from '../../log/log.ts';
 import { blockedError } from '../../login-users/blocked.ts';
 import { linkedIdentitiesIn } from '../../login-users/linked-identity.ts';
-import { type LoginUserItem, newIndexId } from '../../login-users/login-user.ts';
+import { loginUserItem, newIndexId } from '../../login-users/login-user.ts';
 import { listAttributes } from '../../login-users/people-of-login-app.ts';
 import { forEachInBatches } from '../../storage/batches.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
-import { loginUserKey } from '../../storage/keys.ts';
 import { releaseIdentity } from '../identities/identity-index.ts';
 import { type Revocations, revokeStoredTokens } from '../identities/revoke-stored-tokens.ts';
 import { isStoredToken } from '../identities/stored-token.ts';
@@ -38,9 +37,9 @@ export async function deleteLoginUser(
   by: DeletionMark['by'],
   last?: string,
 ): Promise<Deletion | undefined> {
-  const key = loginUserKey(loginUserId);
+  const key = loginUserItem(loginUserId);
   await markDeletion(loginUserId, by);
-  const begun = await updateItem<LoginUserItem>(key, {
+  const begun = await updateItem(key, {
     setIfAbsent: { deleted_at: timestamp(), next_slot: newIndexId() },
     when: { created_at: { exists: true }, ...(by !== 'operator' && { blocked_at: { exists: false } }) },
   });
@@ -65,20 +64,20 @@ export async function deleteLoginUser(
 
 /** Whether the deletion of a Login User has begun: then it can only be finished. */
 export const hasBegun = async (loginUserId: string): Promise<boolean> =>
-  (await readItem(loginUserKey(loginUserId)))?.deleted_at !== undefined;
+  (await readItem(loginUserItem(loginUserId)))?.deleted_at !== undefined;
 
 const nothingStored = { identities: 0, revocations: { revoked: 0, not_revoked: 0 } };
 
 /** Frees the index items of the linked identities, revokes the providers' tokens and removes all attributes but a few. */
 async function removeWhatIsStored(loginUserId: string) {
-  const item = (await readItem(loginUserKey(loginUserId))) ?? {};
+  const item = (await readItem(loginUserItem(loginUserId))) ?? {};
   const linked = linkedIdentitiesIn(item);
   await Promise.all(linked.map(({ slot, identity_id }) => releaseIdentity(slot, identity_id)));
   const revocations = await revokeStoredTokens(item);
   const remains = new Set(revocations.not_revoked > 0 ? [...remaining, ...listAttributes] : remaining);
   const remove = Object.keys(item).filter((name) => !(remains.has(name) || isStoredToken(name)));
   if (remove.length > 0) {
-    await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+    await updateItem(loginUserItem(loginUserId), {
       remove,
       when: { deleted_at: { exists: true } },
     });

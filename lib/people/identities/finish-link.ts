@@ -1,7 +1,6 @@
 import { identityAttributes } from '../../login-users/linked-identity.ts';
-import { type LoginUserItem, readLoginUser } from '../../login-users/login-user.ts';
+import { loginUserItem, readLoginUser } from '../../login-users/login-user.ts';
 import { updateItem } from '../../storage/items.ts';
-import { loginUserKey } from '../../storage/keys.ts';
 import { type LinkMark, unmarkLink } from '../unfinished.ts';
 import { confirmedIds } from './identities-of-person.ts';
 import { retryRevocations } from './revoke-stored-tokens.ts';
@@ -17,7 +16,7 @@ export async function finishLink({ login_user_id, identity_id }: LinkMark): Prom
   const isLeftOver = left.length > 0 && !(await confirmedIds(left)).has(identity_id);
   if (isLeftOver) {
     const { linked, lastLogin, profile } = identityAttributes;
-    await updateItem<LoginUserItem>(loginUserKey(login_user_id), {
+    await updateItem(loginUserItem(login_user_id), {
       remove: [linked(identity_id), lastLogin(identity_id), profile(identity_id)],
       when: { [linked(identity_id)]: { exists: true } },
     });

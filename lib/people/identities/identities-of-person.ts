@@ -1,11 +1,10 @@
 import * as v from 'valibot';
 import type { LinkedIdentity } from '../../login-users/linked-identity.ts';
 import { firstIdentityId } from '../../login-users/linked-identity.ts';
-import type { LoginUser } from '../../login-users/login-user.ts';
+import { type LoginUser, loginUserItem } from '../../login-users/login-user.ts';
 import { profileSchema } from '../../login-users/profile.ts';
 import { timestampField } from '../../schema/json-schema.ts';
 import { readItems } from '../../storage/items.ts';
-import { loginUserKey } from '../../storage/keys.ts';
 
 /** An identity as its owner sees it: no id of the provider, which nobody needs here. */
 export const shownIdentitySchema = v.pipe(
@@ -49,7 +48,7 @@ export async function ownIdentities(user: LoginUser): Promise<ShownIdentity[]> {
 export async function confirmedIds(linked: LinkedIdentity[]): Promise<Set<unknown>> {
   // Two may have the same index item, and a batch read takes each key once.
   const slots = [...new Set(linked.map(({ slot }) => slot))];
-  const items = await readItems(slots.map(loginUserKey));
+  const items = await readItems(slots.map(loginUserItem));
   return new Set(items.map((item) => item?.identity_id));
 }
 

@@ -1,9 +1,8 @@
 import * as v from 'valibot';
 import type { Identity } from '../../login-users/identity.ts';
 import { identityIndexItem } from '../../login-users/linked-identity.ts';
-import { firstIndexId, type LoginUserItem, loginUserIn } from '../../login-users/login-user.ts';
+import { firstIndexId, loginUserIn, loginUserItem } from '../../login-users/login-user.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
-import { loginUserKey } from '../../storage/keys.ts';
 
 export interface Owner {
   loginUserId: string;
@@ -32,18 +31,18 @@ export async function findIndexItem(
 ): Promise<IdentityIndexItem> {
   const first = firstIndexId(loginAppId, identity);
   let id = first;
-  let item = v.parse(identityIndexItem, known ?? (await readItem(loginUserKey(id))) ?? {});
+  let item = v.parse(identityIndexItem, known ?? (await readItem(loginUserItem(id))) ?? {});
   let steps = 0;
   const unfinished: string[] = [];
   while (item.next_slot !== undefined) {
     if (item.deleted_at !== undefined && item.created_at !== undefined) unfinished.push(id);
     id = item.next_slot;
-    item = v.parse(identityIndexItem, (await readItem(loginUserKey(id))) ?? {});
+    item = v.parse(identityIndexItem, (await readItem(loginUserItem(id))) ?? {});
     steps += 1;
   }
   // Whoever is skipped is no longer found this way.
   if (steps > 1 && unfinished.length === 0) {
-    await updateItem<LoginUserItem>(loginUserKey(first), {
+    await updateItem(loginUserItem(first), {
       set: { next_slot: id },
       when: { next_slot: { exists: true } },
     });
@@ -57,7 +56,7 @@ export async function findIndexItem(
 /** The owner of an identity; undefined for nobody's. A linked one counts only if its Login User says so too. */
 export async function confirmedOwner({ owner }: IdentityIndexItem): Promise<Owner | undefined> {
   if (owner?.identityId === undefined) return owner;
-  const user = loginUserIn(await readItem(loginUserKey(owner.loginUserId)));
+  const user = loginUserIn(await readItem(loginUserItem(owner.loginUserId)));
   return user?.linked.some(({ identity_id }) => identity_id === owner.identityId) ? owner : undefined;
 }
 
@@ -71,7 +70,7 @@ export async function claimIdentity(
   identityId: string,
 ): Promise<boolean> {
   const leftBehind = indexItem.owner?.identityId;
-  const { done } = await updateItem<LoginUserItem>(loginUserKey(indexItem.id), {
+  const { done } = await updateItem(loginUserItem(indexItem.id), {
     set: { linked_to: loginUserId, identity_id: identityId },
     when: leftBehind === undefined ? isFree : { identity_id: { is: leftBehind } },
   });
@@ -86,7 +85,7 @@ const isFree = {
 
 /** Frees an index item that leads to an identity which its Login User does not have, or no longer. */
 export async function releaseIdentity(indexId: string, identityId: string): Promise<void> {
-  await updateItem<LoginUserItem>(loginUserKey(indexId), {
+  await updateItem(loginUserItem(indexId), {
     remove: ['linked_to', 'identity_id'],
     when: { identity_id: { is: identityId } },
   });

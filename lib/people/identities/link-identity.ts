@@ -18,14 +18,13 @@ import {
 } from '../../login-users/linked-identity.ts';
 import {
   type LoginUser,
-  type LoginUserItem,
+  loginUserItem,
   readLoginUser,
   whileActive,
   whileExisting,
 } from '../../login-users/login-user.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { updateItem } from '../../storage/items.ts';
-import { loginUserKey } from '../../storage/keys.ts';
 import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import { markLink, unmarkLink } from '../unfinished.ts';
 import { confirmedIds, ownIdentities, type ShownIdentity } from './identities-of-person.ts';
@@ -123,7 +122,7 @@ async function asVerified(
   if (isDeepStrictEqual(known, profile) && revocableToken === undefined) return current;
   const { set, remove } = changedProfile(identity.id, profile);
   const kept = await keepingToken(loginUserId, identity.id, place, verified);
-  const { done } = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+  const { done } = await updateItem(loginUserItem(loginUserId), {
     set: { ...set, ...kept.set },
     copy: kept.copy,
     remove,
@@ -139,7 +138,7 @@ async function addIdentity(
   kept: IdentityAttributes,
   when: typeof whileExisting,
 ): Promise<LinkedIdentity[]> {
-  const outcome = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+  const outcome = await updateItem(loginUserItem(loginUserId), {
     set: { [identityAttributes.linked(identity.identity_id)]: identity, ...kept },
     when,
   });
@@ -166,7 +165,7 @@ async function countLinked(others: LinkedIdentity[], indexId: string): Promise<n
 
 /** Takes an identity back that was added, but whose index item leads to somebody else. */
 async function removeIdentity(loginUserId: string, identityId: string): Promise<void> {
-  await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+  await updateItem(loginUserItem(loginUserId), {
     remove: attributesOf(identityId),
     when: { [identityAttributes.linked(identityId)]: { exists: true } },
   });

@@ -1,9 +1,7 @@
 import { epochSeconds } from '../../foundation/clock.ts';
 import { type ErrorRecord, ServiceError } from '../../foundation/service-error.ts';
-import type { LoginUser, LoginUserItem } from '../../login-users/login-user.ts';
-import { whileActive } from '../../login-users/login-user.ts';
+import { type LoginUser, loginUserItem, whileActive } from '../../login-users/login-user.ts';
 import { updateItem } from '../../storage/items.ts';
-import { loginUserKey } from '../../storage/keys.ts';
 
 /** The most credentials of a person that may be rejected in a window. */
 const mostRejected = 10;
@@ -41,13 +39,13 @@ export async function countingRejections<Result>(
 async function countRejection({ login_user_id, rejected_since = 0 }: LoginUser): Promise<void> {
   const now = epochSeconds();
   const isOver = rejected_since + windowSeconds <= now;
-  const key = loginUserKey(login_user_id);
+  const key = loginUserItem(login_user_id);
   if (isOver) {
-    const begun = await updateItem<LoginUserItem>(key, {
+    const begun = await updateItem(key, {
       set: { rejected_since: now, rejected_credentials: 1 },
       when: { ...whileActive, rejected_since: { isNotFrom: now - windowSeconds + 1 } },
     });
     if (begun.done) return;
   }
-  await updateItem<LoginUserItem>(key, { count: { rejected_credentials: { by: 1 } }, when: whileActive });
+  await updateItem(key, { count: { rejected_credentials: { by: 1 } }, when: whileActive });
 }

@@ -4,10 +4,10 @@ import {
   identityAttributes,
   linkedIdentitiesIn,
 } from '../../login-users/linked-identity.ts';
+import { loginUserItem } from '../../login-users/login-user.ts';
 import { listAttributes } from '../../login-users/people-of-login-app.ts';
 import { authorizationCodeProvider as provider } from '../../providers/provider-ids.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
-import { loginUserKey } from '../../storage/keys.ts';
 import { revokeToken, type TokenPlace } from './revoke-token.ts';
 import { isStoredToken, readToken } from './stored-token.ts';
 
@@ -31,7 +31,7 @@ export async function revokeStoredTokens(item: Item): Promise<Revocations> {
   const outcomes = await Promise.all(
     names.map(async (attribute) => {
       if (!(await revokeToken(login_user_id, place, () => readToken(item[attribute], place)))) return false;
-      await updateItem(loginUserKey(login_user_id), {
+      await updateItem(loginUserItem(login_user_id), {
         remove: [attribute],
         when: { [attribute]: { exists: true } },
       });
@@ -54,12 +54,12 @@ function unneededTokensIn(item: Item): string[] {
 
 /** Tries again for a Login User, deleted or not; undefined when there is and was none. */
 export async function retryRevocations(loginUserId: string): Promise<Revocations | undefined> {
-  const item = await readItem(loginUserKey(loginUserId));
+  const item = await readItem(loginUserItem(loginUserId));
   if (!(item?.deleted_at || item?.created_at)) return undefined;
   const outcome = await revokeStoredTokens(item);
   // An interrupted deletion is left to be finished by another.
   if (outcome.not_revoked === 0 && item.list !== undefined && item.created_at === undefined) {
-    await updateItem(loginUserKey(loginUserId), {
+    await updateItem(loginUserItem(loginUserId), {
       remove: [...listAttributes],
       when: { created_at: { exists: false }, list: { exists: true } },
     });

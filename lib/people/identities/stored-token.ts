@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { newId } from '../../foundation/ids.ts';
 import type { VerifiedIdentity } from '../../login-users/identity.ts';
 import { type IdentityAttributes, identityAttributes } from '../../login-users/linked-identity.ts';
+import { loginUserItem } from '../../login-users/login-user.ts';
 import { decryptSecrets, encryptSecrets } from '../../providers/settings/encryption.ts';
 import { readItem } from '../../storage/items.ts';
-import { loginUserKey } from '../../storage/keys.ts';
 import { revokeToken, type TokenPlace } from './revoke-token.ts';
 
 /** The most tokens of providers that are kept for a person: each of their logins writes the item that holds them. */
@@ -33,7 +33,7 @@ export async function keepingToken(
   const set: IdentityAttributes = {};
   const copy: Record<string, string> = {};
   if (token === undefined) return { set, copy };
-  const item = (await readItem(loginUserKey(loginUserId))) ?? {};
+  const item = (await readItem(loginUserItem(loginUserId))) ?? {};
   const name = identityAttributes.storedToken(identityId);
   const current = item[name];
   const hasRoom = Object.keys(item).filter(isStoredToken).length < mostKept;

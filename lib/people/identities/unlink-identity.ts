@@ -4,6 +4,7 @@ import { blockedError } from '../../login-users/blocked.ts';
 import { firstIdentityId, identityAttributes } from '../../login-users/linked-identity.ts';
 import {
   type LoginUserItem,
+  loginUserItem,
   newIndexId,
   readLoginUser,
   whileActive,
@@ -11,7 +12,6 @@ import {
 } from '../../login-users/login-user.ts';
 import type { Change } from '../../storage/expressions.ts';
 import { readItem, updateItem } from '../../storage/items.ts';
-import { loginUserKey } from '../../storage/keys.ts';
 import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import { ownIdentities } from './identities-of-person.ts';
 import { releaseIdentity } from './identity-index.ts';
@@ -36,7 +36,7 @@ export async function unlinkIdentity(
       throw new ServiceError('not_found', 'The Login User has no such identity.');
     const other = identities.find(({ id }) => id !== identityId);
     if (!(other || evenLast)) throw isTheLast();
-    const outcome = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+    const outcome = await updateItem(loginUserItem(loginUserId), {
       ...withoutIdentity(loginUserId, identityId),
       when: {
         ...(byOperator ? whileExisting : whileActive),
@@ -52,7 +52,7 @@ export async function unlinkIdentity(
     if (slot !== undefined) await releaseIdentity(slot, identityId);
     logEvent('identity_unlinked', { login_user_id: loginUserId, identity_id: identityId });
     // As it is now. A token that is not revoked stays, and `login-users retry-revocations` or the deletion tries again.
-    const item = await readItem(loginUserKey(loginUserId));
+    const item = await readItem(loginUserItem(loginUserId));
     if (item) await revokeStoredTokens(item);
     return true;
   }, 'The person keeps changing their identities.');

@@ -5,9 +5,8 @@ import type { LogEvents } from '../../log/events.ts';
 import { logEvent } from '../../log/log.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import { updateItem } from '../../storage/items.ts';
-import { sessionKey } from '../../storage/keys.ts';
 import { readLoginUserWithSession } from './login-user-with-session.ts';
-import { isActive, type Session } from './session.ts';
+import { isActive, type Session, sessionItem } from './session.ts';
 
 /** Seconds for which an ended session stays in the table: longer than a device that is not seen stays active. */
 const markSeconds = 365 * 86_400;
@@ -24,7 +23,7 @@ export async function endSession(
   by: LogEvents['session_ended']['by'],
   reason?: Session['end_reason'],
 ): Promise<void> {
-  const { done } = await updateItem<Session>(sessionKey(loginUserId, sessionId), {
+  const { done } = await updateItem(sessionItem(loginUserId, sessionId), {
     set: {
       ended_at: timestamp(),
       expires_at: epochSeconds() + markSeconds,

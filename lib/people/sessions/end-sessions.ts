@@ -2,11 +2,10 @@ import { endRelationsWhere } from '../../devices/end-relation.ts';
 import { timestamp } from '../../foundation/clock.ts';
 import type { LogEvents } from '../../log/events.ts';
 import { logEvent } from '../../log/log.ts';
-import { type LoginUserItem, whileExisting } from '../../login-users/login-user.ts';
+import { loginUserItem, whileExisting } from '../../login-users/login-user.ts';
 import { begunIn } from '../../login-users/sessions-of-person.ts';
 import { forEachInBatches } from '../../storage/batches.ts';
 import { type Item, updateItem } from '../../storage/items.ts';
-import { loginUserKey } from '../../storage/keys.ts';
 import { endSession } from './end-session.ts';
 import { isOpen, readPersonWithSessions } from './session.ts';
 
@@ -29,7 +28,7 @@ export async function endSessions(
 ): Promise<void> {
   const begun = begunIn(person);
   await endRelationsWhere(loginUserId, ({ related_session_id: id }) => id !== undefined && id !== except);
-  const { done } = await updateItem<LoginUserItem>(loginUserKey(loginUserId), {
+  const { done } = await updateItem(loginUserItem(loginUserId), {
     set: {
       ...{ sessions_ended_at: timestamp(), sessions_ended_before: begun },
       ...(except !== undefined && { sessions_ended_except: except }),

@@ -6,12 +6,11 @@ import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { blockedError } from '../../login-users/blocked.ts';
 import type { VerifiedIdentity } from '../../login-users/identity.ts';
 import { changedProfile, firstIdentityId, identityAttributes } from '../../login-users/linked-identity.ts';
-import { firstIndexId, type LoginUserItem, whileActive } from '../../login-users/login-user.ts';
+import { firstIndexId, loginUserItem, whileActive } from '../../login-users/login-user.ts';
 import { placeAmongPeople } from '../../login-users/people-of-login-app.ts';
 import { begunIn, endOfOthersIn } from '../../login-users/sessions-of-person.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { type Item, updateItem } from '../../storage/items.ts';
-import { loginUserKey } from '../../storage/keys.ts';
 import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import {
   findIndexItem,
@@ -81,8 +80,8 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, verified
   };
   const times = { ...latest, [identityAttributes.lastLogin(own)]: now };
   const profile = changedProfile(own, verified.profile);
-  return updateItem<LoginUserItem>(
-    loginUserKey(loginUserId),
+  return updateItem(
+    loginUserItem(loginUserId),
     identityId === undefined
       ? {
           set: {

@@ -1,15 +1,14 @@
-import { loginUserIn } from '../../login-users/login-user.ts';
+import { loginUserIn, loginUserItem } from '../../login-users/login-user.ts';
 import { readItems } from '../../storage/items.ts';
-import { loginUserKey, sessionKey } from '../../storage/keys.ts';
-import { sessionIn, withCurrentEnd } from './session.ts';
+import { sessionItem, sessionWithId, withCurrentEnd } from './session.ts';
 
 /** A Login User and one of their sessions, in one request; undefined where there is none. */
 export async function readLoginUserWithSession(loginUserId: string, sessionId: string) {
-  const [userItem, itemOfSession] = await readItems([
-    loginUserKey(loginUserId),
-    sessionKey(loginUserId, sessionId),
+  const [userItem, found] = await readItems([
+    loginUserItem(loginUserId),
+    sessionItem(loginUserId, sessionId),
   ]);
-  const session = sessionIn(itemOfSession, sessionId);
+  const session = sessionWithId(sessionId, found);
   return {
     user: loginUserIn(userItem),
     isDeleted: userItem?.deleted_at !== undefined,

@@ -8,10 +8,16 @@ import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import { blockedError } from '../../login-users/blocked.ts';
 import { updateItem } from '../../storage/items.ts';
-import { sessionKey } from '../../storage/keys.ts';
 import { endSession } from './end-session.ts';
 import { readLoginUserWithSession } from './login-user-with-session.ts';
-import { isActive, type Session, type SessionGeneration, sessionIn, stateOfGeneration } from './session.ts';
+import {
+  isActive,
+  type Session,
+  type SessionGeneration,
+  sessionItem,
+  sessionWithId,
+  stateOfGeneration,
+} from './session.ts';
 import { endOf } from './session-store.ts';
 
 /** Seconds after a refresh; when the token that it replaced comes back later than that, it is a late replay. */
@@ -76,14 +82,14 @@ export async function refreshSession(
     refreshed_at: epochSeconds(),
     expires_at: endOf(session.started_at),
   };
-  const update = await updateItem<Session>(sessionKey(login_user_id, session_id), {
+  const update = await updateItem(sessionItem(login_user_id, session_id), {
     set: change,
     when: { session_id: { is: session_id }, generation: { is: generation }, ended_at: { exists: false } },
   });
   if (update.done) return { ...session, ...change };
 
   // 6. Others were faster, perhaps by more than a generation. The token was current when it came: nobody stole it.
-  const latest = sessionIn(update.found, session_id);
+  const latest = sessionWithId(session_id, update.found && sessionItem.parse(update.found));
   if (!latest || !isActive(latest, status)) throw invalidToken('session_ended');
   logEvent('refresh_token_repeated', { ...of, generation: latest.generation });
   return latest;
@@ -101,7 +107,7 @@ async function isLateReplayTooMany(session: Session): Promise<boolean> {
   const inRow = replayed_generation === generation - 1 ? late_replays + 1 : 1;
   if (inRow >= mostGenerations) return true;
   // Of several at once, the first one counts; one that is overtaken by the next generation's takes nothing back.
-  await updateItem<Session>(sessionKey(session.login_user_id, session.session_id), {
+  await updateItem(sessionItem(session.login_user_id, session.session_id), {
     set: { replayed_generation: generation, late_replays: inRow },
     when: {
       session_id: { is: session.session_id },

@@ -2,8 +2,7 @@ import { epochSeconds, timestamp } from '../../foundation/clock.ts';
 import { environmentNumber, environmentSeconds } from '../../foundation/environment.ts';
 import { sessionIdAt } from '../../foundation/ids.ts';
 import { putItem } from '../../storage/items.ts';
-import { sessionKey } from '../../storage/keys.ts';
-import { removeSession, type Session } from './session.ts';
+import { removeSession, type Session, sessionItem } from './session.ts';
 
 /** Seconds after which a session that is not refreshed ends. */
 const idleLifetime = environmentSeconds('SESSION_IDLE_SECONDS');
@@ -33,7 +32,7 @@ export function newSession(
 export async function putSession(session: Session): Promise<void> {
   const { login_user_id, session_id } = session;
   try {
-    await putItem<Session>({ ...sessionKey(login_user_id, session_id), ...session });
+    await putItem(sessionItem(login_user_id, session_id), session);
   } catch (error) {
     await removeSession(login_user_id, session_id).catch(() => undefined);
     throw error;

@@ -7,7 +7,7 @@ import { epochSeconds } from '../../foundation/clock.ts';
 import { optionalEnvironmentSeconds } from '../../foundation/environment.ts';
 import type { LoginAppStatus } from '../../login-apps/status.ts';
 import { begunSession, endWithOthers } from '../../login-users/sessions-of-person.ts';
-import { deleteItem, type Item, readItem } from '../../storage/items.ts';
+import { deleteItem, type Item, type ItemOf, itemKind, readItem } from '../../storage/items.ts';
 import { loginUserKey, loginUserPartition, sessionKey, sessionPrefix } from '../../storage/keys.ts';
 import { readPartition } from '../../storage/lists.ts';
 
@@ -15,28 +15,31 @@ import { readPartition } from '../../storage/lists.ts';
 const graceSeconds = optionalEnvironmentSeconds('REFRESH_GRACE_SECONDS');
 
 /** A session, which one login started. */
-const sessionItem = v.object({
-  ...begunSession,
-  login_user_id: v.string(),
-  login_app_id: v.string(),
-  client_id: v.string(),
-  /** The number of refreshes so far. */
-  generation: v.number(),
-  /** Epoch seconds of the last refresh. */
-  refreshed_at: v.exactOptional(v.number()),
-  /** The latest generation in which the predecessor of the current refresh token came back late. */
-  replayed_generation: v.exactOptional(v.number()),
-  /** The number of such generations in a row, up to that one. */
-  late_replays: v.exactOptional(v.number()),
-  /** Epoch seconds: the idle or the absolute end, whichever comes first. */
-  expires_at: v.number(),
-  created_at: v.string(),
-  /** Set when it was ended on purpose. The item stays for as long as a device may refer to it. */
-  ended_at: v.exactOptional(v.string()),
-  /** Set when subscribers are told another reason for the end than `ended`. */
-  end_reason: v.exactOptional(v.literal('reuse')),
-});
-export type Session = v.InferOutput<typeof sessionItem>;
+export const sessionItem = itemKind(
+  v.object({
+    ...begunSession,
+    login_user_id: v.string(),
+    login_app_id: v.string(),
+    client_id: v.string(),
+    /** The number of refreshes so far. */
+    generation: v.number(),
+    /** Epoch seconds of the last refresh. */
+    refreshed_at: v.exactOptional(v.number()),
+    /** The latest generation in which the predecessor of the current refresh token came back late. */
+    replayed_generation: v.exactOptional(v.number()),
+    /** The number of such generations in a row, up to that one. */
+    late_replays: v.exactOptional(v.number()),
+    /** Epoch seconds: the idle or the absolute end, whichever comes first. */
+    expires_at: v.number(),
+    created_at: v.string(),
+    /** Set when it was ended on purpose. The item stays for as long as a device may refer to it. */
+    ended_at: v.exactOptional(v.string()),
+    /** Set when subscribers are told another reason for the end than `ended`. */
+    end_reason: v.exactOptional(v.literal('reuse')),
+  }),
+  sessionKey,
+);
+export type Session = ItemOf<typeof sessionItem>;
 
 /** A session at one of its generations, as a refresh token names it. */
 export interface SessionGeneration {
@@ -48,14 +51,12 @@ export interface SessionGeneration {
 
 /** A session as it is stored, even if it has expired or ended with all others of its person. */
 export async function readSession(loginUserId: string, sessionId: string): Promise<Session | undefined> {
-  return sessionIn(await readItem(sessionKey(loginUserId, sessionId)), sessionId);
+  return sessionWithId(sessionId, await readItem(sessionItem(loginUserId, sessionId)));
 }
 
-/** The session of an item; undefined when there is none, or when another session has taken its place. */
-export function sessionIn(item: Item | undefined, sessionId: string): Session | undefined {
-  const session = item && v.parse(sessionItem, item);
-  return session?.session_id === sessionId ? session : undefined;
-}
+/** A session that was read; undefined when there is none, or when another session has taken its place. */
+export const sessionWithId = (sessionId: string, session: Session | undefined): Session | undefined =>
+  session?.session_id === sessionId ? session : undefined;
 
 /** All stored sessions of a Login User, ended ones too. */
 export async function readSessions(loginUserId: string): Promise<Session[]> {
@@ -67,7 +68,7 @@ export async function readPersonWithSessions(loginUserId: string) {
   const items = await readPartition(loginUserPartition(loginUserId));
   const person = items.find(({ sk }) => sk === loginUserKey(loginUserId).sk);
   const stored = items.filter(({ sk }) => String(sk).startsWith(sessionPrefix));
-  return { person, sessions: stored.map((item) => withCurrentEnd(person, v.parse(sessionItem, item))) };
+  return { person, sessions: stored.map((item) => withCurrentEnd(person, sessionItem.parse(item))) };
 }
 
 /** A session with its end, if it ended together with others of its person. */
@@ -78,7 +79,7 @@ export function withCurrentEnd(person: Item | undefined, session: Session): Sess
 
 /** Removes a session: one whose tokens were never issued, or whose Login User is deleted. */
 export const removeSession = (loginUserId: string, sessionId: string): Promise<void> =>
-  deleteItem(sessionKey(loginUserId, sessionId));
+  deleteItem(sessionItem(loginUserId, sessionId));
 
 /** Whether a session is neither ended nor expired. The table deletes expired ones late, so the time is checked too. */
 export const isOpen = ({ ended_at, expires_at }: Session): boolean =>

@@ -2,7 +2,7 @@ import { type CryptoKey, createLocalJWKSet, errors, type JWSHeaderParameters } f
 import * as v from 'valibot';
 import { clock } from '../../foundation/clock.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
-import { putItem, readItem } from '../../storage/items.ts';
+import { type ItemKey, putItem, readItem } from '../../storage/items.ts';
 import { issuerKeysKey } from '../../storage/keys.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import type { KeySource } from '../presets/known-issuers.ts';
@@ -16,14 +16,24 @@ const usableFor = 24 * 60 * 60_000;
 /** Milliseconds between two times that an issuer is asked. */
 const coolDown = 60_000;
 
-const issuerKeysItem = v.object({
+const issuerKeysSchema = v.object({
   /** JSON, since a key set may have numbers and levels that an item can't; older items have it as attributes. */
   key_set: v.union([v.pipe(v.string(), v.parseJson(), issuerKeySetSchema), issuerKeySetSchema]),
   /** Milliseconds since 1970. */
   fetched_at: v.number(),
 });
-export type StoredKeys = v.InferInput<typeof issuerKeysItem>;
-type KnownKeys = v.InferOutput<typeof issuerKeysItem>;
+type KnownKeys = v.InferOutput<typeof issuerKeysSchema>;
+
+/** An issuer's keys as they are stored. Those that can't be read are fetched again. */
+export const issuerKeysItem = (
+  name: string,
+): ItemKey<KnownKeys | undefined, v.InferInput<typeof issuerKeysSchema>> => ({
+  ...issuerKeysKey(name),
+  parse: (item) => {
+    const result = v.safeParse(issuerKeysSchema, item);
+    return result.success ? result.output : undefined;
+  },
+});
 
 interface Knowledge {
   keys: KnownKeys;
@@ -92,7 +102,7 @@ async function knowledgeOf(source: KeySource, age: number): Promise<Knowledge> {
 /** Takes the keys that another function may have put into the table, or asks the issuer. */
 async function renew(source: KeySource, age: number): Promise<Knowledge> {
   const name = nameOf(source);
-  const stored = await readStoredKeys(name);
+  const stored = await readItem(issuerKeysItem(name));
   const isEnough = stored && isYounger(stored, age);
   const keys = isEnough ? stored : await askIssuer(source, stored ?? remembered.get(name)?.keys);
   const knowledge = { keys, find: createLocalJWKSet(keys.key_set) };
@@ -132,7 +142,7 @@ export async function storeFetchedKeys(): Promise<void> {
   unstored.clear();
   for (const [name, { issuer, keys }] of fetched) {
     const item = { key_set: JSON.stringify(keys.key_set), fetched_at: keys.fetched_at };
-    await putItem<StoredKeys>({ ...issuerKeysKey(name), ...item }).catch((error) =>
+    await putItem(issuerKeysItem(name), item).catch((error) =>
       logFailure('provider_keys_not_stored', error, { issuer }),
     );
   }
@@ -151,9 +161,4 @@ function recentFailure(name: string): ProviderFailure | undefined {
 function isYounger({ fetched_at }: KnownKeys, milliseconds: number): boolean {
   const age = clock.now().getTime() - fetched_at;
   return age >= 0 && age < milliseconds;
-}
-
-async function readStoredKeys(name: string): Promise<KnownKeys | undefined> {
-  const result = v.safeParse(issuerKeysItem, await readItem(issuerKeysKey(name)));
-  return result.success ? result.output : undefined;
 }

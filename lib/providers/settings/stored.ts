@@ -2,29 +2,28 @@ import * as v from 'valibot';
 import { timestamp } from '../../foundation/clock.ts';
 import { newId } from '../../foundation/ids.ts';
 import { cached } from '../../storage/cache.ts';
-import { deleteItem, readItem, updateItem } from '../../storage/items.ts';
+import { deleteItem, itemKind, readItem, updateItem } from '../../storage/items.ts';
 import { providerSettingsKey, providerSettingsList } from '../../storage/keys.ts';
 import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import { type ProviderId, providerIds } from '../provider-ids.ts';
 import { encryptSecrets, type StoredSettings } from './encryption.ts';
 
 /** The settings of a provider as they are stored, with their secrets encrypted. */
-export const providerSettingsItem = v.object({
-  login_app_id: v.string(),
-  provider: v.picklist(providerIds),
-  settings: v.record(v.string(), v.unknown()),
-  /** Changes with every write, so that two writers don't overwrite each other. */
-  revision: v.string(),
-  updated_at: v.optional(v.string()),
-});
-export type ProviderSettingsItem = v.InferOutput<typeof providerSettingsItem>;
+export const providerSettingsItem = itemKind(
+  v.object({
+    login_app_id: v.string(),
+    provider: v.picklist(providerIds),
+    settings: v.record(v.string(), v.unknown()),
+    /** Changes with every write, so that two writers don't overwrite each other. */
+    revision: v.string(),
+    updated_at: v.optional(v.string()),
+  }),
+  providerSettingsKey,
+);
 
 type Place = readonly [loginAppId: string, provider: ProviderId];
 
-async function readStored([loginAppId, provider]: Place) {
-  const item = await readItem(providerSettingsKey(loginAppId, provider));
-  return item && v.parse(providerSettingsItem, item);
-}
+const readStored = (place: Place) => readItem(providerSettingsItem(...place));
 
 /** @param deniedFor milliseconds for which a provider that is not set up is not looked for again */
 function finder(deniedFor?: number) {
@@ -58,11 +57,11 @@ export async function changeProviderSettings(
   provider: ProviderId,
   change: (current: object | undefined) => object,
 ): Promise<object> {
-  const key = providerSettingsKey(loginAppId, provider);
+  const key = providerSettingsItem(loginAppId, provider);
   return retryOnConflict(async () => {
     const current = await readStored([loginAppId, provider]);
     const settings = change(current?.settings);
-    const { done } = await updateItem<ProviderSettingsItem>(key, {
+    const { done } = await updateItem(key, {
       set: {
         login_app_id: loginAppId,
         provider,
@@ -79,4 +78,4 @@ export async function changeProviderSettings(
 }
 
 export const removeProviderSettings = (loginAppId: string, provider: ProviderId): Promise<void> =>
-  deleteItem(providerSettingsKey(loginAppId, provider));
+  deleteItem(providerSettingsItem(loginAppId, provider));
