@@ -5,7 +5,7 @@ import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
 import { introspectionSchema, introspectToken } from '../lib/tokens/introspect-token.ts';
-import { introspectionPath } from '../lib/tokens/paths.ts';
+import { introspectionPath } from '../lib/tokens/issuer.ts';
 import { tokenParameter } from '../lib/tokens/presented-token.ts';
 
 export const endpoint = defineEndpoint({

@@ -7,7 +7,7 @@ import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { invalidTokenRequest, issueToken, tokenRequestSchema } from '../lib/tokens/issue-token.ts';
-import { tokenPath } from '../lib/tokens/paths.ts';
+import { tokenPath } from '../lib/tokens/issuer.ts';
 import { tokenResponseSchema } from '../lib/tokens/token-response.ts';
 
 export const endpoint = defineEndpoint({

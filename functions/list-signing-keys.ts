@@ -4,7 +4,7 @@ import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { jwkSetSchema } from '../lib/signing/key-set.ts';
 import { publicKeys } from '../lib/signing/public-keys.ts';
-import { keysPath } from '../lib/tokens/paths.ts';
+import { keysPath } from '../lib/tokens/issuer.ts';
 
 export const endpoint = defineEndpoint({
   method: 'GET',

@@ -5,7 +5,7 @@ import { form } from '../lib/http/body.ts';
 import { defineEndpoint } from '../lib/http/endpoint.ts';
 import { serve } from '../lib/http/serve.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
-import { revocationPath } from '../lib/tokens/paths.ts';
+import { revocationPath } from '../lib/tokens/issuer.ts';
 import { tokenParameter } from '../lib/tokens/presented-token.ts';
 import { revokeToken } from '../lib/tokens/revoke-token.ts';
 

@@ -19,7 +19,7 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { CfnIPSet, CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import { originSecretHeader, viewerAddressHeader } from '../../lib/http/origin-secret.ts';
-import { tokenPath } from '../../lib/tokens/paths.ts';
+import { tokenPath } from '../../lib/tokens/issuer.ts';
 import type { Settings } from '../settings/settings.ts';
 import { version } from '../version.ts';
 import { versionTag } from './description.ts';

@@ -3,7 +3,7 @@ import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { type AnyEndpoint, isAudited } from '../../lib/http/endpoint.ts';
-import { tokenPath } from '../../lib/tokens/paths.ts';
+import { tokenPath } from '../../lib/tokens/issuer.ts';
 import type { Functions } from '../endpoints.ts';
 import { type Settings, tokenVariables } from '../settings/settings.ts';
 import { version } from '../version.ts';

@@ -2,7 +2,7 @@ import type { LoginApp } from '../login-apps/login-app.ts';
 import { type OfferedProvider, offerOf } from '../providers/offer.ts';
 import { type ProviderId, providerIds } from '../providers/provider-ids.ts';
 import { protocolOf } from '../providers/providers.ts';
-import { tokenPath } from '../tokens/paths.ts';
+import { tokenPath } from '../tokens/issuer.ts';
 
 /** A way to log in to a Login App: a provider, who that is, and the parameters of one grant. */
 type Login = Pick<OfferedProvider, 'provider' | 'companies' | 'protocol'> &

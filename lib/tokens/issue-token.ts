@@ -14,19 +14,12 @@ import { choiceProblem, mustBeOneOf } from '../schema/form-parameters.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import { invalidRequest, type MakeError } from '../schema/validation.ts';
 import type { TokenUse } from './access-token.ts';
-import { clientCredentials } from './grants/client-credentials.ts';
-import { providerAuthorizationCode } from './grants/provider-authorization-code.ts';
-import { providerCredentials } from './grants/provider-credentials.ts';
-import { refreshToken } from './grants/refresh-token.ts';
+import { grantForms } from './grants.ts';
 import type { TokenResponse } from './token-response.ts';
 
 /** Every grant: its other parameters depend on `grant_type`, and for provider credentials on `provider`. */
 const grantFormSchema = v.pipe(
-  v.variant(
-    'grant_type',
-    [providerCredentials, providerAuthorizationCode, refreshToken, clientCredentials],
-    choiceProblem({ grant_type: grantTypes, provider: providerIds }),
-  ),
+  v.variant('grant_type', grantForms, choiceProblem({ grant_type: grantTypes, provider: providerIds })),
   v.title('TokenRequest'),
 );
 

@@ -1,4 +1,4 @@
-import { decodeJwt, errors, type JWTHeaderParameters, jwtVerify } from 'jose';
+import { errors, type JWTHeaderParameters, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { clock } from '../foundation/clock.ts';
 import { refreshTokenForm } from '../foundation/ids.ts';
@@ -7,7 +7,12 @@ import { ServiceError } from '../foundation/service-error.ts';
 import { isLongLived } from '../login-apps/login-app-tokens.ts';
 import { publicKey } from '../signing/public-keys.ts';
 import { tokenAlgorithms } from '../signing/token-algorithm.ts';
-import { type AccessTokenClaims, type AccessTokenPayload, accessTokenPayloadSchema } from './access-token.ts';
+import {
+  type AccessTokenClaims,
+  type AccessTokenPayload,
+  accessTokenPayloadSchema,
+  payloadOf,
+} from './access-token.ts';
 import { issuer } from './issuer.ts';
 
 /** The payload of one of our own access tokens; undefined for anything but a valid one. */
@@ -53,17 +58,9 @@ function reasonOf(token: string, error: errors.JOSEError): LogReason {
   if (error instanceof errors.JWTExpired) return 'token_expired';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature_invalid';
   // A key of another issuer is unknown here, so its claims, which nobody has verified, say more.
-  if (error instanceof errors.JWKSNoMatchingKey && namedIssuer(token) !== issuer())
+  if (error instanceof errors.JWKSNoMatchingKey && payloadOf(token)?.iss !== issuer())
     return 'issued_by_another_issuer';
   return error instanceof errors.JWKSNoMatchingKey ? 'unknown_key' : 'not_an_access_token';
-}
-
-function namedIssuer(token: string): string | undefined {
-  try {
-    return decodeJwt(token).iss;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The key decides on the algorithm, never the token alone. @see RFC 8725 section 3.1 */

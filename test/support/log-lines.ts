@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from '@jest/globals';
-import { keysPath } from '../../lib/tokens/paths.ts';
+import { keysPath } from '../../lib/tokens/issuer.ts';
 import type { RunningService } from './start-service.ts';
 
 /** A structured line of the log. */

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../foundation/service-error.ts';
 import { readStatus } from '../../login-apps/status.ts';
 import { isActive, readSessions, type Session } from '../../people/sessions/session.ts';
-import { sessionNamedBy } from '../../tokens/session-named-by.ts';
+import { sessionNamedBy } from '../../tokens/access-token.ts';
 import { defineCommand } from '../command.ts';
 import { id, optional, secret } from '../flags.ts';
 import { pageOf, wrongPlace } from '../pages.ts';

@@ -1,0 +1,95 @@
+import * as v from 'valibot';
+import type { AuthenticatedClient } from '../login-apps/clients.ts';
+import type { GrantType } from '../login-apps/grant-types.ts';
+import { logIn } from '../people/sessions/log-in.ts';
+import { refreshSession } from '../people/sessions/refresh-session.ts';
+import { putSession } from '../people/sessions/session-store.ts';
+import { codeForm } from '../providers/oauth2/code-form.ts';
+import type { Credential } from '../providers/protocol.ts';
+import { providerIds } from '../providers/provider-ids.ts';
+import { protocolOf } from '../providers/providers.ts';
+import { verifyCredential } from '../providers/verify-credential.ts';
+import { parameters, required } from '../schema/form-parameters.ts';
+import type { TokenUse } from './access-token.ts';
+import { readRefreshToken } from './refresh-token.ts';
+import { loginAppTokenOf, loginUserTokenOf, type TokenResponse } from './token-response.ts';
+
+type FormSchema = v.VariantOptions<'grant_type'>[number] &
+  v.GenericSchema<unknown, { grant_type: GrantType }>;
+
+/**
+ * The schema of a grant's form. A form that was read carries how its token is issued. The forms of a variant become so one
+ * by one: valibot passes over what a variant within a variant transforms.
+ * @param schema of its parameters
+ * @param token_use the kind of its tokens, which is also their scope
+ * @param issue throws ServiceError, ProviderFailure
+ * @see RFC 6749, section 1.3
+ */
+const grantForm = <Schema extends FormSchema>(
+  schema: Schema,
+  token_use: TokenUse,
+  issue: (client: AuthenticatedClient, request: v.InferOutput<Schema>) => Promise<TokenResponse>,
+) =>
+  v.pipe(
+    schema,
+    v.transform((request) => ({
+      ...request,
+      token_use,
+      issue: (client: AuthenticatedClient) => issue(client, request),
+    })),
+  );
+
+/**
+ * Starts a session for the person of a provider's credential, and issues its tokens. The session is stored last, so a login
+ * that fails leaves none that its owner would see.
+ * @throws ServiceError, ProviderFailure
+ */
+async function startSession(client: AuthenticatedClient, credential: Credential): Promise<TokenResponse> {
+  const identity = await verifyCredential(client.loginAppId, credential);
+  const session = await logIn(client, credential.provider, identity);
+  const tokens = await loginUserTokenOf(session);
+  await putSession(session);
+  return tokens;
+}
+
+/** A credential that a provider issued to the app: the other parameters depend on the provider's protocol. */
+const providerCredentials = v.variant(
+  'provider',
+  providerIds.map((provider) => {
+    const grant_type = v.literal('provider_credentials');
+    const form = protocolOf(provider).form(provider, { grant_type }, {});
+    const title = `Provider${provider.slice(-1).toUpperCase()}Credentials`;
+    return grantForm(v.pipe(form, v.title(title)), 'login_user', startSession);
+  }),
+);
+
+/** An authorization code that a provider issued to the app. */
+const providerAuthorizationCode = grantForm(
+  v.pipe(
+    codeForm({ grant_type: v.literal('provider_authorization_code') }, {}),
+    v.title('AuthorizationCodeGrant'),
+  ),
+  'login_user',
+  startSession,
+);
+
+/** A refresh token of ours. @see RFC 6749 section 6 */
+const refreshToken = grantForm(
+  v.pipe(
+    parameters({ grant_type: v.literal('refresh_token'), refresh_token: required('refresh_token') }),
+    v.title('RefreshTokenGrant'),
+  ),
+  'login_user',
+  async (client, { refresh_token }) =>
+    loginUserTokenOf(await refreshSession(client, await readRefreshToken(refresh_token))),
+);
+
+/** The client's own credentials. @see RFC 6749 section 4.4 */
+const clientCredentials = grantForm(
+  v.pipe(parameters({ grant_type: v.literal('client_credentials') }), v.title('ClientCredentialsGrant')),
+  'login_app',
+  ({ loginAppId, clientId }) => loginAppTokenOf(loginAppId, clientId),
+);
+
+/** The form of every grant. */
+export const grantForms = [providerCredentials, providerAuthorizationCode, refreshToken, clientCredentials];

@@ -1,5 +1,0 @@
-/** The paths of the OAuth endpoints, which the server metadata names too. */
-export const tokenPath = '/v2/marketing/oauth/token';
-export const revocationPath = '/v2/marketing/oauth/revoke';
-export const introspectionPath = '/v2/marketing/oauth/introspect';
-export const keysPath = '/v2/marketing/oauth/jwks';
