@@ -1,6 +1,6 @@
-import { addEventFor } from '../lib/access-requests/add-event.ts';
 import { addEventRecord } from '../lib/access-requests/add-event-record.ts';
-import { reviewBodySchema } from '../lib/access-requests/event-request.ts';
+import { addEventFor } from '../lib/access-requests/append-events.ts';
+import { reviewBodySchema } from '../lib/access-requests/new-event.ts';
 import { created } from '../lib/http/answers.ts';
 import { writingAccount } from '../lib/http/auth/account.ts';
 import { json } from '../lib/http/body.ts';

@@ -5,9 +5,10 @@ import { ServiceError } from '../foundation/service-error.ts';
 import { isPartitionFull, putItem } from '../storage/items.ts';
 import { ordinalIn } from '../storage/keys.ts';
 import { sortKeyOf } from '../storage/lists.ts';
+import { requireAccess } from './access-request.ts';
 import { type AccessRequestEvent, eventItem, eventSchema, type Writer } from './event.ts';
-import { listsOf } from './event-lists.ts';
-import { compactIndexes, type ListTails, nameOf, readListTails } from './list-tails.ts';
+import { compactIndexes, type ListTails, listsOf, nameOf, readListTails } from './event-lists.ts';
+import { hashOfKey, keysCountSince } from './idempotency.ts';
 import type { NewEvent } from './new-event.ts';
 
 /** Milliseconds, at most, before a repetition. */
@@ -110,3 +111,47 @@ const tooBusy = (): ServiceError =>
     'temporarily_unavailable',
     'Too many are writing to this access request at once; send the request again.',
   );
+
+/**
+ * Adds an event for an account. A request that is repeated with its `Idempotency-Key` within 24 hours gets the
+ * event of the first one, even when both arrive at once.
+ * @throws ServiceError `forbidden` when the account has no access, or there is no such access request,
+ *   `unprocessable_entity` when the key came with another event
+ */
+export async function addEventFor(
+  accountId: string,
+  accessRequestId: number,
+  body: NewEvent,
+  idempotencyKey: string | undefined,
+): Promise<AccessRequestEvent> {
+  await requireAccess(accountId, accessRequestId);
+  const writer = { account_id: accountId };
+  if (idempotencyKey === undefined) return addEvent(accessRequestId, body, writer);
+  const draft = {
+    event: body,
+    writer,
+    idempotencyKey: hashOfKey(accountId, idempotencyKey),
+    keyCountsSince: keysCountSince(),
+  };
+  const [appended] = await appendEvents(accessRequestId, [draft]);
+  if (!appended || !hasContent(appended.event, body)) throw usedForAnother();
+  return appended.event;
+}
+
+export async function addEvent(accessRequestId: number, event: NewEvent, writer: Writer) {
+  const [appended] = await appendEvents(accessRequestId, [{ event, writer }]);
+  if (!appended) throw new Error('The event was not added.');
+  return appended.event;
+}
+
+const hasContent = (event: AccessRequestEvent, body: NewEvent): boolean => {
+  const stored = new Map(Object.entries(event));
+  return Object.entries(body).every(([field, value]) => stored.get(field) === value);
+};
+
+function usedForAnother(): ServiceError {
+  const message = 'The Idempotency-Key was used for another request within the last 24 hours.';
+  return new ServiceError('unprocessable_entity', message, {
+    errors: [{ field: 'Idempotency-Key', message }],
+  });
+}

@@ -3,10 +3,11 @@ import { epochSeconds, timestamp } from '../foundation/clock.ts';
 import { countField, timestampField } from '../schema/json-schema.ts';
 import { itemKind, readItem, readItems, updateItem } from '../storage/items.ts';
 import { newAccessRequestKey } from '../storage/keys.ts';
-import { accessItem, grantAccess } from './access.ts';
 import {
+  accessItem,
   accessRequestItem,
   createAccessRequest,
+  grantAccess,
   idIsTaken,
   putAccessRequest,
   takeIds,

@@ -5,8 +5,7 @@ import { timeField } from '../schema/rfc3339.ts';
 import { keyRequired } from '../schema/validation.ts';
 import { itemKind, readItem, readItems, updateItem } from '../storage/items.ts';
 import { hashOf, importedAccessRequestKey } from '../storage/keys.ts';
-import { accessItem, grantAccess } from './access.ts';
-import { accessRequestItem, putUnderTakenId, takeIds } from './access-request.ts';
+import { accessItem, accessRequestItem, grantAccess, putUnderTakenId, takeIds } from './access-request.ts';
 
 const idMessage = 'id must be an integer or a string of 1 to 200 characters.';
 const importedLineSchema = v.object(

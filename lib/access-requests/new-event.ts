@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { jsonSchema } from '../schema/json-schema.ts';
-import { keyRequired } from '../schema/validation.ts';
+import { jsonObject, keyRequired } from '../schema/validation.ts';
 import { actorTypes, type content, reviewStatuses } from './event.ts';
 
 /** The longest comment, in code points. A page of 100 of them stays below the 6,291,556 bytes that a function may return. */
@@ -63,3 +63,24 @@ export const newEventSchema = v.variant(
   'type must be comment or review.',
 );
 export type NewEvent = v.InferOutput<typeof newEventSchema>;
+
+/** A JSON object; the type of the event follows from the path. */
+const bodyOfType = (type: 'comment' | 'review') =>
+  v.pipe(
+    jsonObject('The body must be a JSON object.'),
+    v.transform((body) => ({ ...body, type })),
+  );
+
+/** `{"actor_type": …, "actor_id": …, "comment": …}`; other fields are ignored. */
+export const commentBodySchema = v.pipe(
+  bodyOfType('comment'),
+  newCommentSchema,
+  jsonSchema(v.pipe(v.omit(newCommentSchema, ['type']), v.title('NewComment'))),
+);
+
+/** `{"actor_type": …, "actor_id": …, "comment"?: …, "status": …}`; other fields are ignored. */
+export const reviewBodySchema = v.pipe(
+  bodyOfType('review'),
+  newReviewSchema,
+  jsonSchema(v.pipe(v.omit(newReviewSchema, ['type']), v.title('NewReview'))),
+);

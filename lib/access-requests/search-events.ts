@@ -4,10 +4,10 @@ import { countField } from '../schema/json-schema.ts';
 import { type Item, readAll } from '../storage/items.ts';
 import { eventKey } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
-import { requireAccess } from './access.ts';
+import { requireAccess } from './access-request.ts';
 import { eventSchema } from './event.ts';
 import { allEvents, allReviews, eventsOfActor, eventsOfActorId, eventsOfActorType } from './event-lists.ts';
-import type { SearchRequest } from './search-request.ts';
+import { largestPage, type SearchRequest } from './search-request.ts';
 
 /** The envelope of a search: all events found, those before this page, those on it, and themselves. */
 export const searchResultSchema = v.pipe(
@@ -128,3 +128,23 @@ const readFrom = (list: DenseList, first: number): Promise<Item[]> =>
   readRange(list, first, Number.MAX_SAFE_INTEGER);
 
 const inOrder = (ids: number[]): number[] => [...new Set(ids)].sort((a, b) => a - b);
+
+/** Absent from what was written before writers were stored. */
+const writerSchema = v.object({ account_id: v.optional(v.string()), operator: v.optional(v.string()) });
+
+/** The first 100 events after an id, in ascending order, each with who wrote it; and where the next ones begin. */
+export const listEvents = (accessRequestId: number, after: number) =>
+  readPage(accessRequestId, after, (item) => ({
+    ...v.parse(eventSchema, item),
+    written_by: v.parse(writerSchema, item),
+  }));
+
+/** Events of an access request with just the fields that an import reads. */
+export const exportEvents = (accessRequestId: number, after: number) =>
+  readPage(accessRequestId, after, (item) => v.parse(eventSchema, item));
+
+async function readPage<Event>(accessRequestId: number, after: number, toEvent: (item: Item) => Event) {
+  const items = await readRange(allEvents(accessRequestId), after + 1, after + largestPage);
+  const events = items.map(toEvent);
+  return { events, ...(events.length === largestPage && { next: after + largestPage }) };
+}

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { grantAccess, revokeAccess } from '../access-requests/access.ts';
+import { grantAccess, revokeAccess } from '../access-requests/access-request.ts';
 import { createAccount } from '../access-requests/account.ts';
 import { epochSeconds } from '../foundation/clock.ts';
 import { probeIds } from '../foundation/ids.ts';

@@ -32,6 +32,7 @@ export interface ItemKey<Attributes, Written = Attributes> extends Key {
 /**
  * A kind of items: what makes the key of one of its ids, and the schema of the attributes that are read.
  * @param key the same ids always give the same key
+ * @__NO_SIDE_EFFECTS__ so a bundle leaves out the kinds that it doesn't use
  */
 export function itemKind<Ids extends unknown[], Schema extends v.GenericSchema>(
   schema: Schema,

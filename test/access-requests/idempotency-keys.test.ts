@@ -6,7 +6,7 @@ const table = await startOwnTable();
 afterAll(() => table.stop());
 const domain = {
   ...(await import('../../lib/access-requests/access-request.ts')),
-  ...(await import('../../lib/access-requests/add-event.ts')),
+  ...(await import('../../lib/access-requests/append-events.ts')),
   ...(await import('../../lib/access-requests/create-access-request.ts')),
 };
 

@@ -5,7 +5,7 @@ import { startOwnTable } from '../support/own-table.ts';
 
 const table = await startOwnTable();
 const { createAccount } = await import('../../lib/access-requests/account.ts');
-const { deleteAccount } = await import('../../lib/access-requests/delete-account.ts');
+const { deleteAccount } = await import('../../lib/access-requests/account.ts');
 const { documentClient } = await import('../../lib/storage/client.ts');
 const documents = DynamoDBDocumentClient.from(table.dynamoDb);
 afterAll(table.stop);

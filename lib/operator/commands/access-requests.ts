@@ -1,5 +1,10 @@
-import { accessItem, grantAccess, readAccesses } from '../../access-requests/access.ts';
-import { createAccessRequest, revokeAccessTo } from '../../access-requests/access-request.ts';
+import {
+  accessItem,
+  createAccessRequest,
+  grantAccess,
+  readAccesses,
+  revokeAccessTo,
+} from '../../access-requests/access-request.ts';
 import { allEvents } from '../../access-requests/event-lists.ts';
 import { findImported, importAccessRequests } from '../../access-requests/import-access-requests.ts';
 import { ServiceError } from '../../foundation/service-error.ts';

@@ -2,13 +2,13 @@ import {
   type Account,
   accountItem,
   createAccount,
+  deleteAccount,
   renameAccount,
   revokeAccountSecret,
   rotateAccountSecret,
   setAccountDisabled,
   setReadOnly,
 } from '../../access-requests/account.ts';
-import { deleteAccount } from '../../access-requests/delete-account.ts';
 import { shownSecret } from '../../secrets/item-secrets.ts';
 import { accountsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { defineCommand } from '../command.ts';

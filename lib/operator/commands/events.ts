@@ -1,8 +1,8 @@
-import { addEvent } from '../../access-requests/add-event.ts';
+import { addEvent } from '../../access-requests/append-events.ts';
 import { actorTypes, reviewStatuses } from '../../access-requests/event.ts';
 import { importEvents } from '../../access-requests/import-events.ts';
-import { exportEvents, listEvents } from '../../access-requests/list-events.ts';
 import { newEventSchema } from '../../access-requests/new-event.ts';
+import { exportEvents, listEvents } from '../../access-requests/search-events.ts';
 import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, unprocessableEntity, validated } from '../../schema/validation.ts';
 import { defineCommand } from '../command.ts';
