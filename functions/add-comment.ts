@@ -1,14 +1,12 @@
 import { addEventRecord } from '../lib/access-requests/add-event-record.ts';
 import { addEventFor } from '../lib/access-requests/append-events.ts';
 import { commentBodySchema } from '../lib/access-requests/new-event.ts';
-import { created } from '../lib/http/answers.ts';
 import { writingAccount } from '../lib/http/auth/account.ts';
 import { json } from '../lib/http/body.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { created, serve } from '../lib/http/serve.ts';
 import { invalidFields } from '../lib/schema/validation.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'POST',
   path: '/v1/rbac/access_requests/{access_request_id}/comments',
   summary: 'Adds a comment to an access request',
@@ -58,5 +56,3 @@ export const endpoint = defineEndpoint({
   handle: async ({ caller, path, headers, body }) =>
     created(await addEventFor(caller.account_id, path.access_request_id, body, headers['idempotency-key'])),
 });
-
-export const handler = serve(endpoint);

@@ -3,12 +3,10 @@ import {
   newAccessRequestSchema,
 } from '../lib/access-requests/create-access-request.ts';
 import { idempotencyKeySchema } from '../lib/access-requests/idempotency.ts';
-import { created } from '../lib/http/answers.ts';
 import { writingAccount } from '../lib/http/auth/account.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { created, serve } from '../lib/http/serve.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'POST',
   path: '/v1/rbac/access_requests',
   summary: 'Creates an access request that the account has access to',
@@ -58,5 +56,3 @@ export const endpoint = defineEndpoint({
   handle: async ({ caller, headers }) =>
     created(await createAccessRequestFor(caller.account_id, headers['idempotency-key'])),
 });
-
-export const handler = serve(endpoint);

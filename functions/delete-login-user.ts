@@ -1,12 +1,10 @@
-import { noContent } from '../lib/http/answers.ts';
 import { loginUserTokenForDeletion } from '../lib/http/auth/login-user-token.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { noContent, serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 import { recentLoginErrors, requireRecentLogin } from '../lib/login-users/recent-login.ts';
 import { deleteLoginUser } from '../lib/people/deletion/delete-login-user.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'DELETE',
   path: '/v2/marketing/login/user',
   summary: 'Deletes the Login User',
@@ -37,5 +35,3 @@ export const endpoint = defineEndpoint({
     return noContent();
   },
 });
-
-export const handler = serve(endpoint);

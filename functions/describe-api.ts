@@ -1,11 +1,9 @@
 import * as v from 'valibot';
-import { ok } from '../lib/http/answers.ts';
 import { anybody } from '../lib/http/auth/credentials.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { ok, serve } from '../lib/http/serve.ts';
 import { issuer } from '../lib/tokens/issuer.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'GET',
   path: '/openapi.json',
   summary: 'This API as an OpenAPI 3.1 document',
@@ -28,5 +26,3 @@ export const endpoint = defineEndpoint({
     return ok({ ...document, servers: [{ url: issuer() }] });
   },
 });
-
-export const handler = serve(endpoint);

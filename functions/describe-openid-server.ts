@@ -1,11 +1,9 @@
-import { ok } from '../lib/http/answers.ts';
 import { anybody } from '../lib/http/auth/credentials.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { ok, serve } from '../lib/http/serve.ts';
 import { issuer } from '../lib/tokens/issuer.ts';
 import { openIdConfiguration, openIdConfigurationSchema } from '../lib/tokens/server-metadata.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'GET',
   path: '/.well-known/openid-configuration',
   summary: 'The same metadata, for verifiers that use OpenID Connect Discovery',
@@ -25,5 +23,3 @@ export const endpoint = defineEndpoint({
   table: {},
   handle: async () => ok(openIdConfiguration(issuer())),
 });
-
-export const handler = serve(endpoint);

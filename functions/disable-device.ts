@@ -3,12 +3,10 @@ import { disableDevice } from '../lib/devices/recipients.ts';
 import { loginAppOfSender, senderErrors } from '../lib/devices/sender.ts';
 import { isId } from '../lib/foundation/ids.ts';
 import { ServiceError } from '../lib/foundation/service-error.ts';
-import { noContent } from '../lib/http/answers.ts';
 import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { noContent, serve } from '../lib/http/serve.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'DELETE',
   path: '/v2/marketing/push_notifications/devices/{device_id}',
   summary: 'Stops messages to a device whose token is dead',
@@ -33,5 +31,3 @@ export const endpoint = defineEndpoint({
     return noContent();
   },
 });
-
-export const handler = serve(endpoint);

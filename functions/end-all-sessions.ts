@@ -1,8 +1,6 @@
 import * as v from 'valibot';
-import { noContent } from '../lib/http/answers.ts';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { noContent, serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 import { endSessions } from '../lib/people/sessions/end-sessions.ts';
 import { once } from '../lib/schema/form-parameters.ts';
@@ -14,7 +12,7 @@ const exceptSchema = v.pipe(
   v.description('`current` keeps the session of the request.'),
 );
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'DELETE',
   path: '/v2/marketing/login/user/sessions',
   summary: 'Ends the sessions of the Login User',
@@ -44,5 +42,3 @@ export const endpoint = defineEndpoint({
     return noContent();
   },
 });
-
-export const handler = serve(endpoint);

@@ -1,12 +1,10 @@
 import * as v from 'valibot';
 import { endRelation } from '../lib/devices/end-relation.ts';
-import { noContent } from '../lib/http/answers.ts';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { noContent, serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'DELETE',
   path: '/v2/marketing/login/user/push_notifications/devices/{device_id}',
   summary: 'Ends the relation of a device to the Login User',
@@ -36,5 +34,3 @@ export const endpoint = defineEndpoint({
     return noContent();
   },
 });
-
-export const handler = serve(endpoint);

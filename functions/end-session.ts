@@ -1,12 +1,10 @@
 import * as v from 'valibot';
-import { noContent } from '../lib/http/answers.ts';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { noContent, serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 import { endOwnSession } from '../lib/people/sessions/end-session.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'DELETE',
   path: '/v2/marketing/login/user/sessions/{session_id}',
   summary: 'Ends one session of the Login User',
@@ -37,5 +35,3 @@ export const endpoint = defineEndpoint({
     return noContent();
   },
 });
-
-export const handler = serve(endpoint);

@@ -1,14 +1,12 @@
-import { ok } from '../lib/http/answers.ts';
 import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { ok, serve } from '../lib/http/serve.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
 import { introspectionSchema, introspectToken } from '../lib/tokens/introspect-token.ts';
 import { introspectionPath } from '../lib/tokens/issuer.ts';
 import { tokenParameter } from '../lib/tokens/presented-token.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'POST',
   path: introspectionPath,
   summary: 'Says whether a token of the Login App is active (RFC 7662)',
@@ -50,5 +48,3 @@ export const endpoint = defineEndpoint({
   example: { body: { token: 'ACCESS_TOKEN' } },
   handle: async ({ caller, body }) => ok(await introspectToken(caller, body.token)),
 });
-
-export const handler = serve(endpoint);

@@ -1,16 +1,14 @@
 // One file for each Lambda function: the endpoint's record (route, caller, schemas, responses, permissions) and its
 // handler, without a branch. It calls `lib`, and nobody calls it but Lambda.
 
-import { ok } from '../lib/http/answers.ts';
 import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { ok, serve } from '../lib/http/serve.ts';
 import { invalidTokenRequest, issueToken, tokenRequestSchema } from '../lib/tokens/issue-token.ts';
 import { tokenPath } from '../lib/tokens/issuer.ts';
 import { tokenResponseSchema } from '../lib/tokens/token-response.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'POST',
   path: tokenPath,
   summary: 'Issues tokens for a provider credential, a refresh token or client credentials',
@@ -111,5 +109,3 @@ export const endpoint = defineEndpoint({
   },
   handle: async ({ caller, body }) => ok(await issueToken(caller, body)),
 });
-
-export const handler = serve(endpoint);

@@ -1,8 +1,6 @@
-import { created, ok } from '../lib/http/answers.ts';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { form } from '../lib/http/body.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { created, ok, serve } from '../lib/http/serve.ts';
 import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
 import { recentLoginErrors, requireRecentLogin } from '../lib/login-users/recent-login.ts';
 import { shownIdentitySchema } from '../lib/people/identities/identities-of-person.ts';
@@ -18,7 +16,7 @@ const example = {
   linked_at: '2026-02-14T18:20:00.000Z',
 };
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'POST',
   path: '/v2/marketing/login/user/identities',
   summary: 'Links another identity to the Login User',
@@ -83,5 +81,3 @@ export const endpoint = defineEndpoint({
     return isNew ? created(identity) : ok(identity);
   },
 });
-
-export const handler = serve(endpoint);

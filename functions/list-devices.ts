@@ -1,11 +1,9 @@
 import { deviceListSchema, listDevices } from '../lib/devices/related-devices.ts';
-import { ok } from '../lib/http/answers.ts';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { ok, serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'GET',
   path: '/v2/marketing/login/user/push_notifications/devices',
   summary: 'Lists the devices that are related to the Login User',
@@ -48,5 +46,3 @@ export const endpoint = defineEndpoint({
   },
   handle: async ({ caller }) => ok(await listDevices(requireActiveUser(caller))),
 });
-
-export const handler = serve(endpoint);

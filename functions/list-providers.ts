@@ -1,11 +1,9 @@
 import * as v from 'valibot';
-import { ok } from '../lib/http/answers.ts';
 import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { ok, serve } from '../lib/http/serve.ts';
 import { listProviders, offeredProviderSchema } from '../lib/providers/offer.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'GET',
   path: '/v2/marketing/providers',
   summary: 'Lists the providers of the Login App: which company each is, and what to send',
@@ -62,5 +60,3 @@ export const endpoint = defineEndpoint({
   table: { GetItem: ['login_apps'], Query: ['login_apps'] },
   handle: async ({ caller }) => ok(await listProviders(caller)),
 });
-
-export const handler = serve(endpoint);

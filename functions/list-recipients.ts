@@ -1,12 +1,10 @@
 import { listRecipients, recipientListSchema } from '../lib/devices/list-recipients.ts';
 import { recipientsQuery, recipientsRequest } from '../lib/devices/recipients-request.ts';
 import { loginAppOfSender, senderErrors } from '../lib/devices/sender.ts';
-import { ok } from '../lib/http/answers.ts';
 import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { ok, serve } from '../lib/http/serve.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'GET',
   path: '/v2/marketing/push_notifications/recipients',
   summary: 'Lists the devices that messages go to',
@@ -61,5 +59,3 @@ export const endpoint = defineEndpoint({
   handle: async ({ caller, query }) =>
     ok(await listRecipients(await loginAppOfSender(caller), recipientsRequest(query))),
 });
-
-export const handler = serve(endpoint);

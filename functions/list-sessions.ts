@@ -1,11 +1,9 @@
-import { ok } from '../lib/http/answers.ts';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { ok, serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 import { listSessions, sessionListSchema, sessionsQuery } from '../lib/people/sessions/session-list.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'GET',
   path: '/v2/marketing/login/user/sessions',
   summary: 'Lists the active sessions of the Login User',
@@ -51,5 +49,3 @@ export const endpoint = defineEndpoint({
     return ok(await listSessions(requireActiveUser(caller), caller.loginAppId, page));
   },
 });
-
-export const handler = serve(endpoint);

@@ -1,12 +1,10 @@
-import { ok } from '../lib/http/answers.ts';
 import { anybody } from '../lib/http/auth/credentials.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { ok, serve } from '../lib/http/serve.ts';
 import { jwkSetSchema } from '../lib/signing/key-set.ts';
 import { publicKeys } from '../lib/signing/public-keys.ts';
 import { keysPath } from '../lib/tokens/issuer.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'GET',
   path: keysPath,
   summary: 'The public keys that access tokens are verified with (RFC 7517)',
@@ -41,5 +39,3 @@ export const endpoint = defineEndpoint({
     return { ...ok({ keys }), mayBeCached: keys.length > 0 };
   },
 });
-
-export const handler = serve(endpoint);

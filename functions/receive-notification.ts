@@ -1,10 +1,8 @@
 import * as v from 'valibot';
 import { idForms } from '../lib/foundation/ids.ts';
-import { noContent } from '../lib/http/answers.ts';
 import { anybody } from '../lib/http/auth/credentials.ts';
 import { json } from '../lib/http/body.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { noContent, serve } from '../lib/http/serve.ts';
 import { receiveNotification } from '../lib/people/deletion/receive-notification.ts';
 import { providerIds } from '../lib/providers/provider-ids.ts';
 import { once } from '../lib/schema/form-parameters.ts';
@@ -21,7 +19,7 @@ const notificationSchema = v.object(
 
 const loginAppRequired = 'The query parameter login_app_id must be the id of a Login App.';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'POST',
   path: '/v2/marketing/providers/{provider}/notifications',
   summary: 'Receives notifications of an identity provider about a person',
@@ -73,5 +71,3 @@ export const endpoint = defineEndpoint({
     return noContent();
   },
 });
-
-export const handler = serve(endpoint);

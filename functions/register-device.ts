@@ -1,10 +1,8 @@
 import { registrationRequestSchema } from '../lib/devices/new-device.ts';
 import { registerDevice, registeredDeviceSchema } from '../lib/devices/register-device.ts';
-import { created, ok } from '../lib/http/answers.ts';
 import { loginAppToken } from '../lib/http/auth/login-app-token.ts';
 import { json } from '../lib/http/body.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { created, ok, serve } from '../lib/http/serve.ts';
 import { invalidFieldsOf } from '../lib/schema/validation.ts';
 
 const relateLink = {
@@ -13,7 +11,7 @@ const relateLink = {
   requestBody: { device_id: '$response.body#/id' },
 };
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'POST',
   path: '/v2/marketing/push_notifications/devices',
   summary: 'Registers a device for push notifications',
@@ -70,5 +68,3 @@ export const endpoint = defineEndpoint({
     return outcome === 'created' ? created({ id }) : ok({ id });
   },
 });
-
-export const handler = serve(endpoint);

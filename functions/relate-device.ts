@@ -1,14 +1,12 @@
 import { registeredDeviceSchema } from '../lib/devices/register-device.ts';
 import { relateDevice, relationRequestSchema } from '../lib/devices/relate-device.ts';
-import { ok } from '../lib/http/answers.ts';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { json } from '../lib/http/body.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { ok, serve } from '../lib/http/serve.ts';
 import { recentLoginErrors } from '../lib/login-users/recent-login.ts';
 import { unprocessableEntity } from '../lib/schema/validation.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'POST',
   path: '/v2/marketing/login/user/push_notifications/devices',
   summary: 'Relates a registered device to the Login User',
@@ -62,5 +60,3 @@ export const endpoint = defineEndpoint({
     return ok({ id: body.device_id });
   },
 });
-
-export const handler = serve(endpoint);

@@ -1,15 +1,13 @@
 import * as v from 'valibot';
-import { ok } from '../lib/http/answers.ts';
 import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
 import { form } from '../lib/http/body.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { ok, serve } from '../lib/http/serve.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
 import { revocationPath } from '../lib/tokens/issuer.ts';
 import { tokenParameter } from '../lib/tokens/presented-token.ts';
 import { revokeToken } from '../lib/tokens/revoke-token.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'POST',
   path: revocationPath,
   summary: 'Ends the session of a refresh token or access token (RFC 7009)',
@@ -52,5 +50,3 @@ export const endpoint = defineEndpoint({
     return ok({});
   },
 });
-
-export const handler = serve(endpoint);

@@ -1,11 +1,9 @@
 import { searchEvents } from '../lib/access-requests/search-events.ts';
 import { searchRecord } from '../lib/access-requests/search-record.ts';
-import { ok } from '../lib/http/answers.ts';
 import { account } from '../lib/http/auth/account.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { ok, serve } from '../lib/http/serve.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'GET',
   path: '/v1/rbac/access_requests/{access_request_id}/events',
   summary: 'Searches the comments and reviews of an access request',
@@ -22,5 +20,3 @@ export const endpoint = defineEndpoint({
   example: { path: { access_request_id: '1' }, query: { page_size: '1', page: '2' } },
   handle: async ({ caller, path, query }) => ok(await searchEvents(caller.account_id, { ...path, ...query })),
 });
-
-export const handler = serve(endpoint);

@@ -1,11 +1,9 @@
-import { ok } from '../lib/http/answers.ts';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { ok, serve } from '../lib/http/serve.ts';
 import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
 import { showLoginUser, shownLoginUserSchema } from '../lib/people/identities/identities-of-person.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'GET',
   path: '/v2/marketing/login/user',
   summary: 'Shows the Login User and what they can log in with',
@@ -45,5 +43,3 @@ export const endpoint = defineEndpoint({
   table: { GetItem: ['login_apps', 'signing_keys'], BatchGetItem: ['login_users'] },
   handle: async ({ caller }) => ok(await showLoginUser(activeUser(caller, 'forbidden'))),
 });
-
-export const handler = serve(endpoint);

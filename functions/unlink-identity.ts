@@ -1,13 +1,11 @@
 import * as v from 'valibot';
-import { noContent } from '../lib/http/answers.ts';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
-import { defineEndpoint } from '../lib/http/endpoint.ts';
-import { serve } from '../lib/http/serve.ts';
+import { noContent, serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
 import { recentLoginErrors, requireRecentLogin } from '../lib/login-users/recent-login.ts';
 import { unlinkIdentity } from '../lib/people/identities/unlink-identity.ts';
 
-export const endpoint = defineEndpoint({
+export const { endpoint, handler } = serve({
   method: 'DELETE',
   path: '/v2/marketing/login/user/identities/{identity_id}',
   summary: 'Unlinks an identity from the Login User',
@@ -47,5 +45,3 @@ export const endpoint = defineEndpoint({
     return noContent();
   },
 });
-
-export const handler = serve(endpoint);

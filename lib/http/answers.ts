@@ -1,10 +1,10 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2, APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
+import { type ErrorCode, ServiceError } from '../foundation/service-error.ts';
+import { logEvent, logFailure } from '../log/log.ts';
+import { annotateLog } from '../log/request-fields.ts';
+import { ProviderFailure } from '../providers/provider-failure.ts';
 import type { AnyAnswer, AnyEndpoint } from './endpoint.ts';
-
-export const ok = <Body>(body: Body) => ({ status: 200 as const, body });
-export const created = <Body>(body: Body) => ({ status: 201 as const, body });
-export const noContent = () => ({ status: 204 as const, body: undefined });
 
 interface Response {
   status: number;
@@ -54,3 +54,92 @@ export const renderAnswer = ({
     request.response = jsonResponse({ ...answer, cacheSeconds }, request.event.requestContext.requestId);
   },
 });
+
+export const statuses: Record<ErrorCode, number> = {
+  invalid_request: 400,
+  invalid_grant: 400,
+  unauthorized_client: 400,
+  unsupported_grant_type: 400,
+  unsupported_token_type: 400,
+  invalid_client: 401,
+  invalid_token: 401,
+  insufficient_user_authentication: 401,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  unprocessable_entity: 422,
+  too_many_requests: 429,
+  temporarily_unavailable: 503,
+};
+
+/**
+ * The authentication scheme that would work, for the errors that ask for one.
+ * @see RFC 6749 section 5.2, RFC 6750 section 3, RFC 9470 section 3
+ */
+export const challenges: Partial<Record<ErrorCode, string>> = {
+  invalid_client: 'Basic realm="login app client", charset="UTF-8"',
+  unauthorized: 'Basic realm="account", charset="UTF-8"',
+  invalid_token: 'Bearer realm="login service", error="invalid_token"',
+  insufficient_user_authentication: 'Bearer realm="login service", error="insufficient_user_authentication"',
+};
+
+/** The challenge to a request without a token, which has no error code. @see RFC 6750 section 3.1 */
+const challengeWithoutError = 'Bearer realm="login service"';
+
+/** Seconds after which a client may send a request again, unless the error knows better. @see RFC 9110 section 10.2.3 */
+export const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
+  temporarily_unavailable: 10,
+  too_many_requests: 600,
+};
+
+/**
+ * The one place that turns errors into responses. Unexpected errors are logged; the caller gets a plain 500, which only says
+ * whether the provider could not be reached.
+ */
+export const renderErrors = ({
+  errorEvent = 'request_refused',
+}: Pick<AnyEndpoint, 'errorEvent'>): MiddlewareObj<ApiEvent, APIGatewayProxyStructuredResultV2> => ({
+  onError: (request) => {
+    const { requestId } = request.event.requestContext;
+    const { error } = request;
+    if (error instanceof ServiceError) {
+      const { code, reason } = error;
+      const fields = { error: code, ...(reason !== undefined && { reason }) };
+      logEvent(errorEvent, fields);
+      annotateLog(fields);
+      request.response = jsonResponse(responseTo(error), requestId);
+    } else {
+      const fault = error instanceof ProviderFailure ? error.code : undefined;
+      logFailure(fault ? 'provider_failed' : 'request_failed', error, {});
+      annotateLog({ error: 'internal_server_error', ...(fault && { reason: fault }) });
+      const isUnreachable = fault === 'unreachable' || fault === 'timed_out';
+      const description = isUnreachable ? providerUnreachable : unknownError(requestId);
+      const body = { error: 'internal_server_error', error_description: description };
+      request.response = jsonResponse({ status: 500, body }, requestId);
+    }
+  },
+});
+
+function responseTo(error: ServiceError) {
+  const { code, message, errors, reason, maxAge } = error;
+  const lacksToken = code === 'invalid_token' && reason === 'credentials_missing';
+  const scheme = lacksToken ? challengeWithoutError : challenges[code];
+  const needed = maxAge === undefined ? '' : `, error_description="${message}", max_age=${maxAge}`;
+  const challenge = scheme && `${scheme}${needed}`;
+  const retryAfter = error.retryAfterSeconds ?? retryAfterSeconds[code];
+  return {
+    status: statuses[code],
+    body: { error: code, error_description: message, ...(errors && { errors }) },
+    headers: {
+      ...(challenge && { 'www-authenticate': challenge }),
+      ...(retryAfter && { 'retry-after': String(retryAfter) }),
+    },
+  };
+}
+
+const unknownError = (requestId: string): string =>
+  `Something failed on our side. Please quote the request id ${requestId}.`;
+
+/** The description of a failure that is neither ours nor the caller's. */
+const providerUnreachable = 'The identity provider could not be reached; try again.';

@@ -14,7 +14,7 @@ export interface Body<Content> {
   contentType: 'application/json' | 'application/x-www-form-urlencoded';
   parser: MiddlewareObj<EventWithBody>;
   /** The message for a body that the parser has rejected. */
-  malformed: (event: ApiEvent, error: Error) => string;
+  malformed: (event: ApiEvent, error: unknown) => string;
   /** The fault of a body that must not be parsed. */
   problem?: (event: ApiEvent) => string | undefined;
   schema: v.GenericSchema<unknown, Content>;
@@ -35,9 +35,9 @@ export const json = <Content>(
   contentType: 'application/json',
   parser: httpJsonBodyParser<EventWithBody>(),
   // The parser also rejects keys that could change an object's prototype.
-  malformed: ({ body }, { message }) => {
+  malformed: ({ body }, error) => {
     if (!body) return 'The body is missing.';
-    return message === 'Forbidden key in JSON body'
+    return error instanceof Error && error.message === 'Forbidden key in JSON body'
       ? 'The body has the key __proto__, or constructor with prototype.'
       : 'The body is not valid JSON.';
   },
@@ -90,32 +90,32 @@ export const form = <Content>(
 });
 
 /**
- * Keeps a body that is too large from its parser, and turns what the parser throws into the endpoint's own error. The
- * parsers don't know that a content type may have white space before its parameters.
+ * Parses the body, unless it is too large, and turns what the parser throws into the endpoint's own error. The parsers don't
+ * know that a content type may have white space before its parameters.
  * @see RFC 9110 section 5.6.6
+ * @throws ServiceError of the endpoint
  */
-export const guardParser = (body: Body<unknown> | undefined): MiddlewareObj<ApiEvent> => ({
-  before: ({ event }) => {
+export const parseBody = (body: Body<unknown> | undefined): MiddlewareObj<EventWithBody> => ({
+  before: async (request) => {
     if (!body) return;
+    const { event } = request;
     const isTooLarge = (event.body ?? '').length > mostBodyBytes;
     const message = isTooLarge ? 'The body is too large.' : body.problem?.(event);
     if (message !== undefined) throw body.makeError([{ field: '', message }]);
     const [type, ...parameters] = event.headers['content-type']?.split(';') ?? [];
     if (type) event.headers['content-type'] = [type.trimEnd(), ...parameters].join(';');
-  },
-  onError: (request) => {
-    const { event, error } = request;
-    if (!body || !error || !isFromParser(error)) return;
-    // The parsers' own errors quote the body, so they are not passed on.
-    const message = isOfOtherType(error)
-      ? `The content type must be ${body.contentType}.`
-      : body.malformed(event, error);
-    request.error = body.makeError([{ field: '', message }]);
+    try {
+      await body.parser.before?.(request);
+    } catch (error) {
+      // The parsers' own errors quote the body, so they are not passed on.
+      const isOfOtherType = error instanceof Error && 'statusCode' in error && error.statusCode === 415;
+      const fault = isOfOtherType
+        ? `The content type must be ${body.contentType}.`
+        : body.malformed(event, error);
+      throw body.makeError([{ field: '', message: fault }]);
+    }
   },
 });
-
-/** Stands in the place of the parser where an endpoint reads no body. */
-export const noParser: MiddlewareObj<EventWithBody> = { before: () => undefined };
 
 /** Reads the parsed body as its schema says. @throws ServiceError of the endpoint */
 export const validateBody = <Content>(body: Body<Content> | undefined): MiddlewareObj<{ body: Content }> => ({
@@ -123,8 +123,3 @@ export const validateBody = <Content>(body: Body<Content> | undefined): Middlewa
     if (body) event.body = validated(body.schema, event.body, body.makeError);
   },
 });
-
-const isFromParser = ({ cause }: Error): boolean =>
-  cause instanceof Object && 'package' in cause && String(cause.package).endsWith('-body-parser');
-
-const isOfOtherType = (error: Error): boolean => 'statusCode' in error && error.statusCode === 415;

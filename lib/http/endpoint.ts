@@ -138,13 +138,3 @@ export type AnyEndpoint = Omit<Endpoint<unknown, ParameterSchemas, unknown, Resp
 /** Every endpoint is audited unless its method or its record says that it doesn't write, so no new one is forgotten. */
 export const isAudited = ({ method, writes }: Pick<AnyEndpoint, 'method' | 'writes'>): boolean =>
   method !== 'GET' && writes !== false;
-
-/** Writes down an endpoint; the types of its request and response follow from the schemas. */
-export const defineEndpoint = <
-  Caller,
-  R extends Responses,
-  Schemas extends ParameterSchemas = Record<never, never>,
-  Content = undefined,
->(
-  endpoint: Endpoint<Caller, Schemas, Content, R>,
-): Endpoint<Caller, Schemas, Content, R> => endpoint;

@@ -1,26 +1,40 @@
 // A request in, an answer out: the middy chain of every endpoint, the authentication of callers, bodies, parameters and
 // the rendering of errors. It decides nothing about the domain. It calls the rooms that know the callers.
 
-import middy, { type MiddlewareObj } from '@middy/core';
+import middy, { type MiddlewareObj, type Request } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
 import { requireEnvironmentInLambda } from '../foundation/environment.ts';
-import { annotateLog, withRequest } from '../log/request-fields.ts';
-import { type Reply, renderAnswer } from './answers.ts';
-import { annotateIdsOf, writeAuditLine } from './audit-line.ts';
+import { idsAmong } from '../log/audit.ts';
+import { logAudit } from '../log/log.ts';
+import { annotateIds, annotateLog, auditFields, withRequest } from '../log/request-fields.ts';
+import { type Reply, renderAnswer, renderErrors } from './answers.ts';
 import type { Authentication, RequestHeaders } from './auth/credentials.ts';
-import { guardParser, noParser, validateBody } from './body.ts';
-import type { Endpoint, ParameterSchemas, Responses } from './endpoint.ts';
-import { renderErrors } from './errors.ts';
+import { parseBody, validateBody } from './body.ts';
+import {
+  type AnyEndpoint,
+  type Endpoint,
+  isAudited,
+  type ParameterSchemas,
+  type Responses,
+} from './endpoint.ts';
 import { requireOriginSecret } from './origin-secret.ts';
 import { readParameters } from './parameters.ts';
 
+export const ok = <Body>(body: Body) => ({ status: 200 as const, body });
+export const created = <Body>(body: Body) => ({ status: 201 as const, body });
+export const noContent = () => ({ status: 204 as const, body: undefined });
+
 /**
- * The Lambda handler of an endpoint. A request passes the middlewares from the first to the last: each checks it, or adds
- * to the event what it has read of it. The answer, or an error, passes them from the last to the first.
+ * An endpoint with its Lambda handler; the types of its request and response follow from the schemas. A request passes the
+ * middlewares from the first to the last: each checks it, or adds to the event what it has read of it. The answer, or an
+ * error, passes them from the last to the first.
  */
-export function serve<Caller, Schemas extends ParameterSchemas, Content, R extends Responses>(
-  endpoint: Endpoint<Caller, Schemas, Content, R>,
-) {
+export function serve<
+  Caller,
+  R extends Responses,
+  Schemas extends ParameterSchemas = Record<never, never>,
+  Content = undefined,
+>(endpoint: Endpoint<Caller, Schemas, Content, R>) {
   requireEnvironmentInLambda();
   const chain = middy<ApiEvent, Reply>()
     .use(writeAuditLine(endpoint))
@@ -29,17 +43,17 @@ export function serve<Caller, Schemas extends ParameterSchemas, Content, R exten
     .use(requireOriginSecret)
     .use(authenticate(endpoint.authenticate))
     .use(readParameters(endpoint.parameters))
-    .use(guardParser(endpoint.body))
-    .use(endpoint.body?.parser ?? noParser)
+    .use(parseBody(endpoint.body))
     .use(validateBody(endpoint.body))
     .use(annotateIdsOf(endpoint))
     .handler(endpoint.handle);
 
   // For middy, what the middlewares add belongs to the event from the start.
-  return (event: Parameters<typeof chain>[0], context: Context) => {
+  const handler = (event: Parameters<typeof chain>[0], context: Context) => {
     const { requestId, routeKey } = event.requestContext;
     return withRequest({ request_id: requestId, route: routeKey }, () => chain(event, context));
   };
+  return { endpoint, handler };
 }
 
 /** Finds out who calls, before the rest of the request is looked at. @throws ServiceError of the scheme */
@@ -50,5 +64,27 @@ const authenticate = <Caller>({
   before: async ({ event }) => {
     event.caller = await identify(event.headers);
     annotateLog({ caller: scheme });
+  },
+});
+
+/** Writes the audit line of a request that may write anything, whatever its outcome. */
+function writeAuditLine(endpoint: AnyEndpoint): MiddlewareObj<ApiEvent, Reply> {
+  const write = ({ response }: Request<ApiEvent, Reply>) => {
+    if (!isAudited(endpoint)) return;
+    const status = (response && 'statusCode' in response && response.statusCode) || 500;
+    const result = status < 400 ? 'done' : status < 500 ? 'rejected' : 'failed';
+    logAudit({ ...auditFields(), result, status });
+  };
+  return { before: ({ event }) => annotateIds(idsAmong(event.pathParameters)), after: write, onError: write };
+}
+
+/** Notes the ids that the body and the answer name, for the audit line. */
+const annotateIdsOf = ({ body, idIs }: AnyEndpoint): MiddlewareObj<ApiEvent, Reply> => ({
+  before: ({ event }) => {
+    if (body) annotateIds(idsAmong(event.body));
+  },
+  after: ({ response }) => {
+    const fields: object = Object(response && 'status' in response && response.body);
+    annotateIds(idsAmong(idIs && 'id' in fields ? { ...fields, [idIs]: fields.id } : fields));
   },
 });

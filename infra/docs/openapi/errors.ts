@@ -1,7 +1,7 @@
 import type { JsonSchema } from '@valibot/to-json-schema';
 import type { ErrorRecord } from '../../../lib/foundation/service-error.ts';
+import { challenges, retryAfterSeconds, statuses } from '../../../lib/http/answers.ts';
 import type { AnyEndpoint } from '../../../lib/http/endpoint.ts';
-import { challenges, retryAfterSeconds, statuses } from '../../../lib/http/errors.ts';
 import { originError } from '../../../lib/http/origin-secret.ts';
 import { pascal } from './alternatives.ts';
 import type { Components } from './json-schema.ts';
