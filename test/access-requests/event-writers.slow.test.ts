@@ -116,21 +116,6 @@ describe('a writer that dies at any point leaves nothing half-written', () => {
   });
 });
 
-test('each lost answer in turn: 201 all the same, and one event each', async () => {
-  const id = await newAccessRequest();
-  const sent: unknown[] = [];
-  for (let number = 0; ; number += 1) {
-    const happened = disturb(number, 'answer lost');
-    const { status, body } = await own.service.addEvent('reviews', review, { id });
-    own.proxy.hook = () => undefined;
-    expect(status).toBe(201);
-    sent.push(body);
-    if (!happened()) break;
-  }
-  expect(await eventsOf(id)).toEqual(sent);
-  expect(await problems(id)).toEqual([]);
-});
-
 test('a writer that catches up takes in no event behind one that came while it read', async () => {
   const id = await newAccessRequest();
   const key = { 'idempotency-key': unique('key') };

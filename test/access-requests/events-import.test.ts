@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { progressBar } from '../../infra/operator/progress-bar.ts';
 import { problemsOfEvents } from '../support/check-events.ts';
 import { operator } from '../support/operator.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -182,27 +181,6 @@ describe('operator events import FILE.ndjson', () => {
     const { code, stdout, stderr } = await ownOperator(...words);
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${why}\n` });
   });
-});
-
-test('the progress bar is for terminals alone', () => {
-  let written = '';
-  const stream = (isTTY: boolean) => ({
-    isTTY,
-    write: (text: unknown) => {
-      written += text;
-      return true;
-    },
-  });
-  progressBar(stream(false))(0.5, 10);
-  expect(written).toBe('');
-  const progress = progressBar(stream(true));
-  progress(0.5, 10);
-  progress(1, 20);
-  expect(written.split('\r')).toEqual([
-    '',
-    `[${'#'.repeat(15)}${'.'.repeat(15)}] 50 %  10 lines`,
-    `[${'#'.repeat(30)}] 100 %  20 lines\n`,
-  ]);
 });
 
 test('an import needs no more memory for many lines than for a few', async () => {

@@ -114,19 +114,6 @@ describe('operator devices import FILE.ndjson', () => {
     expect((await eventually(() => exported(to), isThere)).lines).toMatchObject([device]);
   });
 
-  test('a new token of the installation replaces the imported device', async () => {
-    const person = await newPerson(service, unique('bob'), app);
-    const installation_id = unique('installation');
-    await importLines([android({ installation_id, login_user_id: person.loginUserId })]);
-    const { id } = (await service.register(android({ installation_id }), appToken)).body;
-    const query = `login_user_id=${person.loginUserId}`;
-    const listed = await eventually(
-      () => recipients(query),
-      ([first]) => first?.device_id === id,
-    );
-    expect(listed).toMatchObject([{ device_id: id }]);
-  });
-
   test('a line about an installation that the app has registered meanwhile leaves it to the newer device', async () => {
     const person = await newPerson(service, unique('bob'), app);
     const installation_id = unique('installation');

@@ -60,30 +60,6 @@ describe('GET /v2/marketing/login/user/push_notifications/devices', () => {
       },
     });
   });
-
-  test('registering a known device refreshes when it was last seen', async () => {
-    const person = await newPerson(service);
-    const token = unique('phone');
-    const { id } = (await service.register({ platform: 'android', token }, appToken)).body;
-    await service.relate(id, person.token);
-    await idsWhen(person, 1);
-    const before = (await service.listDevices(person.token)).body.devices[0].last_seen_at;
-    expect((await service.register({ platform: 'android', token }, appToken)).status).toBe(200);
-    const after = (await service.listDevices(person.token)).body.devices[0].last_seen_at;
-    expect(Date.parse(after)).toBeGreaterThan(Date.parse(before));
-  });
-
-  test.each([
-    ['no token', {}],
-    ['a Login App Token', 'login app'],
-    ['garbage', { authentication: 'Bearer x.y.z' }],
-  ])('401 with %s', async (_, headers) => {
-    const sent = headers === 'login app' ? { authentication: `Bearer ${appToken}` } : headers;
-    const { status, body } = await service.call('/v2/marketing/login/user/push_notifications/devices', {
-      headers: sent as Record<string, string>,
-    });
-    expect({ status, body }).toMatchObject({ status: 401, body: { error: 'invalid_token' } });
-  });
 });
 
 describe('DELETE /v2/marketing/login/user/push_notifications/devices/{device_id}', () => {
@@ -96,38 +72,30 @@ describe('DELETE /v2/marketing/login/user/push_notifications/devices/{device_id}
     expect(await deviceIdsOf(service, person)).toEqual([]);
     expect((await service.endRelation(id, person.token)).status).toBe(404);
   });
-
-  test('401 with no token', async () => {
-    expect((await service.endRelation('x', '')).status).toBe(401);
-  });
 });
 
 describe('at most 20 devices a person', () => {
-  test('relating the 21st ends the relation of the one not seen longest', async () => {
+  test('relating more ends the relations of those not seen longest, four at once too', async () => {
     const person = await newPerson(service);
     const phones: { id: string; token: string }[] = [];
-    for (let made = 0; made < 21; made += 1) {
+    for (let made = 0; made < 24; made += 1) {
       const token = unique('phone');
       const { id } = (await service.register({ platform: 'android', token }, appToken)).body;
       phones.push({ id, token });
     }
-    const [first, second, ...others] = phones;
-    for (const phone of [first, second, ...others.slice(0, -1)]) {
-      await service.relate(phone?.id, person.token);
-    }
+    for (const { id } of phones.slice(0, 20)) await service.relate(id, person.token);
     await idsWhen(person, 20);
-    // The first is seen again, so that the second is the one not seen longest.
-    await service.register({ platform: 'android', token: first?.token }, appToken);
-    const newest = others.at(-1);
-    await service.relate(newest?.id, person.token);
-    const expected = [first, ...others].map((phone) => phone?.id).toSorted();
+    // The first is seen again, so that the four after it are those not seen longest.
+    await service.register({ platform: 'android', token: phones[0]?.token }, appToken);
+    await Promise.all(phones.slice(20).map(({ id }) => service.relate(id, person.token)));
+    const expected = phones.toSpliced(1, 4).map(({ id }) => id);
     const listed = await eventually(
       () => deviceIdsOf(service, person),
-      (ids) => ids.length === 20 && ids.includes(newest?.id ?? ''),
+      (ids) => ids.toSorted().join() === expected.toSorted().join(),
     );
-    expect(listed.toSorted()).toEqual(expected);
-    expect((await sendableTo(person)).toSorted()).toEqual(expected);
-    expect((await service.endRelation(second?.id ?? '', person.token)).status).toBe(404);
+    expect(listed.toSorted()).toEqual(expected.toSorted());
+    expect((await sendableTo(person)).toSorted()).toEqual(expected.toSorted());
+    expect((await service.endRelation(phones[1]?.id ?? '', person.token)).status).toBe(404);
   });
 });
 
@@ -148,21 +116,6 @@ describe('a device that moves between people', () => {
     );
     expect(ended.map(({ status }) => status)).toEqual(Array(7).fill(404));
     expect((await service.endRelation(id, owner?.token ?? '')).status).toBe(204);
-  });
-
-  test('at no moment do two people see it', async () => {
-    const [first, second] = [await newPerson(service), await newPerson(service)];
-    const id = await newPhone(service, appToken);
-    for (let turn = 0; turn < 5; turn += 1) {
-      for (const [to, from] of [
-        [first, second],
-        [second, first],
-      ] as const) {
-        await service.relate(id, to.token);
-        expect(await deviceIdsOf(service, from)).toEqual([]);
-        expect(await sendableTo(from)).toEqual([]);
-      }
-    }
   });
 });
 
@@ -213,26 +166,6 @@ describe('whatever else ends a session ends the relations that it made', () => {
 });
 
 describe('devices list and devices disable', () => {
-  test('a disabled device is no longer listed for sending, until it registers again', async () => {
-    const person = await newPerson(service);
-    const token = unique('phone');
-    const { id } = (await service.register({ platform: 'android', token }, appToken)).body;
-    await service.relate(id, person.token);
-    await idsWhen(person, 1);
-    expect(await sendableTo(person)).toEqual([id]);
-
-    expect(await service.operate('devices', 'disable', { device: id })).toEqual({
-      device_id: id,
-      disabled: true,
-    });
-    expect(await sendableTo(person)).toEqual([]);
-    expect((await service.listDevices(person.token)).body.devices).toMatchObject([{ id, active: false }]);
-    expect((await service.relate(id, person.token)).status).toBe(422);
-
-    await service.register({ platform: 'android', token }, appToken);
-    expect(await sendableTo(person)).toEqual([id]);
-  });
-
   test('a whole Login App is listed page after page, each device once', async () => {
     const client = await createLoginApp(service, unique('app'), { platforms: ['android'] });
     const token = await service.loginAppToken(client);

@@ -103,12 +103,6 @@ describe('after a logout nothing of the person goes to the phone', () => {
     expect(await recipients()).toEqual([]);
     expect(await recipients()).toEqual([expect.objectContaining({ device_id: id })]);
   });
-
-  test('while a session that goes on keeps its device', async () => {
-    const { id, access_token, recipients } = await phone();
-    await own.service.relate(id, access_token);
-    expect(await recipients()).toEqual([expect.objectContaining({ device_id: id })]);
-  });
 });
 
 describe('after a Login User is deleted while the index lags behind', () => {

@@ -256,12 +256,6 @@ describe('POST /v2/marketing/push_notifications/devices, 401 authentication wron
     const answer = await json(path, { device: android() }, { authentication: `Bearer ${appToken}` });
     expectError(answer, invalidToken);
   });
-
-  test('the client id and client secret themselves', async () => {
-    const { client_id, client_secret } = demo.login_app;
-    const authorization = `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`;
-    expectError(await json(path, { device: android() }, { authorization }), invalidToken);
-  });
 });
 
 describe('POST /v2/marketing/push_notifications/devices, the order of checks', () => {

@@ -101,15 +101,6 @@ describe('the grants of a client', () => {
     expect(outcome(await service.revoke(refreshToken))).toBe(200);
     expect(await sessionIds()).toEqual([kept]);
   });
-
-  test('grants that do not exist are an error, and nothing is created', async () => {
-    for (const grants of ['', 'password', 'all,refresh_token', 'refresh_token,']) {
-      const flags = { 'login-app': service.demo.login_app.login_app_id, 'grant-types': grants };
-      await expect(operate('clients', 'create', flags)).rejects.toThrow(
-        /--grant-types must be all, none, or some of provider_credentials, .*, separated by commas\.$/,
-      );
-    }
-  });
 });
 
 describe('an account', () => {

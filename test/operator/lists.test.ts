@@ -136,28 +136,6 @@ describe('npm run operator: Login Apps and clients', () => {
     });
   });
 
-  test('clients list: a page has 100, and --after shows the next ones', async () => {
-    const app = await newApp();
-    const ids = [app.client_id];
-    const createUntil = async (count: number) => {
-      while (ids.length < count) {
-        const created = await operate('clients', 'create', { 'login-app': app.login_app_id });
-        ids.push(String(created.client_id));
-      }
-    };
-    const list = ['clients', 'list', '--login-app', app.login_app_id];
-    await createUntil(100);
-    expect(await succeeded(...list)).not.toHaveProperty('next');
-    await createUntil(102);
-    const page = await succeeded(...list);
-    expect(Object(page.clients)).toHaveLength(100);
-    const all = (await allOf(list, 'clients')).map(({ client_id }) => client_id);
-    expect(all.toSorted()).toEqual(ids.toSorted());
-    expect(await failed(...list, '--after', 'x')).toBe(
-      'clients list: --after must be a complete id of the form la_….c_….',
-    );
-  });
-
   test('clients find: whose secret it is, of several clients and of two secrets', async () => {
     const app = await newApp();
     const flags = { 'login-app': app.login_app_id };

@@ -75,20 +75,6 @@ describe('login-apps disable', () => {
     advance(30);
     expect(await both(everything)).toEqual(twice(works));
   });
-
-  test('costs no more store calls than a Login App that is enabled', async () => {
-    const callsOf = async () => {
-      advance(31);
-      proxy.forget();
-      for (let request = 0; request < 3; request += 1) {
-        await service.token({ grant_type: 'client_credentials' }, app);
-      }
-      return proxy.calls().map(({ operation }) => operation);
-    };
-    expect(await callsOf()).toEqual(['GetItem', 'GetItem']);
-    await operate('login-apps', 'disable', flags);
-    expect(await callsOf()).toEqual(['GetItem', 'GetItem']);
-  });
 });
 
 describe('login-apps logout', () => {
@@ -230,11 +216,6 @@ describe('providers remove', () => {
     await operate('providers', 'set', { ...provider, settings });
     expect(await both(logIn)).toEqual(twice(200));
   });
-});
-
-test.each(['disable', 'enable', 'logout', 'undo-logout'])('login-apps %s of none: an error', async (verb) => {
-  const unknown = { 'login-app': `la_${'A'.repeat(22)}` };
-  await expect(operate('login-apps', verb, unknown)).rejects.toThrow('There is no such Login App.');
 });
 
 test('of two operators who rotate the secret of a client at once, one is told that nothing was changed, and no secret is lost', async () => {

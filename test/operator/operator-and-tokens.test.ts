@@ -94,18 +94,6 @@ describe('the operator and the sessions of a Login User', () => {
     expect((await service.logIn(subject)).status).toBe(200);
   });
 
-  test('login-users delete: the tokens stop at once, and nothing of the old sessions comes back', async () => {
-    const { subject, phone, flags, works } = await twoSessions();
-    await service.operate('login-users', 'delete', flags);
-    expect(await works()).toEqual([401, 401]);
-    await expect(service.operate('sessions', 'list', flags)).rejects.toThrow('There is no such Login User.');
-    const again = (await service.logIn(subject)).body;
-    expect(await works()).toEqual([401, 401]);
-    expect(await refresh(phone.refresh_token)).toBe('invalid_grant');
-    const newcomer = { 'login-user': decodeJwt(again.access_token).sub };
-    expect(await service.operate('sessions', 'list', newcomer)).toMatchObject({ sessions: [{}] });
-  });
-
   test.each(['show', 'logout', 'delete', 'block', 'unblock'])(
     'login-users %s of somebody unknown: an error',
     async (verb) => {

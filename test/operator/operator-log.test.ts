@@ -104,13 +104,6 @@ describe('the line of a command: what it was about and the choice, but no name, 
     await expectDone('accounts revoke', { account: account_id, secret }, () => ofAccount);
   });
 
-  test('a Login App: disable, enable, logout, undo-logout', async () => {
-    const login_app_id = await newApp();
-    for (const verb of ['disable', 'enable', 'logout', 'undo-logout']) {
-      await expectDone(`login-apps ${verb}`, { 'login-app': login_app_id }, () => ({ login_app_id }));
-    }
-  });
-
   test('a provider and a client, without the settings, also when they are rejected', async () => {
     const { login_app_id, client_id } = await createLoginApp(service, unique('app'));
     const app = { 'login-app': login_app_id };
@@ -130,19 +123,6 @@ describe('the line of a command: what it was about and the choice, but no name, 
     const grant_types = 'client_credentials';
     const client = { ...app, client: client_id, 'grant-types': grant_types };
     await expectDone('clients update', client, () => ({ login_app_id, client_id, grant_types }));
-  });
-
-  test('an account: update, disable, enable', async () => {
-    const { account_id } = await operate('accounts', 'create', { name: 'Test' });
-    const flags = { account: account_id };
-    await expectDone('accounts update', { ...flags, access: 'read' }, () => ({ account_id, access: 'read' }));
-    for (const verb of ['disable', 'enable'])
-      await expectDone(`accounts ${verb}`, flags, () => ({ account_id }));
-  });
-
-  test('a person: logout', async () => {
-    const { loginUserId: login_user_id } = await newPerson(service);
-    await expectDone('login-users logout', { 'login-user': login_user_id }, () => ({ login_user_id }));
   });
 
   test('an identity that is moved, and the person who loses it', async () => {

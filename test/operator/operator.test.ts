@@ -2,7 +2,7 @@ import { exec } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { parseCommandLine } from '../../infra/operator/parse-command-line.ts';
-import { accountOfResult, createLoginApp } from '../support/login-app.ts';
+import { createLoginApp } from '../support/login-app.ts';
 import {
   failed,
   operator,
@@ -11,23 +11,12 @@ import {
   succeeded,
   writeSettings,
 } from '../support/operator.ts';
-import { newPerson } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
 const { demo } = service;
 
 describe('npm run operator: each command', () => {
-  test('accounts create', async () => {
-    const created = await succeeded('accounts', 'create', '--name', 'Back office');
-    expect(created).toEqual({
-      account_id: expect.stringMatching(/^ac_/),
-      account_secret: expect.stringMatching(/^acs_/),
-    });
-    const account = accountOfResult(created);
-    expect((await service.search('', { account })).status).toBe(403);
-  });
-
   test('login-apps create, clients create and clients revoke', async () => {
     const app = await succeeded('login-apps', 'create', '--name', 'App');
     expect(app).toEqual({ login_app_id: expect.stringMatching(/^la_/) });
@@ -74,24 +63,6 @@ describe('npm run operator: each command', () => {
     expect(await failed('mobile-applications', 'remove', ...flags)).toBe(
       'The Login App has no mobile application for ios; it has none.',
     );
-  });
-
-  test('access-requests create, grant and revoke', async () => {
-    const accounts = [demo.account.account_id, demo.other_account.account_id];
-    const [account_id = '', other_id = ''] = accounts;
-    const created = await succeeded('access-requests', 'create', '--account', account_id);
-    const access_request_id = Number(created.access_request_id);
-    expect(created).toEqual({ access_request_id, account_id, created_at: expect.stringMatching(/Z$/) });
-    const flags = ['--access-request', String(access_request_id), '--account', other_id];
-    const statusOfOther = async () =>
-      (await service.search('', { id: access_request_id, account: demo.other_account })).status;
-    expect(await statusOfOther()).toBe(403);
-    const granted = { access_request_id, account_id: other_id, access: true };
-    expect(await succeeded('access-requests', 'grant', ...flags)).toEqual(granted);
-    expect(await statusOfOther()).toBe(200);
-    const revoked = { ...granted, access: false };
-    expect(await succeeded('access-requests', 'revoke', ...flags)).toEqual(revoked);
-    expect(await statusOfOther()).toBe(403);
   });
 
   test('comments add and reviews add', async () => {
@@ -177,41 +148,6 @@ describe('npm run operator: each command', () => {
       created_at: expect.stringMatching(/Z$/),
       events: [],
     });
-  });
-
-  test('login-users block and unblock', async () => {
-    const { subject, loginUserId } = await newPerson(service);
-    const flags = ['--login-user', loginUserId];
-    const blocked = { login_user_id: loginUserId, blocked: true };
-    expect(await succeeded('login-users', 'block', ...flags)).toEqual(blocked);
-    expect((await service.logIn(subject)).status).toBe(400);
-    expect(await succeeded('login-users', 'block', ...flags)).toEqual(blocked);
-    expect(await succeeded('login-users', 'unblock', ...flags)).toEqual({ ...blocked, blocked: false });
-    expect((await service.logIn(subject)).status).toBe(200);
-  });
-
-  test('providers set and providers show, with the secrets masked', async () => {
-    const login_app_id = String((await succeeded('login-apps', 'create', '--name', 'App')).login_app_id);
-    const settings = {
-      verify_url: 'https://provider.example/verify',
-      consumer_key: 'our-key',
-      consumer_secret: 'our-secret',
-      subject_field: 'id',
-      namespace: 'provider.example',
-    };
-    const masked = { ...settings, consumer_secret: '********' };
-    const provider = 'provider_c';
-    const file = writeSettings(JSON.stringify(settings));
-    const flags = ['--login-app', login_app_id, '--provider', provider];
-    const set = await succeeded('providers', 'set', ...flags, '--settings', file);
-    expect(set).toEqual({ login_app_id, provider, settings: masked });
-    const invalidFile = writeSettings(JSON.stringify({ ...settings, consumer_key: '' }));
-    expect(await failed('providers', 'set', ...flags, '--settings', invalidFile)).toBe(
-      'The settings of provider_c are invalid: consumer_key: must not be empty.',
-    );
-    const shown = { login_app_id, providers: { [provider]: masked } };
-    expect(await succeeded('providers', 'show', ...flags)).toEqual(shown);
-    expect(await succeeded('providers', 'show', '--login-app', login_app_id)).toEqual(shown);
   });
 
   test('providers set takes a secret from a file or from standard input, without the end of its line', async () => {

@@ -127,17 +127,6 @@ describe('npm run operator: people, their sessions and devices', () => {
     );
   });
 
-  test('sessions list --after continues after a session', async () => {
-    const { app, person } = await newOwner();
-    for (const _ of [2, 3]) await newPerson(service, person.subject, app);
-    const list = ['sessions', 'list', '--login-user', person.loginUserId];
-    const all = (await allOf(list, 'sessions')).map(({ session_id }) => String(session_id));
-    expect(all).toHaveLength(3);
-    const rest = await succeeded(...list, '--after', String(all[0]));
-    expect(Object.values(Object(rest.sessions)).map((one) => Object(one).session_id)).toEqual(all.slice(1));
-    expect(rest).not.toHaveProperty('next');
-  });
-
   test('sessions find: the session of an access token or a refresh token, also when it has ended', async () => {
     const { person } = await newOwner();
     const find = ['sessions', 'find', '--token-file'];

@@ -1,8 +1,6 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import { jwtVerify } from 'jose';
 import { accountOf, identityIdsOf } from '../support/account.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
@@ -123,18 +121,6 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     expect(inVain).toMatchObject({ deleted: true, tokens_not_revoked: 1 });
   });
 
-  test('is revoked with a client secret that we sign, as Apple requires', async () => {
-    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-    const private_key_secret = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-    const client_secret_jwt = { team_id: '1A234BFK46', key_id: '1ABC6523AA', private_key_secret };
-    const { account, token, revoked } = await newLogin({ credential: { client_secret_jwt } });
-    expect((await account.remove()).status).toBe(204);
-    expect(revoked).toEqual([{ ...revocation(token), client_secret: expect.any(String) }]);
-    const { payload, protectedHeader } = await jwtVerify(revoked[0]?.client_secret ?? '', publicKey);
-    expect(protectedHeader).toMatchObject({ alg: 'ES256', kid: client_secret_jwt.key_id });
-    expect(payload).toMatchObject({ iss: client_secret_jwt.team_id, sub: ourApp });
-  });
-
   test('of a linked identity is revoked too', async () => {
     const { code, token, revoked, app } = await newLogin();
     const form = { grant_type: 'provider_credentials', ...(await credentialAtProviderF(app)) };
@@ -176,17 +162,6 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     expect(revoked).toEqual([revocation(token)]);
     expect((await account.remove()).status).toBe(204);
     expect(revoked).toHaveLength(1);
-  });
-
-  test('of an identity that was linked and is unlinked is revoked too', async () => {
-    const { code, token, revoked, app, account: first } = await newLogin();
-    await first.remove();
-    revoked.length = 0;
-    const form = { grant_type: 'provider_credentials', ...(await credentialAtProviderF(app)) };
-    const account = accountOf(service, (await service.token(form, app)).body.access_token);
-    const { id } = (await account.link(code)).body;
-    expect((await account.unlink(id)).status).toBe(204);
-    expect(revoked).toEqual([revocation(token)]);
   });
 
   test("of a link is kept where the identity is theirs already: Apple's usual flow", async () => {
@@ -311,14 +286,6 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     answers(200);
     expect((await account.remove()).status).toBe(204);
     expect(revoked).toEqual(Array(2).fill(revocation(token)));
-  });
-
-  test('retry-revocations leaves the token of an identity that somebody has', async () => {
-    const { person, revoked } = await newLogin();
-    expect(await service.operate('login-users', 'retry-revocations', person)).toMatchObject({
-      ...{ revoked: 0, not_revoked: 0 },
-    });
-    expect(revoked).toEqual([]);
   });
 
   test('retry-revocations of nobody: an error', async () => {

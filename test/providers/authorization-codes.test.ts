@@ -6,9 +6,11 @@ import { decodeJwt, jwtVerify } from 'jose';
 import * as v from 'valibot';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { applyPreset } from '../../lib/providers/presets/apply.ts';
+import type { PresetName } from '../../lib/providers/presets/presets.ts';
 import { accountOf } from '../support/account.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { newPerson } from '../support/people.ts';
 import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
 import { type Answer, sharedService, unique } from '../support/service.ts';
@@ -18,6 +20,10 @@ const { credentials, loginForm, token } = service;
 const standIn = await startProviderStandIn();
 const sandbox = await startSandbox();
 afterAll(() => sandbox.close());
+/** Apple signs with a private key where others have a secret. */
+const { privateKey: applePrivateKey, publicKey: applePublicKey } = generateKeyPairSync('ec', {
+  namedCurve: 'prime256v1',
+});
 const invalidGrant = { status: 400, error: 'invalid_grant' };
 const invalidRequest = (naming: RegExp | string) => ({ status: 400, error: 'invalid_request', naming });
 
@@ -299,12 +305,6 @@ describe('a code that counts by its id token', () => {
     expectAnswer(await send({ authorization_code: 'a-code', nonce: 'n' }, app), 200, tokenResponse);
   });
 
-  test('such settings take no access tokens: 400', async () => {
-    const app = await setUp(byIdToken(standIn.openScene()));
-    const form = { grant_type: 'provider_credentials', provider: 'provider_b', access_token: 'a-token' };
-    expectError(await token(form, app), invalidRequest(/provider_b is not set up/));
-  });
-
   test('a certified server that nobody here wrote: 200 with PKCE and nonce', async () => {
     const exchange = v.parse(
       v.looseObject({ authorization_code: v.looseObject({}) }),
@@ -322,12 +322,63 @@ describe('a code that counts by its id token', () => {
   });
 });
 
+test('a link takes the same parameters: it sends on a code_verifier and a redirect_uri of the settings, and holds to the nonce', async () => {
+  const scene = standIn.openScene();
+  const forms = exchangesAt(scene, async () => ({ id_token: await scene.idToken({ nonce: 'n' }) }));
+  const app = await createLoginApp(service, unique('app'), { providers: ['provider_f'] });
+  const redirect_uri = 'https://app.example/callback';
+  const exchange = { client_secret: 'our secret', redirect_uris: ['https://app.example', redirect_uri] };
+  await service.setProvider(app, 'provider_b', byIdToken(scene, {}, exchange));
+  const account = accountOf(service, (await newPerson(service, unique('alice'), app)).token);
+  const link = (more: object) =>
+    account.link({ provider: 'provider_b', authorization_code: 'a-code', ...more });
+  const elsewhere = await link({ redirect_uri: 'https://evil.example' });
+  expectError(elsewhere, invalidRequest('The redirect_uri must be one of those in the provider settings.'));
+  expectError(await link({ nonce: 'another' }), invalidGrant);
+  const sent = { code_verifier: 'v'.repeat(43), redirect_uri };
+  expect((await link({ ...sent, nonce: 'n' })).status).toBe(201);
+  expect(Object.fromEntries(forms.at(-1) ?? [])).toMatchObject(sent);
+});
+
+/** @see https://docs.github.com/en/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-oauth-app-access-token-request-errors */
+const badCode = {
+  error: 'bad_verification_code',
+  error_description: 'The code passed is incorrect or expired.',
+};
+const badClient = {
+  error: 'incorrect_client_credentials',
+  error_description: 'The client_id and/or client_secret passed are incorrect.',
+};
+const unknownError = { status: 500, error: 'internal_server_error' };
+
+test.each<[PresetName, number, { error: string }, { status: number; error: string }]>([
+  ['github', 200, badCode, invalidGrant],
+  ['github', 200, badClient, unknownError],
+  // https://developer.apple.com/documentation/signinwithapplerestapi/errorresponse
+  ['apple', 400, { error: 'invalid_grant' }, invalidGrant],
+  ['apple', 400, { error: 'invalid_client' }, unknownError],
+  ['apple', 400, { error: 'unauthorized_client' }, unknownError],
+])('an error of a code exchange that %s has published: %i %j', async (preset, status, body, outcome) => {
+  const scene = standIn.openScene();
+  scene.answer('token', { status, body });
+  const { settings } = Object(
+    applyPreset(preset, 'provider_b', {
+      ...{ appIds: [ourApp], teamId: 'our-team', keyId: 'our-key' },
+      appSecret: applePrivateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      redirectUris: ['https://app.example/callback'],
+    }),
+  );
+  const authorization_code = { ...settings.authorization_code, token_url: `${scene.url}/token` };
+  const app = await setUp({ ...settings, authorization_code });
+  expectError(await send({ authorization_code: 'a-code' }, app), outcome);
+  expect(scene.calls('token')).toBe(1);
+});
+
 describe('Apple, whose client secret we sign', () => {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const client_secret_jwt = {
     team_id: '1A234BFK46',
     key_id: '1ABC6523AA',
-    private_key_secret: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    private_key_secret: applePrivateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   };
 
   test('a JWT as its documentation has it, valid for minutes', async () => {
@@ -337,7 +388,7 @@ describe('Apple, whose client secret we sign', () => {
     expectAnswer(await send({ authorization_code: 'a-code' }, app), 200, tokenResponse);
     const [form] = forms;
     expect(form?.get('client_id')).toBe(ourApp);
-    const { payload, protectedHeader } = await jwtVerify(form?.get('client_secret') ?? '', publicKey);
+    const { payload, protectedHeader } = await jwtVerify(form?.get('client_secret') ?? '', applePublicKey);
     expect(protectedHeader).toEqual({ alg: 'ES256', kid: client_secret_jwt.key_id });
     expect(payload).toEqual({
       iss: client_secret_jwt.team_id,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { checkSettings } from '../../lib/providers/settings/merge.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
-import { newIssuerLogin, newJwtLogin } from '../support/issuer-login.ts';
+import { newJwtLogin } from '../support/issuer-login.ts';
 import { type Claims, ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService } from '../support/service.ts';
 
@@ -146,20 +146,4 @@ describe('the recipe of providers.md', () => {
       expectError(await asIdToken({ ...accessToken, aud: idToken.aud }, header), invalidGrant);
     },
   );
-});
-
-test.each<[string, Claims]>([
-  ['Google on Android', { aud: 'our-web-app', azp: 'our-android-app', email: 'a@b.example', at_hash: 'x' }],
-  ['Apple', { email: 'a@privaterelay.appleid.com', auth_time: 1, nonce_supported: true }],
-  ['Microsoft', { ver: '2.0', tid: guid(3), oid: guid(4), rh: 'x', uti: 'x', preferred_username: 'a' }],
-  ['Facebook Limited Login', { jti: 'x', nonce: 'n', given_name: 'Alice', picture: 'https://a.example' }],
-  ['LINE', { amr: ['linesso'], name: 'Alice', picture: 'https://a.example' }],
-  ['Kakao', { auth_time: 1, nickname: 'Alice' }],
-  ['LinkedIn', { name: 'Alice', locale: 'en_US', email_verified: 'true' }],
-  ['Twitch', { azp: 'our-web-app', preferred_username: 'alice' }],
-  ['Zitadel', { aud: ['our-web-app', '7@project'], azp: 'our-web-app', client_id: 'our-web-app', sid: 'x' }],
-  ['FusionAuth', { scope: 'openid email', at_hash: 'x', sid: 'x', auth_time: 1, email: 'a@b.example' }],
-])('provider_f takes the documented id token of %s', async (_, claims) => {
-  const { logIn } = await newIssuerLogin(service, standIn, { audiences: ['our-web-app', 'our-android-app'] });
-  expect((await logIn('alice', { aud: 'our-web-app', ...claims })).status).toBe(200);
 });

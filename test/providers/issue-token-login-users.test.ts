@@ -1,14 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose';
-import * as oauth from 'oauth4webapi';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
-import { documentedFetch } from '../support/api-document.ts';
 import { expectAnswer, tokenResponse } from '../support/expectations.ts';
 import { createClient } from '../support/login-app.ts';
 import { type Answer, sharedService, unique } from '../support/service.ts';
 
 const service = sharedService();
-const { credentials, demo, logIn, loginForm, token } = service;
+const { demo, logIn, loginForm, token } = service;
 
 const claimsOf = ({ body }: Answer): JWTPayload => decodeJwt(body.access_token);
 
@@ -113,60 +111,5 @@ describe('the access token', () => {
     const { body } = await logIn(subject);
     const told = JSON.stringify([decodeJwt(body.access_token), body.refresh_token]);
     expect(told).not.toContain(subject);
-  });
-});
-
-describe('oauth4webapi, an independent client', () => {
-  const server: oauth.AuthorizationServer = {
-    issuer: demo.base_url,
-    token_endpoint: `${demo.base_url}/v2/marketing/oauth/token`,
-  };
-  const client: oauth.Client = { client_id: demo.login_app.client_id };
-
-  const request = async (
-    grant: string,
-    parameters: Record<string, string>,
-    secret = demo.login_app.client_secret,
-  ): Promise<oauth.TokenEndpointResponse> => {
-    const response = await oauth.genericTokenEndpointRequest(
-      server,
-      client,
-      oauth.ClientSecretBasic(secret),
-      grant,
-      parameters,
-      { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: documentedFetch },
-    );
-    return oauth.processGenericTokenEndpointResponse(server, client, response);
-  };
-
-  test('gets a Login User Token by provider_credentials and provider_authorization_code', async () => {
-    const subject = unique('alice');
-    const { access_token = '', authorization_code = '' } = await credentials('provider_b', { subject });
-    const provider = 'provider_b';
-    const byToken = await request('provider_credentials', { provider, access_token });
-    const byCode = await request('provider_authorization_code', { provider, authorization_code });
-    expect([byToken, byCode]).toEqual([tokenResponse, tokenResponse]);
-  });
-
-  test('gets a Login App Token by client_credentials', async () => {
-    const response = await request('client_credentials', {});
-    expect(response).toMatchObject({ token_type: 'bearer', expires_in: 3600 });
-  });
-
-  test('understands an error', async () => {
-    const parameters = { provider: 'provider_a', access_token: 'made-up' };
-    await expect(request('provider_credentials', parameters)).rejects.toMatchObject({
-      name: 'ResponseBodyError',
-      status: 400,
-      error: 'invalid_grant',
-    });
-  });
-
-  test('understands the challenge of a 401', async () => {
-    const rejected = request('client_credentials', {}, 'wrong');
-    await expect(rejected).rejects.toMatchObject({
-      status: 401,
-      cause: [{ scheme: 'basic', parameters: { realm: 'login app client', charset: 'UTF-8' } }],
-    });
   });
 });

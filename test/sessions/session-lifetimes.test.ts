@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { ownService } from '../support/own-service.ts';
-import { serviceOf, unique } from '../support/service.ts';
+import { type Answer, serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
+import { hexToken } from '../support/tokens.ts';
 
 const minutes = 60;
 const days = 86_400;
@@ -89,6 +91,54 @@ describe('a session, as time goes by', () => {
     running.advance(days);
     expect((await refresh(refresh_token)).body.error).toBe('invalid_grant');
   });
+});
+
+describe('as soon as its time is over, and not a minute before', () => {
+  const now = (): number => Math.floor(Date.now() / 1000);
+  const lifetime = 3600;
+
+  test.each<[string, () => Promise<string>, (token: string) => Promise<Answer>]>([
+    ['a Login User Token', async () => (await logIn()).access_token, (token) => service.listDevices(token)],
+    [
+      'a Login App Token',
+      () => service.loginAppToken(),
+      (token) => service.register({ platform: 'ios', token: hexToken() }, token),
+    ],
+  ])('%s: 401', async (_, issue, use) => {
+    const before = now();
+    const token = await issue();
+    const after = now();
+    running.advance(before + lifetime - 60 - now());
+    expect((await use(token)).status).toBeLessThan(300);
+    running.resetClock();
+    running.advance(after + lifetime - now());
+    expectError(await use(token), { status: 401, error: 'invalid_token' });
+  });
+});
+
+test('grant_type refresh_token: 200 with a new access token and another refresh token, of the same session', async () => {
+  const first = await logIn();
+  const answer = await refresh(first.refresh_token);
+  expectAnswer(answer, 200, tokenResponse);
+  expect(answer.body.refresh_token).not.toBe(first.refresh_token);
+  const [before, after] = [decodeJwt(first.access_token), decodeJwt(answer.body.access_token)];
+  expect([after.sub, after.sid, after.aud]).toEqual([before.sub, before.sid, before.aud]);
+  expect(after.jti).not.toBe(before.jti);
+  expect((await service.listDevices(answer.body.access_token)).status).toBe(200);
+});
+
+test.each(['x', 'rt.', 'a'.repeat(20_000), '__proto__'])(
+  'the refresh token %.20s is none: 400',
+  async (token) => {
+    expectError(await refresh(token), { status: 400, error: 'invalid_grant' });
+  },
+);
+
+test('grant_type refresh_token without a refresh token, or with an empty one: 400 naming it', async () => {
+  const naming = 'The parameter refresh_token is required.';
+  const error = { status: 400, error: 'invalid_request', naming };
+  expectError(await refresh(''), error);
+  expectError(await service.token({ grant_type: 'refresh_token' }), error);
 });
 
 describe('with a limit for the predecessor of a refresh token', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { parametersOf } from '../../lib/providers/parameters.ts';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
+import { protocolOf } from '../../lib/providers/providers.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
 import { basic, sharedService, unique } from '../support/service.ts';
@@ -13,6 +14,19 @@ const without = (form: Record<string, string>, name: string) =>
   Object.fromEntries(Object.entries(form).filter(([field]) => field !== name));
 
 const invalidRequest = (naming: RegExp | string) => ({ status: 400, error: 'invalid_request', naming });
+
+test('each provider has the protocol and the parameters that the interface gives it', () => {
+  const oauth2 = ['OAuth 2.0', ['access_token'], [], ['access_secret', 'id_token', 'nonce']];
+  const table = providerIds.map((id) => [id, [protocolOf(id).title, ...Object.values(parametersOf(id))]]);
+  expect(Object.fromEntries(table)).toEqual({
+    provider_a: oauth2,
+    provider_b: oauth2,
+    provider_c: ['OAuth 1.0', ['access_token', 'access_secret'], [], ['id_token', 'nonce']],
+    provider_d: oauth2,
+    provider_e: oauth2,
+    provider_f: ['OpenID Connect', ['id_token'], ['access_token', 'nonce'], ['access_secret']],
+  });
+});
 
 describe('POST /v2/marketing/oauth/token, grant_type provider_credentials', () => {
   test.each(providerIds)('%s: 200 with the token response', async (provider) => {

@@ -15,28 +15,6 @@ const rotated = (secret: typeof generated) =>
   serviceSecretAfter(parseServiceSecret(JSON.stringify(secret), secretId), keepSeconds);
 
 describe('a service secret', () => {
-  test('the key before the first rotation stays in use at the first one, and is accepted after the second', () => {
-    const { id } = keysOf(generated).current;
-    const first = rotated(generated);
-    expect(keysOf(first).current.id).toBe(id);
-    pass(10 * minute);
-    const second = rotated(first);
-    expect(keysOf(second).current.id).not.toBe(id);
-    expect(keysOf(second).withId(id)?.key.equals(keysOf(generated).current.key)).toBe(true);
-  });
-
-  test('whatever a rotation puts into use was accepted since the rotation before', () => {
-    let secret = rotated(generated);
-    for (let rotation = 0; rotation < 5; rotation += 1) {
-      pass(10 * minute);
-      const following = rotated(secret);
-      const { id } = keysOf(following).current;
-      expect(keysOf(secret).withId(id)).toBeDefined();
-      secret = following;
-    }
-    expect(secret.previous).toHaveLength(5);
-  });
-
   test.each(['{"previous": null}', '{"current": "x", "previous": [', ' {}'])(
     'that is damaged, %s, is an error that names it and nothing of what it holds',
     (damaged) => {
