@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { asTested } from '../support/commands.ts';
 import { type Service, unique } from '../support/service.ts';
 import type { RunningService } from '../support/start-service.ts';
 
@@ -36,7 +37,7 @@ export async function startBackend(
 ): Promise<{ backend: ChildProcess; address: string }> {
   copyExamples(folder, 'backend.mjs');
   const [, install = ''] = readFileSync('docs/phones.md', 'utf8').match(/^(npm install .*)$/m) ?? [];
-  await execa(install, { cwd: folder, shell: true });
+  await execa(install, { cwd: folder, shell: true, env: asTested });
   const unset = await execa(process.execPath, ['backend.mjs'], {
     cwd: folder,
     reject: false,

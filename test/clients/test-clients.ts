@@ -6,7 +6,7 @@ import { execa } from 'execa';
 import { localDirectory } from '../../infra/local/local-directories.ts';
 import { tryIt } from '../../infra/local/try-it.ts';
 import { codeBlock } from '../support/code-blocks.ts';
-import { installPython } from '../support/commands.ts';
+import { asTested, installPython } from '../support/commands.ts';
 import { countedChecks } from '../support/counted-checks.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { serviceOf, unique } from '../support/service.ts';
@@ -39,10 +39,9 @@ runCheck(async (cleanUps) => {
   const service = serviceOf(running.demo, running.directory);
   const { base_url, login_app } = service.demo;
   const folder = localDirectory('clients');
-  for (const generated of ['client', 'kotlin-client', 'swift-client']) {
+  for (const generated of ['client', 'kotlin-client', 'swift-client', 'package-lock.json']) {
     rmSync(join(folder, generated), { recursive: true, force: true });
   }
-  // With the lock file, so that npm installs what has been looked at.
   const typescript = join(here, 'typescript');
   for (const name of readdirSync(typescript)) copyFileSync(join(typescript, name), join(folder, name));
 
@@ -58,7 +57,12 @@ runCheck(async (cleanUps) => {
   const PATH = process.env.PATH?.split(delimiter).filter((one) => !one.includes('node_modules'));
   const run = async (heading: string | undefined, before = ''): Promise<string> => {
     const input = `${before}${blockOf(heading, 'sh')}`;
-    const shell = { cwd: folder, input, env: { BASE: base_url, PATH: PATH?.join(delimiter) }, all: true };
+    const shell = {
+      cwd: folder,
+      input,
+      env: { ...asTested, BASE: base_url, PATH: PATH?.join(delimiter) },
+      all: true,
+    };
     return (await execa('bash', ['-e'], shell)).all ?? '';
   };
   const generate = async (heading: string): Promise<void> => {

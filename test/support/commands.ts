@@ -8,6 +8,9 @@ import { serve } from '../../infra/local/loopback-server.ts';
 /** For a command whose output is shown as it comes. */
 export const shown = { stdin: 'ignore', stdout: 'inherit', stderr: 'inherit' } as const;
 
+/** For npm: packages that others depend on come in the versions of the day when they were tested, as from a lock file. */
+export const asTested = { npm_config_before: '2026-11-23' };
+
 /** Runs the tests of these files. @throws Error when one fails */
 export const runJest = (files: string[], env: Record<string, string>): Promise<unknown> =>
   execa('npm', ['run', '--silent', 'jest', '--', ...files], { ...shown, env });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { execa } from 'execa';
 import { installed, localDirectory } from '../../infra/local/local-directories.ts';
 import { codeBlock } from '../support/code-blocks.ts';
-import { freePort, installPython, shown, startServer } from '../support/commands.ts';
+import { asTested, freePort, installPython, shown, startServer } from '../support/commands.ts';
 import { verdictsOfEnvoy } from './envoy.ts';
 import { verdictsOver } from './over-http.ts';
 
@@ -40,10 +40,11 @@ const program =
 
 /** Installs Express and jose; the verdicts of the recipe's program about requests of a method. */
 export async function express(): Promise<(method: 'GET' | 'DELETE') => Verify> {
-  const packages = join(here, 'express');
-  const directory = await installed('verifiers-express', join(packages, 'package-lock.json'), (directory) => {
-    for (const name of readdirSync(packages)) copyFileSync(join(packages, name), join(directory, name));
-    return execa('npm', ['ci', '--silent'], { ...shown, cwd: directory });
+  const directory = workDirectory('express');
+  const packages = ['express@5.3.0', 'jose@6.2.17'];
+  await execa('npm', ['install', '--silent', '--prefix', directory, ...packages], {
+    ...shown,
+    env: asTested,
   });
   const file = join(directory, 'orders.mjs');
   writeFileSync(file, codeBlock(page, 'js', 'Express'));
