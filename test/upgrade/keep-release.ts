@@ -20,10 +20,9 @@ runCheck(async (cleanUps) => {
     rmSync(directory, { recursive: true }),
   );
   // It reads the variable when it is loaded.
-  const { keptFile, today } = await import('./kept-release.ts');
+  const { comparedParts, today } = await import('./upgrade-problems.ts');
   // A line for each resource.
-  writeFileSync(keptFile, `${inLines(today(), 4)}\n`);
-  writeFileSync(releaseFile, `${JSON.stringify({ version, commit }, null, 2)}\n`);
+  writeFileSync(releaseFile, `${inLines({ version, commit, ...comparedParts(today()) }, 4)}\n`);
   print(`Kept ${version} as of ${commit}.`);
 });
 

@@ -1,6 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
+import { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
-import type { Deployable, StackTemplate } from './kept-release.ts';
+import { settingNames } from '../../infra/settings/settings.ts';
+import { stackWith, withEdge } from '../support/template.ts';
+import { type Deployable, deployableSchema, type StackTemplate } from './release.ts';
+
+/** Synthesizes what today's code deploys with a domain and an edge. */
+export function today(): Deployable {
+  const { stack, edge } = stackWith(withEdge);
+  if (!edge) throw new Error('There is no edge.');
+  const stacks = Object.entries({ service: stack, edge }).map(([name, one]) => [
+    name,
+    Template.fromStack(one).toJSON(),
+  ]);
+  return v.parse(deployableSchema, { settings: settingNames, stacks: Object.fromEntries(stacks) });
+}
 
 /**
  * The types of resources that hold data, or an address that others know, each with the properties that an update must not
@@ -21,6 +35,35 @@ const fixedProperties: Record<string, readonly string[]> = {
   'AWS::SNS::Topic': ['FifoTopic', 'TopicName'],
   'AWS::SQS::Queue': ['FifoQueue', 'QueueName'],
 };
+
+type Resource = StackTemplate['Resources'][string];
+
+/** The properties of a resource that an update must not change; undefined when the resource itself may go. */
+const fixedOf = ({ Type, DeletionPolicy }: Resource): readonly string[] | undefined =>
+  fixedProperties[Type] ?? (DeletionPolicy?.startsWith('Retain') ? [] : undefined);
+
+/** The parts of a version that later ones are compared with. */
+export function comparedParts({ settings, stacks }: Deployable): Deployable {
+  const partOf = ({ Type, DeletionPolicy, Properties }: Resource, fixed: readonly string[]): Resource => {
+    const names = [...fixed, ...Object.keys(tableSchema.entries)];
+    const kept = Object.entries(Properties).filter(([name]) => names.includes(name));
+    return { Type, DeletionPolicy, Properties: Object.fromEntries(kept) };
+  };
+  const compared = ({ Resources, Outputs }: StackTemplate): StackTemplate => ({
+    Parameters: {},
+    Resources: Object.fromEntries(
+      Object.entries(Resources).flatMap(([id, resource]) => {
+        const fixed = fixedOf(resource);
+        return fixed ? [[id, partOf(resource, fixed)]] : [];
+      }),
+    ),
+    Outputs: Object.fromEntries(Object.keys(Outputs).map((name) => [name, {}])),
+  });
+  return {
+    settings,
+    stacks: Object.fromEntries(Object.entries(stacks).map(([name, stack]) => [name, compared(stack)])),
+  };
+}
 
 /** Reasons why a deployment of one version over another would fail, or lose something. Empty when there are none. */
 export const upgradeProblems = (before: Deployable, after: Deployable): string[] => [
@@ -45,11 +88,8 @@ const stackProblems = (before: StackTemplate, after: StackTemplate): string[] =>
   ),
 ];
 
-type Resource = StackTemplate['Resources'][string];
-
 function resourceProblems(id: string, before: Resource, after: Resource | undefined): string[] {
-  const fixed =
-    fixedProperties[before.Type] ?? (before.DeletionPolicy?.startsWith('Retain') ? [] : undefined);
+  const fixed = fixedOf(before);
   if (!fixed) return [];
   if (after?.Type !== before.Type) return [`${id} (${before.Type}) is gone, or has another logical id.`];
   const changed = fixed.filter((name) => !isDeepStrictEqual(before.Properties[name], after.Properties[name]));
