@@ -138,16 +138,6 @@ describe.each([
     expect((await service.addEvent(path, '{', { id, account })).status).toBe(401);
   });
 
-  test('403, byte for byte the same, without access and for an unknown access request', async () => {
-    const account = service.demo.other_account;
-    const without = await service.addEvent(path, sent, { id, account });
-    const unknown = await service.addEvent(path, sent, { id: 9_999_999_999 });
-    expect(without).toMatchObject({ status: 403, body: { error: 'forbidden' } });
-    expect(unknown).toMatchObject({ status: 403, text: without.text });
-    const search = await service.search('', { id, account });
-    expect(without.text).toBe(search.text);
-  });
-
   test.each([
     ['actor_type', { actor_type: 'robot' }, 'actor_type must be login_user or custom.'],
     ['actor_type', { actor_type: undefined }, 'actor_type is required.'],

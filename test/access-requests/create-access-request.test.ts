@@ -1,54 +1,135 @@
-import { describe, expect, test } from '@jest/globals';
-import { sharedService, unique } from '../support/service.ts';
+import { DeleteItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { expectAnswer, expectError } from '../support/expectations.ts';
+import { unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 
-const service = sharedService();
+const { running, service, proxy, dynamoDb, tableName } = await startServiceWithStore(
+  {},
+  { movableClock: true },
+);
+const { account, other_account } = service.demo;
+afterEach(() => running.resetClock());
+const day = 24 * 3600;
+
+const create = (options: Parameters<typeof service.createAccessRequest>[0] = {}) =>
+  service.createAccessRequest(options);
+const withKey = () => ({ headers: { 'idempotency-key': unique('key') } });
+const operations = () => proxy.calls().map(({ operation }) => operation);
+
+/** How many access requests the table holds; each of them is listed, and published when it is written. */
+async function accessRequestCount(): Promise<number> {
+  const { Count = 0 } = await dynamoDb.send(
+    new ScanCommand({
+      TableName: tableName,
+      FilterExpression: 'sk = :kind',
+      ExpressionAttributeValues: { ':kind': { S: 'ACCESS_REQUEST' } },
+    }),
+  );
+  return Count;
+}
 
 describe('POST /v1/rbac/access_requests', () => {
-  test('201 with id, an integer, and created_at', async () => {
-    const { status, body, headers } = await service.createAccessRequest();
-    expect({ status, body }).toEqual({
-      status: 201,
-      body: { id: expect.any(Number), created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) },
-    });
-    expect(Number.isInteger(body.id)).toBe(true);
-    expect(headers.get('cache-control')).toBe('no-store');
-  });
-
-  test('it has no events, and the account has access, no other', async () => {
-    const { id } = (await service.createAccessRequest()).body;
-    const { status, body } = await service.search('', { id });
-    expect({ status, body }).toEqual({ status: 200, body: { total: 0, offset: 0, count: 0, results: [] } });
-    expect((await service.search('', { id, account: service.demo.other_account })).status).toBe(403);
+  test('201 with id and created_at: it has no events, and the account has access, no other', async () => {
+    const answer = await create();
+    const created_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    expectAnswer(answer, 201, { id: expect.any(Number), created_at });
+    const { id } = answer.body;
+    expectAnswer(await service.search('', { id }), 200, { total: 0, offset: 0, count: 0, results: [] });
+    expect((await service.search('', { id, account: other_account })).status).toBe(403);
   });
 
   test('401 when the authentication is wrong', async () => {
-    const account = { ...service.demo.account, account_secret: 'another' };
-    const { status, body, headers } = await service.createAccessRequest({ account });
-    expect({ status, body }).toEqual({
-      status: 401,
-      body: { error: 'unauthorized', error_description: expect.any(String) },
-    });
-    expect(headers.get('www-authenticate')).toMatch(/^Basic /);
+    const wrong = { ...account, account_secret: 'another' };
+    expectError(await create({ account: wrong }), { status: 401, error: 'unauthorized' });
+  });
+
+  test('100 at once: each has an id of its own, after at most 4 calls to the store each', async () => {
+    await create();
+    proxy.forget();
+    const answers = await Promise.all(Array.from({ length: 100 }, () => create()));
+    expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(201));
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(100);
+    expect(proxy.calls().length / 100).toBeLessThanOrEqual(4);
   });
 });
 
 describe('POST /v1/rbac/access_requests with an Idempotency-Key', () => {
-  test('the same key answers the same access request', async () => {
-    const headers = { 'idempotency-key': unique('key') };
-    const first = await service.createAccessRequest({ headers });
-    const second = await service.createAccessRequest({ headers });
-    expect(second).toMatchObject({ status: 201, text: first.text });
+  test('five at once make one access request, which all of them answer', async () => {
+    const before = await accessRequestCount();
+    const options = withKey();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => create(options)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(201));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(await accessRequestCount()).toBe(before + 1);
+    expect((await service.search('', { id: answers[0]?.body.id })).status).toBe(200);
   });
 
-  test('400 when the key is longer than 255 characters', async () => {
-    const headers = { 'idempotency-key': 'k'.repeat(256) };
-    const { status, body } = await service.createAccessRequest({ headers });
-    expect({ status, body }).toEqual({
-      status: 400,
-      body: {
-        error: 'invalid_request',
-        error_description: 'The header Idempotency-Key must have 1 to 255 characters.',
-      },
-    });
+  test('it costs 5 calls to the store, and 2 when it comes again', async () => {
+    await create();
+    const options = withKey();
+    proxy.forget();
+    await create(options);
+    expect(operations()).toEqual(['GetItem', 'UpdateItem', 'UpdateItem', 'PutItem', 'PutItem']);
+    proxy.forget();
+    await create(options);
+    expect(operations()).toEqual(['GetItem', 'BatchGetItem']);
   });
+
+  test('it counts for 24 hours, and is new after that; the same of an event', async () => {
+    const options = withKey();
+    const { id } = (await create(options)).body;
+    const comment = { actor_type: 'custom', actor_id: '7', comment: '' };
+    const add = async (text = '') =>
+      (await service.addEvent('comments', { ...comment, comment: text }, { id, ...options })).body.id;
+    expect(await add()).toBe(1);
+    running.advance(day - 60);
+    expect([(await create(options)).body.id, await add()]).toEqual([id, 1]);
+    running.advance(61);
+    expect([await add('another'), await add('another'), await add()]).toEqual([2, 2, undefined]);
+    const second = (await create(options)).body.id;
+    expect(second).not.toBe(id);
+    expect((await create(options)).body.id).toBe(second);
+  });
+
+  test('one that has expired and that the table removes meanwhile makes one access request, and no more', async () => {
+    const options = withKey();
+    const { id } = (await create(options)).body;
+    running.advance(day + 1);
+    proxy.hook = async ({ operation, body }) => {
+      const Key = body.Key as { pk: { S: string }; sk: { S: string } };
+      if (operation !== 'UpdateItem' || Key.sk.S === 'COUNTER') return;
+      await dynamoDb.send(new DeleteItemCommand({ TableName: tableName, Key }));
+    };
+    expect((await create(options)).body.id).toBe(id + 1);
+    proxy.hook = () => undefined;
+    expect((await create(options)).body.id).toBe(id + 1);
+    expect((await create()).body.id).toBe(id + 2);
+  });
+
+  test('one that comes again does not give back an access that the operator has revoked', async () => {
+    const options = withKey();
+    const { id } = (await create(options)).body;
+    await service.operate('access-requests', 'revoke', { 'access-request': id, account: account.account_id });
+    expect((await create(options)).body.id).toBe(id);
+    expect((await service.search('', { id })).status).toBe(403);
+  });
+
+  test('400 when it is longer than 255 characters', async () => {
+    const naming = 'The header Idempotency-Key must have 1 to 255 characters.';
+    const answer = await create({ headers: { 'idempotency-key': 'k'.repeat(256) } });
+    expectError(answer, { status: 400, error: 'invalid_request', naming });
+  });
+});
+
+test('an id that belongs to another access request is given to nobody else, if the counter has gone back', async () => {
+  const { id } = (await create({ account: other_account })).body;
+  const Item = marshall({ pk: 'ACCESS_REQUESTS', sk: 'COUNTER', last_id: id - 1 });
+  for (const options of [{}, withKey()]) {
+    await dynamoDb.send(new PutItemCommand({ TableName: tableName, Item }));
+    expect((await create(options)).status).toBe(500);
+  }
+  expect((await service.search('', { id })).status).toBe(403);
+  expect((await service.search('', { id, account: other_account })).status).toBe(200);
 });

@@ -97,32 +97,3 @@ test('after any history of events, any search finds what a naive model finds', a
     { numRuns: 13 },
   );
 });
-
-test('the pages of every filter, joined, are what a naive model finds', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      history,
-      fc.integer({ min: 1, max: 7 }),
-      fc.constantFrom('asc' as const, 'desc' as const),
-      async (bursts, page_size, order) => {
-        const { id } = (await service.createAccessRequest()).body;
-        for (const { path, ...event } of bursts.flat()) await service.addEvent(path, event, { id });
-        const all = (await service.search('?page_size=100', { id })).body.results;
-        for (const path of ['events', 'reviews'] as const) {
-          for (const actor_type of [undefined, ...actorTypes]) {
-            for (const actor_id of [undefined, '1', 'custom']) {
-              const filter = { path, actor_type, actor_id, order };
-              const wanted = naiveSearch(all, { ...filter, page: 1, page_size: 100 }).results;
-              const pages = Array.from({ length: Math.ceil(wanted.length / page_size) + 1 }, (_, place) =>
-                service.search(queryOf({ ...filter, page: place + 1, page_size }), { id, path }),
-              );
-              const joined = (await Promise.all(pages)).flatMap(({ body }) => body.results);
-              expect(joined).toEqual(wanted);
-            }
-          }
-        }
-      },
-    ),
-    { numRuns: 4 },
-  );
-});

@@ -9,23 +9,20 @@ const { call, demo, json, loginAppToken, operate, register } = service;
 const path = '/v2/marketing/push_notifications/devices';
 
 const device = { id: expect.stringMatching(/^d_[\w-]{43}$/) };
-const android = () => ({ platform: 'android', token: unique('push-token') });
-const ios = () => ({ platform: 'ios', token: hexToken() });
+const android = (details: object = {}) => ({ platform: 'android', token: unique('push-token'), ...details });
+const ios = (details: object = {}) => ({ platform: 'ios', token: hexToken(), ...details });
 
 const invalidToken = { status: 401, error: 'invalid_token' };
 const badRequest = { status: 400, error: 'invalid_request', naming: /\bdevice\b/ };
-const unprocessable = (field: string) => ({
-  status: 422,
-  error: 'unprocessable_entity',
-  naming: new RegExp(field.replace('.', '\\.')),
-  fields: [field],
-});
+const notFound = (platform: string) => ({ status: 404, error: 'not_found', naming: new RegExp(platform) });
 
 let appToken: string;
 
 beforeAll(async () => {
   appToken = await loginAppToken();
 });
+
+const send = (body: unknown) => json(path, body, { authorization: `Bearer ${appToken}` });
 
 describe('POST /v2/marketing/push_notifications/devices', () => {
   test.each([
@@ -38,7 +35,7 @@ describe('POST /v2/marketing/push_notifications/devices', () => {
       const created = await register(body, appToken);
       expectAnswer(created, 201, device);
       expectAnswer(await register(body, appToken), 200, created.body);
-      expectAnswer(await register({ ...body }, await loginAppToken()), 200, created.body);
+      expectAnswer(await register(body, await loginAppToken()), 200, created.body);
     },
   );
 
@@ -52,24 +49,17 @@ describe('POST /v2/marketing/push_notifications/devices', () => {
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
   });
 
-  test('an ios token in another case is the same device', async () => {
-    const { token } = ios();
-    const created = await register({ platform: 'ios', token: token.toLowerCase() }, appToken);
-    expectAnswer(created, 201, device);
-    expectAnswer(
-      await register({ platform: 'ios', token: token.toUpperCase() }, appToken),
-      200,
-      created.body,
-    );
-  });
-
-  test('an android token in another case is another device', async () => {
-    const { token } = android();
-    const lower = await register({ platform: 'android', token: token.toLowerCase() }, appToken);
-    const upper = await register({ platform: 'android', token: token.toUpperCase() }, appToken);
-    expectAnswer(lower, 201, device);
-    expectAnswer(upper, 201, device);
-    expect(upper.body.id).not.toBe(lower.body.id);
+  test('a token in another case is the same device for ios, and another one for android', async () => {
+    const statuses = [];
+    for (const { platform, token } of [ios(), android()]) {
+      const lower = await register({ platform, token: token.toLowerCase() }, appToken);
+      const upper = await register({ platform, token: token.toUpperCase() }, appToken);
+      statuses.push([lower.status, upper.status, upper.body.id === lower.body.id]);
+    }
+    expect(statuses).toEqual([
+      [201, 200, true],
+      [201, 201, false],
+    ]);
   });
 
   test('the same token on another platform, or for another Login App, is another device', async () => {
@@ -87,197 +77,174 @@ describe('POST /v2/marketing/push_notifications/devices', () => {
     const { platform, token } = android();
     const created = await register({ platform, token }, appToken);
     const body = { device: { platform, token, id: 'x', constructor: 1, name: null }, more: [1] };
-    const answer = await json(path, body, { authorization: `Bearer ${appToken}` });
-    expectAnswer(answer, 200, created.body);
+    expectAnswer(await send(body), 200, created.body);
   });
 
   test.each([
-    ['ios', 'a'.repeat(64)],
-    ['ios', 'b'.repeat(400)],
-    ['android', 'c'],
-    ['android', 'd'.repeat(4096)],
-    ['android', '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~'],
-    ['android', '__proto__'],
-    ['android', 'constructor'],
-  ])('%s: the token %.40s is one', async (platform, token) => {
-    const answer = await register({ platform, token }, appToken);
-    expect([200, 201]).toContain(answer.status);
-    expectAnswer(answer, answer.status, device);
+    { platform: 'ios', token: 'a'.repeat(64) },
+    { platform: 'ios', token: 'b'.repeat(400) },
+    { platform: 'android', token: 'c' },
+    { platform: 'android', token: 'd'.repeat(4096) },
+    { platform: 'android', token: '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~' },
+    { platform: 'android', token: '__proto__' },
+    { platform: 'ios', token_type: 'apns', token: 'a'.repeat(64) },
+    { platform: 'ios', token_type: 'fid', token: 'cIzzPzp0QFyA_r-B1hQ9xx' },
+    { platform: 'ios', token_type: 'fcm', token: '~'.repeat(4096) },
+    { platform: 'android', token_type: 'fcm', token: 'fTq0EXAMPLE:APA91b' },
+    { platform: 'android', token_type: 'fid', token: '!' },
+    ios({ environment: 'production' }),
+    ios({ locale: 'de' }),
+    ios({ locale: 'zh-hant-tw' }),
+    ios({ locale: 'de-1996-u-co-phonebk' }),
+    ios({ locale: `en-x-${'abcdefgh-'.repeat(10)}a` }),
+    ios({ app_version: '1' }),
+    ios({ app_version: `4.2.0+${'a'.repeat(58)}` }),
+    ios({ installation_id: unique('i').padEnd(128, '~') }),
+    ios({ environment: 'sandbox', locale: 'EN-us', app_version: '4.2.0', installation_id: unique('i') }),
+    android({ locale: 'de-AT', app_version: '4.2.0', installation_id: unique('i') }),
+  ])('%j is a device', async (sent) => {
+    const answer = await register(sent, appToken);
+    expectAnswer(answer, answer.status === 200 ? 200 : 201, device);
   });
 });
 
 describe('POST /v2/marketing/push_notifications/devices, 400 device missing or not a hash', () => {
   test.each([
-    ['missing', {}],
-    ['null', { device: null }],
-    ['text', { device: 'ios' }],
-    ['empty text', { device: '' }],
-    ['a number', { device: 7 }],
-    ['true', { device: true }],
-    ['an empty list', { device: [] }],
-    ['a list', { device: [{ platform: 'ios', token: 'a'.repeat(64) }] }],
-    ['a list of pairs', { device: [['platform', 'ios']] }],
-    ['under another name', { Device: { platform: 'ios', token: 'a'.repeat(64) } }],
-  ])('device is %s', async (_, body) => {
-    expectError(await json(path, body, { authorization: `Bearer ${appToken}` }), badRequest);
-  });
-
-  test.each(['[]', '[{"device":{}}]', 'null', '"device"', '7', 'true'])('the body is %s', async (body) => {
-    expectError(await json(path, body, { authorization: `Bearer ${appToken}` }), badRequest);
+    '{}',
+    ...['null', '"ios"', '""', '7', 'true', '[]', '[["platform","ios"]]'].map((text) => `{"device":${text}}`),
+    '{"Device":{"platform":"ios"}}',
+    ...['[]', '[{"device":{}}]', 'null', '"device"', '7'],
+  ])('the body is %s', async (body) => {
+    expectError(await send(body), badRequest);
   });
 
   const aboutPrototypes = 'The body has the key __proto__, or constructor with prototype.';
   test.each([
     ['', 'The body is missing.'],
-    ...['{', '{"device":}', '{"device":{}}x', 'device[token]=x', "{'device':{}}", '\0'].map((body) => [
+    ...['{', '{"device":{}}x', 'device[token]=x', "{'device':{}}", '\0'].map((body) => [
       ...[body, 'The body is not valid JSON.'],
     ]),
     ['{"device": {"__proto__": {"platform": "ios"}}}', aboutPrototypes],
     ['[{"constructor":{"prototype":1}}]', aboutPrototypes],
   ])('the body %j is no JSON of ours', async (body, naming = '') => {
-    const answer = await json(path, body, { authorization: `Bearer ${appToken}` });
-    expectError(answer, { ...badRequest, naming });
+    expectError(await send(body), { ...badRequest, naming });
   });
+
+  const withType = (contentType?: string) =>
+    call(path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${appToken}`, ...(contentType && { 'content-type': contentType }) },
+      body: new TextEncoder().encode(JSON.stringify({ device: android() })),
+    });
 
   test.each([undefined, 'text/plain', 'application/x-www-form-urlencoded', 'application/jsonx'])(
     'the content type is %s',
     async (contentType) => {
-      const answer = await call(path, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${appToken}`,
-          ...(contentType && { 'content-type': contentType }),
-        },
-        body: new TextEncoder().encode(JSON.stringify({ device: android() })),
-      });
-      expectError(answer, { ...badRequest, naming: 'The content type must be application/json.' });
+      const naming = 'The content type must be application/json.';
+      expectError(await withType(contentType), { ...badRequest, naming });
     },
   );
 
   test.each(['; charset=utf-8', ' ;charset=utf-8', '\t; charset="utf-8"'])(
     'the content type may have the parameters %j (RFC 9110, section 5.6.6)',
-    async (parameters) => {
-      const headers = {
-        authorization: `Bearer ${appToken}`,
-        'content-type': `application/json${parameters}`,
-      };
-      expectAnswer(await json(path, { device: android() }, headers), 201, device);
-    },
+    async (parameters) => expectAnswer(await withType(`application/json${parameters}`), 201, device),
   );
 });
 
 describe('POST /v2/marketing/push_notifications/devices, 422 validation error in device', () => {
   const token = 'a'.repeat(64);
+  const fcmToken = 'fTq0EXAMPLE:APA91b';
+
+  test.each<[string, RegExp, unknown[]]>([
+    ['platform', /^/, [undefined, 'windows', 'iOS', '', null, 1, ['ios'], 'constructor']],
+    ['environment', / must be/, ['Production', '', null, 7, ['sandbox']]],
+    ['locale', / must be/, ['', 'd', 'de_AT', 'de-', 'de\n', `en-x-${'a'.repeat(96)}`, null, 7, ['de']]],
+    ['app_version', / must be/, ['', ' ', '4.2 beta', 'a'.repeat(65), '4\n', 'жук', null, 4.2, ['4.2']]],
+    ['installation_id', / must be/, ['', ' ', 'a'.repeat(129), 'a b', 'жук', null, 7, {}]],
+    ['token_type', / must be apns, fcm or fid\.$/, ['FCM', null, ['fcm']]],
+    ['token', / must be /, [null, 7, [token], '', 'a'.repeat(62), 'a'.repeat(65), 'a'.repeat(402)]],
+    ['token', / 64 to 400 hexadecimal digits/, ['g'.repeat(64), `${token}\n`, `<${'a'.repeat(62)}>`]],
+    ['token', /unless token_type is fcm or fid\.$/, [fcmToken]],
+    ['token', / is required\.$/, [undefined]],
+  ])('device.%s: %s, when it is invalid for ios', async (name, naming, values) => {
+    for (const value of values) {
+      const answer = await register({ platform: 'ios', token, [name]: value }, appToken);
+      const field = `device.${name}`;
+      expectError(answer, { status: 422, error: 'unprocessable_entity', naming: /./, fields: [field] });
+      expect(answer.body.error_description.replace(field, '')).toMatch(naming);
+    }
+  });
+
+  const visible = /^device\.token must be 1 to 4096 visible ASCII characters/;
+  test.each<[string, RegExp, object]>([
+    ...[null, {}, '', 'a'.repeat(4097), 'a b', 'a\n', 'a\0', 'жетон'].map(
+      (value): [string, RegExp, object] => [
+        ...(['device.token', /^device\.token must be/, { platform: 'android', token: value }] as const),
+      ],
+    ),
+    ['device.token', /^device\.token is required\.$/, { platform: 'android' }],
+    ['device.token', visible, { platform: 'ios', token_type: 'fcm', token: 'with space' }],
+    ['device.token', visible, { platform: 'ios', token_type: 'fid', token: 'a'.repeat(4097) }],
+    ['device.token', / 64 to 400 hexa/, { platform: 'ios', token_type: 'apns', token: fcmToken }],
+    ['device.token_type', / must be fcm or fid for android\.$/, android({ token_type: 'apns' })],
+    ['device.environment', / not be supplied for android\.$/, android({ environment: 'production' })],
+    [
+      'device.environment',
+      / not be supplied for fcm or fid\.$/,
+      ios({ token_type: 'fcm', environment: 'production' }),
+    ],
+  ])('%s: %s', async (field, naming, sent) => {
+    const answer = await register(sent, appToken);
+    expectError(answer, { status: 422, error: 'unprocessable_entity', naming, fields: [field] });
+  });
 
   test.each([
-    ['missing', { token }],
-    ['unknown', { platform: 'windows', token }],
-    ['in another case', { platform: 'iOS', token }],
-    ['empty', { platform: '', token }],
-    ['null', { platform: null, token }],
-    ['a number', { platform: 1, token }],
-    ['a list', { platform: ['ios'], token }],
-    ['constructor', { platform: 'constructor', token }],
-  ])('device.platform is %s', async (_, body) => {
-    expectError(await register(body, appToken), unprocessable('device.platform'));
-  });
-
-  test('both fields are wrong: each is named', async () => {
-    expectError(await register({}, appToken), {
-      ...unprocessable('device.platform'),
-      fields: ['device.platform', 'device.token'],
-    });
-  });
-
-  test.each([
-    ['ios', 'missing', undefined],
-    ['ios', 'null', null],
-    ['ios', 'a number', 7],
-    ['ios', 'a list', ['a'.repeat(64)]],
-    ['ios', 'empty', ''],
-    ['ios', 'of 62 digits', 'a'.repeat(62)],
-    ['ios', 'of 65 digits', 'a'.repeat(65)],
-    ['ios', 'of 402 digits', 'a'.repeat(402)],
-    ['ios', 'not hexadecimal', 'g'.repeat(64)],
-    ['ios', 'with a line feed', `${'a'.repeat(64)}\n`],
-    ['ios', 'in brackets', `<${'a'.repeat(62)}>`],
-    ['android', 'missing', undefined],
-    ['android', 'null', null],
-    ['android', 'an object', {}],
-    ['android', 'empty', ''],
-    ['android', 'of 4097 characters', 'a'.repeat(4097)],
-    ['android', 'with a space', 'a b'],
-    ['android', 'with a line feed', 'a\n'],
-    ['android', 'with a NUL', 'a\0'],
-    ['android', 'not ASCII', 'жетон'],
-  ])('%s: device.token is %s', async (platform, _, value) => {
-    expectError(await register({ platform, token: value }, appToken), unprocessable('device.token'));
-  });
-
-  test('a missing token is called required', async () => {
-    const answer = await register({ platform: 'ios' }, appToken);
-    expect(answer.body.errors).toEqual([{ field: 'device.token', message: 'device.token is required.' }]);
+    [{}, 'platform token'],
+    [{ platform: 'ios', token: 'g', environment: 'x', locale: '_' }, 'token environment locale'],
+    [{ platform: 'android', token: 'a b', environment: 'sandbox', locale: '_' }, 'token environment locale'],
+    [{ platform: 'ios', token, app_version: '', installation_id: '' }, 'app_version installation_id'],
+  ])('%j: each field that is wrong is named', async (sent, wrong) => {
+    const fields = wrong.split(' ').map((name) => `device.${name}`);
+    expectError(await register(sent, appToken), { status: 422, error: 'unprocessable_entity', fields });
   });
 });
 
-describe('POST /v2/marketing/push_notifications/devices, 404 no mobile application for the Login App', () => {
-  test.each(['ios', 'android'])('%s', async (platform) => {
-    const token = await loginAppToken(demo.login_app_without_mobile_application);
-    const answer = await register({ platform, token: hexToken() }, token);
-    expectError(answer, { status: 404, error: 'not_found', naming: new RegExp(platform) });
-  });
-
-  test('the mobile application is per platform, and counts from the moment it is set', async () => {
-    const app = await createLoginApp(service, unique('one-platform'));
-    const token = await loginAppToken(app);
-    const flags = { 'login-app': app.login_app_id, platform: 'ios' };
-    expectError(await register(ios(), token), { status: 404, error: 'not_found', naming: /ios/ });
-    await operate('mobile-applications', 'set', flags);
-    expectAnswer(await register(ios(), token), 201, device);
-    expectError(await register(android(), token), { status: 404, error: 'not_found', naming: /android/ });
-  });
+test('404 no mobile application for the Login App: it is per platform, and counts from the moment it is set', async () => {
+  const app = await createLoginApp(service, unique('one-platform'));
+  const token = await loginAppToken(app);
+  expectError(await register(ios(), token), notFound('ios'));
+  await operate('mobile-applications', 'set', { 'login-app': app.login_app_id, platform: 'ios' });
+  expectAnswer(await register(ios(), token), 201, device);
+  expectError(await register(android(), token), notFound('android'));
 });
 
 describe('POST /v2/marketing/push_notifications/devices, 401 authentication wrong', () => {
   test.each([
-    ['no header', {}],
-    ['an empty header', { authorization: '' }],
-    ['Bearer without a token', { authorization: 'Bearer' }],
-    ['another scheme', { authorization: 'Basic abc' }],
-    ['two tokens', { authorization: 'Bearer a b' }],
-    ['garbage', { authorization: 'Bearer abc' }],
-    ['8 kB of garbage', { authorization: `Bearer ${'a'.repeat(8_000)}` }],
-    ['the token __proto__', { authorization: 'Bearer __proto__' }],
-  ])('%s', async (_, headers) => {
-    expectError(await json(path, { device: android() }, headers), invalidToken);
+    ['no header', () => ({})],
+    ['an empty header', () => ({ authorization: '' })],
+    ['Bearer without a token', () => ({ authorization: 'Bearer' })],
+    ['another scheme', () => ({ authorization: 'Basic abc' })],
+    ['two tokens', () => ({ authorization: 'Bearer a b' })],
+    ['8 kB of garbage', () => ({ authorization: `Bearer ${'a'.repeat(8_000)}` })],
+    [
+      'a Login App Token in the Authentication header alone',
+      () => ({ authentication: `Bearer ${appToken}` }),
+    ],
+  ])('%s', async (_, headers: () => Record<string, string>) => {
+    expectError(await json(path, { device: android() }, headers()), invalidToken);
   });
 
-  test('a Login App Token in the Authentication header alone', async () => {
-    const answer = await json(path, { device: android() }, { authentication: `Bearer ${appToken}` });
-    expectError(answer, invalidToken);
-  });
-});
-
-describe('POST /v2/marketing/push_notifications/devices, the order of checks', () => {
-  test('the caller comes first: 401 before 400, 422 and 404', async () => {
-    for (const body of ['{', {}, { device: [] }, { device: {} }, { device: android() }]) {
-      expectError(await json(path, body, { authorization: 'Bearer abc' }), invalidToken);
-    }
-  });
-
-  test('then the request, then the data: 400 and 422 before 404', async () => {
+  test('the caller comes first, then the request, then the data: 401, then 400 and 422, then 404', async () => {
     const token = await loginAppToken(demo.login_app_without_mobile_application);
-    const headers = { authorization: `Bearer ${token}` };
-    expectError(await json(path, '{', headers), { ...badRequest, naming: /JSON/ });
-    expectError(await json(path, { device: [] }, headers), badRequest);
-    expectError(
-      await json(path, { device: { platform: 'x', token: 'x' } }, headers),
-      unprocessable('device.platform'),
-    );
-    expectError(
-      await json(path, { device: { platform: 'ios', token: 'x' } }, headers),
-      unprocessable('device.token'),
-    );
-    expectError(await json(path, { device: ios() }, headers), { status: 404, error: 'not_found' });
+    for (const [body, error] of [
+      ['{', badRequest],
+      [{ device: [] }, badRequest],
+      [{ device: { platform: 'ios', token: 'x' } }, { status: 422, error: 'unprocessable_entity' }],
+      [{ device: ios() }, { status: 404, error: 'not_found' }],
+    ] as const) {
+      expectError(await json(path, body, { authorization: 'Bearer abc' }), invalidToken);
+      const { status, body: answer } = await json(path, body, { authorization: `Bearer ${token}` });
+      expect([status, answer.error]).toEqual([error.status, error.error]);
+    }
   });
 });

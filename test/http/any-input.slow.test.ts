@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { expectError } from '../support/expectations.ts';
 import { type Answer, basic, sharedService, unique } from '../support/service.ts';
@@ -94,19 +94,15 @@ const account = basic(demo.account.account_id, demo.account.account_secret);
 let appToken: string;
 let userToken: string;
 let refreshToken: string;
-let accessRequestId: number;
+
+const accessRequest = usuallySegment(String((await createAccessRequest()).body.id));
 
 beforeAll(async () => {
   appToken = await loginAppToken();
   const { body } = await logIn(unique('alice'));
   [userToken, refreshToken] = [body.access_token, body.refresh_token];
-  accessRequestId = (await createAccessRequest()).body.id;
 });
 
-const post = async (path: string, headers: Record<string, string>, body: string): Promise<void> =>
-  expectAnswered(await call(path, { method: 'POST', headers, body: new TextEncoder().encode(body) }));
-
-const form = usually('application/x-www-form-urlencoded');
 /** A form with some fields that make sense, and then others. */
 const formWith = (fields: fc.Arbitrary<[string, string][]>): fc.Arbitrary<string> =>
   fc.tuple(fields, somePairs).map(([first, pairs]) => new URLSearchParams([...first, ...pairs]).toString());
@@ -121,244 +117,157 @@ const someToken = fc.oneof(
   someValue,
 );
 
-describe('whatever is sent, the answer is a documented one', () => {
-  const grant = (grant_type: string): [string, string] => ['grant_type', grant_type];
-  const providers = fc.constantFrom('provider_a', 'provider_b', 'provider_c', 'provider_e', 'provider_f');
-  const grants = {
-    provider_credentials: providers.map((provider) => [['provider', provider]]),
-    provider_authorization_code: providers.map((provider) => [['provider', provider]]),
-    refresh_token: someToken.map((token) => [['refresh_token', token]]),
-    client_credentials: fc.constant([]),
-  } satisfies Record<string, fc.Arbitrary<string[][]>>;
+const grant = (grant_type: string): [string, string][] => [['grant_type', grant_type]];
+const provider = fc
+  .constantFrom('provider_a', 'provider_b', 'provider_c', 'provider_e', 'provider_f')
+  .map((id): [string, string][] => [['provider', id]]);
+const withField = (name: string, value: fc.Arbitrary<string>) =>
+  value.map((text): [string, string][] => [[name, text]]);
+const grantForms: Record<string, fc.Arbitrary<[string, string][]>> = {
+  provider_credentials: provider,
+  provider_authorization_code: provider,
+  refresh_token: withField('refresh_token', someToken),
+  client_credentials: fc.constant([]),
+};
 
-  test.each(Object.entries(grants))('POST /v2/marketing/oauth/token, %s', async (grant_type, fields) => {
-    const nearlyRight = formWith(
-      fields.map((more) => [
-        grant(grant_type),
-        ...more.map(([name = '', value = '']): [string, string] => [name, value]),
-      ]),
-    );
-    await fc.assert(
-      fc.asyncProperty(nearlyRight, form, (body, type) =>
-        post('/v2/marketing/oauth/token', { authorization: client, 'content-type': type }, body),
-      ),
-      { numRuns: 50 },
-    );
-  });
-
-  test.each(['token', 'revoke', 'introspect'])('POST /v2/marketing/oauth/%s', async (action) => {
-    const nearlyRight = formWith(someToken.map((token) => [['token', token]]));
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(encodedPairs, nearlyRight, rawText), form, (body, type) =>
-        post(`/v2/marketing/oauth/${action}`, { authorization: client, 'content-type': type }, body),
-      ),
-      { numRuns: 75 },
-    );
-  });
-
-  test('POST /v2/marketing/push_notifications/devices', async () => {
-    const someDetail = fc.oneof(fc.constantFrom('sandbox', 'de-AT', '4.2.0'), someValue, someJson);
-    const someDevice = fc
-      .record(
-        { environment: someDetail, locale: someDetail, app_version: someDetail, installation_id: someDetail },
-        { requiredKeys: [] },
-      )
-      .map((details) => JSON.stringify({ device: { platform: 'ios', token: 'a'.repeat(64), ...details } }));
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(someDevice, jsonText), usually('application/json'), (body, type) => {
-        const headers = { authorization: `Bearer ${appToken}`, 'content-type': type };
-        return post('/v2/marketing/push_notifications/devices', headers, body);
-      }),
-      { numRuns: 150 },
-    );
-  });
-
-  const ofPerson = '/v2/marketing/login/user/push_notifications/devices';
-  const newUserToken = async () => (await logIn(unique('alice'))).body.access_token;
-
-  test(`POST ${ofPerson}`, async () => {
-    const authentication = `Bearer ${await newUserToken()}`;
-    await fc.assert(
-      fc.asyncProperty(jsonText, usually('application/json'), (body, type) =>
-        post(ofPerson, { authentication, 'content-type': type }, body),
-      ),
-      { numRuns: 150 },
-    );
-  });
-
-  test(`GET ${ofPerson}`, async () => {
-    const authentication = `Bearer ${await newUserToken()}`;
-    await fc.assert(
-      fc.asyncProperty(encodedPairs, async (query) =>
-        expectAnswered(await call(`${ofPerson}?${query}`, { headers: { authentication } })),
-      ),
-      { numRuns: 25 },
-    );
-  });
-
-  test(`GET ${ofPerson}, with any token`, async () => {
-    await fc.assert(
-      fc.asyncProperty(headerText, async (token) => {
-        const answer = await call(ofPerson, { headers: { authentication: `Bearer ${token}` } });
-        expectError(answer, { status: 401, error: 'invalid_token' });
-      }),
-      { numRuns: 50 },
-    );
-  });
-
-  test(`DELETE ${ofPerson}/{device_id}`, async () => {
-    const authentication = `Bearer ${await newUserToken()}`;
-    const someId = usuallySegment(`d_${'A'.repeat(43)}`);
-    await fc.assert(
-      fc.asyncProperty(someId, async (id) =>
-        expectAnswered(await call(`${ofPerson}/${id}`, { method: 'DELETE', headers: { authentication } })),
-      ),
-      { numRuns: 75 },
-    );
-  });
-
-  const forSenders = '/v2/marketing/push_notifications';
-
-  test(`GET ${forSenders}/recipients`, async () => {
-    const someParameter = fc.tuple(
+const someDetail = fc.oneof(fc.constantFrom('sandbox', 'de-AT', '4.2.0'), someValue, someJson);
+const someDevice = fc
+  .record(
+    { environment: someDetail, locale: someDetail, app_version: someDetail, installation_id: someDetail },
+    { requiredKeys: [] },
+  )
+  .map((details) => JSON.stringify({ device: { platform: 'ios', token: 'a'.repeat(64), ...details } }));
+const someEvent = fc
+  .record(
+    {
+      actor_type: fc.oneof(fc.constantFrom('login_user', 'custom'), someJson),
+      actor_id: fc.oneof(someValue, someJson),
+      comment: fc.oneof(someValue, someJson),
+      status: fc.oneof(fc.constantFrom('approved', 'rejected'), someJson),
+    },
+    { requiredKeys: ['actor_type', 'actor_id', 'comment'] },
+  )
+  .map((event) => JSON.stringify(event));
+const recipientsQuery = fc
+  .array(
+    fc.tuple(
       fc.constantFrom('login_user_id', 'shard', 'limit', 'cursor', 'platform'),
       fc.oneof(fc.nat(20).map(String), someValue),
-    );
-    const parameters = fc.array(someParameter, { minLength: 1, maxLength: 3 });
-    const query = fc.oneof(
-      parameters.map((pairs) => new URLSearchParams(pairs).toString()),
-      encodedPairs,
-    );
-    await fc.assert(
-      fc.asyncProperty(query, async (text) =>
-        expectAnswered(
-          await call(`${forSenders}/recipients?${text}`, { headers: { authorization: client } }),
-        ),
+    ),
+    { minLength: 1, maxLength: 3 },
+  )
+  .map((pairs) => new URLSearchParams(pairs).toString());
+
+/** Who asks, by the header that says so. */
+const callers: Record<string, () => Record<string, string> | Promise<Record<string, string>>> = {
+  client: () => ({ authorization: client }),
+  account: () => ({ authorization: account }),
+  app: () => ({ authorization: `Bearer ${appToken}` }),
+  // One of a session that no other test ends.
+  user: async () => ({ authorization: `Bearer ${(await logIn(unique('alice'))).body.access_token}` }),
+  nobody: () => ({}),
+};
+
+/** What is sent to an endpoint, besides the caller: the last segment of its path, a query, a body and its type. */
+interface Input {
+  segment?: fc.Arbitrary<string>;
+  query?: fc.Arbitrary<string>;
+  json?: fc.Arbitrary<string>;
+  form?: fc.Arbitrary<string>;
+  /** Of the header Idempotency-Key. */
+  key?: fc.Arbitrary<string | null>;
+}
+
+const oauth = '/v2/marketing/oauth';
+const user = '/v2/marketing/login/user';
+const devices = `${user}/push_notifications/devices`;
+const senders = '/v2/marketing/push_notifications';
+const requests = '/v1/rbac/access_requests';
+const deviceId = usuallySegment(`d_${'A'.repeat(43)}`);
+const key = fc.option(headerText);
+
+const endpoints: [string, keyof typeof callers, Input, runs: number][] = [
+  ...Object.entries(grantForms).map(([name, fields]): (typeof endpoints)[number] => [
+    ...([`POST ${oauth}/token ${name}`, 'client'] as const),
+    ...([{ form: formWith(fields.map((more) => [...grant(name), ...more])) }, 50] as const),
+  ]),
+  ...['token', 'revoke', 'introspect'].map((action): (typeof endpoints)[number] => {
+    const body = fc.oneof(encodedPairs, formWith(withField('token', someToken)), rawText);
+    return [`POST ${oauth}/${action}`, 'client', { form: body }, 75];
+  }),
+  [`POST ${senders}/devices`, 'app', { json: fc.oneof(someDevice, jsonText) }, 150],
+  [`POST ${devices}`, 'user', { json: jsonText }, 150],
+  [`GET ${devices}`, 'user', { query: encodedPairs }, 25],
+  [`DELETE ${devices}/ID`, 'user', { segment: deviceId }, 75],
+  [`GET ${senders}/recipients`, 'client', { query: fc.oneof(recipientsQuery, encodedPairs) }, 75],
+  [`DELETE ${senders}/devices/ID`, 'client', { segment: deviceId }, 75],
+  [`POST ${user}/identities`, 'user', { form: fc.oneof(formWith(provider), encodedPairs, rawText) }, 75],
+  [`DELETE ${user}/identities/ID`, 'user', { segment: usuallySegment(`i_${'A'.repeat(22)}`) }, 75],
+  [`DELETE ${user}/sessions/ID`, 'user', { segment: usuallySegment(`s_${'A'.repeat(22)}`) }, 75],
+  [`DELETE ${user}/sessions`, 'user', { query: encodedPairs.map((more) => `except=current&${more}`) }, 25],
+  [
+    'POST /v2/marketing/providers/ID/notifications',
+    'nobody',
+    {
+      segment: usuallySegment('provider_f'),
+      query: fc.oneof(fc.constant(`login_app_id=${demo.login_app.login_app_id}`), encodedPairs),
+      json: fc.oneof(
+        someJson.map((payload) => JSON.stringify({ payload })),
+        jsonText,
       ),
-      { numRuns: 75 },
-    );
-  });
+    },
+    75,
+  ],
+  [`POST ${requests}`, 'account', { key, json: jsonText }, 50],
+  ...['comments', 'reviews'].map((path): (typeof endpoints)[number] => [
+    ...([`POST ${requests}/ID/${path}`, 'account'] as const),
+    { segment: accessRequest, key, json: fc.oneof(someEvent, jsonText) },
+    100,
+  ]),
+  ...['events', 'reviews'].map((path): (typeof endpoints)[number] => [
+    ...([`GET ${requests}/ID/${path}`, 'account'] as const),
+    { segment: accessRequest, query: fc.oneof(encodedPairs, rawText.map(encodeURI)) },
+    100,
+  ]),
+];
 
-  test(`DELETE ${forSenders}/devices/{device_id}`, async () => {
-    const someId = usuallySegment(`d_${'A'.repeat(43)}`);
-    const request = { method: 'DELETE', headers: { authorization: client } };
+test.each(endpoints)(
+  'whatever is sent, the answer is a documented one: %s as %s',
+  async (endpoint, caller, input, numRuns) => {
+    const [method = '', path = ''] = endpoint.split(' ');
+    const body = input.form ?? input.json ?? fc.constant(undefined);
+    const type = usually(input.form ? 'application/x-www-form-urlencoded' : 'application/json');
+    const nothing = fc.constant('');
+    const sent = fc.tuple(
+      input.segment ?? nothing,
+      input.query ?? nothing,
+      body,
+      type,
+      input.key ?? fc.constant(null),
+    );
+    const asked = await callers[caller]?.();
     await fc.assert(
-      fc.asyncProperty(someId, async (id) =>
-        expectAnswered(await call(`${forSenders}/devices/${id}`, request)),
-      ),
-      { numRuns: 75 },
-    );
-  });
-
-  const user = '/v2/marketing/login/user';
-  const identityFields = providers.map((provider): [string, string][] => [['provider', provider]]);
-
-  test(`POST ${user}/identities`, async () => {
-    const authorization = `Bearer ${await newUserToken()}`;
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(formWith(identityFields), encodedPairs, rawText), form, (body, type) =>
-        post(`${user}/identities`, { authorization, 'content-type': type }, body),
-      ),
-      { numRuns: 75 },
-    );
-  });
-
-  test.each(['identities', 'sessions'])(`DELETE ${user}/%s/{id}`, async (path) => {
-    const authorization = `Bearer ${await newUserToken()}`;
-    const someId = usuallySegment(`${path.charAt(0)}_${'A'.repeat(22)}`);
-    await fc.assert(
-      fc.asyncProperty(someId, async (id) =>
-        expectAnswered(await call(`${user}/${path}/${id}`, { method: 'DELETE', headers: { authorization } })),
-      ),
-      { numRuns: 75 },
-    );
-  });
-
-  test(`DELETE ${user}/sessions, with any query that is not right`, async () => {
-    const authorization = `Bearer ${await newUserToken()}`;
-    await fc.assert(
-      fc.asyncProperty(encodedPairs, async (query) =>
-        expectAnswered(
-          await call(`${user}/sessions?except=current&${query}`, {
-            method: 'DELETE',
-            headers: { authorization },
-          }),
-        ),
-      ),
-      { numRuns: 25 },
-    );
-  });
-
-  test('POST /v2/marketing/providers/{provider}/notifications', async () => {
-    const id = demo.login_app.login_app_id;
-    const bodies = fc.oneof(
-      someJson.map((payload) => JSON.stringify({ payload })),
-      jsonText,
-    );
-    const query = fc.oneof(fc.constant(`login_app_id=${id}`), encodedPairs);
-    await fc.assert(
-      fc.asyncProperty(usuallySegment('provider_f'), query, bodies, (provider, sent, body) =>
-        post(
-          `/v2/marketing/providers/${provider}/notifications?${sent}`,
-          { 'content-type': 'application/json' },
-          body,
-        ),
-      ),
-      { numRuns: 75 },
-    );
-  });
-
-  test('POST /v1/rbac/access_requests', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.option(headerText), jsonText, usually('application/json'), (key, body, type) => {
-        const keyed = key === null ? {} : { 'idempotency-key': key };
-        const headers = { authorization: account, 'content-type': type, ...keyed };
-        return post('/v1/rbac/access_requests', headers, body);
+      fc.asyncProperty(sent, async ([segment, query, text, contentType, idempotencyKey]) => {
+        const headers = {
+          ...asked,
+          ...(text !== undefined && { 'content-type': contentType }),
+          ...(idempotencyKey !== null && { 'idempotency-key': idempotencyKey }),
+        };
+        const bytes = text === undefined ? {} : { body: new TextEncoder().encode(text) };
+        const url = `${path.replace('ID', segment)}${query && `?${query}`}`;
+        expectAnswered(await call(url, { method, headers, ...bytes }));
       }),
-      { numRuns: 50 },
+      { numRuns },
     );
-  });
+  },
+);
 
-  test.each(['comments', 'reviews'])('POST /v1/rbac/access_requests/{access_request_id}/%s', async (path) => {
-    const someEvent = fc.record(
-      {
-        actor_type: fc.oneof(fc.constantFrom('login_user', 'custom'), someJson),
-        actor_id: fc.oneof(someValue, someJson),
-        comment: fc.oneof(someValue, someJson),
-        status: fc.oneof(fc.constantFrom('approved', 'rejected'), someJson),
-      },
-      { requiredKeys: ['actor_type', 'actor_id', 'comment'] },
-    );
-    const body = fc.oneof(
-      someEvent.map((event) => JSON.stringify(event)),
-      jsonText,
-    );
-    const id = usuallySegment(String(accessRequestId));
-    await fc.assert(
-      fc.asyncProperty(
-        id,
-        fc.option(headerText),
-        body,
-        usually('application/json'),
-        (segment, key, text, type) => {
-          const keyed = key === null ? {} : { 'idempotency-key': key };
-          const headers = { authorization: account, 'content-type': type, ...keyed };
-          return post(`/v1/rbac/access_requests/${segment}/${path}`, headers, text);
-        },
-      ),
-      { numRuns: 100 },
-    );
-  });
-
-  test.each(['events', 'reviews'])('GET /v1/rbac/access_requests/{access_request_id}/%s', async (path) => {
-    const someId = usuallySegment(String(demo.access_request_id));
-    const someQuery = fc.oneof(encodedPairs, rawText.map(encodeURI));
-    await fc.assert(
-      fc.asyncProperty(someId, someQuery, async (id, query) => {
-        const url = `/v1/rbac/access_requests/${id}/${path}?${query}`;
-        expectAnswered(await call(url, { headers: { authorization: account } }));
-      }),
-      { numRuns: 100 },
-    );
-  });
+test(`GET ${devices}, with any token`, async () => {
+  await fc.assert(
+    fc.asyncProperty(headerText, async (token) => {
+      const answer = await call(devices, { headers: { authentication: `Bearer ${token}` } });
+      expectError(answer, { status: 401, error: 'invalid_token' });
+    }),
+    { numRuns: 50 },
+  );
 });

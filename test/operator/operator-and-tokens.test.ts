@@ -62,10 +62,6 @@ describe('a long-lived Login App Token', () => {
       expect([status, body.error]).toEqual([401, 'invalid_token']);
     }
   });
-
-  test('is no Login User Token: 401', async () => {
-    expect((await service.relate(`d_${'a'.repeat(43)}`, await create())).status).toBe(401);
-  });
 });
 
 describe('the operator and the sessions of a Login User', () => {

@@ -50,21 +50,6 @@ describe('npm run operator: each command', () => {
     expect(revoked).toMatchObject({ secrets: [{ secret_id: oldest }] });
   });
 
-  test('mobile-applications set and remove', async () => {
-    const login_app_id = String((await succeeded('login-apps', 'create', '--name', 'App')).login_app_id);
-    const flags = ['--login-app', login_app_id, '--platform', 'ios'];
-    const platform = 'ios';
-    expect(await succeeded('mobile-applications', 'set', ...flags)).toEqual({ login_app_id, platform });
-    expect(await succeeded('mobile-applications', 'remove', ...flags)).toEqual({
-      login_app_id,
-      platform,
-      removed: true,
-    });
-    expect(await failed('mobile-applications', 'remove', ...flags)).toBe(
-      'The Login App has no mobile application for ios; it has none.',
-    );
-  });
-
   test('comments add and reviews add', async () => {
     const { access_request_id } = await service.operate('access-requests', 'create', {
       account: demo.account.account_id,
@@ -236,13 +221,6 @@ describe('npm run operator -- --help', () => {
     for (const command of commands) expect(text).toContain(`  ${command} `);
     for (const flag of ['--local', '--stack <name>', '-h, --help']) expect(text).toContain(`  ${flag} `);
     expect([short, bare]).toEqual([text, text]);
-  });
-
-  test('of a noun names its verbs alone', async () => {
-    const text = await help('clients', '--help');
-    expect(await help('clients', '-h')).toBe(text);
-    expect(text).toMatch(/ {2}clients create [\s\S]*\n {2}clients rotate [\s\S]*\n {2}clients revoke /);
-    expect(text).not.toContain('accounts create');
   });
 
   test('of a command names its flags, and changes nothing', async () => {

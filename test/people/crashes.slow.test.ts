@@ -1,4 +1,3 @@
-import { DeleteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { accountOf, identityIdsOf, newAccount, ownersOf, subOf } from '../support/account.ts';
@@ -60,17 +59,6 @@ describe('a function that dies at any write', () => {
       expect((await owner.account.linkAt('provider_a', subject)).status).toBe(200);
       const { body } = await alice.account.show();
       expect(body.identities).toHaveLength(isTaken ? 2 : 1);
-    },
-  );
-
-  test.each(everyCrash(4))(
-    'a link that %s at write %i: a login with the identity agrees with what is shown',
-    async (fault, place) => {
-      const { account, loginUserId } = await newAccount(service);
-      const subject = unique('other');
-      await dying(place, fault, () => account.linkAt('provider_a', subject));
-      const isTheirs = (await ownersOf([account], 'provider_a')).length === 1;
-      expect(subOf(await service.logIn(subject, 'provider_a')) === loginUserId).toBe(isTheirs);
     },
   );
 
@@ -214,19 +202,6 @@ describe('a function that dies at any write', () => {
     expect((await notify('consent-revoked')).status).toBe(204);
     expect(await itemsAbout(started, subject)).toEqual([]);
     expect(await leftOf(bob)).toEqual(['LOGIN_USER']);
-  });
-
-  test('a deletion without a mark, as earlier versions began it, is finished by a notification', async () => {
-    const { logIn, notify, subject } = await newIssuerLogin(service, standIn);
-    const person = await logIn();
-    await dying(2, 'fails before', () => person.account.remove());
-    const Key = { pk: `LOGIN_USER#${person.loginUserId}`, sk: 'DELETION' };
-    const client = DynamoDBDocumentClient.from(started.dynamoDb);
-    await client.send(new DeleteCommand({ TableName: started.tableName, Key }));
-    await logIn();
-    expect((await notify('consent-revoked')).status).toBe(204);
-    expect(await leftOf(person)).toEqual(['LOGIN_USER']);
-    expect(await itemsAbout(started, subject)).toHaveLength(1);
   });
 
   test("an operator's deletion of a blocked person that died is finished by the person", async () => {

@@ -1,7 +1,7 @@
-import { GetItemCommand, PutItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { loginUserPartition, sessionKey } from '../../lib/storage/keys.ts';
+import { loginUserPartition } from '../../lib/storage/keys.ts';
 import { accountOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
 import { deviceIdsOf, newPerson, newPhone, type Person } from '../support/people.ts';
@@ -99,27 +99,6 @@ describe('a logout of all', () => {
     const { sessions } = await many.service.operate('login-users', 'export', flags);
     expect(sessions).toEqual(Array(3).fill(expect.objectContaining({ ended_at: expect.any(String) })));
   });
-});
-
-test('a session from before there were places goes on, is listed, and ends with the others', async () => {
-  const person = await newPerson(service);
-  const { pk, sk } = sessionKey(person.loginUserId, sidOf(person));
-  const { Item } = await dynamoDb.send(
-    new GetItemCommand({ TableName, Key: { pk: { S: pk }, sk: { S: sk } } }),
-  );
-  const old = `s_${'A'.repeat(22)}`;
-  const { ordinal, ...stored } = Item ?? {};
-  const oldKey = sessionKey(person.loginUserId, old);
-  const keys = { pk: { S: oldKey.pk }, sk: { S: oldKey.sk } };
-  await dynamoDb.send(
-    new PutItemCommand({ TableName, Item: { ...stored, ...keys, session_id: { S: old } } }),
-  );
-  const account = accountOf(service, person.token);
-  expect((await account.sessions()).body.sessions.map(({ id }: { id: string }) => id).toSorted()).toEqual(
-    [old, sidOf(person)].toSorted(),
-  );
-  await account.endSessions('?except=current');
-  expect((await account.sessions()).body.sessions).toMatchObject([{ id: sidOf(person) }]);
 });
 
 describe('a login that fails with a 500', () => {

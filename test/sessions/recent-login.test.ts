@@ -1,11 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { decodeJwt, importJWK, SignJWT } from 'jose';
+import { decodeJwt } from 'jose';
 import { accountOf, identityIdsOf, newAccount } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
 import { ownService } from '../support/own-service.ts';
 import { deviceIdsOf, newPerson, newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
-import { stolenSigningKeys } from '../support/stolen-signing-keys.ts';
 
 const { running, service } = await ownService({}, { movableClock: true });
 const anyTime = await ownService({ RECENT_LOGIN_SECONDS: '0' }, { movableClock: true });
@@ -58,19 +57,6 @@ test('a login of more than 15 minutes ago relates up to 20 devices; the 21st, wh
   expect((await relate(first)).status).toBe(200);
   expect((await relate(last, await newPerson(service, person.subject))).status).toBe(200);
   expect((await deviceIdsOf(service, person)).toSorted()).toEqual([...others].toSorted());
-});
-
-test('a token of an earlier version, which has no auth_time, counts from the login of its session', async () => {
-  const { token } = await newAccount(service);
-  const { current } = await stolenSigningKeys(running);
-  const { auth_time: _, ...claims } = decodeJwt(token);
-  const earlier = await new SignJWT(claims)
-    .setProtectedHeader({ alg: current.alg, typ: 'at+jwt', kid: current.kid })
-    .sign(await importJWK(current));
-  const account = accountOf(service, earlier);
-  expect((await account.linkAt('provider_a', unique('bob'))).status).toBe(201);
-  running.advance(901);
-  expectError(await account.remove(), insufficient(900));
 });
 
 test('any login will do where the setting is 0', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { DeleteCommand, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { rotationSteps } from '../../infra/local/stack.ts';
 import { startOwnTable } from '../support/own-table.ts';
@@ -83,20 +83,6 @@ test('a key outlives the last token of a function that read it a minute after th
   expect(await publishedKids()).toContain(current.kid);
   pass(2000);
   expect((await publicKeys()).map(({ kid }) => kid)).not.toContain(current.kid);
-});
-
-test('a key set and public keys of an earlier version rotate at once, and every key stays published', async () => {
-  await rotate();
-  const { Item } = await table.dynamoDb.send(new GetCommand({ ...published, ConsistentRead: true }));
-  const keys = Item?.keys.map((key: object) => ({ ...key, retired_at: 1 }));
-  await table.dynamoDb.send(new PutCommand({ TableName: table.tableName, Item: { ...Item, keys } }));
-  const { next_made_at, ...set } = currentSet();
-  expect(next_made_at).toEqual(expect.any(Number));
-  answer('secretsmanager.PutSecretValue', { SecretId, SecretString: JSON.stringify(set) });
-  const before = await publishedKids();
-  await rotate();
-  expect(currentSet().current.kid).toBe(set.next.kid);
-  expect(await publishedKids()).toEqual(expect.arrayContaining(before));
 });
 
 test('a rotation publishes the keys again at once when the table was lost', async () => {
