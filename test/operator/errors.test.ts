@@ -26,31 +26,11 @@ const verbs =
 const failures: [string[], string][] = [
   [['nouns', 'create'], `unknown command 'nouns'. ${nouns}`],
   [['account', 'create'], `unknown command 'account' (Did you mean accounts?). ${nouns}`],
-  [['__proto__', 'create'], `unknown command '__proto__'. ${nouns}`],
   [['accounts'], `The command is incomplete. ${verbs}`],
-  [
-    ['clients', 'rotat'],
-    "unknown command 'rotat' (Did you mean rotate?). Choose one of list, find, show, create, update, rotate, revoke.",
-  ],
-  [['accounts', 'constructor'], `unknown command 'constructor'. ${verbs}`],
   [['login-apps', 'tokens'], 'The command is incomplete. Choose one of create, list, revoke.'],
   [['accounts', 'create'], 'accounts create: --name is missing.'],
   [['accounts', 'create', '--name', ''], 'accounts create: --name must not be empty.'],
-  [['login-apps', 'create', '--name= '], 'login-apps create: --name must not be empty.'],
   [['accounts', 'create', '--nmae', 'x'], "unknown option '--nmae' (Did you mean --name?). See --help."],
-  [
-    ['login-apps', 'token', 'create'],
-    "unknown command 'token' (Did you mean tokens?). Choose one of list, find, show, describe, rename, create, disable, enable, delete, logout, undo-logout, tokens.",
-  ],
-  [
-    ['login-apps', 'tokens', 'crate'],
-    "unknown command 'crate' (Did you mean create?). Choose one of create, list, revoke.",
-  ],
-  [['accounts', 'create', '--lcoal'], "unknown option '--lcoal' (Did you mean --local?). See --help."],
-  [
-    ['accounts', 'update', '--acount', 'x'],
-    "unknown option '--acount' (Did you mean --account?). See --help.",
-  ],
   ...['--app-secret', '--app-secret=our-secret'].map((typed): [string[], string] => [
     ['providers', 'set', typed, 'our-secret'],
     "unknown option '--app-secret' (Did you mean --app-secret-file?). See --help.",
@@ -63,7 +43,6 @@ const failures: [string[], string][] = [
     ['login-users', 'find', '--email', 'alice@example.com'],
     "unknown option '--email'. Choose one of --login-app, --provider, --subject, --issuer.",
   ],
-  [['login-users', 'finish-deletions', '--email', 'x'], "unknown option '--email'. See --help."],
   [['accounts', 'create', '--name'], "option '--name <text>' argument missing. See --help."],
   [
     ['accounts', 'create', '--name', 'a', 'b'],
@@ -72,10 +51,6 @@ const failures: [string[], string][] = [
   [
     ['clients', 'create', '--login-app', 'la_x'],
     'clients create: --login-app must be a complete id of the form la_… (see login-apps list or login-apps find).',
-  ],
-  [
-    ['login-apps', 'show', '--login-app', 'Demo'],
-    'login-apps show: --login-app must be a complete id of the form la_… (see login-apps list or login-apps find).',
   ],
   [['clients', 'create', '--login-app', nobody], 'There is no such Login App.'],
   [
@@ -88,20 +63,8 @@ const failures: [string[], string][] = [
     'clients create: --grant-types must be all, none, or some of provider_credentials, provider_authorization_code, refresh_token, client_credentials, separated by commas.',
   ],
   [
-    ['accounts', 'create', '--name', 'a', '--access', 'write'],
-    'accounts create: --access must be one of read, read-write.',
-  ],
-  [
-    ['mobile-applications', 'set', ...loginApp, '--platform', 'windows'],
-    'mobile-applications set: --platform must be one of ios, android.',
-  ],
-  [
     ['providers', 'show', ...loginApp, '--provider', 'provider_z'],
     'providers show: --provider must be one of provider_a, provider_b, provider_c, provider_d, provider_e, provider_f.',
-  ],
-  [
-    ['access-requests', 'create', '--account', 'ac_x'],
-    'access-requests create: --account must be a complete id of the form ac_… (see accounts list or accounts find).',
   ],
   [['access-requests', 'create', '--account', noAccount], 'There is no such account.'],
   [['access-requests', 'grant', ...inNone, '--account', account], 'There is no such access request.'],
@@ -113,24 +76,12 @@ const failures: [string[], string][] = [
   [['events', 'export', ...inNone], 'There is no such access request.'],
   [['access-requests', 'revoke', ...inNone, '--account', account], 'There is no such access request.'],
   [
-    ['access-requests', 'grant', '--access-request', '1.5', '--account', account],
-    'access-requests grant: --access-request must be an integer.',
-  ],
-  [
-    ['access-requests', 'grant', '--access-request', '1', '--account', noAccount],
-    'There is no such account.',
-  ],
-  [
     ['comments', 'add', '--access-request', 'x', '--actor-type', 'y'],
     'comments add: --access-request must be an integer; --actor-type must be one of login_user, custom; --actor-id is missing; --comment is missing.',
   ],
   [
     ['comments', 'add', ...event, '--comment', 'x'.repeat(10_001)],
     'comment must have at most 10000 characters.',
-  ],
-  [
-    ['comments', 'add', ...event.slice(0, -1), '', '--comment', 'x'],
-    'comments add: --actor-id must not be empty.',
   ],
   [
     ['comments', 'add', ...event.slice(0, -1), 'x'.repeat(201), '--comment', 'x'],
@@ -141,14 +92,6 @@ const failures: [string[], string][] = [
     "unknown option '--status' (Did you mean --stack?). See --help.",
   ],
   [['reviews', 'add', ...event], 'reviews add: --status is missing.'],
-  [
-    ['reviews', 'add', ...event, '--status', 'maybe'],
-    'reviews add: --status must be one of approved, rejected.',
-  ],
-  [
-    ['login-users', 'block', '--login-user', 'lu_x'],
-    'login-users block: --login-user must be a complete id of the form lu_… (see login-users find).',
-  ],
   [['login-users', 'block', '--login-user', `lu_${'A'.repeat(43)}`], 'There is no such Login User.'],
 ];
 
