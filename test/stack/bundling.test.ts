@@ -45,3 +45,10 @@ test.each(accesses)(
     expect(held).toEqual(body ? parsers[body.contentType] : []);
   },
 );
+
+test('publishing is left to one function: no request waits for the bus or fails with it', () => {
+  const publishing = [...bundles].filter(([, { inputs }]) =>
+    Object.keys(inputs).some((file) => file.startsWith('lib/publishing/')),
+  );
+  expect(publishing.map(([key]) => key)).toEqual(['publish-events']);
+});

@@ -136,16 +136,6 @@ describe('the secrets', () => {
     );
   });
 
-  // CloudFormation puts a new value in the place of the old one whenever this changes.
-  test('are generated as they were in every deployment before', () => {
-    const secrets = resources('AWS::SecretsManager::Secret', v.object({ GenerateSecretString: v.unknown() }));
-    expect(secrets.map(({ id, properties }) => [id, properties.GenerateSecretString])).toEqual([
-      ['SecretsSigningKeys20695C0E', {}],
-      [expect.stringMatching(/^SecretsRefreshTokens/), { ExcludePunctuation: true, PasswordLength: 64 }],
-      [expect.stringMatching(/^SecretsProviderSettings/), { ExcludePunctuation: true, PasswordLength: 64 }],
-    ]);
-  });
-
   test('are rotated at the first deployment, then the signing keys every 30 days, the others every 90', () => {
     const schedules = resources('AWS::SecretsManager::RotationSchedule', v.record(v.string(), v.unknown()));
     expect(schedules.map(({ properties }) => properties)).toEqual([

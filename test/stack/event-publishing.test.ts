@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
-import { template, templateWith } from '../support/template.ts';
+import { functions, named, template, templateWith } from '../support/template.ts';
 
 test('the stream is read from its start, and what fails is tried again in halves, and at last told', () => {
   const [table] = Object.keys(template.findResources('AWS::DynamoDB::Table'));
@@ -23,6 +23,11 @@ test('the stream is read from its start, and what fails is tried again in halves
       },
     },
   });
+});
+
+test.each(['EVENT_BUS_NAME', 'DEAD_LETTER_QUEUE_URL'])('no other function is told %s', (variable) => {
+  const told = functions.filter(({ properties }) => variable in properties.Environment.Variables);
+  expect(told.map(({ properties }) => properties)).toEqual([named('publish-events')]);
 });
 
 test('the bus has the name of the stack', () => {

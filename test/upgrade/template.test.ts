@@ -65,6 +65,11 @@ test.each<[what: string, change: Change, problem: string]>([
     isGone(table, 'AWS::DynamoDB::Table'),
   ],
   ['the stack at the edge is gone', ({ stacks }) => void delete stacks.edge, 'The stack edge is gone.'],
+  [
+    'a secret is deleted with the stack',
+    (version) => void Object.assign(serviceOf(version).Resources[secret] ?? {}, { DeletionPolicy: 'Delete' }),
+    `${secret} is deleted with the stack.`,
+  ],
   ['the table has a name', setting(table, { TableName: 'people' }), `${table} has another TableName.`],
   ['the table has other keys', setting(table, { KeySchema: [] }), `${table} has another KeySchema.`],
   [

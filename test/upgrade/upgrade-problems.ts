@@ -93,7 +93,9 @@ function resourceProblems(id: string, before: Resource, after: Resource | undefi
   if (!fixed) return [];
   if (after?.Type !== before.Type) return [`${id} (${before.Type}) is gone, or has another logical id.`];
   const changed = fixed.filter((name) => !isDeepStrictEqual(before.Properties[name], after.Properties[name]));
+  const outlives = [before, after].map(({ DeletionPolicy }) => DeletionPolicy?.startsWith('Retain') ?? false);
   return [
+    ...(outlives[0] && !outlives[1] ? [`${id} is deleted with the stack.`] : []),
     ...changed.map((name) => `${id} has another ${name}.`),
     ...(before.Type === 'AWS::DynamoDB::Table' ? tableProblems(id, before, after) : []),
   ];
