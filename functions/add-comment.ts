@@ -1,25 +1,22 @@
-import { addEventRecord } from '../lib/access-requests/add-event-record.ts';
 import { addEventFor } from '../lib/access-requests/append-events.ts';
+import { eventSchema } from '../lib/access-requests/event.ts';
 import { commentBodySchema } from '../lib/access-requests/new-event.ts';
-import { writingAccount } from '../lib/http/auth/account.ts';
 import { json } from '../lib/http/body.ts';
 import { created, serve } from '../lib/http/serve.ts';
 import { invalidFields } from '../lib/schema/validation.ts';
+import { addEventRecord, findEvent, invalidEvent } from './shared/add-event.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'POST',
+  ...addEventRecord,
   path: '/v1/rbac/access_requests/{access_request_id}/comments',
   summary: 'Adds a comment to an access request',
   description:
     'Adds a comment by an actor to an access request of the account. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
-  tag: 'Access requests',
-  authenticate: writingAccount,
-  parameters: addEventRecord.parameters,
   body: json(commentBodySchema, invalidFields),
   responses: {
     201: {
       description: 'The comment, as a search returns it.',
-      body: addEventRecord.body,
+      body: eventSchema,
       example: {
         id: 4,
         access_request_id: 1,
@@ -34,7 +31,7 @@ export const { endpoint, handler } = serve({
         Find: {
           operationId: 'search-events',
           description: 'A search for the id returns the comment.',
-          parameters: addEventRecord.find,
+          parameters: findEvent,
         },
       },
     },
@@ -42,13 +39,11 @@ export const { endpoint, handler } = serve({
   errors: {
     ...addEventRecord.errors,
     unprocessable_entity: {
-      when: addEventRecord.unprocessable,
+      when: invalidEvent,
       example: 'comment is required.',
       field: 'comment',
     },
   },
-  table: addEventRecord.table,
-  idIs: 'event_id',
   example: {
     path: { access_request_id: '1' },
     body: { actor_type: 'login_user', actor_id: '1001', comment: 'Looks good.' },

@@ -1,25 +1,22 @@
-import { addEventRecord } from '../lib/access-requests/add-event-record.ts';
 import { addEventFor } from '../lib/access-requests/append-events.ts';
+import { eventSchema } from '../lib/access-requests/event.ts';
 import { reviewBodySchema } from '../lib/access-requests/new-event.ts';
-import { writingAccount } from '../lib/http/auth/account.ts';
 import { json } from '../lib/http/body.ts';
 import { created, serve } from '../lib/http/serve.ts';
 import { invalidFields } from '../lib/schema/validation.ts';
+import { addEventRecord, findEvent, invalidEvent } from './shared/add-event.ts';
 
 export const { endpoint, handler } = serve({
-  method: 'POST',
+  ...addEventRecord,
   path: '/v1/rbac/access_requests/{access_request_id}/reviews',
   summary: 'Adds a review to an access request',
   description:
     'Adds a review, which approves or rejects, by an actor to an access request of the account. The comment may be left out. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
-  tag: 'Access requests',
-  authenticate: writingAccount,
-  parameters: addEventRecord.parameters,
   body: json(reviewBodySchema, invalidFields),
   responses: {
     201: {
       description: 'The review, as a search returns it.',
-      body: addEventRecord.body,
+      body: eventSchema,
       example: {
         id: 5,
         access_request_id: 1,
@@ -35,7 +32,7 @@ export const { endpoint, handler } = serve({
         Find: {
           operationId: 'search-reviews',
           description: 'A search for the id returns the review.',
-          parameters: addEventRecord.find,
+          parameters: findEvent,
         },
       },
     },
@@ -43,13 +40,11 @@ export const { endpoint, handler } = serve({
   errors: {
     ...addEventRecord.errors,
     unprocessable_entity: {
-      when: addEventRecord.unprocessable,
+      when: invalidEvent,
       example: 'status must be approved or rejected.',
       field: 'status',
     },
   },
-  table: addEventRecord.table,
-  idIs: 'event_id',
   example: {
     path: { access_request_id: '1' },
     body: { actor_type: 'login_user', actor_id: '1001', status: 'approved', comment: '' },

@@ -1,10 +1,8 @@
 import * as v from 'valibot';
-import { disableDevice } from '../lib/devices/recipients.ts';
-import { loginAppOfSender, senderErrors } from '../lib/devices/sender.ts';
-import { isId } from '../lib/foundation/ids.ts';
-import { ServiceError } from '../lib/foundation/service-error.ts';
+import { disableRecipient } from '../lib/devices/recipients.ts';
 import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
+import { senderErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   method: 'DELETE',
@@ -25,9 +23,7 @@ export const { endpoint, handler } = serve({
   table: { GetItem: ['login_apps', 'devices'], UpdateItem: ['devices'] },
   example: { path: { device_id: `d_${'A'.repeat(43)}` } },
   handle: async ({ caller, path }) => {
-    const loginAppId = await loginAppOfSender(caller);
-    if (!isId('d_…', path.device_id) || !(await disableDevice(path.device_id, loginAppId)))
-      throw new ServiceError('not_found', 'The Login App has no such device.');
+    await disableRecipient(caller, path.device_id);
     return noContent();
   },
 });

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { endRelation } from '../lib/devices/end-relation.ts';
+import { endRelation } from '../lib/devices/relate-device.ts';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';

@@ -1,8 +1,7 @@
-import { listRecipients, recipientListSchema } from '../lib/devices/list-recipients.ts';
-import { recipientsQuery, recipientsRequest } from '../lib/devices/recipients-request.ts';
-import { loginAppOfSender, senderErrors } from '../lib/devices/sender.ts';
+import { listRecipients, recipientListSchema, recipientsQuery } from '../lib/devices/list-recipients.ts';
 import { loginAppClient } from '../lib/http/auth/login-app-client.ts';
 import { ok, serve } from '../lib/http/serve.ts';
+import { senderErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   method: 'GET',
@@ -56,6 +55,5 @@ export const { endpoint, handler } = serve({
     UpdateItem: ['devices'],
   },
   example: { query: { shard: '0', limit: '100' } },
-  handle: async ({ caller, query }) =>
-    ok(await listRecipients(await loginAppOfSender(caller), recipientsRequest(query))),
+  handle: async ({ caller, query }) => ok(await listRecipients(caller, query)),
 });

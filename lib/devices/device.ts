@@ -61,6 +61,17 @@ export const deviceItem = itemKind(
 );
 export type Device = ItemOf<typeof deviceItem>;
 
+/** The person that a device is related to, as the item says it. */
+export const personSchema = v.pick(deviceItem.schema, [
+  'login_user_id',
+  'login_user_since',
+  'related_at',
+  'related_session_id',
+]);
+
+/** The attributes of a device that a relation sets, and that go with it. */
+export const relation = [...v.keyof(personSchema).options, 'list'];
+
 /** The type of a device's push token: `apns` for ios and `fcm` for android, unless its registration said another one. */
 export const tokenTypeOf = ({
   platform,

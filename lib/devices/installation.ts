@@ -4,8 +4,7 @@ import { idsAmong } from '../log/audit.ts';
 import { annotateIds } from '../log/request-fields.ts';
 import { type Item, itemKind, readItems, updateItem } from '../storage/items.ts';
 import { devicesOfLoginUserList, installationKey } from '../storage/keys.ts';
-import { type Device, deviceItem, deviceLifetimeSeconds } from './device.ts';
-import { relation } from './relation.ts';
+import { type Device, deviceItem, deviceLifetimeSeconds, personSchema, relation } from './device.ts';
 
 /** An installation as it is stored: the device that it has, and those of the two registrations before. */
 const installationItem = itemKind(
@@ -16,13 +15,6 @@ const installationItem = itemKind(
   }),
   installationKey,
 );
-
-const personSchema = v.pick(deviceItem.schema, [
-  'login_user_id',
-  'login_user_since',
-  'related_at',
-  'related_session_id',
-]);
 
 /** Attributes in which a replaced device keeps whose it was, for a registration that was interrupted. */
 const former = Object.fromEntries(Object.keys(personSchema.entries).map((name) => [`former_${name}`, name]));

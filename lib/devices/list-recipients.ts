@@ -1,8 +1,96 @@
 import * as v from 'valibot';
+import { definedOnly } from '../foundation/defined-only.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import type { AuthenticatedClient } from '../login-apps/clients.ts';
+import { type Platform, platforms } from '../login-apps/platforms.ts';
 import { isOfLoginApp } from '../login-users/people-of-login-app.ts';
-import { recipientSchema, recipientsOfLoginApp, recipientsOfLoginUser, toRecipient } from './recipients.ts';
-import { readCursor, writeCursor } from './recipients-cursor.ts';
-import type { RecipientsRequest } from './recipients-request.ts';
+import { integerBetween, once } from '../schema/form-parameters.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
+import { shardNumberOf, shards } from '../storage/shards.ts';
+import {
+  loginAppOfSender,
+  type Place,
+  placeSchema,
+  recipientSchema,
+  recipientsOfLoginApp,
+  recipientsOfLoginUser,
+  toRecipient,
+} from './recipients.ts';
+
+/** The query that a cursor continues. The cursor is invalid for any other query. */
+interface CursorScope {
+  loginAppId: string;
+  shard: number;
+  platform: Platform | undefined;
+}
+
+/**
+ * A place, and what the shard that its device is in leaves open of the query. It is not signed: a place that somebody makes
+ * up only moves the start within a shard that they may read from its beginning.
+ */
+const cursorSchema = v.pipe(
+  v.string(),
+  v.regex(/^[\w-]{1,500}$/),
+  v.transform((text) => Buffer.from(text, 'base64url').toString()),
+  v.parseJson(),
+  v.object({ ...placeSchema.entries, of: v.tuple([v.string(), v.nullable(v.string())]) }),
+);
+
+const writeCursor = ({ loginAppId, platform }: CursorScope, next: Place): string =>
+  Buffer.from(JSON.stringify({ ...next, of: [loginAppId, platform ?? null] })).toString('base64url');
+
+/** The place of a cursor. @throws ServiceError `invalid_request` unless it is one of this query */
+function readCursor({ loginAppId, shard, platform }: CursorScope, cursor: string): Place {
+  const { success, output } = v.safeParse(cursorSchema, cursor);
+  if (success && shardNumberOf(output.device_id) === shard) {
+    const {
+      of: [ofLoginApp, ofPlatform],
+      ...place
+    } = output;
+    if (ofLoginApp === loginAppId && ofPlatform === (platform ?? null)) return place;
+  }
+  throw invalid(
+    'The parameter cursor must be the next_cursor of the page before, with the same shard and platform.',
+  );
+}
+
+const mostRecipients = 1_000;
+
+const text = (name: string) => once(name, v.pipe(v.string(), v.nonEmpty(`The parameter ${name} is empty.`)));
+
+/** The query parameters of a sender: a person, or a shard of the Login App's devices. */
+export const recipientsQuery = {
+  login_user_id: v.pipe(
+    v.optional(text('login_user_id')),
+    jsonSchema({ type: 'string', minLength: 1 }),
+    v.description('Devices of this person. Either this or `shard`.'),
+  ),
+  shard: v.pipe(
+    v.optional(integerBetween('shard', 0, shards.length - 1)),
+    jsonSchema({ type: 'integer', minimum: 0, maximum: shards.length - 1 }),
+    v.description('Devices of this shard: each device of the Login App is in one of the 16.'),
+  ),
+  limit: v.pipe(
+    v.optional(integerBetween('limit', 1, mostRecipients)),
+    jsonSchema({ type: 'integer', minimum: 1, maximum: mostRecipients, default: 100 }),
+    v.description('With `shard`: how many devices a page has at most.'),
+  ),
+  cursor: v.pipe(
+    v.optional(text('cursor')),
+    jsonSchema({ type: 'string', minLength: 1 }),
+    v.description(
+      'With `shard`: the `next_cursor` of the page before, with the same `shard` and `platform`.',
+    ),
+  ),
+  platform: v.pipe(
+    v.optional(
+      once('platform', v.picklist(platforms, `The parameter platform must be ${platforms.join(' or ')}.`)),
+    ),
+    jsonSchema({ type: 'string', enum: platforms }),
+    v.description('Only devices of this platform.'),
+  ),
+};
+type RecipientsQuery = v.InferOutput<v.ObjectSchema<typeof recipientsQuery, undefined>>;
 
 /** Devices that a sender may send to; with a shard, one page of them. */
 export const recipientListSchema = v.object({
@@ -12,25 +100,35 @@ export const recipientListSchema = v.object({
     v.description('The `cursor` of the next page; absent on the last one.'),
   ),
 });
-type RecipientList = v.InferOutput<typeof recipientListSchema>;
 
 /**
  * The devices of a person or of a shard that messages go to. A person of another Login App has none; asking for one
  * costs as much as asking for somebody unknown.
- * @throws ServiceError `invalid_request` for a cursor that is not of this query
+ * @throws ServiceError as `loginAppOfSender` does, and `invalid_request` unless the query names either a person or a shard,
+ *   and pages only of a shard, with a cursor of this query
  */
-export async function listRecipients(loginAppId: string, request: RecipientsRequest): Promise<RecipientList> {
-  const { platform } = request;
-  if ('login_user_id' in request) {
-    if (!(await isOfLoginApp(request.login_user_id, loginAppId))) return { recipients: [] };
-    const devices = await recipientsOfLoginUser(request.login_user_id);
-    const own = devices.filter((one) => one.login_app_id === loginAppId);
-    const wanted = own.filter((one) => platform === undefined || one.platform === platform);
-    return { recipients: wanted.map(toRecipient) };
+export async function listRecipients(
+  client: AuthenticatedClient,
+  { login_user_id, shard, limit, cursor, platform }: RecipientsQuery,
+): Promise<v.InferOutput<typeof recipientListSchema>> {
+  const loginAppId = await loginAppOfSender(client);
+  if (login_user_id === undefined && shard !== undefined) {
+    const scope = { loginAppId, shard, platform };
+    const after = cursor === undefined ? undefined : readCursor(scope, cursor);
+    const page = await recipientsOfLoginApp(loginAppId, shard, { limit: limit ?? 100, after, platform });
+    const next_cursor = page.next && writeCursor(scope, page.next);
+    return { recipients: page.recipients.map(toRecipient), ...definedOnly({ next_cursor }) };
   }
-  const { shard, limit, cursor } = request;
-  const scope = { loginAppId, shard, platform };
-  const after = cursor === undefined ? undefined : readCursor(scope, cursor);
-  const { recipients, next } = await recipientsOfLoginApp(loginAppId, shard, { limit, after, platform });
-  return { recipients: recipients.map(toRecipient), ...(next && { next_cursor: writeCursor(scope, next) }) };
+  if (login_user_id === undefined || shard !== undefined)
+    throw invalid('Send either the parameter login_user_id or the parameter shard.');
+  if (limit !== undefined || cursor !== undefined)
+    throw invalid('The parameters limit and cursor go with the parameter shard.');
+  if (!(await isOfLoginApp(login_user_id, loginAppId))) return { recipients: [] };
+  const devices = await recipientsOfLoginUser(login_user_id);
+  const wanted = devices
+    .filter((one) => one.login_app_id === loginAppId)
+    .filter((one) => platform === undefined || one.platform === platform);
+  return { recipients: wanted.map(toRecipient) };
 }
+
+const invalid = (message: string): ServiceError => new ServiceError('invalid_request', message);

@@ -1,6 +1,9 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
-import { idForms } from '../foundation/ids.ts';
+import { idForms, isId } from '../foundation/ids.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import { requireEnabled } from '../login-apps/client-rights.ts';
+import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import type { Platform } from '../login-apps/platforms.ts';
 import { timestampField } from '../schema/json-schema.ts';
 import { updateOwnItem } from '../storage/items.ts';
@@ -18,8 +21,7 @@ import {
   tokenTypes,
 } from './device.ts';
 import { notReplaced } from './installation.ts';
-import { readCurrentDevices } from './related-devices.ts';
-import { endLeftoverRelations } from './relation.ts';
+import { endLeftoverRelations, readCurrentDevices } from './related-devices.ts';
 
 /** A device as a worker that sends messages needs to know it, and whose it is. What is not known is left out. */
 export const recipientSchema = v.object({
@@ -109,6 +111,30 @@ export const disableDevice = (id: string, loginAppId?: string): Promise<boolean>
       ...(loginAppId === undefined ? { pk: { exists: true } } : { login_app_id: { is: loginAppId } }),
     },
   });
+
+/**
+ * Disables a device for a sender, whose push service reports its token as dead.
+ * @throws ServiceError as `loginAppOfSender` does, and `not_found` when the Login App has no such device
+ */
+export async function disableRecipient(client: AuthenticatedClient, id: string): Promise<void> {
+  const loginAppId = await loginAppOfSender(client);
+  if (!isId('d_…', id) || !(await disableDevice(id, loginAppId)))
+    throw new ServiceError('not_found', 'The Login App has no such device.');
+}
+
+/**
+ * The Login App to whose devices a client may send.
+ * @throws ServiceError `forbidden` for a client that may not read recipients, `unauthorized_client` while the Login App is
+ *   disabled
+ */
+export async function loginAppOfSender({
+  loginAppId,
+  mayReadRecipients,
+}: AuthenticatedClient): Promise<string> {
+  if (!mayReadRecipients) throw new ServiceError('forbidden', 'The client may not read recipients.');
+  await requireEnabled(loginAppId);
+  return loginAppId;
+}
 
 /** A device as a worker sees it; only one with a token of APNs has an environment. */
 export function toRecipient({ environment = 'production', ...found }: Device): Recipient {

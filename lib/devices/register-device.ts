@@ -8,10 +8,17 @@ import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import type { Platform } from '../login-apps/platforms.ts';
 import { type UpdateOutcome, updateItem } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
-import { detailNames, details, deviceItem, deviceLifetimeSeconds, notExpired, shardOf } from './device.ts';
+import {
+  detailNames,
+  details,
+  deviceItem,
+  deviceLifetimeSeconds,
+  notExpired,
+  relation,
+  shardOf,
+} from './device.ts';
 import { formerAttributes, replaceDevice, takeInstallation } from './installation.ts';
 import { apnsToken, type NewDevice } from './new-device.ts';
-import { relation } from './relation.ts';
 
 /** The device as registration and relation return it. */
 export const registeredDeviceSchema = v.object({

@@ -1,4 +1,4 @@
-import { endRelationsWhere } from '../devices/end-relation.ts';
+import { endRelationsWhere } from '../devices/relate-device.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import { requireMoreThanIntrospection } from '../login-apps/client-rights.ts';

@@ -1,13 +1,10 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
 import { routeKeyOf } from '../../infra/endpoints.ts';
 import { logicalIdOf } from '../../infra/stack/service-function.ts';
 import { accesses, endpoints, functions, resources, root, text } from '../support/template.ts';
-
-const stemsIn = (folder: string, extension: string): string[] =>
-  readdirSync(join(root, folder)).map((file) => file.replace(extension, ''));
 
 describe('endpoints', () => {
   const apiRoutes = resources(
@@ -48,7 +45,8 @@ describe('endpoints', () => {
   });
 
   test('every file in functions/ is a function of the stack, and there are no others', () => {
-    expect(stemsIn('functions', '.ts').sort()).toEqual(accesses.map(([key]) => key).sort());
+    const files = globSync('*.ts', { cwd: join(root, 'functions') });
+    expect(files.map((file) => basename(file, '.ts')).sort()).toEqual(accesses.map(([key]) => key).sort());
     expect(functions.map(({ id }) => id).sort()).toEqual(accesses.map(([key]) => logicalIdOf(key)).sort());
   });
 });

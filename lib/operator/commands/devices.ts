@@ -17,8 +17,7 @@ import {
   toRecipient,
 } from '../../devices/recipients.ts';
 import { deviceIdOf } from '../../devices/register-device.ts';
-import { mostDevices } from '../../devices/related-devices.ts';
-import { endLeftoverRelations } from '../../devices/relation.ts';
+import { endLeftoverRelations, mostDevices } from '../../devices/related-devices.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';

@@ -1,4 +1,4 @@
-import { endAllRelations } from '../../devices/end-relation.ts';
+import { endAllRelations } from '../../devices/relate-device.ts';
 import { timestamp } from '../../foundation/clock.ts';
 import { logEvent } from '../../log/log.ts';
 import { blockedError } from '../../login-users/blocked.ts';

@@ -1,4 +1,4 @@
-import { endRelationsWhere } from '../../devices/end-relation.ts';
+import { endRelationsWhere } from '../../devices/relate-device.ts';
 import { epochSeconds, timestamp } from '../../foundation/clock.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import type { LogEvents } from '../../log/events.ts';

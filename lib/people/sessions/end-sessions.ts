@@ -1,4 +1,4 @@
-import { endRelationsWhere } from '../../devices/end-relation.ts';
+import { endRelationsWhere } from '../../devices/relate-device.ts';
 import { timestamp } from '../../foundation/clock.ts';
 import type { LogEvents } from '../../log/events.ts';
 import { logEvent } from '../../log/log.ts';

@@ -1,16 +1,16 @@
-import { eventSchema } from './event.ts';
-import { idempotencyKeySchema } from './idempotency.ts';
-import { accessRequestIdSchema } from './search-request.ts';
+import { idempotencyKeySchema } from '../../lib/access-requests/idempotency.ts';
+import { accessRequestIdSchema } from '../../lib/access-requests/search-request.ts';
+import { writingAccount } from '../../lib/http/auth/account.ts';
 
 /** Parts that the records of the endpoints that add an event have in common: a comment, and a review. */
 export const addEventRecord = {
+  method: 'POST',
+  tag: 'Access requests',
+  authenticate: writingAccount,
   parameters: {
     path: { access_request_id: accessRequestIdSchema },
     headers: { 'idempotency-key': idempotencyKeySchema },
   },
-  body: eventSchema,
-  /** The parameters of a search that finds the event. */
-  find: { access_request_id: '$response.body#/access_request_id', ids: '$response.body#/id' },
   errors: {
     invalid_request: {
       when: 'The id of the access request or the Idempotency-Key is malformed, or the body is not a JSON object.',
@@ -29,12 +29,21 @@ export const addEventRecord = {
       example: 'Too many are writing to this access request at once; send the request again.',
     },
   },
-  /** The error for invalid fields; each endpoint has an example of its own. */
-  unprocessable: 'Fields of the body are invalid, or the Idempotency-Key was used for another request.',
   table: {
     GetItem: ['accounts', 'access_requests'],
     BatchGetItem: ['access_requests'],
     Query: ['access_requests'],
     PutItem: ['access_requests'],
   },
+  idIs: 'event_id',
 } as const;
+
+/** The parameters of a search that finds the event of a response. */
+export const findEvent = {
+  access_request_id: '$response.body#/access_request_id',
+  ids: '$response.body#/id',
+};
+
+/** The error of both for invalid fields, apart from its example. */
+export const invalidEvent =
+  'Fields of the body are invalid, or the Idempotency-Key was used for another request.';

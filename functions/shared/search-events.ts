@@ -1,0 +1,49 @@
+import { searchResultSchema } from '../../lib/access-requests/search-events.ts';
+import { accessRequestIdSchema, searchQuery } from '../../lib/access-requests/search-request.ts';
+import { account } from '../../lib/http/auth/account.ts';
+
+/** Parts that the records of the searches have in common: the search of events, and that of reviews. */
+export const searchRecord = {
+  method: 'GET',
+  tag: 'Access requests',
+  authenticate: account,
+  parameters: { path: { access_request_id: accessRequestIdSchema }, query: searchQuery },
+  errors: {
+    invalid_request: {
+      when: 'A parameter is malformed, repeated or unknown.',
+      example: 'The parameter page must be a positive integer.',
+    },
+    forbidden: {
+      when: 'The account has no access to the access request, or there is none.',
+      example: 'The account has no access to this access request.',
+    },
+  },
+  table: {
+    GetItem: ['accounts', 'access_requests'],
+    BatchGetItem: ['access_requests'],
+    Query: ['access_requests'],
+  },
+} as const;
+
+/** The one response of both, apart from its description. */
+export const pageOfEvents = {
+  body: searchResultSchema,
+  example: {
+    total: 3,
+    offset: 1,
+    count: 1,
+    results: [
+      {
+        id: 2,
+        access_request_id: 1,
+        type: 'review',
+        actor_type: 'custom',
+        actor_id: 'risk-desk',
+        comment: 'A page is missing.',
+        created_at: '2026-01-31T08:00:00.000Z',
+        updated_at: '2026-01-31T08:00:00.000Z',
+        status: 'rejected',
+      },
+    ],
+  },
+};
