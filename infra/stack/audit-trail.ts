@@ -1,20 +1,13 @@
 import { ArnFormat, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
-import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { CfnPermission } from 'aws-cdk-lib/aws-lambda';
 import { FilterPattern, LogGroup, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
 import { LambdaDestination } from 'aws-cdk-lib/aws-logs-destinations';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { allow, allowKey } from './key-rights.ts';
-import { logGroupNameOf, type ServiceFunction } from './service-function.ts';
-
-interface AuditTrailProps {
-  forwarder: ServiceFunction;
-  retentionDays: number;
-  removalPolicy: RemovalPolicy;
-  /** The deployment's own key. */
-  key: IKey | undefined;
-}
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
+import { allow, allowKey } from './rights.ts';
+import { removalPolicyOf, removalPolicyOnceUsed } from './service-data.ts';
+import { type Deployment, logGroupNameOf, type ServiceFunction } from './service-function.ts';
 
 /**
  * The audit log group, and the way of the lines into it. Functions write an audit line to their own log, like any line, so
@@ -28,50 +21,42 @@ export class AuditTrail extends Construct {
   readonly #destination: LambdaDestination;
   readonly #permission: CfnPermission;
 
-  constructor(scope: Construct, id: string, props: AuditTrailProps) {
-    super(scope, id);
-    const { forwarder, retentionDays, removalPolicy, key } = props;
+  constructor(stack: Stack, id: string, { lambda }: ServiceFunction, { settings, key }: Deployment) {
+    super(stack, id);
     this.logGroup = new LogGroup(this, 'Log', {
       // CloudFormation chooses its name: a group that was retained must not be in the way of a new stack.
-      retention: retentionDays,
-      ...(key && { encryptionKey: key }),
-      removalPolicy,
-      deletionProtectionEnabled: removalPolicy === RemovalPolicy.RETAIN,
+      retention: settings.auditRetentionDays,
+      ...definedOnly({ encryptionKey: key }),
+      removalPolicy: removalPolicyOf(settings),
+      deletionProtectionEnabled: removalPolicyOf(settings) === RemovalPolicy.RETAIN,
     });
     this.undelivered = new Queue(this, 'Undelivered', {
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
       // Unlike the log, nothing protects it from a first deployment that fails and is rolled back.
-      removalPolicy:
-        removalPolicy === RemovalPolicy.RETAIN ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : removalPolicy,
+      removalPolicy: removalPolicyOnceUsed(settings),
       ...(key && { encryption: QueueEncryption.KMS, encryptionMasterKey: key }),
     });
     Validations.of(this.undelivered).acknowledge({
       id: 'AwsSolutions-SQS3',
       reason: 'It is what a dead-letter queue is: nothing consumes it but the operator',
     });
-    const writing = ['logs:CreateLogStream', 'logs:PutLogEvents'];
-    allow(forwarder.lambda, writing, [this.logGroup.logGroupArn]);
-    allow(forwarder.lambda, ['sqs:SendMessage'], [this.undelivered.queueArn]);
-    allowKey(forwarder.lambda, key, 'write', 'sqs');
-    forwarder.lambda.addEnvironment('AUDIT_LOG_GROUP', this.logGroup.logGroupName);
-    forwarder.lambda.configureAsyncInvoke({
+    allow(lambda, ['logs:CreateLogStream', 'logs:PutLogEvents'], [this.logGroup.logGroupArn]);
+    allow(lambda, ['sqs:SendMessage'], [this.undelivered.queueArn]);
+    allowKey(lambda, key, 'write', 'sqs');
+    lambda.addEnvironment('AUDIT_LOG_GROUP', this.logGroup.logGroupName);
+    lambda.configureAsyncInvoke({
       onFailure: { bind: () => ({ destination: this.undelivered.queueArn }) },
     });
     // One for the logs of all functions of the stack, instead of one for each.
     this.#permission = new CfnPermission(this, 'Deliveries', {
       action: 'lambda:InvokeFunction',
-      functionName: forwarder.lambda.functionArn,
+      functionName: lambda.functionArn,
       principal: 'logs.amazonaws.com',
-      sourceAccount: Stack.of(this).account,
-      sourceArn: Stack.of(this).formatArn({
-        service: 'logs',
-        resource: 'log-group',
-        resourceName: logGroupNameOf(this, '*'),
-        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-      }),
+      sourceAccount: stack.account,
+      sourceArn: logGroupArn(stack, logGroupNameOf(this, '*')),
     });
-    this.#destination = new LambdaDestination(forwarder.lambda, { addPermissions: false });
+    this.#destination = new LambdaDestination(lambda, { addPermissions: false });
   }
 
   /** Takes the audit lines of a function into the group, in a stream with the function's name. */
@@ -86,3 +71,12 @@ export class AuditTrail extends Construct {
     filter.node.addDependency(this.#permission);
   }
 }
+
+/** The ARN of a log group, without the wildcard that its attribute ends in. */
+export const logGroupArn = (stack: Stack, resourceName: string): string =>
+  stack.formatArn({
+    service: 'logs',
+    resource: 'log-group',
+    resourceName,
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });

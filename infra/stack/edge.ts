@@ -1,4 +1,4 @@
-import { type App, CfnOutput, Fn, SecretValue, Stack, Validations } from 'aws-cdk-lib';
+import { type App, CfnOutput, Fn, RemovalPolicy, SecretValue, Stack, Validations } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import {
   AllowedMethods,
@@ -15,31 +15,22 @@ import {
   ViewerProtocolPolicy,
 } from 'aws-cdk-lib/aws-cloudfront';
 import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
-import { Key } from 'aws-cdk-lib/aws-kms';
+import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
+import { CfnDelivery, CfnDeliveryDestination, CfnDeliverySource, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
-import { CfnIPSet, CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
+import { CfnIPSet, CfnLoggingConfiguration, CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
+import { Construct } from 'constructs';
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import { originSecretHeader, viewerAddressHeader } from '../../lib/http/origin-secret.ts';
 import { tokenPath } from '../../lib/tokens/issuer.ts';
 import type { Settings } from '../settings/settings.ts';
 import { version } from '../version.ts';
+import { logGroupArn } from './audit-trail.ts';
 import { versionTag } from './description.ts';
-import { EdgeLogs } from './edge-logs.ts';
 import type { LoginService } from './login-service.ts';
 
 /** The settings of an edge, all of which `edge: true` demands. */
-type EdgeSettings = Pick<
-  Settings,
-  | 'originSecretVersion'
-  | 'edgeRateLimit'
-  | 'edgeTokenRateLimit'
-  | 'edgeAllowedAddresses'
-  | 'edgeLogs'
-  | 'edgeKmsKeyArn'
-  | 'logRetentionDays'
-  | 'tags'
-  | 'stack'
-> &
-  Record<'account' | 'region' | 'domainName' | 'edgeCertificateArn', string>;
+type EdgeSettings = Settings & Record<'account' | 'region' | 'domainName' | 'edgeCertificateArn', string>;
 
 export function edgeSettings(settings: Settings): EdgeSettings | undefined {
   const { account, region, domainName, edgeCertificateArn } = settings;
@@ -67,7 +58,7 @@ export class Edge extends Stack {
     const secret = new Secret(this, 'OriginSecret', {
       description: 'What CloudFront proves with that a request came through it',
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
-      ...(key && { encryptionKey: key }),
+      ...definedOnly({ encryptionKey: key }),
     });
     Validations.of(secret).acknowledge({
       id: 'AwsSolutions-SMG4',
@@ -100,10 +91,7 @@ export class Edge extends Stack {
       reason:
         'The setting edgeLogs has CloudFront log each request, in a way that this rule does not look for',
     });
-    if (settings.edgeLogs) {
-      const retentionDays = settings.logRetentionDays;
-      new EdgeLogs(this, 'Logs', { distribution, webAcl, name: stack, retentionDays, key });
-    }
+    if (settings.edgeLogs) addLogs(this, settings, distribution, webAcl, key);
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
     new CfnOutput(this, 'OriginSecretArn', { value: secret.secretArn });
   }
@@ -140,36 +128,28 @@ export class Edge extends Stack {
       sampledRequestsEnabled: false,
       metricName,
     });
+    const block = (name: string, metric: string, limit: number, conditions: Condition[]) => ({
+      name,
+      statement: atMost(limit, conditions),
+      action: { block: {} },
+      visibilityConfig: visible(`${stack}-${metric}`),
+    });
     const counted = edgeAllowedAddresses ? this.#outside(edgeAllowedAddresses) : [];
+    const rules = [block('RatePerAddress', 'rate-per-address', edgeRateLimit, counted)];
+    if (edgeTokenRateLimit !== undefined) {
+      const conditions = [...tokenRequests, ...counted];
+      rules.push(block('TokenRatePerAddress', 'token-rate-per-address', edgeTokenRateLimit, conditions));
+    }
     return new CfnWebACL(this, 'WebAcl', {
       scope: 'CLOUDFRONT',
       defaultAction: { allow: {} },
       visibilityConfig: visible(stack),
-      rules: [
-        {
-          name: 'RatePerAddress',
-          priority: 0,
-          statement: atMost(edgeRateLimit, counted),
-          action: { block: {} },
-          visibilityConfig: visible(`${stack}-rate-per-address`),
-        },
-        ...(edgeTokenRateLimit === undefined
-          ? []
-          : [
-              {
-                name: 'TokenRatePerAddress',
-                priority: 1,
-                statement: atMost(edgeTokenRateLimit, [...tokenRequests, ...counted]),
-                action: { block: {} },
-                visibilityConfig: visible(`${stack}-token-rate-per-address`),
-              },
-            ]),
-      ],
+      rules: rules.map((rule, priority) => ({ ...rule, priority })),
     });
   }
 
   /** Conditions that a request from none of these addresses meets. A set has addresses of one version of IP. */
-  #outside(addresses: string[]): CfnWebACL.StatementProperty[] {
+  #outside(addresses: string[]): Condition[] {
     return ['IPV4', 'IPV6'].map((ipAddressVersion) => {
       const set = new CfnIPSet(this, `Allowed${ipAddressVersion}`, {
         scope: 'CLOUDFRONT',
@@ -181,8 +161,10 @@ export class Edge extends Stack {
   }
 }
 
+type Condition = CfnWebACL.StatementProperty;
+
 /** Blocks an address that sends more requests in five minutes that meet all conditions. */
-const atMost = (limit: number, conditions: CfnWebACL.StatementProperty[]): CfnWebACL.StatementProperty => ({
+const atMost = (limit: number, conditions: Condition[]): Condition => ({
   rateBasedStatement: {
     limit,
     aggregateKeyType: 'IP',
@@ -192,7 +174,7 @@ const atMost = (limit: number, conditions: CfnWebACL.StatementProperty[]): CfnWe
 });
 
 /** The conditions of a request to the token route, however its path is encoded. */
-const tokenRequests: CfnWebACL.StatementProperty[] = [
+const tokenRequests: Condition[] = [
   {
     byteMatchStatement: {
       fieldToMatch: { method: {} },
@@ -213,3 +195,76 @@ const tokenRequests: CfnWebACL.StatementProperty[] = [
     },
   },
 ];
+
+/** Fields of CloudFront's access log. Paths hold ids of devices, and queries may hold anything, so neither is among them. */
+const recordFields = [
+  'date',
+  'time',
+  'x-edge-location',
+  'x-edge-request-id',
+  'c-ip',
+  'cs-method',
+  'sc-status',
+  'sc-bytes',
+  'cs-bytes',
+  'time-taken',
+  'x-edge-detailed-result-type',
+  'cs-protocol-version',
+  'ssl-protocol',
+];
+
+const secretHeaders = ['authorization', 'authentication', 'cookie'];
+
+/** Logs what no function sees: each request with the address of its caller, and those that AWS WAF has blocked. */
+function addLogs(
+  edge: Edge,
+  { stack: deployment, logRetentionDays }: EdgeSettings,
+  { distributionArn }: Distribution,
+  webAcl: CfnWebACL,
+  key: IKey | undefined,
+): void {
+  const scope = new Construct(edge, 'Logs');
+  const logGroup = (id: string, logGroupName: string): string => {
+    const group = new LogGroup(scope, id, {
+      logGroupName,
+      retention: logRetentionDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+      ...definedOnly({ encryptionKey: key }),
+    });
+    return logGroupArn(edge, group.logGroupName);
+  };
+  // @see Amazon CloudFront developer guide, "Configure standard logging (v2)"
+  const name = `${deployment}-requests`;
+  const source = new CfnDeliverySource(scope, 'Source', {
+    name,
+    logType: 'ACCESS_LOGS',
+    resourceArn: distributionArn,
+  });
+  const destination = new CfnDeliveryDestination(scope, 'Destination', {
+    name,
+    outputFormat: 'json',
+    destinationResourceArn: logGroup('Requests', `/aws/vendedlogs/${deployment}/edge`),
+  });
+  const delivery = new CfnDelivery(scope, 'Delivery', {
+    deliverySourceName: name,
+    deliveryDestinationArn: destination.attrArn,
+    recordFields,
+  });
+  delivery.addResourceDependency(source);
+  // @see AWS WAF developer guide, "Sending web ACL traffic logs to an Amazon CloudWatch Logs log group"
+  // CloudFormation has no schema of a filter, so the CDK passes it as it is.
+  const block = { ActionCondition: { Action: 'BLOCK' } };
+  new CfnLoggingConfiguration(scope, 'Blocked', {
+    resourceArn: webAcl.attrArn,
+    logDestinationConfigs: [logGroup('BlockedLog', `aws-waf-logs-${deployment}`)],
+    loggingFilter: {
+      DefaultBehavior: 'DROP',
+      Filters: [{ Behavior: 'KEEP', Requirement: 'MEETS_ANY', Conditions: [block] }],
+    },
+    redactedFields: [
+      { uriPath: {} },
+      { queryString: {} },
+      ...secretHeaders.map((header) => ({ singleHeader: { Name: header } })),
+    ],
+  });
+}

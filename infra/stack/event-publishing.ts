@@ -1,23 +1,11 @@
 import { Duration, Validations } from 'aws-cdk-lib';
-import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { CfnArchive, EventBus } from 'aws-cdk-lib/aws-events';
-import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { EventSourceMapping, type IFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { allow, allowKey } from './key-rights.ts';
-import type { ServiceFunction } from './service-function.ts';
-
-interface EventPublishingProps {
-  busName: string;
-  /** Days for which the bus keeps events, to be replayed. Undefined: none. */
-  archiveDays: number | undefined;
-  table: Pick<ITable, 'tableName' | 'encryptionKey'> & { tableStreamArn?: string | undefined };
-  /** Makes the function, with these environment variables too. */
-  publisher: (environment: Record<string, string>) => ServiceFunction;
-  /** The deployment's own key, for the dead letters. */
-  key: IKey | undefined;
-}
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
+import { allow, allowKey } from './rights.ts';
+import type { Deployment } from './service-function.ts';
 
 /**
  * Publishes what happens on an event bus: the table's stream calls a function, which puts events on the bus. Nothing else
@@ -28,10 +16,18 @@ export class EventPublishing extends Construct {
   readonly deadLetters: Queue;
   readonly publisher: IFunction;
 
-  /** @throws Error when the table has no stream */
-  constructor(scope: Construct, id: string, props: EventPublishingProps) {
+  /**
+   * @param publisher makes the function, with these environment variables too
+   * @throws Error when the table has no stream
+   */
+  constructor(
+    scope: Construct,
+    id: string,
+    { settings, table, key }: Deployment,
+    publisher: (environment: Record<string, string>) => IFunction,
+  ) {
     super(scope, id);
-    const { busName, archiveDays, table, publisher, key } = props;
+    const { stack: busName, archiveDays } = settings;
     const { tableStreamArn } = table;
     if (!tableStreamArn) throw new Error('The table has no stream.');
     this.bus = new EventBus(this, 'Bus', {
@@ -45,14 +41,14 @@ export class EventPublishing extends Construct {
     this.deadLetters = new Queue(this, 'DeadLetters', {
       retentionPeriod: Duration.days(14),
       encryption: key ? QueueEncryption.KMS : QueueEncryption.SQS_MANAGED,
-      ...(key && { encryptionMasterKey: key }),
+      ...definedOnly({ encryptionMasterKey: key }),
       enforceSSL: true,
     });
     Validations.of(this.deadLetters).acknowledge({
       id: 'AwsSolutions-SQS3',
       reason: 'This is a dead-letter queue itself',
     });
-    const { lambda } = publisher({
+    const lambda = publisher({
       EVENT_BUS_NAME: this.bus.eventBusName,
       DEAD_LETTER_QUEUE_URL: this.deadLetters.queueUrl,
     });

@@ -1,26 +1,16 @@
-import { type NestedStack, Validations } from 'aws-cdk-lib';
-import { ManagedPolicy, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { CfnAlias, type IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { Aws, CfnResource, CustomResource, Duration, type NestedStack, Validations } from 'aws-cdk-lib';
+import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
+import { CfnApplication, CfnDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
+import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
+import { CfnAlias, CfnFunction, type IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import { InlineRole } from './inline-role.ts';
-import { resourceOf } from './resource-of.ts';
-import { logicalIdOf, type ServiceFunction } from './service-function.ts';
+import { readableFormats, writtenFormat } from '../../lib/storage/table-format.ts';
+import type { Settings } from '../settings/settings.ts';
+import { allow, InlineRole } from './rights.ts';
+import { logicalIdOf, resourceOf, type ServiceFunction } from './service-function.ts';
 
 /** Resources that CodeDeploy needs to move aliases to a new version and back. */
 const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';
-
-interface LiveVersionsProps {
-  /** The CodeDeploy application with a deployment group for each function. */
-  application: string;
-  /**
-   * Deployments that CodeDeploy carries out at once. It calls Lambda for all of them through one role; when their calls
-   * together exceed Lambda's request limit, a deployment fails.
-   * @see AWS CodeDeploy API reference, "ErrorInformation": THROTTLED
-   */
-  atOnce: number;
-  /** Decides whether new versions may get requests at all. Without one, there is no canary: a new version is live at once. */
-  check: IFunction | undefined;
-}
 
 /**
  * How new code goes live. The API calls each function by its alias `live`. With a canary, CodeDeploy moves the alias to
@@ -29,18 +19,24 @@ interface LiveVersionsProps {
 export class LiveVersions extends Construct {
   /** The role with which CodeDeploy moves aliases, if there is a canary. */
   readonly role: InlineRole | undefined;
-  readonly #aliases: CfnAlias[] = [];
-  readonly #props: LiveVersionsProps;
-
-  constructor(scope: Construct, id: string, props: LiveVersionsProps) {
-    super(scope, id);
-    this.#props = props;
-    this.role = props.check && this.#roleToDeploy(props.check);
-  }
-
   /** The names under which the API calls the functions. One that exists is live. */
-  get aliases(): readonly CfnAlias[] {
-    return this.#aliases;
+  readonly aliases: CfnAlias[] = [];
+  readonly #settings: Settings;
+  readonly #check: IFunction | undefined;
+
+  /** @param check decides whether new versions may get requests at all. Without one, there is no canary: a new version is live at once. */
+  constructor(scope: Construct, id: string, settings: Settings, check: IFunction | undefined) {
+    super(scope, id);
+    this.#settings = settings;
+    this.#check = check;
+    if (!check) return;
+    const managed = [ManagedPolicy.fromAwsManagedPolicyName(policy)];
+    this.role = new InlineRole(this, 'Role', 'codedeploy.amazonaws.com', managed);
+    allow(this.role, ['lambda:InvokeFunction'], [check.functionArn]);
+    Validations.of(this.role).acknowledge({
+      id: `AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${policy}]`,
+      reason: 'AWS keeps this policy to what CodeDeploy needs for Lambda; no function has the role',
+    });
   }
 
   /**
@@ -52,14 +48,13 @@ export class LiveVersions extends Construct {
     const resource = resourceOf(alias, CfnAlias);
     resource.overrideLogicalId(`${logicalIdOf(key)}Live`);
     this.#goLiveAfterEarlierGroup(resource);
-    const { application, check } = this.#props;
-    if (check) {
+    if (this.#check) {
       alias.node.addDependency(groups);
       resource.cfnOptions.updatePolicy = {
         codeDeployLambdaAliasUpdate: {
-          applicationName: application,
+          applicationName: this.#settings.stack,
           deploymentGroupName: key,
-          beforeAllowTrafficHook: check.functionName,
+          beforeAllowTrafficHook: this.#check.functionName,
         },
       };
     }
@@ -70,28 +65,131 @@ export class LiveVersions extends Construct {
     });
   }
 
-  #roleToDeploy(check: IFunction): InlineRole {
-    const role = new InlineRole(this, 'Role', {
-      assumedBy: new ServicePrincipal('codedeploy.amazonaws.com'),
-      managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName(policy)],
+  /**
+   * Each alias of a group waits for the group before. CodeDeploy calls Lambda for all deployments of a group through one
+   * role; when their calls together exceed Lambda's request limit, a deployment fails.
+   * @see AWS CodeDeploy API reference, "ErrorInformation": THROTTLED
+   */
+  #goLiveAfterEarlierGroup(alias: CfnAlias): void {
+    const { canariesAtOnce } = this.#settings;
+    const group = Math.floor(this.aliases.length / canariesAtOnce);
+    const earlierGroup = this.aliases.slice(Math.max(0, group - 1) * canariesAtOnce, group * canariesAtOnce);
+    for (const earlier of earlierGroup) alias.addResourceDependency(earlier);
+    this.aliases.push(alias);
+  }
+}
+
+/**
+ * Lets a function call the new versions of those that serve requests, and tell CodeDeploy about each.
+ * @param application the CodeDeploy application
+ * @returns the function that CodeDeploy invokes before one of them goes live
+ */
+export function newVersionCheck(
+  check: ServiceFunction,
+  served: readonly ServiceFunction[],
+  application: string,
+): IFunction {
+  const groupsArn = (partition: string, region: string, account: string): string =>
+    `arn:${partition}:codedeploy:${region}:${account}:deploymentgroup:${application}/*`;
+  // One variable, and no ARNs: the environment of a function takes 4 KB.
+  const versions = served.map(
+    ({ key, lambda }) => `${key}=${lambda.functionName}:${lambda.currentVersion.version}`,
+  );
+  check.lambda.addEnvironment('NEW_VERSIONS', versions.join(' '));
+  // Not of one version alone: a new permission may take effect after CodeDeploy's call.
+  const anyVersions = served.map(({ lambda }) => `${lambda.functionArn}:*`);
+  allow(check.lambda, ['lambda:InvokeFunction'], anyVersions);
+  const groups = [groupsArn(Aws.PARTITION, Aws.REGION, Aws.ACCOUNT_ID)];
+  allow(check.lambda, ['codedeploy:PutLifecycleEventHookExecutionStatus'], groups);
+  Validations.of(check).acknowledge({
+    id: `AwsSolutions-IAM5[Resource::${groupsArn('<AWS::Partition>', '<AWS::Region>', '<AWS::AccountId>')}]`,
+    reason:
+      'The application has no other groups, and with one by one the role would near the most that IAM takes',
+  });
+  for (const { key } of served) {
+    Validations.of(check).acknowledge({
+      id: `AwsSolutions-IAM5[Resource::<${logicalIdOf(key)}.Arn>:*]`,
+      reason: 'Each deployment makes a version, which it must call before it can be sure of a new permission',
     });
-    role.addToPolicy(
-      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [check.functionArn] }),
-    );
-    Validations.of(role).acknowledge({
-      id: `AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${policy}]`,
-      reason: 'AWS keeps this policy to what CodeDeploy needs for Lambda; no function has the role',
+  }
+  return check.lambda;
+}
+
+/**
+ * The CodeDeploy application and a group for each function, named after its key: how its new version goes live, and on
+ * which alarms it is rolled back.
+ * @param role the role with which CodeDeploy moves aliases
+ * @param alarmsOf the alarms that roll a new version back, and stop a deployment that begins while one is on
+ */
+export function deploymentGroups(
+  stack: NestedStack,
+  settings: Settings,
+  role: InlineRole,
+  keys: readonly string[],
+  alarmsOf: (key: string) => IAlarm[],
+): void {
+  const scope = new Construct(stack, 'LiveVersions');
+  const application = new CfnApplication(scope, 'Application', {
+    applicationName: settings.stack,
+    computePlatform: 'Lambda',
+  });
+  for (const key of keys) {
+    const alarms = settings.ignoreAlarms ? [] : alarmsOf(key);
+    new CfnDeploymentGroup(scope, key, {
+      applicationName: application.ref,
+      // Aliases name it, in the template of the stack around this one.
+      deploymentGroupName: key,
+      serviceRoleArn: role.roleArn,
+      deploymentConfigName: `CodeDeployDefault.LambdaCanary10Percent${settings.canaryMinutes}Minutes`,
+      deploymentStyle: { deploymentType: 'BLUE_GREEN', deploymentOption: 'WITH_TRAFFIC_CONTROL' },
+      alarmConfiguration: {
+        enabled: alarms.length > 0,
+        alarms: alarms.map(({ alarmName }) => ({ name: alarmName })),
+      },
+      autoRollbackConfiguration: {
+        enabled: true,
+        events: ['DEPLOYMENT_FAILURE', ...(alarms.length > 0 ? ['DEPLOYMENT_STOP_ON_ALARM'] : [])],
+      },
     });
-    return role;
+  }
+}
+
+/**
+ * Keeps code away from a table that it cannot read. With a canary or without, the new code looks at the table's format
+ * before any other function is updated, and notes its own format when all are live.
+ */
+export class TableFormat extends Construct {
+  readonly #guard: IFunction;
+  readonly #tableName: string;
+
+  /** @param guard `functions/guard-table-format.ts` */
+  constructor(scope: Construct, id: string, guard: IFunction, tableName: string) {
+    super(scope, id);
+    this.#guard = guard;
+    this.#tableName = tableName;
   }
 
-  /** Each alias of a group waits for the group before. */
-  #goLiveAfterEarlierGroup(alias: CfnAlias): void {
-    const { atOnce } = this.#props;
-    const group = Math.floor(this.#aliases.length / atOnce);
-    for (const earlier of this.#aliases.slice(Math.max(0, group - 1) * atOnce, group * atOnce)) {
-      alias.addResourceDependency(earlier);
+  /** Updates none of these functions before the format has been checked. */
+  checkBefore(functions: readonly ServiceFunction[]): void {
+    // CloudFormation asks again whenever a property changes.
+    const check = resourceOf(this.#step('check', String(readableFormats)), CfnResource);
+    for (const { lambda } of functions) {
+      if (lambda !== this.#guard) resourceOf(lambda, CfnFunction).addResourceDependency(check);
     }
-    this.#aliases.push(alias);
+  }
+
+  /** Notes the format in which the functions write, once all of these are live. */
+  recordAfter(live: readonly CfnAlias[]): void {
+    this.#step('record', String(writtenFormat)).node.addDependency(...live);
+  }
+
+  #step(Step: 'check' | 'record', Format: string): CustomResource {
+    return new CustomResource(this, Step, {
+      resourceType: 'Custom::TableFormat',
+      serviceToken: this.#guard.functionArn,
+      // Three attempts, with pauses of one and two minutes. Without a response, CloudFormation would wait for an hour.
+      serviceTimeout: Duration.minutes(6),
+      properties: { Step, Format, TableName: this.#tableName },
+    });
   }
 }

@@ -1,28 +1,25 @@
-import { type App, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { type App, CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { Key } from 'aws-cdk-lib/aws-kms';
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import { type AnyEndpoint, isAudited } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/issuer.ts';
 import type { Functions } from '../endpoints.ts';
 import { type Settings, tokenVariables } from '../settings/settings.ts';
 import { version } from '../version.ts';
-import { AlarmTopic } from './alarm-topic.ts';
+import { alarmTopic } from './alarms.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { stackDescription, versionOutput, versionTag } from './description.ts';
 import { EventPublishing } from './event-publishing.ts';
-import { FirstRotation } from './first-rotation.ts';
-import { allow } from './key-rights.ts';
-import { LiveVersions } from './live-versions.ts';
+import { LiveVersions, newVersionCheck, TableFormat } from './live-versions.ts';
 import { Measurements } from './measurements.ts';
-import { newVersionCheck } from './new-version-check.ts';
-import { PinnedSettings } from './pinned-settings.ts';
-import { SecretRotation, signingKeyWindows } from './secret-rotation.ts';
+import { pinSettings } from './pinned-settings.ts';
+import { allow } from './rights.ts';
+import { awaitFirstRotation, rotate, signingKeyWindows } from './rotations.ts';
 import { ServiceApi } from './service-api.ts';
-import { ServiceFunction, type ServiceFunctionProps } from './service-function.ts';
-import { ServiceSecrets } from './service-secrets.ts';
-import { existingTable, ServiceTable } from './service-table.ts';
-import { TableFormat } from './table-format.ts';
+import { serviceSecrets, serviceTable } from './service-data.ts';
+import { type Deployment, ServiceFunction } from './service-function.ts';
 import { Watching } from './watching.ts';
 
 /** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
@@ -31,68 +28,52 @@ export class LoginService extends Stack {
   readonly watching: Watching;
 
   constructor(app: App, settings: Settings, { endpoints, others }: Functions) {
-    const { account, region, stage, tags, kmsKeyArn, tracing, logRetentionDays } = settings;
+    const { account, region, stage, tags, kmsKeyArn } = settings;
     super(app, settings.stack, {
       description: stackDescription,
       tags: { ...tags, [versionTag]: version },
       terminationProtection: stage === 'production',
       ...(account && region && { env: { account, region } }),
     });
-    new PinnedSettings(this, 'Pinned', settings);
-    const removalPolicy = settings.removalPolicy === 'retain' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+    pinSettings(this, settings);
     const key = kmsKeyArn ? Key.fromKeyArn(this, 'Key', kmsKeyArn) : undefined;
-    const table = settings.tableName
-      ? existingTable(this, settings.tableName, settings.tableStreamArn, key)
-      : new ServiceTable(this, 'Table', removalPolicy, settings, key);
-    const secrets = new ServiceSecrets(this, 'Secrets', settings, key).named;
+    const table = serviceTable(this, settings, key);
+    const secrets = serviceSecrets(this, settings, key);
     const api = new ServiceApi(this, 'Api', settings, key);
-    const environment = environmentOf(settings, api.url);
-    const shared = { table, secrets, tracing, logRetentionDays, logKey: key, environment };
+    const deployment: Deployment = {
+      settings,
+      key,
+      table,
+      secrets,
+      environment: environmentOf(settings, api.url),
+    };
 
-    const withoutRoute = (key: string, props: Partial<ServiceFunctionProps> = {}): ServiceFunction => {
+    const withoutRoute = (key: string, special = {}): ServiceFunction => {
       const access = others.get(key);
       if (!access) throw new Error(`There is no functions/${key}.ts.`);
-      const environment = { ...shared.environment, ...props.environment };
-      return new ServiceFunction(this, key, { ...shared, ...props, access, environment });
+      return new ServiceFunction(this, key, access, deployment, special);
     };
     const operator = withoutRoute('operator', { functionName: `${settings.stack}-operator` });
     const forwarder = withoutRoute('forward-audit');
-    const audit = new AuditTrail(this, 'Audit', {
-      forwarder,
-      retentionDays: settings.auditRetentionDays,
-      removalPolicy,
-      key,
-    });
+    const audit = new AuditTrail(this, 'Audit', forwarder, deployment);
     audit.of(operator);
+    const signingKeys = secrets['signing-keys'];
     const keyRotation = withoutRoute('rotate-signing-keys').lambda;
-    keyRotation.addEnvironment('SIGNING_KEYS_SECRET_ID', secrets['signing-keys'].secretArn);
-    const signingKeyRotation = new SecretRotation(this, 'SigningKeyRotation', {
-      secret: secrets['signing-keys'],
-      rotation: keyRotation,
-      every: 'rate(30 days)',
-      window: signingKeyWindows[settings.tokenAlgorithm],
+    keyRotation.addEnvironment('SIGNING_KEYS_SECRET_ID', signingKeys.secretArn);
+    const signingKeyRotation = rotate(this, 'SigningKeyRotation', signingKeys, keyRotation, {
+      scheduleExpression: 'rate(30 days)',
+      duration: signingKeyWindows[settings.tokenAlgorithm],
     });
-    new FirstRotation(this, 'FirstRotation', {
-      signingKeys: secrets['signing-keys'],
-      rotation: signingKeyRotation,
-      awaiting: withoutRoute('await-signing-keys').lambda,
-    });
+    const awaiting = withoutRoute('await-signing-keys').lambda;
+    awaitFirstRotation(this, signingKeys, signingKeyRotation, awaiting);
     // The operator has a key revoked, but writes none.
     operator.lambda.addEnvironment('SIGNING_KEY_ROTATION_FUNCTION', keyRotation.functionArn);
     allow(operator.lambda, ['lambda:InvokeFunction'], [keyRotation.functionArn]);
     const secretRotation = withoutRoute('rotate-service-secrets').lambda;
     secretRotation.addEnvironment('PROVIDER_SETTINGS_SECRET_ID', secrets['provider-settings'].secretArn);
-    for (const [id, name] of [
-      ['RefreshTokensRotation', 'refresh-tokens'],
-      ['ProviderSettingsRotation', 'provider-settings'],
-    ] as const) {
-      new SecretRotation(this, id, {
-        secret: secrets[name],
-        rotation: secretRotation,
-        every: 'rate(90 days)',
-        window: '4h',
-      });
-    }
+    const quarterly = { scheduleExpression: 'rate(90 days)', duration: '4h' };
+    rotate(this, 'RefreshTokensRotation', secrets['refresh-tokens'], secretRotation, quarterly);
+    rotate(this, 'ProviderSettingsRotation', secrets['provider-settings'], secretRotation, quarterly);
 
     const finishing = withoutRoute('finish-deletions');
     audit.of(finishing);
@@ -102,21 +83,13 @@ export class LoginService extends Stack {
       targets: [new LambdaFunction(finishing.lambda)],
     });
 
+    const publisher = (environment: Record<string, string>) =>
+      withoutRoute('publish-events', { environment }).lambda;
     const publishing = settings.publishEvents
-      ? new EventPublishing(this, 'EventPublishing', {
-          busName: settings.stack,
-          archiveDays: settings.archiveDays,
-          table,
-          key,
-          publisher: (environment) => withoutRoute('publish-events', { environment }),
-        })
+      ? new EventPublishing(this, 'EventPublishing', deployment, publisher)
       : undefined;
 
-    const { topic } = new AlarmTopic(this, 'Alarms', {
-      secrets: Object.values(secrets),
-      email: settings.alarmEmail,
-      key,
-    });
+    const topic = alarmTopic(this, deployment);
 
     // Last, the function whose failure is noticed most: what others check tokens with is live before it.
     const issuesTokens = ({ path }: AnyEndpoint): boolean => path === tokenPath;
@@ -124,21 +97,17 @@ export class LoginService extends Stack {
       .sort(([, a], [, b]) => Number(issuesTokens(a)) - Number(issuesTokens(b)))
       .map(([key, endpoint]) => {
         const concurrency = issuesTokens(endpoint) ? tokenConcurrencyOf(settings) : {};
-        const props = { ...shared, access: endpoint, ...concurrency };
-        return { endpoint, served: new ServiceFunction(this, key, props) };
+        return { endpoint, served: new ServiceFunction(this, key, endpoint, deployment, concurrency) };
       });
     const functions = inOrder.map(({ served }) => served);
-    const live = new LiveVersions(this, 'LiveVersions', {
-      application: settings.stack,
-      atOnce: settings.canariesAtOnce,
-      check: settings.canary
-        ? newVersionCheck(withoutRoute('check-new-versions'), functions, settings.stack)
-        : undefined,
-    });
-    const guard = withoutRoute('guard-table-format');
-    const format = new TableFormat(this, 'TableFormat', { tableName: table.tableName, guard });
+    const check = settings.canary
+      ? newVersionCheck(withoutRoute('check-new-versions'), functions, settings.stack)
+      : undefined;
+    const live = new LiveVersions(this, 'LiveVersions', settings, check);
+    const guard = withoutRoute('guard-table-format').lambda;
+    const format = new TableFormat(this, 'TableFormat', guard, table.tableName);
     format.checkBefore(this.node.findAll().filter((one) => one instanceof ServiceFunction));
-    this.watching = new Watching(this, 'Watching', {
+    this.watching = new Watching(this, 'Watching', live.role, {
       topic,
       settings,
       measurements: new Measurements(settings.stack, api.api, table),
@@ -148,7 +117,6 @@ export class LoginService extends Stack {
       forwarder: forwarder.lambda,
       undeliveredAudit: audit.undelivered,
       publishing,
-      role: live.role,
     });
     for (const { endpoint, served } of inOrder) {
       if (isAudited(endpoint)) audit.of(served);
@@ -156,34 +124,37 @@ export class LoginService extends Stack {
     }
     format.recordAfter(live.aliases);
 
-    new CfnOutput(this, versionOutput, { value: version });
-    new CfnOutput(this, 'ApiUrl', { value: api.url });
-    new CfnOutput(this, 'TableName', { value: table.tableName });
-    new CfnOutput(this, 'AlarmTopic', { value: topic.topicArn });
-    new CfnOutput(this, 'AuditLogGroup', { value: audit.logGroup.logGroupName });
-    new CfnOutput(this, 'UndeliveredAudit', { value: audit.undelivered.queueUrl });
-    if (publishing) {
-      new CfnOutput(this, 'EventBusName', { value: publishing.bus.eventBusName });
-      new CfnOutput(this, 'DeadLetterQueueUrl', { value: publishing.deadLetters.queueUrl });
-    }
-    // What the commands of docs/operating.md rotate.
-    new CfnOutput(this, 'SigningKeysSecretArn', { value: secrets['signing-keys'].secretArn });
-    new CfnOutput(this, 'RefreshTokensSecretArn', { value: secrets['refresh-tokens'].secretArn });
-    new CfnOutput(this, 'ProviderSettingsSecretArn', { value: secrets['provider-settings'].secretArn });
-    new CfnOutput(this, 'OperatorFunctionName', { value: operator.lambda.functionName });
+    const outputs = {
+      [versionOutput]: version,
+      ApiUrl: api.url,
+      TableName: table.tableName,
+      AlarmTopic: topic.topicArn,
+      AuditLogGroup: audit.logGroup.logGroupName,
+      UndeliveredAudit: audit.undelivered.queueUrl,
+      EventBusName: publishing?.bus.eventBusName,
+      DeadLetterQueueUrl: publishing?.deadLetters.queueUrl,
+      // What the commands of docs/operating.md rotate.
+      SigningKeysSecretArn: signingKeys.secretArn,
+      RefreshTokensSecretArn: secrets['refresh-tokens'].secretArn,
+      ProviderSettingsSecretArn: secrets['provider-settings'].secretArn,
+      OperatorFunctionName: operator.lambda.functionName,
+    };
+    for (const [name, value] of Object.entries(definedOnly(outputs))) new CfnOutput(this, name, { value });
   }
 }
 
 const tokenConcurrencyOf = ({ tokenConcurrency, tokenReservedConcurrency }: Settings) => ({
   warm: tokenConcurrency,
-  ...(tokenReservedConcurrency && { reservedConcurrentExecutions: tokenReservedConcurrency }),
+  ...definedOnly({ reservedConcurrentExecutions: tokenReservedConcurrency }),
 });
 
 const environmentOf = (settings: Settings, issuer: string): Record<string, string> => ({
   ISSUER: issuer,
   METRICS_NAMESPACE: settings.stack,
   ...tokenVariables(settings),
-  ...(settings.originSecretHashes !== undefined && { ORIGIN_SECRET_HASHES: settings.originSecretHashes }),
-  ...(settings.edge && { VIEWER_ADDRESS: 'trusted' }),
-  ...(settings.loopbackProviders && { LOOPBACK_PROVIDERS: 'allowed' }),
+  ...definedOnly({
+    ORIGIN_SECRET_HASHES: settings.originSecretHashes,
+    VIEWER_ADDRESS: settings.edge ? 'trusted' : undefined,
+    LOOPBACK_PROVIDERS: settings.loopbackProviders ? 'allowed' : undefined,
+  }),
 });

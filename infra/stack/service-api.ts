@@ -14,11 +14,12 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { FilterPattern, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { routeServerErrors, routeThrottles } from './measurements.ts';
-import { resourceOf } from './resource-of.ts';
+import { resourceOf } from './service-function.ts';
 
 /** The access log: a line per request, about load and failures. Nothing of the query, the headers or the body. */
 const accessLog = JSON.stringify({
@@ -34,15 +35,11 @@ const accessLog = JSON.stringify({
   gateway_error: '$context.error.responseType',
 });
 
-interface Limits {
-  ThrottlingRateLimit: number;
-  ThrottlingBurstLimit: number;
-}
-
-const limits = (ThrottlingRateLimit: number, ThrottlingBurstLimit: number): Limits => ({
+const limits = (ThrottlingRateLimit: number, ThrottlingBurstLimit: number) => ({
   ThrottlingRateLimit,
   ThrottlingBurstLimit,
 });
+type Limits = ReturnType<typeof limits>;
 
 /** Throttles below that of the other routes, by endpoint: of those that call providers or sign, and of the API document. */
 function throttlesOf(settings: Settings): ReadonlyMap<string, Limits> {
@@ -94,7 +91,7 @@ export class ServiceApi extends Construct {
         destination: new LogGroupLogDestination(this.#accessLogGroup(key)),
         format: AccessLogFormat.custom(accessLog),
       },
-      ...(domain && { domainMapping: { domainName: domain } }),
+      ...definedOnly({ domainMapping: domain && { domainName: domain } }),
     });
   }
 
@@ -123,7 +120,7 @@ export class ServiceApi extends Construct {
       // @see AWS Step Functions developer guide, "Avoiding Amazon CloudWatch Logs resource policy size restrictions"
       logGroupName: `/aws/vendedlogs/${Stack.of(this).stackName}/access`,
       retention: this.#settings.logRetentionDays,
-      ...(key && { encryptionKey: key }),
+      ...definedOnly({ encryptionKey: key }),
       removalPolicy: RemovalPolicy.DESTROY,
     });
     // API Gateway's own metrics by route would be billed for every route, all the time.

@@ -1,35 +1,32 @@
 import { join } from 'node:path';
-import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
-import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
-import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type CfnResource, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Architecture, CfnFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
-import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
-import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { Access, SecretName } from '../../lib/http/endpoint.ts';
+import type { Settings } from '../settings/settings.ts';
 import { tableRightsOf } from '../table-rights.ts';
 import { bundling } from './bundling.ts';
-import { InlineRole } from './inline-role.ts';
-import { allow, allowKey } from './key-rights.ts';
-import { resourceOf } from './resource-of.ts';
-import { indexArnsOf } from './service-table.ts';
+import { allow, allowKey, InlineRole } from './rights.ts';
+import { indexArnsOf, type ServiceSecrets, type TableInUse } from './service-data.ts';
 
-export interface ServiceFunctionProps {
-  access: Access;
-  table: Pick<ITable, 'tableName' | 'tableArn' | 'encryptionKey'>;
-  secrets: Record<SecretName, Secret>;
-  logRetentionDays: number;
-  /** The deployment's own key, which encrypts the log. */
-  logKey?: IKey | undefined;
+/** A deployment, as all its functions see it. */
+export interface Deployment {
+  settings: Settings;
+  /** The deployment's own key, which encrypts data and logs. */
+  key: IKey | undefined;
+  table: TableInUse;
+  secrets: ServiceSecrets;
   /** Environment variables in addition to those of the table and the secrets. */
+  environment: Record<string, string>;
+}
+
+/** Properties that single functions have. */
+interface SpecialProps extends Pick<NodejsFunctionProps, 'functionName' | 'reservedConcurrentExecutions'> {
   environment?: Record<string, string>;
-  functionName?: string;
-  /** The most instances, which no other function can take away. @default what the account has left */
-  reservedConcurrentExecutions?: number;
-  /** Whether X-Ray samples its invocations. Lambda does that itself, so the bundle is the same. */
-  tracing?: boolean;
   /** Provisioned concurrency: instances of the live version that are kept warm. @default 0 */
   warm?: number;
 }
@@ -51,39 +48,41 @@ export class ServiceFunction extends Construct {
   readonly lambda: NodejsFunction;
   readonly log: LogGroup;
 
-  constructor(scope: Construct, key: string, props: ServiceFunctionProps) {
+  constructor(scope: Construct, key: string, access: Access, shared: Deployment, special: SpecialProps = {}) {
     super(scope, key);
-    const { access, table, secrets, environment, warm = 0, tracing = false, ...more } = props;
-    const { logRetentionDays, logKey, ...others } = more;
-    const { secrets: readable = [] } = access;
+    const { settings, table, secrets } = shared;
+    const { environment, warm = 0, ...props } = special;
+    const { secrets: readable = [], summary, seconds = 10 } = access;
     this.key = key;
     this.log = new LogGroup(this, 'Log', {
       logGroupName: logGroupNameOf(this, key),
-      retention: logRetentionDays,
-      ...(logKey && { encryptionKey: logKey }),
+      retention: settings.logRetentionDays,
+      ...definedOnly({ encryptionKey: shared.key }),
       // Its name is fixed: if it were retained, the stack could not be deployed again under the same name.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     // The CDK's default role may write to every log group of the account.
-    const role = new InlineRole(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    const role = new InlineRole(this, 'Role', 'lambda.amazonaws.com');
     this.log.grantWrite(role);
 
     this.lambda = new NodejsFunction(this, 'Function', {
-      description: access.summary,
+      description: summary,
       entry: join(functionsFolder, `${key}.ts`),
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       // CPU grows with memory (1,769 MB is one vCPU): 1,024 MB shortens the cold start; the data needs less.
       memorySize: 1024,
-      timeout: Duration.seconds(access.seconds ?? 10),
+      timeout: Duration.seconds(seconds),
       role,
       logGroup: this.log,
       bundling,
-      ...(tracing && { tracing: Tracing.ACTIVE }),
-      ...others,
+      // Lambda itself samples invocations for X-Ray, so the bundle is the same.
+      tracing: settings.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
+      ...props,
       environment: {
         TABLE_NAME: table.tableName,
         ...Object.fromEntries(readable.map((name) => [secretVariables[name], secrets[name].secretArn])),
+        ...shared.environment,
         ...environment,
         // Another number needs another version, and Lambda publishes one only if the function has changed.
         // @see AWS::Lambda::Version ProvisionedConcurrencyConfiguration, "Update requires: Replacement"
@@ -91,11 +90,11 @@ export class ServiceFunction extends Construct {
       },
       // Of the version, not of its alias: an alias that is shifting weights can have none.
       // @see AWS Lambda developer guide, "Implement Lambda canary deployments using a weighted alias"
-      ...(warm > 0 && { currentVersionOptions: { provisionedConcurrentExecutions: warm } }),
+      currentVersionOptions: warm > 0 ? { provisionedConcurrentExecutions: warm } : {},
     });
     resourceOf(this.lambda, CfnFunction).overrideLogicalId(logicalIdOf(key));
 
-    if (tracing) {
+    if (settings.tracing) {
       Validations.of(this).acknowledge({
         id: 'AwsSolutions-IAM5[Resource::*]',
         reason: 'X-Ray has no resources that a role could be limited to when it writes traces',
@@ -103,13 +102,9 @@ export class ServiceFunction extends Construct {
     }
     const tableRights = tableRightsOf(access);
     for (const { action, keys } of tableRights) {
-      role.addToPolicy(
-        new PolicyStatement({
-          actions: [`dynamodb:${action}`],
-          resources: action === 'Query' ? [table.tableArn, ...indexArnsOf(table)] : [table.tableArn],
-          conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } },
-        }),
-      );
+      const resources = action === 'Query' ? [table.tableArn, ...indexArnsOf(table)] : [table.tableArn];
+      const onKeys = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } };
+      allow(role, [`dynamodb:${action}`], resources, onKeys);
     }
     if (tableRights.length > 0) {
       const writes = tableRights.some(({ action }) => !['GetItem', 'BatchGetItem', 'Query'].includes(action));
@@ -120,6 +115,19 @@ export class ServiceFunction extends Construct {
       allowKey(role, secrets[name].encryptionKey, 'read', 'secretsmanager');
     }
   }
+}
+
+/**
+ * The template's resource of a construct, for properties that the construct itself does not offer.
+ * @throws Error when it has another type; the property would be silently missing
+ */
+export function resourceOf<Resource extends CfnResource>(
+  construct: Construct,
+  type: abstract new (...parameters: never[]) => Resource,
+): Resource {
+  const { defaultChild } = construct.node;
+  if (defaultChild instanceof type) return defaultChild;
+  throw new Error(`${construct.node.path} is no ${type.name}.`);
 }
 
 /** The name of a function's log group; `*` stands for those of all functions of the stack. */

@@ -1,32 +1,70 @@
 import { NestedStack } from 'aws-cdk-lib';
-import type { IRole } from 'aws-cdk-lib/aws-iam';
+import {
+  type Alarm,
+  AlarmStatusWidget,
+  Dashboard,
+  GraphWidget,
+  type IMetric,
+  Stats,
+} from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-import { DeploymentGroups } from './deployment-groups.ts';
-import { ServiceAlarms, type ServiceAlarmsProps } from './service-alarms.ts';
-import { ServiceDashboard } from './service-dashboard.ts';
-
-interface WatchingProps extends ServiceAlarmsProps {
-  /** The role with which CodeDeploy moves aliases. Without a canary there is none. */
-  role: IRole | undefined;
-}
+import { makeAlarms, type Watched } from './alarms.ts';
+import { deploymentGroups } from './live-versions.ts';
+import type { Measurements } from './measurements.ts';
+import type { InlineRole } from './rights.ts';
 
 /**
  * The alarms, the dashboard, and the deployment groups that roll back on the alarms: everything that holds no data and
  * that no request needs, in a stack within the service's, since a stack can have 500 resources.
  */
 export class Watching extends NestedStack {
-  constructor(scope: Construct, id: string, { role, ...props }: WatchingProps) {
+  /** @param role with which CodeDeploy moves aliases. Without a canary there is none. */
+  constructor(scope: Construct, id: string, role: InlineRole | undefined, watched: Watched) {
     super(scope, id, { description: 'Alarms, dashboard and deployment groups' });
-    const { settings, measurements, endpoints } = props;
-    const alarms = new ServiceAlarms(this, 'Alarms', props);
-    new ServiceDashboard(this, 'Dashboard', measurements, alarms.all);
-    if (!role) return;
-    new DeploymentGroups(this, 'LiveVersions', {
-      name: settings.stack,
-      role,
-      minutes: settings.canaryMinutes,
-      keys: endpoints.map(({ served }) => served.key),
-      alarmsOf: (key) => (settings.ignoreAlarms ? [] : alarms.about(key)),
-    });
+    const { settings, measurements, endpoints } = watched;
+    const { all, about } = makeAlarms(this, watched);
+    addDashboard(this, measurements, all);
+    const keys = endpoints.map(({ served }) => served.key);
+    if (role) deploymentGroups(this, settings, role, keys, about);
   }
+}
+
+const graph = (title: string, ...left: IMetric[]): GraphWidget =>
+  new GraphWidget({ title, left, width: 8, height: 6 });
+
+/** A page that shows whether the service is healthy, and if not, where to look. */
+function addDashboard(scope: Construct, of: Measurements, alarms: Alarm[]): void {
+  const dashboard = new Dashboard(scope, 'Dashboard');
+  dashboard.addWidgets(new AlarmStatusWidget({ title: 'Alarms', alarms, width: 24 }));
+  dashboard.addWidgets(
+    graph('Requests', of.requests(), of.clientErrors(), of.serverErrors()),
+    graph('Latency, ms', of.latency(Stats.p(50)), of.latency(Stats.p(99))),
+    graph('Throttles', of.ofFunctions('Throttles'), of.tableThrottles()),
+  );
+  dashboard.addWidgets(
+    graph('Tokens issued, by grant', of.by('TokensIssued', 'grant_type')),
+    graph('Tokens issued, by provider', of.by('TokensIssued', 'provider')),
+    graph(
+      'Refresh tokens repeated, replayed and reused',
+      of.total('RefreshTokensRepeated'),
+      of.total('RefreshTokensReplayed'),
+      of.total('RefreshTokensReused'),
+    ),
+  );
+  dashboard.addWidgets(
+    graph('Rejected token requests, by error', of.by('TokensRefused', 'error')),
+    graph('Rejected token requests, by reason', of.by('TokensRefused', 'reason')),
+    graph('Rejected token requests, by provider', of.by('TokensRefused', 'provider')),
+  );
+  dashboard.addWidgets(
+    graph('Latency of providers, p99, ms', of.by('ProviderLatency', 'provider', Stats.p(99))),
+    graph('Provider failures', of.by('ProviderFailures', 'provider')),
+    graph('Table, units consumed', ...of.consumed()),
+  );
+  dashboard.addWidgets(
+    graph('Devices registered', of.by('DevicesRegistered', 'outcome')),
+    graph('Searches', of.total('Searches')),
+    graph('Other requests refused, by reason', of.by('RequestsRefused', 'reason')),
+  );
+  dashboard.addWidgets(graph('Secrets that could not be read', of.total('StaleSecrets')));
 }

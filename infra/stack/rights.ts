@@ -1,0 +1,62 @@
+import { Stack } from 'aws-cdk-lib';
+import {
+  type AddToPrincipalPolicyResult,
+  type IGrantable,
+  type IManagedPolicy,
+  PolicyDocument,
+  PolicyStatement,
+  Role,
+  ServicePrincipal,
+} from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import type { Construct } from 'constructs';
+
+/** A service's role that holds its rights itself. The CDK's default is a policy beside it, one more of the 500 resources of a stack. */
+export class InlineRole extends Role {
+  readonly #rights: PolicyDocument;
+
+  /** @param service such as `lambda.amazonaws.com`, which assumes the role */
+  constructor(scope: Construct, id: string, service: string, managedPolicies: IManagedPolicy[] = []) {
+    const rights = new PolicyDocument();
+    // Not the name of the policy that earlier versions had beside the role: its deletion would take this one along.
+    const inlinePolicies = { Rights: rights };
+    super(scope, id, { assumedBy: new ServicePrincipal(service), managedPolicies, inlinePolicies });
+    this.#rights = rights;
+  }
+
+  override addToPrincipalPolicy(statement: PolicyStatement): AddToPrincipalPolicyResult {
+    this.#rights.addStatements(statement);
+    return { statementAdded: true, policyDependable: this };
+  }
+}
+
+/** Lets a role do something with resources. @param conditions as a policy has them */
+export function allow(
+  { grantPrincipal }: IGrantable,
+  actions: string[],
+  resources: string[],
+  conditions: Record<string, object> = {},
+): void {
+  grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources, conditions }));
+}
+
+const reading = ['kms:Decrypt', 'kms:DescribeKey'];
+const writing = [...reading, 'kms:Encrypt', 'kms:GenerateDataKey', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];
+
+/**
+ * Lets a role have a service read, or read and write, what the deployment's own key encrypts. The role itself can neither
+ * decrypt nor encrypt anything with it. Without such a key, AWS's own need no right.
+ * @param service DynamoDB, Secrets Manager or SQS, as in its host name
+ * @see AWS KMS developer guide, "kms:ViaService"
+ */
+export function allowKey(
+  role: IGrantable,
+  key: IKey | undefined,
+  may: 'read' | 'write',
+  service: 'dynamodb' | 'secretsmanager' | 'sqs',
+): void {
+  if (!key) return;
+  const { region, urlSuffix } = Stack.of(key);
+  const via = { StringEquals: { 'kms:ViaService': `${service}.${region}.${urlSuffix}` } };
+  allow(role, may === 'read' ? reading : writing, [key.keyArn], via);
+}

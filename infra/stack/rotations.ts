@@ -1,0 +1,68 @@
+import { CustomResource, Duration, type Stack } from 'aws-cdk-lib';
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { CfnRotationSchedule, type Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import type { TokenAlgorithm } from '../../lib/signing/token-algorithm.ts';
+import { allow, allowKey } from './rights.ts';
+
+/**
+ * When the signing keys may rotate. It differs by algorithm, so that a change of the algorithm updates the schedule, and
+ * Secrets Manager rotates at once.
+ */
+export const signingKeyWindows: Record<TokenAlgorithm, string> = { RS256: '4h', ES256: '3h' };
+
+/**
+ * Makes Secrets Manager rotate a secret regularly, at the first deployment, and when the schedule has changed. Not a
+ * `RotationSchedule`, which would also give the function a permission on every resource.
+ * @param when its schedule, as Secrets Manager writes it, and the time after midnight (UTC) at which a rotation may begin
+ * @see AWS Secrets Manager user guide, "Lambda rotation function execution role permissions"
+ */
+export function rotate(
+  stack: Stack,
+  id: string,
+  secret: Secret,
+  rotation: IFunction,
+  when: { scheduleExpression: string; duration: string },
+): Construct {
+  const scope = new Construct(stack, id);
+  const actions = ['DescribeSecret', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
+  const named = actions.map((action) => `secretsmanager:${action}`);
+  allow(rotation, named, [secret.secretArn]);
+  allowKey(rotation, secret.encryptionKey, 'write', 'secretsmanager');
+  rotation.addPermission(id, {
+    principal: new ServicePrincipal('secretsmanager.amazonaws.com'),
+    sourceAccount: stack.account,
+    sourceArn: secret.secretArn,
+  });
+  const schedule = new CfnRotationSchedule(scope, 'Schedule', {
+    secretId: secret.secretArn,
+    rotationLambdaArn: rotation.functionArn,
+    rotationRules: when,
+    rotateImmediatelyOnUpdate: true,
+  });
+  // CloudFormation rejects the schedule until Secrets Manager may invoke the function, which must know the new settings.
+  schedule.node.addDependency(rotation);
+  return scope;
+}
+
+/**
+ * Lets a deployment end only when the first rotation has created the keys, so that the first token can be signed.
+ * @param awaiting `functions/await-signing-keys.ts`
+ */
+export function awaitFirstRotation(
+  stack: Stack,
+  signingKeys: Secret,
+  rotation: Construct,
+  awaiting: IFunction,
+) {
+  allow(awaiting, ['secretsmanager:DescribeSecret'], [signingKeys.secretArn]);
+  const rotated = new CustomResource(new Construct(stack, 'FirstRotation'), 'Wait', {
+    resourceType: 'Custom::FirstRotation',
+    serviceToken: awaiting.functionArn,
+    // Should the function end without a response, CloudFormation would wait for an hour.
+    serviceTimeout: Duration.minutes(6),
+    properties: { SecretId: signingKeys.secretArn },
+  });
+  rotated.node.addDependency(rotation);
+}

@@ -1,0 +1,128 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import {
+  AttributeType,
+  BillingMode,
+  type ITable,
+  ProjectionType,
+  StreamViewType,
+  Table,
+  TableEncryption,
+} from 'aws-cdk-lib/aws-dynamodb';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
+import type { SecretName } from '../../lib/http/endpoint.ts';
+import { table } from '../../lib/storage/table.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** The table of a deployment: its own, or an existing one. */
+export type TableInUse = Pick<ITable, 'tableName' | 'tableArn' | 'encryptionKey' | 'metric'> & {
+  tableStreamArn?: string | undefined;
+};
+
+/** The secrets of a deployment. */
+export type ServiceSecrets = Record<SecretName, Secret>;
+
+const { DESTROY, RETAIN, RETAIN_ON_UPDATE_OR_DELETE } = RemovalPolicy;
+
+/** The policy for what holds data: in production it outlives the stack. */
+export const removalPolicyOf = (settings: Settings): RemovalPolicy =>
+  settings.removalPolicy === 'retain' ? RETAIN : DESTROY;
+
+/** The same policy, except that a first deployment that fails deletes it again. @see AWS CloudFormation, RetainExceptOnCreate */
+export const removalPolicyOnceUsed = (settings: Settings): RemovalPolicy =>
+  settings.removalPolicy === 'retain' ? RETAIN_ON_UPDATE_OR_DELETE : DESTROY;
+
+const text = (name: string) => ({ name, type: AttributeType.STRING });
+
+/** The one table, which in production cannot be deleted by mistake; or an existing one, such as a restored one, that the settings name. */
+export function serviceTable(
+  scope: Construct,
+  settings: Settings,
+  encryptionKey: IKey | undefined,
+): TableInUse {
+  const { tableName, tableStreamArn, warmReadUnits, warmWriteUnits, maxWriteUnits } = settings;
+  const own = definedOnly({ encryptionKey });
+  if (tableName)
+    return Table.fromTableAttributes(scope, 'ExistingTable', {
+      tableName,
+      ...definedOnly({ tableStreamArn }),
+      ...own,
+    });
+  const warmThroughput = definedOnly({
+    readUnitsPerSecond: warmReadUnits,
+    writeUnitsPerSecond: warmWriteUnits,
+  });
+  // Not RetainExceptOnCreate: after a failed first deployment, the protection would keep CloudFormation from deleting it.
+  const removalPolicy = removalPolicyOf(settings);
+  const created = new Table(scope, 'Table', {
+    partitionKey: text(table.partitionKey),
+    sortKey: text(table.sortKey),
+    stream: StreamViewType.NEW_AND_OLD_IMAGES,
+    timeToLiveAttribute: table.timeToLive,
+    billingMode: BillingMode.PAY_PER_REQUEST,
+    encryption: encryptionKey ? TableEncryption.CUSTOMER_MANAGED : TableEncryption.AWS_MANAGED,
+    ...own,
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+    deletionProtection: removalPolicy === RETAIN,
+    removalPolicy,
+    ...definedOnly({ maxWriteRequestUnits: maxWriteUnits }),
+    ...(Object.keys(warmThroughput).length > 0 && { warmThroughput }),
+  });
+  for (const [indexName, { sortKey, projection }] of Object.entries(table.localIndexes)) {
+    const projectionType = ProjectionType[projection];
+    created.addLocalSecondaryIndex({ indexName, sortKey: text(sortKey), projectionType });
+  }
+  for (const [indexName, { partitionKey, sortKey, projection }] of Object.entries(table.globalIndexes)) {
+    const projectionType = ProjectionType[projection];
+    const keys = { partitionKey: text(partitionKey), sortKey: text(sortKey) };
+    created.addGlobalSecondaryIndex({ indexName, ...keys, projectionType });
+  }
+  return created;
+}
+
+/** Without a wildcard, so that the template shows a function's permissions. */
+export const indexArnsOf = ({ tableArn }: Pick<ITable, 'tableArn'>): string[] =>
+  [...Object.keys(table.localIndexes), ...Object.keys(table.globalIndexes)].map(
+    (name) => `${tableArn}/index/${name}`,
+  );
+
+/**
+ * The secrets of the service; in production they outlive the stack. Never change how a value is generated: the next
+ * update would generate a new one, and every token and every provider secret in the table would be lost.
+ */
+export function serviceSecrets(
+  stack: Construct,
+  settings: Settings,
+  encryptionKey: IKey | undefined,
+): ServiceSecrets {
+  const scope = new Construct(stack, 'Secrets');
+  // The region that takes over from another has the same settings, and cannot have a copy of its own secrets.
+  const regions = settings.replicaRegions?.split(',').filter((region) => region !== settings.region) ?? [];
+  const kept = {
+    ...definedOnly({ encryptionKey }),
+    removalPolicy: removalPolicyOnceUsed(settings),
+    // @see AWS Secrets Manager user guide, "Replicate AWS Secrets Manager secrets across Regions"
+    replicaRegions: regions.map((region) => ({ region })),
+  };
+  const random = { generateSecretString: { passwordLength: 64, excludePunctuation: true } };
+  return {
+    /** The secret of the signing keys. It holds a random text until the first rotation, at deployment, creates the keys. */
+    'signing-keys': new Secret(scope, 'SigningKeys', {
+      description: 'The keys that sign access tokens; written by their rotation alone',
+      ...kept,
+    }),
+    /** Secrets that hold a random text at first, too. Rotations then write key sets that begin with that text. */
+    'refresh-tokens': new Secret(scope, 'RefreshTokens', {
+      description: 'What the key of refresh tokens is derived from',
+      ...random,
+      ...kept,
+    }),
+    'provider-settings': new Secret(scope, 'ProviderSettings', {
+      description: 'What the key that encrypts provider settings is derived from',
+      ...random,
+      ...kept,
+    }),
+  };
+}
