@@ -136,68 +136,55 @@ describe('npm run operator providers set', () => {
   const user_info = { url: 'https://accounts.example/me' };
 
   /** A Login App with a provider that is set up; the command line with which it is set again. */
-  async function setUpAgain(provider: string, settings: object, ...by: string[]): Promise<string[]> {
+  async function setUpAgain(provider: string, settings: object, by: string[]): Promise<string[]> {
     const { login_app_id } = await newApp();
     await service.setProvider({ login_app_id }, provider, settings);
     return ['providers', 'set', '--login-app', login_app_id, '--provider', provider, ...by, '--local'];
   }
-  const file = (settings: object) => writeSettings(JSON.stringify(settings));
-  const secretFile = writeSettings('our-secret');
+  const file = (settings: object) => ['--settings', writeSettings(JSON.stringify(settings))];
+  const bySignature = (issuer: object) => ({ user_info, audience_validation: { method: 'jwt', ...issuer } });
+  const secret = ['--app-secret-file', writeSettings('our-secret')];
+  const presetX = [
+    '--preset',
+    'x',
+    '--app-id',
+    'us',
+    '--redirect-uri',
+    'https://app.example/callback',
+    ...secret,
+  ];
+  const other = { ...google, issuer: example, jwks_uri: `${example}/jwks` };
 
-  test.each<[string, () => Promise<string[]>, string]>([
+  test.each<[string, string, object, string[], string]>([
     [
       'a file without two issuers',
-      () =>
-        setUpAgain(
-          'provider_f',
-          { issuers: [google, apple] },
-          ...['--settings', file({ issuers: [{ ...google, issuer: example, jwks_uri: `${example}/jwks` }] })],
-        ),
+      ...(['provider_f', { issuers: [google, apple] }, file({ issuers: [other] })] as const),
       `the issuer ${google.issuer}, the issuer ${apple.issuer}`,
     ],
     [
       'a preset in the place of codes with an issuer',
-      () =>
-        setUpAgain(
-          'provider_b',
-          { authorization_code: { ...codes, id_token: { issuer: apple.issuer } } },
-          ...['--preset', 'x', '--app-id', 'us', '--app-secret-file', secretFile],
-          ...['--redirect-uri', 'https://app.example/callback'],
-        ),
-      `the issuer ${apple.issuer}`,
+      'provider_b',
+      { authorization_code: { ...codes, id_token: { issuer: apple.issuer } } },
+      ...([presetX, `the issuer ${apple.issuer}`] as const),
     ],
     [
       'another issuer of access tokens that are JWTs',
-      () =>
-        setUpAgain(
-          'provider_a',
-          { user_info, audience_validation: { method: 'jwt', ...google } },
-          ...['--settings', file({ user_info, audience_validation: { method: 'jwt', ...apple } })],
-        ),
+      ...(['provider_a', bySignature(google), file(bySignature(apple))] as const),
       `the issuer ${google.issuer}`,
     ],
     [
       'a file that leaves out the namespace of an issuer',
-      () =>
-        setUpAgain(
-          'provider_f',
-          { issuers: [{ ...google, namespace: 'our-people' }] },
-          ...['--settings', file({ issuers: [google] })],
-        ),
-      `the namespace our-people of the issuer ${google.issuer}`,
+      ...(['provider_f', { issuers: [{ ...google, namespace: 'our-people' }] }] as const),
+      ...([file({ issuers: [google] }), `the namespace our-people of the issuer ${google.issuer}`] as const),
     ],
     [
       'a preset with another namespace',
-      () =>
-        setUpAgain(
-          'provider_f',
-          { issuers: [google] },
-          ...['--preset', 'google', '--app-id', 'us', '--namespace', 'our-people'],
-        ),
+      ...(['provider_f', { issuers: [google] }] as const),
+      ['--preset', 'google', '--app-id', 'us', '--namespace', 'our-people'],
       `the namespace ${google.issuer} of the issuer ${google.issuer}`,
     ],
-  ])('names what %s would remove, and asks', async (_, line, issuers) => {
-    const words = await line();
+  ])('names what %s would remove, and asks', async (_, provider, settings, by, issuers) => {
+    const words = await setUpAgain(provider, settings, by);
     const before = await everything();
     expect(await byProgram(...words)).toEqual({
       code: 1,
@@ -215,20 +202,16 @@ describe('npm run operator providers set', () => {
     expect(await everything()).not.toEqual(before);
   });
 
-  test.each<[string, () => string[]]>([
-    ['a file that keeps the issuers', () => ['--settings', file({ issuers: [apple, google] })]],
-    ['--yes', () => ['--settings', file({ issuers: [apple] }), '--yes']],
-    ['a preset that adds one', () => ['--preset', 'kakao', '--app-id', 'us']],
+  test.each<[string, string[]]>([
+    ['a file that keeps the issuers', file({ issuers: [apple, google] })],
+    ['--yes', [...file({ issuers: [apple] }), '--yes']],
+    ['a preset that adds one', ['--preset', 'kakao', '--app-id', 'us']],
     [
       'a preset that adds any issuer',
-      () =>
-        ['oidc', example, 'us', 'https://keys.example/jwks'].flatMap((value, at) => [
-          `--${['preset', 'issuer', 'app-id', 'jwks-uri'][at]}`,
-          value,
-        ]),
+      ['--preset', 'oidc', '--issuer', example, '--app-id', 'us', '--jwks-uri', 'https://keys.example/jwks'],
     ],
   ])('asks nothing after %s', async (_, by) => {
-    const words = await setUpAgain('provider_f', { issuers: [google, apple] }, ...by());
+    const words = await setUpAgain('provider_f', { issuers: [google, apple] }, by);
     expect(await byProgram(...words)).toMatchObject({ code: 0, stderr: '' });
   });
 });
@@ -261,16 +244,6 @@ test('npm run operator asks with the id alone when it stands for nothing', async
 });
 
 describe('npm run operator asks nothing', () => {
-  test('on a terminal with --yes', async () => {
-    const words = await newLine('accounts revoke');
-    expect(await atTerminal('')(...words, '--local', '--yes')).toMatchObject({ code: 0, stderr: '' });
-  });
-
-  test('before other commands', async () => {
-    const create = ['accounts', 'create', '--name=x', '--local'];
-    expect(await atTerminal('')(...create)).toMatchObject({ code: 0, stderr: '' });
-  });
-
   test.each([
     ['providers', '--provider', 'provider_f'],
     ['mobile-applications', '--platform', 'ios'],

@@ -1,5 +1,7 @@
+import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { untilDone } from '../../infra/operator/until-done.ts';
+import { importedAccessRequestKey } from '../../lib/storage/keys.ts';
 import { accountOf } from '../support/account.ts';
 import { itemsAbout } from '../support/items-about.ts';
 import { createAccount, createLoginApp } from '../support/login-app.ts';
@@ -157,6 +159,27 @@ test('accounts delete that runs out of time says that there is more to delete, a
   });
   proxy.hook = () => undefined;
   expect(await operate('accounts', 'delete', flags)).toMatchObject({ deleted: true });
+});
+
+test('accounts delete: an account whose items take longer to read than a step lasts is deleted, too', async () => {
+  const { account_id } = await operate('accounts', 'create', { name: 'Test' });
+  const documents = DynamoDBDocumentClient.from(started.dynamoDb);
+  // 2.6 MB: the store reads 1 MB at a time.
+  for (let number = 0; number < 7; number += 1) {
+    const key = importedAccessRequestKey(String(account_id), `id-${number}`);
+    const Item = { ...key, filler: 'x'.repeat(380_000) };
+    await documents.send(new PutCommand({ TableName: started.tableName, Item }));
+  }
+  proxy.hook = ({ operation }) => {
+    if (operation === 'Query') running.advance(1.5);
+    return undefined;
+  };
+  let steps = 0;
+  do steps += 1;
+  while (!(await operate('accounts', 'delete', { account: account_id })).deleted && steps < 10);
+  proxy.hook = () => undefined;
+  expect(steps).toBeGreaterThan(1);
+  expect(await itemsNaming(String(account_id))).toEqual([]);
 });
 
 describe('people', () => {
