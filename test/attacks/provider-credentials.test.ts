@@ -1,24 +1,13 @@
 import { createHash, createPrivateKey, randomBytes, X509Certificate } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  base64url,
-  decodeJwt,
-  decodeProtectedHeader,
-  exportJWK,
-  exportSPKI,
-  generateKeyPair,
-  importJWK,
-  type JWK,
-  type JWTHeaderParameters,
-  type JWTPayload,
-  SignJWT,
-} from 'jose';
+import { base64url, exportJWK, type JWK, SignJWT } from 'jose';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { selfSigned } from '../support/self-signed.ts';
 import { sharedService, unique } from '../support/service.ts';
+import { forgeries, type TakenToken, takenToken } from '../support/tokens.ts';
 
 const service = sharedService();
 const standIn = await startProviderStandIn();
@@ -66,127 +55,57 @@ describe.each<[string, Kind]>([
   [kinds.access_token.what, 'access_token'],
 ])('%s that somebody else has made', (_what, kind) => {
   const { send } = kinds[kind];
-  let publicJwk: JWK;
-  let validHeader: JWTHeaderParameters;
-  let validClaims: JWTPayload;
+  let taken: TakenToken;
 
   beforeAll(async () => {
     const discovery = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
-    const { keys } = (await (await fetch(Object(discovery).jwks_uri)).json()) as { keys: JWK[] };
-    const valid = await issue(kind);
-    validHeader = { alg: 'ES256', ...decodeProtectedHeader(valid) };
-    validClaims = decodeJwt(valid);
-    publicJwk = keys.find(({ kid }) => kid === validHeader.kid) ?? {};
-    expectAnswer(await send(valid), 200, tokenResponse);
+    const published = (await (await fetch(Object(discovery).jwks_uri)).json()) as { keys: JWK[] };
+    taken = takenToken(await issue(kind), published);
+    expectAnswer(await send(taken.token), 200, tokenResponse);
   });
 
-  test.each(['none', 'None', 'NONE', 'nOnE', ''])(
-    '[CVE-2015-9235] alg %j, unsigned: 400 invalid_grant',
-    async (alg) => {
-      const unsigned = `${encoded({ ...validHeader, alg })}.${encoded(validClaims)}.`;
-      expectError(await send(unsigned), invalidGrant);
-      expectError(await send(`${unsigned}${base64url.encode('signature')}`), invalidGrant);
-      expectError(await send(unsigned.slice(0, -1)), invalidGrant);
-    },
-  );
-
-  test.each(['HS256', 'HS384', 'HS512'])(
-    '[CVE-2016-10555] %s signed with the public key: 400 invalid_grant',
-    async (alg) => {
-      const key = await importJWK(publicJwk, 'ES256', { extractable: true });
-      if (key instanceof Uint8Array) throw new Error('The provider publishes no asymmetric key.');
-      const spki = await exportSPKI(key);
-      const secrets = [
-        spki,
-        `${spki}\n`,
-        spki.trim(),
-        spki.replace(/-----.*-----|\s/g, ''),
-        JSON.stringify(publicJwk),
-        publicJwk.x ?? '',
-      ];
-      for (const secret of secrets) {
-        const forged = await new SignJWT(validClaims)
-          .setProtectedHeader({ ...validHeader, alg })
-          .sign(new TextEncoder().encode(secret));
-        expectError(await send(forged), invalidGrant);
-      }
-    },
-  );
-
-  test.each(['ES256', 'RS256', 'PS256', 'EdDSA', 'ES384'])(
-    '[RFC 8725 2.1] a foreign %s key under the same kid: 400 invalid_grant',
-    async (alg) => {
-      const { privateKey } = await generateKeyPair(alg);
-      const forged = await new SignJWT(validClaims)
-        .setProtectedHeader({ ...validHeader, alg })
-        .sign(privateKey);
-      expectError(await send(forged), invalidGrant);
-    },
-  );
-
-  test('[RFC 8725 2.1] a foreign key under an unknown kid, or none: 400 invalid_grant', async () => {
-    const { privateKey } = await generateKeyPair('ES256');
-    for (const header of [{ alg: 'ES256', kid: 'another' }, { alg: 'ES256' }]) {
-      const forged = await new SignJWT(validClaims).setProtectedHeader(header).sign(privateKey);
-      expectError(await send(forged), invalidGrant);
-    }
+  test.each(forgeries)('[%s] %s: 400 invalid_grant', async (_source, _form, forge) => {
+    expectError(await send(await forge(taken)), invalidGrant);
   });
 
-  test.each(['jwk', 'jku', 'x5u', 'x5c'])(
-    '[CVE-2018-0114] its key in the header (%s): 400 invalid_grant, and nobody asks the attacker for it',
+  test.each(['jku', 'x5u'])(
+    '[RFC 8725 3.10] its key behind %s in the header: nobody asks the attacker for it',
     async (name) => {
       const [privateKey, certificate] = [createPrivateKey(selfSigned), new X509Certificate(selfSigned)];
       const jwk = {
         ...(await exportJWK(certificate.publicKey)),
-        ...{ kid: validHeader.kid, alg: 'ES256', use: 'sig' },
+        kid: taken.header.kid,
+        alg: 'ES256',
+        use: 'sig',
       };
       const attacker = standIn.openScene();
       attacker.answer('jwks', { status: 200, body: { keys: [jwk] } });
       attacker.answer('certificate', { status: 200, body: certificate.toString() });
-      const values = {
-        jwk,
-        jku: `${attacker.url}/jwks`,
-        x5u: `${attacker.url}/certificate`,
-        x5c: [certificate.raw.toString('base64')],
-      };
-      const own = { [name]: Reflect.get(values, name) };
+      const own = { [name]: `${attacker.url}/${name === 'jku' ? 'jwks' : 'certificate'}` };
       for (const header of [
-        { ...validHeader, ...own },
+        { ...taken.header, ...own },
         { alg: 'ES256', ...own },
       ]) {
-        const forged = await new SignJWT(validClaims).setProtectedHeader(header).sign(privateKey);
+        const forged = await new SignJWT(taken.claims).setProtectedHeader(header).sign(privateKey);
         expectError(await send(forged), invalidGrant);
       }
       expect([attacker.calls('jwks'), attacker.calls('certificate')]).toEqual([0, 0]);
     },
   );
 
-  test('[CVE-2022-21449] claims swapped under a valid signature, or r = s = 0: 400 invalid_grant', async () => {
-    const [mine = '', other = ''] = await Promise.all([issue(kind), issue(kind)]);
-    const [header, payload, signature] = mine.split('.');
-    const [, otherPayload, otherSignature] = other.split('.');
-    const another = encoded({ ...decodeJwt(mine), sub: 'somebody-else' });
+  test('[CVE-2022-21449] claims or signatures of two tokens swapped: 400 invalid_grant', async () => {
+    const [header, payload, signature] = taken.token.split('.');
+    const [, otherPayload, otherSignature] = (await issue(kind)).split('.');
     expectError(await send(`${header}.${otherPayload}.${signature}`), invalidGrant);
     expectError(await send(`${header}.${payload}.${otherSignature}`), invalidGrant);
-    expectError(await send(`${header}.${another}.${signature}`), invalidGrant);
-    expectError(await send(`${header}.${payload}.`), invalidGrant);
-    expectError(await send(`${header}.${payload}.${'A'.repeat(86)}`), invalidGrant);
   });
 
   test.each([
     ['no dots', () => 'abc'],
     ['two dots alone', () => '..'],
-    ['five parts', () => 'a.b.c.d.e'],
     ['a header that is no JSON', () => `${base64url.encode('{')}.${encoded({})}.AAAA`],
     ['a header that is null', () => `${encoded(null)}.${encoded({})}.AAAA`],
-    ['a header that is a list', () => `${encoded([])}.${encoded({})}.AAAA`],
-    ['a kid that is no text', () => `${encoded({ alg: 'ES256', kid: 7 })}.${encoded(validClaims)}.AAAA`],
-    ['an alg that is no text', () => `${encoded({ alg: ['ES256'] })}.${encoded(validClaims)}.AAAA`],
-    [
-      'the kid __proto__',
-      () => `${encoded({ alg: 'ES256', kid: '__proto__' })}.${encoded(validClaims)}.${'A'.repeat(86)}`,
-    ],
-    ['claims that are no JSON', () => `${encoded(validHeader)}.${base64url.encode('x')}.${'A'.repeat(86)}`],
+    ['claims that are no JSON', () => `${encoded(taken.header)}.${base64url.encode('x')}.${'A'.repeat(86)}`],
   ])('[RFC 8725 3.3] %s: 400 invalid_grant', async (_, text) => {
     expectError(await send(text()), invalidGrant);
   });

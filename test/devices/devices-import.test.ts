@@ -11,7 +11,7 @@ import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 const own = await startServiceWithStore();
-const { service, proxy } = own;
+const { service } = own;
 const folder = mkdtempSync(join(tmpdir(), 'devices-import-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -52,44 +52,6 @@ const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_00
 const android = (more: object = {}) => ({ platform: 'android', token: unique('push-token'), ...more });
 
 describe('operator devices import FILE.ndjson', () => {
-  test('adds each device with what its line says', async () => {
-    const person = await newPerson(service, unique('alice'), app);
-    const line = {
-      platform: 'ios',
-      token: hexToken(),
-      environment: 'sandbox',
-      locale: 'DE-at',
-      app_version: '4.2.0',
-      installation_id: unique('installation'),
-      created_at: daysAgo(500),
-      last_seen_at: daysAgo(3),
-      login_user_id: person.loginUserId,
-      badge: 7,
-    };
-    expect(await importLines([line, android()])).toEqual({
-      code: 0,
-      stderr: '',
-      summary: { lines: 2, added: 2, already_there: 0, refused: 0, reasons: [] },
-    });
-    const query = `login_user_id=${person.loginUserId}`;
-    const listed = await eventuallyHas(1, () => recipients(query));
-    expect(listed).toEqual([
-      {
-        device_id: expect.stringMatching(/^d_/),
-        platform: 'ios',
-        token: line.token,
-        token_type: 'apns',
-        environment: 'sandbox',
-        locale: 'de-AT',
-        app_version: '4.2.0',
-        last_seen_at: line.last_seen_at,
-        login_user_id: person.loginUserId,
-      },
-    ]);
-    const { status, body } = await service.register({ platform: 'ios', token: line.token }, appToken);
-    expect({ status, id: body.id }).toEqual({ status: 200, id: listed[0]?.device_id });
-  });
-
   test('every detail that a registration may give is stored, sent, exported and imported', async () => {
     const [from, to] = [await newApp(), await newApp()];
     const values: Record<keyof typeof details, string> = {
@@ -141,27 +103,6 @@ describe('operator devices import FILE.ndjson', () => {
       lines.some((line) => line.token === token),
     );
     expect(versions.map(({ app_version }) => app_version).toSorted()).toEqual(['1', '2']);
-  });
-
-  test('stopped in the middle, it says so, and continues when it is run again', async () => {
-    const lines = Array.from({ length: 150 }, (_, number) =>
-      android(number % 2 === 0 ? {} : { installation_id: unique('installation') }),
-    );
-    let puts = 0;
-    proxy.hook = ({ operation }) => {
-      if (operation === 'PutItem') puts += 1;
-      return operation === 'PutItem' && puts > 120 ? 'fails before' : undefined;
-    };
-    const { code, stderr, summary } = await importLines(lines);
-    expect({ code, summary }).toEqual({ code: 1, summary: undefined });
-    expect(stderr).toMatch(/^The import stopped after line 100\. Run the command again to continue\. .+\n$/);
-    proxy.hook = () => undefined;
-    const { summary: rest } = await importLines(lines);
-    // Writes that were under way when the first one failed may have come through.
-    expect(rest).toMatchObject({ lines: 150, added: 150 - rest.already_there, refused: 0 });
-    expect(rest.already_there).toBeGreaterThanOrEqual(120);
-    const tokens = (await exported()).lines.map(({ token }) => token);
-    expect(tokens).toEqual(expect.arrayContaining(lines.map(({ token }) => token)));
   });
 
   test('says which lines were rejected and why, adds the others, and ends with exit code 2', async () => {
@@ -265,32 +206,6 @@ describe('operator devices export', () => {
     );
     const tokens = (all: Record<string, unknown>[]) => all.map(({ token }) => token).toSorted();
     expect(tokens(again.lines)).toEqual(tokens(printed));
-  });
-
-  test('an export that stops says how to get the rest', async () => {
-    const from = await newApp();
-    await importLines(
-      Array.from({ length: 110 }, () => android()),
-      from,
-    );
-    await eventually(
-      () => exported(from),
-      ({ lines }) => lines.length === 110,
-    );
-    let reads = 0;
-    proxy.hook = ({ operation, body }) => {
-      if (operation !== 'Query' || body.IndexName !== 'by_shard') return undefined;
-      reads += 1;
-      return reads > 16 ? 'fails before' : undefined;
-    };
-    const stopped = await run('devices', 'export', '--login-app', from.login_app_id);
-    proxy.hook = () => undefined;
-    const first = stopped.stdout.split('\n').filter(Boolean);
-    expect({ code: stopped.code, lines: first.length }).toEqual({ code: 1, lines: 100 });
-    const [, after = ''] = stopped.stderr.match(/--after (\S+) for the rest/) ?? [];
-    const rest = await run('devices', 'export', '--login-app', from.login_app_id, '--after', after);
-    const all = [...first, ...rest.stdout.split('\n').filter(Boolean)];
-    expect(new Set(all).size).toBe(110);
   });
 
   test('an --after that is none of ours is an error', async () => {

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { checkSettings } from '../../lib/providers/settings/merge.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { newJwtLogin } from '../support/issuer-login.ts';
 import { type Claims, ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
@@ -178,4 +180,55 @@ describe('the person of an access token', () => {
     await set({ audience_validation: { ...audience_validation, audiences: [ourApp, 'another'] } });
     expect(loginUserOf(await logIn({ sub }))).toBe(before);
   });
+});
+
+/** Access tokens as providers document them, for the app of the recipe in providers.md: typ, the claim that names the app, claims. */
+const guid = (last: number): string => `00000000-0000-0000-0000-00000000000${last}`;
+const client = 'our-client-id';
+const keycloak = { aud: [ourApp, 'account'], azp: ourApp, typ: 'Bearer', scope: 'openid profile' };
+const auth0 = { aud: ['https://api.example.com', 'https://tenant.eu.auth0.com/userinfo'], scope: 'openid' };
+const cognito = {
+  aud: undefined,
+  token_use: 'access',
+  scope: 'aws.cognito.signin.user.admin',
+  username: 'a',
+};
+const documented: [name: string, typ: string | undefined, app: string, Claims][] = [
+  ['Keycloak', 'JWT', 'azp', keycloak],
+  ['Auth0', 'JWT', 'azp', { ...auth0, azp: client }],
+  ['Auth0', 'at+jwt', 'client_id', { ...auth0, client_id: client }],
+  ['Okta', undefined, 'cid', { ver: 1, aud: 'api://default', cid: client, uid: '00u', scp: ['openid'] }],
+  ['Amazon Cognito', undefined, 'client_id', { ...cognito, client_id: client }],
+  ['Microsoft Entra ID', 'JWT', 'azp', { aud: guid(1), azp: guid(2), scp: 'access_as_user', ver: '2.0' }],
+];
+
+describe('the recipe of providers.md', () => {
+  const page = readFileSync('docs/providers.md', 'utf8');
+  const [section = ''] = page.split('#### Access tokens that are JWTs')[1]?.split('\n### ', 1) ?? [];
+  const rows = section.matchAll(/^\| ([\w ]+) \| `(https:.+?)` \| (.*?)\| (.+?) \|/gm);
+  const valuesIn = (cell = ''): string[] => cell.match(/(?<=`)[^`, ]+(?=`)/g) ?? [];
+  const recipes = new Map(
+    [...rows].map(([, name = '', issuer, field, audiences]) => {
+      const [audience_field = 'aud'] = valuesIn(field);
+      return [name, { issuer, rest: { method: 'jwt', audience_field, audiences: valuesIn(audiences) } }];
+    }),
+  );
+
+  test('stands there for each of these providers', () => {
+    expect([...recipes.keys()]).toEqual([...new Set(documented.map(([name]) => name))]);
+  });
+
+  test.each(documented)(
+    '%s: takes its documented access token (%s, %s) of our app alone',
+    async (name, typ, app, claims) => {
+      const { issuer, rest } = recipes.get(name) ?? {};
+      expect(checkSettings('provider_a', { audience_validation: { issuer, ...rest } })).toHaveProperty(
+        'settings',
+      );
+      const { logIn } = await newLogin(rest);
+      const header = typ === undefined ? {} : { typ };
+      expectAnswer(await logIn(claims, header), 200, tokenResponse);
+      expectError(await logIn({ ...claims, [app]: 'another-app' }, header), invalidGrant);
+    },
+  );
 });

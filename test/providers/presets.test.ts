@@ -136,12 +136,6 @@ describe('a preset is an error', () => {
     });
   });
 
-  test('for the exchange of codes without a secret', () => {
-    expect(applyPreset('google', 'provider_b', { ...withCode, appSecret: '' })).toEqual({
-      problems: ['--app-secret-file is needed for the preset google'],
-    });
-  });
-
   test.each(['facebook', 'github', 'twitter'] as const)('%s: with several app ids and one secret', (name) => {
     const provider = name === 'twitter' ? families.oauth1 : families.oauth2;
     expect(applyPreset(name, provider, { ...options, appIds: ['ios', 'android'] })).toEqual({

@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { decodeJwt } from 'jose';
 import * as v from 'valibot';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { parametersOf } from '../../lib/providers/parameters.ts';
@@ -46,24 +45,5 @@ describe('the credentials of the sandbox', () => {
 
   test.each(['provider_z', '__proto__', 'constructor'])('%s is a 404', async (provider) => {
     expect((await credentials(provider, { subject: 'alice' })).status).toBe(404);
-  });
-});
-
-describe('provider_f of the sandbox', () => {
-  const claimsOf = async (query: Record<string, string>) =>
-    decodeJwt((await credentials('provider_f', { subject: 'alice', ...query })).body.id_token ?? '');
-
-  test('has two issuers, which publish where their keys are', async () => {
-    const issuers = [(await claimsOf({})).iss, (await claimsOf({ issuer: 'second' })).iss];
-    expect(issuers).toEqual([`${sandbox.url}/provider_f`, `${sandbox.url}/provider_f/second`]);
-    for (const issuer of issuers) {
-      const discovery = await fetch(`${issuer}/.well-known/openid-configuration`);
-      expect(await discovery.json()).toMatchObject({ issuer, jwks_uri: `${issuer}/jwks` });
-    }
-  });
-
-  test('puts a nonce into the id token', async () => {
-    expect(await claimsOf({ nonce: 'n' })).toMatchObject({ nonce: 'n' });
-    expect(await claimsOf({})).not.toHaveProperty('nonce');
   });
 });

@@ -85,7 +85,7 @@ async function encrypted(taken: TakenToken): Promise<string> {
 
 type Forge = (taken: TakenToken) => string | Promise<string>;
 
-/** What an attacker could make of an access token of the service: none of it is valid. Each with where it is described. */
+/** What an attacker could make of a JWT: none of it is valid. Each with where it is described. */
 export const forgeries: [source: string, what: string, forge: Forge][] = [
   ['CVE-2015-9235', 'alg none', unsigned('none', () => '')],
   ['CVE-2015-9235', 'alg none, with the signature', unsigned('none', (one) => partsOf(one).signature)],

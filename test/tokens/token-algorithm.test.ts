@@ -108,39 +108,6 @@ describe.each([
   });
 });
 
-test('however often the keys are rotated, at most ten are published, and each with a valid token is among them', async () => {
-  await deployLaterWith('RS256');
-  const token = await service.loginAppToken();
-  const rotations = async (): Promise<number> => {
-    for (let done = 0; ; done += 1) {
-      try {
-        await deployWith(done % 2 === 0 ? 'ES256' : 'RS256');
-      } catch (error) {
-        expect(error).toMatchObject({
-          message: expect.stringMatching(/^At most 10 keys can be published\./),
-        });
-        return done;
-      }
-    }
-  };
-  expect(await rotations()).toBeGreaterThanOrEqual(7);
-  running.advance(5 * 60);
-  const { keys } = await published();
-  expect(keys.length).toBeLessThanOrEqual(10);
-  for (const key of keys)
-    expect(key).toMatchObject({
-      kid: expect.any(String),
-      use: 'sig',
-      alg: expect.stringMatching(/^[RE]S256$/),
-    });
-  expect((await service.register(phone(), token)).status).toBe(201);
-
-  running.advance(lifetime + margin);
-  await deployLaterWith('RS256');
-  expect((await published()).keys.length).toBeLessThanOrEqual(4);
-  expect((await service.register(phone(), await service.loginAppToken())).status).toBe(201);
-});
-
 test('a key that has taken over is revoked: the one that it replaced does not sign again', async () => {
   await deployLaterWith('ES256');
   await deployLaterWith('ES256');
