@@ -4,11 +4,7 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
-  reporters: [
-    'default',
-    '<rootDir>/test/support/count-attacks.ts',
-    '<rootDir>/test/support/note-outcomes.ts',
-  ],
+  reporters: ['default', '<rootDir>/test/support/report.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   // A test that hangs fails in the end; no other one should, on a machine however busy.

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { costOf as measure } from '../support/cost-of.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
+import { costOf as measure } from '../support/store-proxy.ts';
 
 const { service, proxy } = await startServiceWithStore();
 const { demo } = service;

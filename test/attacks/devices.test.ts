@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { deviceKey } from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
-import { costOf } from '../support/cost-of.ts';
 import { deviceIdsOf, eventually, newPerson, newPhone, type Person } from '../support/people.ts';
 import { sharedService, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
+import { costOf } from '../support/store-proxy.ts';
 
 const { running, service, proxy, dynamoDb, tableName } = await startServiceWithStore(
   {},

@@ -4,7 +4,6 @@ import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { accountOf, identityIdsOf, subOf } from '../support/account.ts';
 import { clockOffset } from '../support/clock-offset.ts';
-import { costOf } from '../support/cost-of.ts';
 import { expectError } from '../support/expectations.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { itemsAbout } from '../support/items-about.ts';
@@ -14,6 +13,7 @@ import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
 import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
+import { costOf } from '../support/store-proxy.ts';
 
 const { running, service, proxy, dynamoDb, tableName } = await startServiceWithStore(
   {},

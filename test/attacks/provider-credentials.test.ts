@@ -4,8 +4,7 @@ import { base64url, exportJWK, type JWK, SignJWT } from 'jose';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { startProviderStandIn } from '../support/provider-stand-in.ts';
-import { selfSigned } from '../support/self-signed.ts';
+import { selfSigned, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { sharedService, unique } from '../support/service.ts';
 import { forgeries, type TakenToken, takenToken } from '../support/tokens.ts';
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { costOf } from '../support/cost-of.ts';
 import { eventually, newPerson, newPhone, type Person } from '../support/people.ts';
 import { type Answer, asClient } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
+import { costOf } from '../support/store-proxy.ts';
 
 /** What a client of a Login App that sends messages may learn and change, at the expense of another Login App. */
 const { service, proxy } = await startServiceWithStore();

@@ -2,11 +2,11 @@ import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { sessionKey } from '../../lib/storage/keys.ts';
-import { costOf } from '../support/cost-of.ts';
 import { createClient } from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';
 import { asClient, sharedService, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
+import { costOf } from '../support/store-proxy.ts';
 
 const service = sharedService();
 const { demo, listDevices, logIn, refresh, token, call } = service;

@@ -1,7 +1,6 @@
 import { dollars } from './measure.ts';
-import { partitionEnds } from './partitions.ts';
 import { assumptions, edgeParts, edgePrices, prices } from './prices.ts';
-import { quotasFor, rates } from './quotas.ts';
+import { partitionEnds, quotasFor, rates } from './quotas.ts';
 import type { MeasuredRequests } from './requests.ts';
 
 const sum = (parts: Record<string, number>): number => Object.values(parts).reduce((a, b) => a + b, 0);

@@ -7,11 +7,10 @@ import { localDirectory } from '../../infra/local/local-directories.ts';
 import { tryIt } from '../../infra/local/try-it.ts';
 import { codeBlock } from '../support/code-blocks.ts';
 import { asTested, installPython } from '../support/commands.ts';
-import { countedChecks } from '../support/counted-checks.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
-import { runCheck, step } from '../support/steps.ts';
+import { countedChecks, runCheck, step } from '../support/steps.ts';
 import { compileSwift, copyExamples, hasXcode, sendFaults, startBackend, usePhone } from './phones.ts';
 
 const here = import.meta.dirname;

@@ -8,10 +8,9 @@ import type { Page } from 'playwright-core';
 import * as v from 'valibot';
 import { localDirectory } from '../../infra/local/local-directories.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
-import { countedChecks } from '../support/counted-checks.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { startService } from '../support/start-service.ts';
-import { runCheck, step } from '../support/steps.ts';
+import { countedChecks, runCheck, step } from '../support/steps.ts';
 import { startBrowser } from './browser.ts';
 import { closeOperation, execute, fillIn, openOperation } from './page-parts.ts';
 

@@ -7,9 +7,8 @@ import { type LogLine, logLine, logLines } from '../support/log-lines.ts';
 import { countLoginUserItems } from '../support/login-user-items.ts';
 import { ownService } from '../support/own-service.ts';
 import { logIn, type PreparedLogin, prepareLogin } from '../support/provider-login.ts';
-import { type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { type Scene, selfSigned, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
-import { selfSigned } from '../support/self-signed.ts';
 
 /** Milliseconds in which the service must be through with a provider, as its own log has it. */
 const throughWithin = 5_500;

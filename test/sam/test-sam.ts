@@ -13,9 +13,8 @@ import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { localDirectory } from '../../infra/local/local-directories.ts';
 import { installPython, startServer } from '../support/commands.ts';
-import { countedChecks } from '../support/counted-checks.ts';
 import { containerTools, requireTools, tools } from '../support/needed-tools.ts';
-import { runCheck, step } from '../support/steps.ts';
+import { countedChecks, runCheck, step } from '../support/steps.ts';
 
 const image = 'localhost/login-service-lambda:local';
 const events = join(import.meta.dirname, '..', 'events');

@@ -21,9 +21,9 @@ import type { Envelope } from '../../infra/local/event-bus.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { documentedFetch } from '../support/api-document.ts';
 import { tokenResponse } from '../support/expectations.ts';
+import { startStore } from '../support/own-table.ts';
 import { serviceOf } from '../support/service.ts';
 import { type RunningService, startService } from '../support/start-service.ts';
-import { startStore } from '../support/start-store.ts';
 import { awsEndpointOf } from '../support/stolen-signing-keys.ts';
 
 const run = promisify(execFile);

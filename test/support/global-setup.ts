@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { localDirectory } from '../../infra/local/local-directories.ts';
-import { noteOutcome } from './outcomes.ts';
 import { type RunningService, startService } from './start-service.ts';
+import { noteOutcome } from './steps.ts';
 
 let service: RunningService | undefined;
 const templates = mkdtempSync(join(tmpdir(), 'templates-'));

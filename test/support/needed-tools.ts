@@ -1,4 +1,5 @@
 import { execa } from 'execa';
+import { print } from './steps.ts';
 
 /** A command that succeeds if a tool is there, and the Debian package that has the tool. */
 type Tool = [command: string, debianPackage: string];
@@ -20,7 +21,7 @@ export const containerTools: Tool[] = ['podman', 'runc', 'slirp4netns'].map((nam
 ]);
 
 /** The packages that have those of these tools that are missing. */
-export async function missingPackages(tools: Tool[]): Promise<string[]> {
+async function missingPackages(tools: Tool[]): Promise<string[]> {
   const results = await Promise.all(
     tools.map(async ([command, debianPackage]) => {
       const { failed } = await execa(command, { shell: true, reject: false });
@@ -41,3 +42,6 @@ export async function requireTools(tools: Tool[]): Promise<void> {
       `Some tools are missing. On Debian, this installs them:\n  apt-get install ${missing.join(' ')}`,
     );
 }
+
+// `npm run tools` prints the packages of what this machine lacks, on one line.
+if (import.meta.main) print((await missingPackages(Object.values(tools))).join(' '));

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createTable, deleteTable, localDynamoDb } from '../../infra/local/dynamodb.ts';
-import { startStore } from './start-store.ts';
+import { createTable, deleteTable, localDynamoDb, startDynalite } from '../../infra/local/dynamodb.ts';
+import type { LoopbackServer } from '../../infra/local/loopback-server.ts';
+
+/** The store of a test: the one that `DYNAMODB_ENDPOINT` names, or else one in this process. */
+export async function startStore(): Promise<LoopbackServer> {
+  const { DYNAMODB_ENDPOINT: url } = process.env;
+  return url ? { url, close: async () => {} } : startDynalite();
+}
 
 /** A table without a service. */
 export interface OwnTable {

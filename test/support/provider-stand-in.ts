@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { afterAll } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
@@ -6,6 +7,9 @@ import { serve } from '../../infra/local/loopback-server.ts';
 
 /** The app that the stand-in issues everything to. */
 export const ourApp = 'our-app';
+
+/** A P-256 key and a certificate for 127.0.0.1 that nobody else has signed, in one PEM text. */
+export const selfSigned = readFileSync('test/support/throw-away-certificate.pem', 'utf8');
 
 /** One scene at the stand-in: a base address whose endpoints answer as they should unless a test changes them. */
 export interface Scene {

@@ -1,8 +1,8 @@
 import { afterAll, afterEach } from '@jest/globals';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
+import { startStore } from './own-table.ts';
 import { type Service, serviceOf } from './service.ts';
 import { type RunningService, startService } from './start-service.ts';
-import { startStore } from './start-store.ts';
 import { type StoreProxy, startStoreProxy } from './store-proxy.ts';
 
 /** A service of a test's own, whose store the test can watch, disturb and read item by item. */

@@ -1,11 +1,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { localDirectory } from '../../infra/local/local-directories.ts';
-import { countedChecks } from '../support/counted-checks.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { type Service, serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
-import { runCheck, step } from '../support/steps.ts';
+import { countedChecks, runCheck, step } from '../support/steps.ts';
 import { checkOut } from './checkout.ts';
 import { fill } from './fill.ts';
 import { release } from './release.ts';

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { execa } from 'execa';
 import { installed, localDirectory } from '../../infra/local/local-directories.ts';
+import { serve } from '../../infra/local/loopback-server.ts';
 import { codeBlock } from '../support/code-blocks.ts';
 import { asTested, freePort, installPython, shown, startServer } from '../support/commands.ts';
-import { verdictsOfEnvoy } from './envoy.ts';
-import { verdictsOver } from './over-http.ts';
 
 /** The service whose tokens are verified. */
 interface Issuer {
@@ -37,6 +36,19 @@ const program =
     });
     return stdout.split('\n');
   };
+
+/** Verdicts of a server about requests with each token: `accepted`, or the status and the challenge. */
+async function verdictsOver(method: string, url: string, tokens: string[]): Promise<string[]> {
+  const verdicts: string[] = [];
+  for (const token of tokens) {
+    const { ok, status, headers } = await fetch(url, {
+      method,
+      headers: { authorization: `Bearer ${token}` },
+    });
+    verdicts.push(ok ? 'accepted' : `rejected: ${status} ${headers.get('www-authenticate')}`);
+  }
+  return verdicts;
+}
 
 /** Installs Express and jose; the verdicts of the recipe's program about requests of a method. */
 export async function express(): Promise<(method: 'GET' | 'DELETE') => Verify> {
@@ -111,11 +123,35 @@ export async function python(commands: string): Promise<Verify> {
   return program(join(commands, 'python'), words, { PYTHONPATH: directory });
 }
 
-/** Envoy, in front of a server that answers every request with a token. */
+/** Verdicts of Envoy, in front of a server that answers every request with a token: it lets a request pass, or answers itself. */
 export const envoy =
   (commands: string): Verify =>
-  (service, tokens) =>
-    verdictsOfEnvoy(join(commands, 'envoy'), workDirectory('envoy'), environmentOf(service), tokens);
+  async (service, tokens) => {
+    const directory = workDirectory('envoy');
+    const env = environmentOf(service);
+    writeFileSync(join(directory, 'envoy.yaml'), codeBlock(page, 'yaml', 'Envoy'));
+    await execa('bash', ['-e'], { cwd: directory, env, input: codeBlock(page, 'sh', 'Envoy') });
+    const backend = await serve(({ headers }, response) => {
+      response.writeHead(headers.authorization ? 200 : 500).end();
+    });
+    const port = await freePort();
+    const file = join(directory, 'envoy-local.yaml');
+    const ports = readFileSync(file, 'utf8')
+      .replace('address: 0.0.0.0, port_value: 8000', `address: 127.0.0.1, port_value: ${port}`)
+      .replace('port_value: 8080', `port_value: ${new URL(backend.url).port}`);
+    writeFileSync(file, ports);
+    const url = `http://127.0.0.1:${port}`;
+    await using _envoy = await startServer(
+      [join(commands, 'envoy'), '--config-path', file, '--use-dynamic-base-id'],
+      {
+        logFile: join(directory, 'envoy.log'),
+        isReady: async () => (await fetch(url).catch(() => undefined))?.status === 401,
+      },
+    );
+    const verdicts = await verdictsOver('GET', url, tokens);
+    await backend.close();
+    return verdicts;
+  };
 
 const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
 
@@ -136,4 +172,24 @@ export async function java(): Promise<Verify> {
     shown,
   );
   return program('java', ['-cp', classpath, 'Verify']);
+}
+
+/**
+ * Has cfn-lint look at the recipes for AWS; that of the CDK is synthesized first.
+ * @returns how many there are. @throws Error when there is something wrong with one
+ */
+export async function lintTemplates(commands: string): Promise<number> {
+  const directory = localDirectory('verifiers', 'templates');
+  const file = (name: string, content: string): string => {
+    writeFileSync(join(directory, name), content);
+    return join(directory, name);
+  };
+  const app = file('orders.ts', codeBlock(page, 'ts', 'API Gateway'));
+  await execa(process.execPath, [app], { ...shown, env: { CDK_OUTDIR: directory } });
+  const templates = [
+    join(directory, 'Orders.template.json'),
+    file('load-balancer.yaml', codeBlock(page, 'yaml', 'Load balancer')),
+  ];
+  await execa(join(commands, 'cfn-lint'), templates, shown);
+  return templates.length;
 }

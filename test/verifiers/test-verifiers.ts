@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { decodeProtectedHeader } from 'jose';
 import { tokenAlgorithms } from '../../lib/signing/token-algorithm.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
-import { noteOutcome } from '../support/outcomes.ts';
 import { serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
-import { print, runCheck, step } from '../support/steps.ts';
+import { noteOutcome, print, runCheck, step } from '../support/steps.ts';
 import { casesOf } from './cases.ts';
 import {
   envoy,
@@ -13,11 +12,11 @@ import {
   go,
   installPythonPackages,
   java,
+  lintTemplates,
   python,
   type Verify,
   verdictsAround,
 } from './programs.ts';
-import { lintTemplates } from './templates.ts';
 
 /** The name of the verifier that wants a recent login, and its verdict about an older one. */
 const recentLogin = 'jose, in Express, with a recent login';

@@ -1,7 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { Template } from 'aws-cdk-lib/assertions';
+import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { readDeployment } from '../../infra/settings/deployment-file.ts';
+import { publicSigningKeysKey } from '../../lib/storage/keys.ts';
+import { table } from '../../lib/storage/table.ts';
 import { stackWith, template, templateWith, withEdge } from '../support/template.ts';
 
 const pages = [
@@ -10,6 +14,57 @@ const pages = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ].map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+
+const textOf = (page: string): string => pages.find(({ path }) => path === page)?.text ?? '';
+
+/** The anchors of a page's headings, as code hosts make them. */
+const anchorsOf = (page: string): string[] =>
+  [...textOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+
+test('each link leads to a file and a heading that exist', () => {
+  const broken = pages.flatMap(({ path: page, text }) =>
+    [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].flatMap(([link, path = '', anchor]) => {
+      const target = path === '' ? page : join(dirname(page), path);
+      const leads = existsSync(target) && (anchor === undefined || anchorsOf(target).includes(anchor));
+      return leads ? [] : [`${page}: ${link}`];
+    }),
+  );
+  expect(broken).toEqual([]);
+});
+
+test('the README leads to every page', () => {
+  const missing = pages.slice(1).filter(({ path }) => !textOf('README.md').includes(`(${path})`));
+  expect(missing.map(({ path }) => path)).toEqual([]);
+});
+
+test('the client guide has a request to paste for every endpoint', async () => {
+  const commands = textOf('docs/client-guide.md').replaceAll('\\\n', ' ').split('\n');
+  /** The method that curl uses; `"$@"` stands for the form that the lines below a shell function give it. */
+  const methodOf = (command: string): string => {
+    const [, method] = command.match(/ -X (\w+)/) ?? [];
+    return method ?? (/ -d | "\$@"/.test(command) ? 'POST' : 'GET');
+  };
+  const missing = [...(await readFunctions()).endpoints.values()].filter(({ method, path }) => {
+    // A parameter is a shell variable, what a command prints, or a value.
+    const filledIn = path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '(\\$\\w+|\\$\\([^)]*\\)|\\w+)');
+    const address = new RegExp(`"\\$BASE${filledIn}(\\?[^"]*)?"`);
+    return !commands.some((command) => address.test(command) && methodOf(command) === method);
+  });
+  expect(missing.map(routeKeyOf)).toEqual([]);
+});
+
+test('the commands of the section about restoring name what the table has', () => {
+  const words = textOf('docs/maintenance.md').split(/[\s',]+(?=AttributeName)|\s'?|'\s/);
+  const { pk, sk } = publicSigningKeysKey();
+  const key = JSON.stringify({ pk: { S: pk }, sk: { S: sk } });
+  const named = words.filter((word) => word.startsWith('AttributeName=') || word.startsWith('{"pk"'));
+  expect(named).toEqual([`AttributeName=${table.timeToLive}`, key]);
+});
 
 const { edge } = stackWith(withEdge);
 const outputs = new Set(
@@ -73,8 +128,7 @@ test('each cdk deploy works with an edge, which is a second stack', () => {
 });
 
 describe('the section about a second region', () => {
-  const page = pages.find(({ path }) => path === 'docs/maintenance.md')?.text ?? '';
-  const [, section = ''] = page.match(/^## A second region$(.*?)^## /ms) ?? [];
+  const [, section = ''] = textOf('docs/maintenance.md').match(/^## A second region$(.*?)^## /ms) ?? [];
   const values: Record<string, string> = {
     TABLE: 'example-Table-1A2B',
     STREAM: 'arn:aws:dynamodb:eu-west-1:123456789012:table/example-Table-1A2B/stream/2026-01-31T08:00:00.000',

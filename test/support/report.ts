@@ -1,19 +1,33 @@
-import { basename } from 'node:path';
-import { noteOutcome } from './outcomes.ts';
+import { basename, relative } from 'node:path';
+import { noteOutcome } from './steps.ts';
 
-/** What this reporter reads of jest's results. */
+/** The parts of jest's results that are read. */
 interface Results {
-  testResults: { testFilePath: string; testResults: { title: string; status: string }[] }[];
+  testResults: {
+    testFilePath: string;
+    numPassingTests: number;
+    numFailingTests: number;
+    testExecError?: unknown;
+    testResults: { title: string; status: string }[];
+  }[];
 }
 
 /** Where an attack is described: `[RFC 9700 4.14]`, `[CVE-2022-21449]`, `[OWASP API1 2023]`, `[CWE-117]`, or our own `[finding]`. */
 const source = /^\[(RFC \d+ [\d.]+|CVE-\d{4}-\d+|OWASP API\d+ 2023|CWE-\d+|finding)\] /;
 
-/** Prints how many attacks were tried on each asset. A jest reporter; the run fails when an attack names no source. */
-export default class CountAttacks {
+/**
+ * A jest reporter that notes the outcome of each test file for `.ci/run`, and prints how many attacks were tried on each
+ * asset. The run fails when an attack names no source.
+ */
+export default class Report {
   #withoutSource: string[] = [];
 
   onRunComplete(_contexts: unknown, { testResults }: Results): void {
+    for (const { testFilePath, numPassingTests, numFailingTests, testExecError } of testResults) {
+      // A file may fail without a test that has: when it is loaded, and when it has ended.
+      const failed = Math.max(numFailingTests, testExecError ? 1 : 0);
+      noteOutcome({ name: relative('', testFilePath), passed: numPassingTests, failed });
+    }
     const files = testResults.filter(({ testFilePath }) => testFilePath.includes('/test/attacks/'));
     const counts = files.map(({ testFilePath, testResults: tests }) => {
       const tried = tests.filter(({ status }) => ['passed', 'failed'].includes(status));
