@@ -1,7 +1,16 @@
+import { LambdaClient } from '@aws-sdk/client-lambda';
+import { SignatureV4 } from '@smithy/signature-v4';
 import * as v from 'valibot';
-import { type OperatorCall, operatorAnswerSchema } from '../lib/operator/operator-call.ts';
-import { type FunctionTarget, invokeFunction } from './invoke-function.ts';
-import { proveIdentity } from './prove-identity.ts';
+import {
+  commandHeader,
+  hashOfCommand,
+  identityQuestion,
+  type OperatorCall,
+  type OperatorCommand,
+  operatorAnswerSchema,
+  stsHost,
+} from '../lib/operator/operator-call.ts';
+import { type FunctionTarget, invokeFunction, localAws } from './invoke-function.ts';
 
 /** Whether a command may be carried out twice: it only reads, or skips the lines that are there already. */
 const isRepeatable = (verb: string): boolean => /\b(list|show|find|check|export|import)$/.test(verb);
@@ -32,3 +41,35 @@ function isLost(error: unknown): boolean {
 
 const lostAnswer = (command: string): string =>
   `No answer came, so ${command} may have been carried out: its audit line says so. Look there before you run it again.`;
+
+/** Seconds for which a proof is meant; STS itself takes it for up to 15 minutes. */
+const lifetime = 60;
+
+/**
+ * Proves to the operator function whose AWS credentials these are, without showing them: the query of a GetCallerIdentity
+ * request, presigned for this command. On this machine, it is the name of the user who is logged in.
+ */
+export async function proveIdentity(target: FunctionTarget, command: OperatorCommand): Promise<string> {
+  const { credentials, region, sha256 } = new LambdaClient(
+    target.endpoint ? localAws(target.endpoint, userName()) : {},
+  ).config;
+  const hostname = stsHost(await region());
+  const signer = new SignatureV4({ service: 'sts', region, credentials, sha256 });
+  const { query = {} } = await signer.presign(
+    {
+      method: 'GET',
+      protocol: 'https:',
+      hostname,
+      path: '/',
+      query: { ...identityQuestion },
+      headers: { host: hostname, [commandHeader]: hashOfCommand(target.name, command) },
+    },
+    { expiresIn: lifetime },
+  );
+  const proof = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) proof.set(name, String(value));
+  return proof.toString();
+}
+
+/** The name of the user who is logged in, for which the local stack takes the id of an access key. */
+const userName = (): string => (process.env.USER || 'local').replaceAll(/[^\w.@-]/g, '-');

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { commandHeader, identityQuestion, stsHost } from '../../lib/operator/identity-request.ts';
+import { commandHeader, identityQuestion, stsHost } from '../../lib/operator/operator-call.ts';
 import { localSigner, signingDateOf } from './signature.ts';
 
 /** The account of the local stack, which no real one can be. */

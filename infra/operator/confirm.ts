@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline';
 import * as v from 'valibot';
+import { issuersRemovedBy } from '../../lib/operator/commands/providers.ts';
 import { harmless } from './harmless.ts';
 import type { CommandLine } from './parse-command-line.ts';
 import type { Target } from './target.ts';
@@ -13,11 +14,13 @@ export interface Input {
 type Call = (noun: string, verb: string, flags: CommandLine['flags']) => Promise<Record<string, unknown>>;
 
 /** The names of what a command would take away although its words don't say so; nothing for one that needs no answer. */
-export async function removedBy({ flags, removes, isConfirmed }: CommandLine, call: Call): Promise<string[]> {
-  if (!removes || isConfirmed) return [];
-  const { noun, verb, flags: names } = removes.shownBy;
-  const shown = await call(noun, verb, Object.fromEntries(names.map((name) => [name, flags[name]])));
-  return removes.list(flags, shown);
+export async function removedBy(
+  { noun, verb, flags, isConfirmed }: CommandLine,
+  call: Call,
+): Promise<string[]> {
+  if (isConfirmed || `${noun} ${verb}` !== 'providers set') return [];
+  const { 'login-app': loginApp, provider } = flags;
+  return issuersRemovedBy(flags, await call('providers', 'show', { 'login-app': loginApp, provider }));
 }
 
 /** Whether a command takes something away for good. Whoever removes settings can set them again. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Help, Option } from 'commander';
 import type { Command as OperatorCommand, Pages } from '../../lib/operator/command.ts';
-import { commands } from '../../lib/operator/commands.ts';
+import { commands } from '../../lib/operator/commands/index.ts';
 import { type Flag, readFlags, sourceOf, typedName } from '../../lib/operator/flags.ts';
 import { placeOfJsonError } from '../place-of-json-error.ts';
 import type { Target } from './target.ts';
@@ -13,8 +13,6 @@ export interface CommandLine {
   flags: Record<string, unknown>;
   /** The file whose lines the command sends, and the flag that carries a batch of them. */
   lines: { flag: string; file: string } | undefined;
-  /** Finding out what the command would take away, where its words don't say so. */
-  removes: OperatorCommand['removes'];
   /** Printing of the command's result as lines, if it is. */
   pages: Pages | undefined;
   /** The field of the result that is printed as it is, if there is one. */
@@ -39,7 +37,7 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
   const parsed: (CommandLine | CheckLine)[] = [];
   const written: string[] = [];
   const write = (text: string): void => void written.push(text);
-  const program = new Command('npm run -s operator --')
+  const program = new Command(programName)
     .exitOverride()
     .configureOutput({ writeOut: write, writeErr: write })
     .configureHelp({
@@ -68,8 +66,9 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
       parsed.push({ isCheck: true, target: targetOf({ local, stack }), isJson: json });
     });
   for (const record of commands.values()) {
-    const { noun, verb, words: itsWords, summary, pages, text, removes } = record;
+    const { noun, verb, words: itsWords, summary, pages, text } = record;
     const command = commandAt(program, itsWords.split(' ')).description(summary);
+    command.addHelpText('after', `\nExample:\n  ${exampleOf(record)}`);
     const lineFlag = addFlags(command, record);
     command.action(() => {
       const lines = lineFlag === undefined ? undefined : { flag: lineFlag, file: command.args[0] ?? '' };
@@ -80,7 +79,7 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
       const target = targetOf({ local, stack });
       const files = filesOf(command, record);
       parsed.push({
-        ...{ noun, verb, flags, lines, pages, text, removes, files, target },
+        ...{ noun, verb, flags, lines, pages, text, files, target },
         ...{ isConfirmed: yes, isJson: json },
       });
     });
@@ -101,6 +100,22 @@ const commandAt = (program: Command, words: string[]): Command =>
     (parent, word) => parent.commands.find((one) => one.name() === word) ?? parent.command(word),
     program,
   );
+
+/** A command as it may be typed in a shell whose variables hold the ids and the texts, for the stack on this machine. */
+export function exampleOf({ words, flags, example }: OperatorCommand): string {
+  const needed = Object.entries(flags).filter(([, flag]) => !flag.optional);
+  const typed = needed.map(([name, flag]) => {
+    const [, file] = flag.placeholder.match(/^FILE(.*)/) ?? [];
+    const variable = `"$${name.toUpperCase().replaceAll('-', '_')}"`;
+    const value = file === undefined ? variable : `${name}${file || '.txt'}`;
+    if (flag.kind === 'lines') return value;
+    const [choice = ''] = flag.kind === 'choice' ? flag.placeholder.split('|') : [value];
+    return `--${typedName(name, flag)} ${choice}`;
+  });
+  return [programName, words, example ?? typed.join(' '), '--local'].filter(Boolean).join(' ');
+}
+
+const programName = 'npm run -s operator --';
 
 /** Declares what a command takes; the name of the flag that is typed as a file without a name. */
 function addFlags(command: Command, { flags, files = {} }: OperatorCommand): string | undefined {

@@ -1,25 +1,20 @@
 import { ServiceError } from '../foundation/service-error.ts';
 import { type Flags, type FlagValues, readFlags } from './flags.ts';
 
-/** Texts of a command: what it does, and how it is typed. */
-interface Definition {
-  /** The noun and the verb, which may be many words: `login-apps tokens create`. */
-  words: string;
+/** An operator command. `Taken` are its flags. */
+interface Definition<Taken extends Flags> {
   summary: string;
+  flags: Taken;
+  /** The flags of its example, where its required ones alone don't make one. */
+  example?: string;
   /** A command that prints lines instead of one JSON object. */
   pages?: Pages;
   /** The field of the result that is printed as it is, unless JSON is asked for. */
   text?: string;
   /** Flags that the command line keeps to itself, with their help: each names a file on the caller's machine. */
   files?: Record<string, string>;
-}
-
-/** A way to find out before a command what it would take away although its words don't say so. */
-interface Removes<Values> {
-  /** The command that shows what there is, and those flags that it takes too. */
-  shownBy: { noun: string; verb: string; flags: string[] };
-  /** The names of what would be gone. @param shown the result of that command */
-  list: (flags: Values, shown: Record<string, unknown>) => string[];
+  /** Carries the command out. @param operator the ARN of who calls @throws ServiceError when nothing was changed */
+  run: (flags: FlagValues<Taken>, operator: string) => Promise<Record<string, unknown>>;
 }
 
 /** The way in which the lines of a command come: each call's result has some of them, and a `next` if there are more. */
@@ -30,46 +25,37 @@ export interface Pages {
   from: string;
 }
 
-/** Carries a command out. @param operator the ARN of who calls @throws ServiceError when nothing was changed */
-type Run<Values> = (flags: Values, operator: string) => Promise<Record<string, unknown>>;
-
-/** An operator command. The command line and the operator function both read this record. */
-export interface Command extends Definition {
+/** A command, read by the command line and by the operator function; its flags are checked when it runs. */
+export interface Command extends Omit<Definition<Flags>, 'run'> {
+  /** The noun and the verb, which may be many words: `login-apps tokens create`. */
+  words: string;
   noun: string;
   verb: string;
-  flags: Flags;
-  removes?: Removes<Record<string, unknown>>;
-  run: Run<Record<string, unknown>>;
+  run: (flags: Record<string, unknown>, operator: string) => Promise<Record<string, unknown>>;
 }
 
-/** Writes down a command; what its function gets follows from the schemas of the flags. */
-export function defineCommand<Taken extends Flags>({
-  run,
-  removes,
-  ...record
-}: Definition & {
-  flags: Taken;
-  removes?: Removes<FlagValues<Taken>>;
-  run: Run<FlagValues<Taken>>;
-}): Command {
-  const [noun = '', ...verb] = record.words.split(' ');
+/** Makes commands of their definitions, by their words. What `run` gets follows from the schemas of the flags. */
+export function defineCommands<const Taken extends Record<string, Flags>>(
+  definitions: {
+    [Words in keyof Taken]: Definition<Taken[Words]>;
+  },
+): Command[] {
+  const commands: Command[] = [];
+  for (const words in definitions) commands.push(commandOf(words, definitions[words]));
+  return commands;
+}
+
+function commandOf<Taken extends Flags>(words: string, definition: Definition<Taken>): Command {
+  const [noun = '', ...verb] = words.split(' ');
   return {
-    ...record,
+    ...definition,
+    words,
     noun,
     verb: verb.join(' '),
-    ...(removes && {
-      removes: {
-        ...removes,
-        list: (given, shown) => {
-          const read = readFlags(record.flags, given);
-          return 'values' in read ? removes.list(read.values, shown) : [];
-        },
-      },
-    }),
     run: async (given, operator) => {
-      const read = readFlags(record.flags, given);
-      if ('values' in read) return run(read.values, operator);
-      throw new ServiceError('invalid_request', `${record.words}: ${read.problems.join('; ')}.`);
+      const read = readFlags(definition.flags, given);
+      if ('values' in read) return definition.run(read.values, operator);
+      throw new ServiceError('invalid_request', `${words}: ${read.problems.join('; ')}.`);
     },
   };
 }

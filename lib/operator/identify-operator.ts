@@ -1,7 +1,12 @@
 import { optionalEnvironment } from '../foundation/environment.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { commandHeader, hashOfCommand, identityQuestion, stsHost } from './identity-request.ts';
-import type { OperatorCall } from './operator-call.ts';
+import {
+  commandHeader,
+  hashOfCommand,
+  identityQuestion,
+  type OperatorCall,
+  stsHost,
+} from './operator-call.ts';
 
 /** Milliseconds until STS must have answered. */
 const patience = 10_000;
@@ -9,8 +14,14 @@ const patience = 10_000;
 /** The parameters of a presigned request that may be sent to STS, each of them once. */
 const parameters = [
   ...Object.keys(identityQuestion),
-  ...['X-Amz-Algorithm', 'X-Amz-Credential', 'X-Amz-Date', 'X-Amz-Expires', 'X-Amz-Security-Token'],
-  ...['X-Amz-Signature', 'X-Amz-SignedHeaders', 'X-Amz-Content-Sha256'],
+  'X-Amz-Algorithm',
+  'X-Amz-Content-Sha256',
+  'X-Amz-Credential',
+  'X-Amz-Date',
+  'X-Amz-Expires',
+  'X-Amz-Security-Token',
+  'X-Amz-Signature',
+  'X-Amz-SignedHeaders',
 ];
 
 /**

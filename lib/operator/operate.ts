@@ -6,7 +6,7 @@ import { ServiceError } from '../foundation/service-error.ts';
 import { type AuditedIds, idsAmong } from '../log/audit.ts';
 import { logAudit, logFailure } from '../log/log.ts';
 import { notedIds } from '../log/request-fields.ts';
-import { commands } from './commands.ts';
+import { commands } from './commands/index.ts';
 import { loggedFlags } from './flags.ts';
 import { identifyOperator } from './identify-operator.ts';
 import { type OperatorAnswer, operatorCallSchema } from './operator-call.ts';

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 
 /** The event that the operator function is invoked with; anybody with the permission may send another. */
@@ -19,3 +20,18 @@ export const operatorAnswerSchema = v.union([
   v.object({ error: v.string() }),
 ]);
 export type OperatorAnswer = v.InferOutput<typeof operatorAnswerSchema>;
+
+/** The query of the request to STS. @see AWS STS API reference, "GetCallerIdentity" */
+export const identityQuestion = { Action: 'GetCallerIdentity', Version: '2011-06-15' } as const;
+
+/** The signed header with the hash of the command, so that a proof is worth nothing for another one. */
+export const commandHeader = 'x-login-service-command';
+
+/** The host of STS in a region, which the signature covers too. */
+export const stsHost = (region: string): string =>
+  `sts.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
+
+export const hashOfCommand = (functionName: string, { noun, verb, flags }: OperatorCommand): string =>
+  createHash('sha256')
+    .update(JSON.stringify([functionName, noun, verb, flags]))
+    .digest('hex');

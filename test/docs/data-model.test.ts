@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import * as v from 'valibot';
-import { commands } from '../../lib/operator/commands.ts';
+import { commands } from '../../lib/operator/commands/index.ts';
 import * as keys from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
 import { readableFormats, writtenFormat } from '../../lib/storage/table-format.ts';

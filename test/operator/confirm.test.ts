@@ -1,6 +1,6 @@
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import { commands } from '../../lib/operator/commands.ts';
+import { commands } from '../../lib/operator/commands/index.ts';
 import { newAccount as newPersonWithAccount } from '../support/account.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { operator, writeSettings } from '../support/operator.ts';

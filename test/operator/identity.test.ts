@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { proveIdentity } from '../../infra/call-operator.ts';
 import { invokeFunction } from '../../infra/invoke-function.ts';
-import { proveIdentity } from '../../infra/prove-identity.ts';
 import { auditLines } from '../support/log-lines.ts';
 import { ownService } from '../support/own-service.ts';
 import { operatorOf } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { newIndexId } from '../../lib/login-users/login-user.ts';
-import { commands } from '../../lib/operator/commands.ts';
+import { commands } from '../../lib/operator/commands/index.ts';
 import { deletionKey, loginAppKey, loginUserKey, unfinishedList } from '../../lib/storage/keys.ts';
 import { createClient, demoSettings } from '../support/login-app.ts';
 import { type Scenario, serviceThatLosesAnswers } from '../support/lost-answers.ts';

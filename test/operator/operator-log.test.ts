@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { commands } from '../../lib/operator/commands.ts';
+import { commands } from '../../lib/operator/commands/index.ts';
 import { auditDuring } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';

@@ -12,15 +12,13 @@ import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';
 import { accessRequestsOfAccountList } from '../../storage/keys.ts';
 import { readLastOrdinal } from '../../storage/lists.ts';
-import { defineCommand } from '../command.ts';
+import { defineCommands } from '../command.ts';
 import { lines, text } from '../flags.ts';
 import { readPage } from '../pages.ts';
-import { requireAccessRequest, requireAccount } from './existing.ts';
-import { accessRequest, account, after } from './shared-flags.ts';
+import { accessRequest, account, after, requireAccessRequest, requireAccount } from './shared.ts';
 
-export const accessRequestCommands = [
-  defineCommand({
-    words: 'access-requests list',
+export const accessRequestCommands = defineCommands({
+  'access-requests list': {
     summary: 'List the access requests that an account has access to',
     flags: { account, after },
     run: async ({ account: id, after }) => {
@@ -32,9 +30,8 @@ export const accessRequestCommands = [
       });
       return { account_id, access_requests, ...page };
     },
-  }),
-  defineCommand({
-    words: 'access-requests show',
+  },
+  'access-requests show': {
     summary: 'Show an access request, who has access to it and how many events it has',
     flags: { 'access-request': accessRequest },
     run: async ({ 'access-request': id }) => {
@@ -42,9 +39,8 @@ export const accessRequestCommands = [
       const [accesses, events] = await Promise.all([readAccesses(id), readLastOrdinal(allEvents(id))]);
       return { ...found, events, accounts: accesses };
     },
-  }),
-  defineCommand({
-    words: 'access-requests find',
+  },
+  'access-requests find': {
     summary: 'Show the access request that an import created for an external id',
     flags: { account, 'imported-id': text('Its id in the system that it came from') },
     run: async ({ account: id, 'imported-id': importedId }) => {
@@ -53,9 +49,8 @@ export const accessRequestCommands = [
       if (access_request_id !== undefined) return { account_id, access_request_id };
       throw new ServiceError('not_found', 'The account has imported no access request with this id.');
     },
-  }),
-  defineCommand({
-    words: 'access-requests create',
+  },
+  'access-requests create': {
     summary: 'Create an access request that an account has access to',
     flags: { account },
     run: async ({ account: id }, operator) => {
@@ -63,9 +58,8 @@ export const accessRequestCommands = [
       const { access_request_id, created_at } = await createAccessRequest(account_id, operator);
       return { access_request_id, account_id, created_at };
     },
-  }),
-  defineCommand({
-    words: 'access-requests import',
+  },
+  'access-requests import': {
     summary:
       'Create an access request for each line of a file; run it again to continue after an interruption',
     flags: {
@@ -78,9 +72,8 @@ export const accessRequestCommands = [
       const read = validated(importLinesSchema, given, invalidRequest);
       return { ...(await importAccessRequests(account_id, read, operator)) };
     },
-  }),
-  defineCommand({
-    words: 'access-requests grant',
+  },
+  'access-requests grant': {
     summary: 'Give an account access to an access request',
     flags: { 'access-request': accessRequest, account },
     run: async ({ 'access-request': id, account: account_id }) => {
@@ -89,14 +82,13 @@ export const accessRequestCommands = [
       await grantAccess(id, account_id);
       return { access_request_id: id, account_id, access: true };
     },
-  }),
-  defineCommand({
-    words: 'access-requests revoke',
+  },
+  'access-requests revoke': {
     summary: "Remove an account's access to an access request",
     flags: { 'access-request': accessRequest, account },
     run: async ({ 'access-request': id, account: account_id }) => {
       await revokeAccessTo(await requireAccessRequest(id), account_id);
       return { access_request_id: id, account_id, access: false };
     },
-  }),
-];
+  },
+});

@@ -11,13 +11,22 @@ import {
 } from '../../access-requests/account.ts';
 import { shownSecret } from '../../secrets/item-secrets.ts';
 import { accountsList, namePrefix as prefixOf } from '../../storage/keys.ts';
-import { defineCommand } from '../command.ts';
+import { defineCommands } from '../command.ts';
 import { choice, optional } from '../flags.ts';
 import { readPage } from '../pages.ts';
-import { disabledSince } from './disabled.ts';
-import { existing, requireAccount } from './existing.ts';
-import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
-import { account, after, name, namePrefix, secretOf, secretTo } from './shared-flags.ts';
+import {
+  account,
+  after,
+  disabledSince,
+  existing,
+  name,
+  namePrefix,
+  requireAccount,
+  revokedOrThrow,
+  rotatedOrThrow,
+  secretOf,
+  secretTo,
+} from './shared.ts';
 
 async function disable(account_id: string, disabled: boolean): Promise<Record<string, unknown>> {
   existing(await setAccountDisabled(account_id, disabled), 'account');
@@ -39,67 +48,58 @@ async function accountsPage(after: string | undefined, prefix = ''): Promise<Rec
 
 const access = choice(['read', 'read-write'], 'Whether it may only search, or also write');
 
-export const accountCommands = [
-  defineCommand({
-    words: 'accounts list',
+export const accountCommands = defineCommands({
+  'accounts list': {
     summary: 'List all accounts by name',
     flags: { after },
     run: ({ after }) => accountsPage(after),
-  }),
-  defineCommand({
-    words: 'accounts find',
+  },
+  'accounts find': {
     summary: 'List the accounts whose names begin with a text',
     flags: { name: namePrefix, after },
     run: ({ name, after }) => accountsPage(after, prefixOf(name)),
-  }),
-  defineCommand({
-    words: 'accounts show',
+  },
+  'accounts show': {
     summary: 'Show an account, its secrets and whether it is disabled',
     flags: { account },
     run: async ({ account: id }) => {
       const found = await requireAccount(id);
       return { ...accountShown(found), secrets: found.secrets.map(shownSecret) };
     },
-  }),
-  defineCommand({
-    words: 'accounts create',
+  },
+  'accounts create': {
     summary: 'Create an account; its secret is shown only once',
     flags: { name, access: optional(access) },
     files: secretTo,
     run: async ({ name, access }) => createAccount(name, access === 'read'),
-  }),
-  defineCommand({
-    words: 'accounts rename',
+  },
+  'accounts rename': {
     summary: 'Give an account another name',
     flags: { account, name },
     run: async ({ account: account_id, name }) => {
       existing(await renameAccount(account_id, name), 'account');
       return { account_id, name };
     },
-  }),
-  defineCommand({
-    words: 'accounts update',
+  },
+  'accounts update': {
     summary: 'Change what an account may do; takes up to 30 seconds',
     flags: { account, access },
     run: async ({ account: account_id, access }) => {
       existing(await setReadOnly(account_id, access === 'read'), 'account');
       return { account_id, access };
     },
-  }),
-  defineCommand({
-    words: 'accounts disable',
+  },
+  'accounts disable': {
     summary: 'Reject the secrets of an account until it is enabled; takes up to 30 seconds',
     flags: { account },
     run: ({ account: id }) => disable(id, true),
-  }),
-  defineCommand({
-    words: 'accounts enable',
+  },
+  'accounts enable': {
     summary: 'Accept the secrets of a disabled account again',
     flags: { account },
     run: ({ account: id }) => disable(id, false),
-  }),
-  defineCommand({
-    words: 'accounts rotate',
+  },
+  'accounts rotate': {
     summary: 'Give an account a second secret; the old one stays valid until it is revoked',
     flags: { account },
     files: secretTo,
@@ -108,18 +108,16 @@ export const accountCommands = [
       const { secret, old_secrets } = rotatedOrThrow(await rotateAccountSecret(found), found);
       return { account_id: found.account_id, account_secret: secret, old_secrets };
     },
-  }),
-  defineCommand({
-    words: 'accounts delete',
+  },
+  'accounts delete': {
     summary: 'Delete an account and its accesses; its access requests and what it wrote stay',
     flags: { account },
     run: async ({ account: id }) => {
       const { account_id } = await requireAccount(id);
       return { account_id, ...(await deleteAccount(account_id)) };
     },
-  }),
-  defineCommand({
-    words: 'accounts revoke',
+  },
+  'accounts revoke': {
     summary: 'Revoke a secret of an account',
     flags: { account, secret: secretOf('accounts show') },
     run: async ({ account: id, secret }) => {
@@ -127,5 +125,5 @@ export const accountCommands = [
       const left = revokedOrThrow(await revokeAccountSecret(found, secret), found);
       return { account_id: found.account_id, ...left };
     },
-  }),
-];
+  },
+});

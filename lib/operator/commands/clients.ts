@@ -12,12 +12,20 @@ import {
 import { grantTypes } from '../../login-apps/grant-types.ts';
 import { shownSecret } from '../../secrets/item-secrets.ts';
 import { matchesAny } from '../../secrets/secrets.ts';
-import { defineCommand } from '../command.ts';
+import { defineCommands } from '../command.ts';
 import { id, membersOf, onOff, optional, secret, subset } from '../flags.ts';
 import { pageOf } from '../pages.ts';
-import { existingOf, requireLoginApp } from './existing.ts';
-import { revokedOrThrow, rotatedOrThrow } from './secrets.ts';
-import { client, loginApp, nextPage, secretOf, secretTo } from './shared-flags.ts';
+import {
+  client,
+  existingOf,
+  loginApp,
+  nextPage,
+  requireLoginApp,
+  revokedOrThrow,
+  rotatedOrThrow,
+  secretOf,
+  secretTo,
+} from './shared.ts';
 
 /** A client of a Login App. @throws ServiceError when there is none */
 async function requireClient(loginAppId: string, clientId: string) {
@@ -43,9 +51,8 @@ const mayReadRecipients = onOff(
   'Let the client read recipients with their push tokens although --grant-types limits it, and report dead tokens',
 );
 
-export const clientCommands = [
-  defineCommand({
-    words: 'clients list',
+export const clientCommands = defineCommands({
+  'clients list': {
     summary: 'List the clients of a Login App',
     flags: { 'login-app': loginApp, after: optional(id('la_….c_…', nextPage)) },
     run: async ({ 'login-app': id, after }) => {
@@ -53,9 +60,8 @@ export const clientCommands = [
       const { page, ...next } = pageOf(clients.values(), ({ client_id }) => client_id, after);
       return { login_app_id, clients: page.map(clientShown), ...next };
     },
-  }),
-  defineCommand({
-    words: 'clients find',
+  },
+  'clients find': {
     summary: 'Show which client of a Login App has a secret',
     flags: {
       'login-app': loginApp,
@@ -69,9 +75,8 @@ export const clientCommands = [
       }
       throw new ServiceError('not_found', 'No client of the Login App has this secret.');
     },
-  }),
-  defineCommand({
-    words: 'clients show',
+  },
+  'clients show': {
     summary: 'Show a client, its secrets, its grants and whether its Login App is disabled',
     flags: { client },
     run: async ({ client: id }) => {
@@ -83,9 +88,8 @@ export const clientCommands = [
         login_app_disabled: disabled_at !== undefined,
       };
     },
-  }),
-  defineCommand({
-    words: 'clients create',
+  },
+  'clients create': {
     summary: 'Create a client of a Login App; its secret is shown only once',
     flags: { 'login-app': loginApp, 'grant-types': optional(allowedGrants), recipients: mayReadRecipients },
     files: secretTo,
@@ -94,9 +98,8 @@ export const clientCommands = [
       const allowed = membersOf(given, grantTypes);
       return { login_app_id, ...(await createClient(login_app_id, allowed, recipients && { recipients })) };
     },
-  }),
-  defineCommand({
-    words: 'clients update',
+  },
+  'clients update': {
     summary:
       'Change which grants a client may use, and whether it may read recipients; takes up to 30 seconds',
     flags: { 'login-app': loginApp, client, 'grant-types': allowedGrants, recipients: mayReadRecipients },
@@ -112,9 +115,8 @@ export const clientCommands = [
         recipients: !allowed || recipients,
       };
     },
-  }),
-  defineCommand({
-    words: 'clients rotate',
+  },
+  'clients rotate': {
     summary: 'Give a client a second secret; the old one stays valid until it is revoked',
     flags: { 'login-app': loginApp, client },
     files: secretTo,
@@ -124,9 +126,8 @@ export const clientCommands = [
       const { secret, old_secrets } = rotatedOrThrow(await rotateClientSecret(login_app_id, found), found);
       return { login_app_id, client_id, client_secret: secret, old_secrets };
     },
-  }),
-  defineCommand({
-    words: 'clients revoke',
+  },
+  'clients revoke': {
     summary: 'Revoke a client and its Login App Tokens, or one of its secrets; takes up to 30 seconds',
     flags: { 'login-app': loginApp, client, secret: optional(secretOf('clients show')) },
     run: async ({ 'login-app': id, client, secret }) => {
@@ -139,5 +140,5 @@ export const clientCommands = [
       await revokeClient(login_app_id, client_id);
       return { login_app_id, client_id, revoked: true };
     },
-  }),
-];
+  },
+});

@@ -22,19 +22,18 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';
 import { shards } from '../../storage/shards.ts';
-import { defineCommand } from '../command.ts';
+import { defineCommands } from '../command.ts';
 import { id, lines, optional, secret, text } from '../flags.ts';
 import { readPageAcross, wrongPlace } from '../pages.ts';
-import { existing, requireLoginApp } from './existing.ts';
-import { after, loginApp, loginUser, platform } from './shared-flags.ts';
+import { after, existing, loginApp, loginUser, platform, requireLoginApp } from './shared.ts';
 
 const device = id('d_…', 'The device', 'devices list');
 
-export const deviceCommands = [
-  defineCommand({
-    words: 'devices list',
+export const deviceCommands = defineCommands({
+  'devices list': {
     summary: 'List the devices that receive messages to a Login User or to a whole Login App',
     flags: { 'login-user': optional(loginUser), 'login-app': optional(loginApp), after },
+    example: '--login-user "$LOGIN_USER"',
     run: async ({ 'login-user': login_user_id, 'login-app': login_app_id, after }) => {
       if (login_user_id !== undefined && login_app_id === undefined) {
         if (after !== undefined) throw new ServiceError('invalid_request', onePage);
@@ -44,15 +43,13 @@ export const deviceCommands = [
         return { login_app_id, ...(await pageOfLoginApp(login_app_id, after, withoutToken)) };
       throw new ServiceError('invalid_request', 'Give either --login-user or --login-app.');
     },
-  }),
-  defineCommand({
-    words: 'devices show',
+  },
+  'devices show': {
     summary: 'Show a device, whose it is and whether it is disabled',
     flags: { device },
     run: async ({ device: id }) => deviceShown(await readDevice(id)),
-  }),
-  defineCommand({
-    words: 'devices find',
+  },
+  'devices find': {
     summary: 'Show the device that has a push token',
     flags: {
       'login-app': loginApp,
@@ -66,18 +63,16 @@ export const deviceCommands = [
       const { device: asked } = validated(registrationRequestSchema, given, invalidRequest);
       return deviceShown(await readDevice(deviceIdOf(login_app_id, asked)));
     },
-  }),
-  defineCommand({
-    words: 'devices disable',
+  },
+  'devices disable': {
     summary: 'Stop sending messages to a device until it registers again',
     flags: { device },
     run: async ({ device: device_id }) => {
       existing(await disableDevice(device_id), 'device');
       return { device_id, disabled: true };
     },
-  }),
-  defineCommand({
-    words: 'devices import',
+  },
+  'devices import': {
     summary: 'Add the devices of a file; run it again to continue after an interruption',
     flags: {
       'login-app': loginApp,
@@ -87,15 +82,14 @@ export const deviceCommands = [
       await requireLoginApp(id);
       return { ...(await importDevices(id, validated(importLinesSchema, devices, invalidRequest))) };
     },
-  }),
-  defineCommand({
-    words: 'devices export',
+  },
+  'devices export': {
     summary: 'Print the active devices of a Login App with their tokens, as import reads them',
     flags: { 'login-app': loginApp, after: optional(text('Where an earlier export stopped')) },
     pages: { members: 'devices', from: 'after' },
     run: ({ 'login-app': id, after }) => pageOfLoginApp(id, after, toLine),
-  }),
-];
+  },
+});
 
 async function pageOfLoginApp(
   id: string,

@@ -2,23 +2,20 @@ import { identitiesOf } from '../../people/deletion/export-login-user.ts';
 import { namespaceOf } from '../../people/identities/find-login-user.ts';
 import { linkIdentity } from '../../people/identities/link-identity.ts';
 import { unlinkIdentity } from '../../people/identities/unlink-identity.ts';
-import { defineCommand } from '../command.ts';
+import { defineCommands } from '../command.ts';
 import { id, onOff, optional, text } from '../flags.ts';
-import { requireLoginApp, requireLoginUser } from './existing.ts';
-import { loginUser, provider } from './shared-flags.ts';
+import { loginUser, provider, requireLoginApp, requireLoginUser } from './shared.ts';
 
-export const identityCommands = [
-  defineCommand({
-    words: 'identities list',
+export const identityCommands = defineCommands({
+  'identities list': {
     summary: 'List the identities that a Login User can log in with',
     flags: { 'login-user': loginUser },
     run: async ({ 'login-user': login_user_id }) => ({
       login_user_id,
       identities: await identitiesOf(await requireLoginUser(login_user_id)),
     }),
-  }),
-  defineCommand({
-    words: 'identities remove',
+  },
+  'identities remove': {
     summary: 'Unlink an identity from a Login User, who must have another one',
     flags: { 'login-user': loginUser, identity: id('i_…', 'The identity', 'identities list') },
     run: async ({ 'login-user': login_user_id, identity: identity_id }) => {
@@ -26,9 +23,8 @@ export const identityCommands = [
       await unlinkIdentity(login_user_id, identity_id, { byOperator: true });
       return { login_user_id, identity_id, removed: true };
     },
-  }),
-  defineCommand({
-    words: 'identities add',
+  },
+  'identities add': {
     summary: 'Link an identity to a Login User',
     flags: {
       'login-user': loginUser,
@@ -44,5 +40,5 @@ export const identityCommands = [
       const { isNew, identity } = await linkIdentity(user, provider, verified, { byOperator: true, move });
       return { login_user_id, identity_id: identity.id, provider, added: isNew };
     },
-  }),
-];
+  },
+});

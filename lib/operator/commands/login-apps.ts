@@ -1,18 +1,30 @@
 import { ServiceError } from '../../foundation/service-error.ts';
 import { createLoginApp, renameLoginApp } from '../../login-apps/create-login-app.ts';
 import { type LoginAppItem, loginAppItem } from '../../login-apps/login-app.ts';
+import {
+  createLoginAppToken,
+  revokeLoginAppToken,
+  type StoredLoginAppToken,
+} from '../../login-apps/login-app-tokens.ts';
 import { endAllSessions, setLoginAppDisabled, undoLogout } from '../../login-apps/status.ts';
 import { deleteLoginApp, reasonToKeep } from '../../people/deletion/delete-login-app.ts';
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
-import { defineCommand } from '../command.ts';
-import { onOff } from '../flags.ts';
+import { defineCommands } from '../command.ts';
+import { id, onOff } from '../flags.ts';
 import { loginsOf, pageOfLogins } from '../logins.ts';
 import { readPage } from '../pages.ts';
 import { clientShown } from './clients.ts';
-import { disabledSince } from './disabled.ts';
-import { existing, requireLoginApp } from './existing.ts';
-import { loginAppTokenCommands, tokenShown } from './login-app-tokens.ts';
-import { after, loginApp, name, namePrefix } from './shared-flags.ts';
+import {
+  after,
+  disabledSince,
+  existing,
+  existingOf,
+  loginApp,
+  name,
+  namePrefix,
+  requireLoginApp,
+  secretTo,
+} from './shared.ts';
 
 async function disable(login_app_id: string, disabled: boolean): Promise<Record<string, unknown>> {
   existing(await setLoginAppDisabled(login_app_id, disabled), 'Login App');
@@ -37,26 +49,29 @@ const loginAppShown = (app: LoginAppItem) => ({
   created_at: app.created_at,
 });
 
+const tokenShown = ({ token_id, name, created_at }: StoredLoginAppToken) => ({
+  token_id,
+  name,
+  created_at,
+});
+
 async function loginAppsPage(after: string | undefined, prefix = ''): Promise<Record<string, unknown>> {
   const { items, ...page } = await readPage(loginAppsList, after, prefix);
   return { login_apps: items.map((item) => loginAppShown(loginAppItem.parse(item))), ...page };
 }
 
-export const loginAppCommands = [
-  defineCommand({
-    words: 'login-apps list',
+export const loginAppCommands = defineCommands({
+  'login-apps list': {
     summary: 'List all Login Apps by name',
     flags: { after },
     run: ({ after }) => loginAppsPage(after),
-  }),
-  defineCommand({
-    words: 'login-apps find',
+  },
+  'login-apps find': {
     summary: 'List the Login Apps whose names begin with a text',
     flags: { name: namePrefix, after },
     run: ({ name, after }) => loginAppsPage(after, prefixOf(name)),
-  }),
-  defineCommand({
-    words: 'login-apps show',
+  },
+  'login-apps show': {
     summary: 'Show a Login App, what is set up for it, how people log in and whether it is disabled',
     flags: { 'login-app': loginApp },
     run: async ({ 'login-app': id }) => {
@@ -70,9 +85,8 @@ export const loginAppCommands = [
         tokens: [...found.tokens.values()].map(tokenShown),
       };
     },
-  }),
-  defineCommand({
-    words: 'login-apps describe',
+  },
+  'login-apps describe': {
     summary: 'Print a page for app developers: which provider is which company, and what to send',
     flags: { 'login-app': loginApp },
     text: 'page',
@@ -80,36 +94,31 @@ export const loginAppCommands = [
       const found = await requireLoginApp(id);
       return { login_app_id: found.login_app_id, page: pageOfLogins(found) };
     },
-  }),
-  defineCommand({
-    words: 'login-apps rename',
+  },
+  'login-apps rename': {
     summary: 'Give a Login App another name',
     flags: { 'login-app': loginApp, name },
     run: async ({ 'login-app': login_app_id, name }) => {
       existing(await renameLoginApp(login_app_id, name), 'Login App');
       return { login_app_id, name };
     },
-  }),
-  defineCommand({
-    words: 'login-apps create',
+  },
+  'login-apps create': {
     summary: 'Create a Login App',
     flags: { name },
     run: async ({ name }) => createLoginApp(name),
-  }),
-  defineCommand({
-    words: 'login-apps disable',
+  },
+  'login-apps disable': {
     summary: 'Stop logins and reject all tokens of a Login App until it is enabled; takes up to 30 seconds',
     flags: { 'login-app': loginApp },
     run: ({ 'login-app': id }) => disable(id, true),
-  }),
-  defineCommand({
-    words: 'login-apps enable',
+  },
+  'login-apps enable': {
     summary: 'Let people use a disabled Login App again',
     flags: { 'login-app': loginApp },
     run: ({ 'login-app': id }) => disable(id, false),
-  }),
-  defineCommand({
-    words: 'login-apps delete',
+  },
+  'login-apps delete': {
     summary: 'Delete a Login App while nobody can log in, or with all its people and devices',
     flags: {
       'login-app': loginApp,
@@ -124,24 +133,48 @@ export const loginAppCommands = [
       }
       return { login_app_id: found.login_app_id, ...(await deleteLoginApp(found)) };
     },
-  }),
-  defineCommand({
-    words: 'login-apps logout',
+  },
+  'login-apps logout': {
     summary: 'End all sessions of a Login App; takes up to 30 seconds',
     flags: { 'login-app': loginApp },
     run: async ({ 'login-app': login_app_id }) => ({
       login_app_id,
       sessions_valid_from: validFromOrThrow(await endAllSessions(login_app_id)),
     }),
-  }),
-  defineCommand({
-    words: 'login-apps undo-logout',
+  },
+  'login-apps undo-logout': {
     summary: 'Take the latest logout of a Login App back: its sessions go on',
     flags: { 'login-app': loginApp },
     run: async ({ 'login-app': login_app_id }) => ({
       login_app_id,
       sessions_valid_from: validFromOrThrow(await undoLogout(login_app_id)),
     }),
-  }),
-  ...loginAppTokenCommands,
-];
+  },
+  'login-apps tokens create': {
+    summary: 'Create a long-lived Login App Token to ship inside an app; it is shown only once',
+    flags: { 'login-app': loginApp, name },
+    files: secretTo,
+    run: async ({ 'login-app': id, name }) => {
+      const { login_app_id } = await requireLoginApp(id);
+      return { login_app_id, ...(await createLoginAppToken(login_app_id, name)) };
+    },
+  },
+  'login-apps tokens list': {
+    summary: 'List the long-lived Login App Tokens of a Login App',
+    flags: { 'login-app': loginApp },
+    run: async ({ 'login-app': id }) => {
+      const { login_app_id, tokens } = await requireLoginApp(id);
+      return { login_app_id, tokens: [...tokens.values()].map(tokenShown) };
+    },
+  },
+  'login-apps tokens revoke': {
+    summary: 'Revoke a long-lived Login App Token; it stops working within 30 seconds',
+    flags: { 'login-app': loginApp, token: id('t_…', 'The token', 'login-apps tokens list') },
+    run: async ({ 'login-app': id, token: token_id }) => {
+      const { login_app_id, tokens } = await requireLoginApp(id);
+      existingOf(tokens.keys(), tokens.has(token_id), 'such token');
+      await revokeLoginAppToken(login_app_id, token_id);
+      return { login_app_id, token_id, revoked: true };
+    },
+  },
+});

@@ -9,15 +9,21 @@ import { findLoginUser } from '../../people/identities/find-login-user.ts';
 import { retryRevocations } from '../../people/identities/revoke-stored-tokens.ts';
 import { endSessions } from '../../people/sessions/end-sessions.ts';
 import { isActive, isOpen, readSessions } from '../../people/sessions/session.ts';
-import { defineCommand } from '../command.ts';
+import { defineCommands } from '../command.ts';
 import { optional, text } from '../flags.ts';
 import { readPage } from '../pages.ts';
-import { existing, requireLoginApp, requireLoginUser } from './existing.ts';
-import { after, loginApp, loginUser, provider } from './shared-flags.ts';
+import {
+  after,
+  existing,
+  loginApp,
+  loginUser,
+  provider,
+  requireLoginApp,
+  requireLoginUser,
+} from './shared.ts';
 
-export const loginUserCommands = [
-  defineCommand({
-    words: 'login-users list',
+export const loginUserCommands = defineCommands({
+  'login-users list': {
     summary: 'List the people of a Login App',
     flags: { 'login-app': loginApp, after },
     run: async ({ 'login-app': id, after }) => {
@@ -26,15 +32,13 @@ export const loginUserCommands = [
       const people = items.map(loginUserIn).filter((user) => user !== undefined);
       return { login_app_id, login_users: people.map(loginUserShown), ...page };
     },
-  }),
-  defineCommand({
-    words: 'login-users show',
+  },
+  'login-users show': {
     summary: 'Show a Login User and whether anything keeps them out',
     flags: { 'login-user': loginUser },
     run: async ({ 'login-user': id }) => overview(await requireLoginUser(id)),
-  }),
-  defineCommand({
-    words: 'login-users find',
+  },
+  'login-users find': {
     summary: 'Show the Login User whom a provider knows by a subject',
     flags: {
       'login-app': loginApp,
@@ -46,21 +50,18 @@ export const loginUserCommands = [
       const user = await findLoginUser(await requireLoginApp(id), identity);
       return overview(existing(user, 'Login User'));
     },
-  }),
-  defineCommand({
-    words: 'login-users block',
+  },
+  'login-users block': {
     summary: 'Block a Login User from logging in',
     flags: { 'login-user': loginUser },
     run: ({ 'login-user': id }) => block(id, true),
-  }),
-  defineCommand({
-    words: 'login-users unblock',
+  },
+  'login-users unblock': {
     summary: 'Let a blocked Login User log in again',
     flags: { 'login-user': loginUser },
     run: ({ 'login-user': id }) => block(id, false),
-  }),
-  defineCommand({
-    words: 'login-users logout',
+  },
+  'login-users logout': {
     summary: 'End all sessions of a Login User',
     flags: { 'login-user': loginUser },
     run: async ({ 'login-user': id }) => {
@@ -69,10 +70,9 @@ export const loginUserCommands = [
       await endSessions(id, user, 'operator');
       return { login_user_id: id, sessions_ended: open.length };
     },
-  }),
+  },
   // Run again, it deletes what an interrupted deletion has left, also one that the person began.
-  defineCommand({
-    words: 'login-users delete',
+  'login-users delete': {
     summary: 'Delete a Login User, their sessions, identities and the relations of their devices',
     flags: { 'login-user': loginUser },
     run: async ({ 'login-user': id }) => {
@@ -88,9 +88,8 @@ export const loginUserCommands = [
         deleted: true,
       };
     },
-  }),
-  defineCommand({
-    words: 'login-users finish-deletions',
+  },
+  'login-users finish-deletions': {
     summary: 'Finish the deletions that were interrupted, as the service does every ten minutes',
     flags: {},
     run: async (_, operator) => {
@@ -103,22 +102,20 @@ export const loginUserCommands = [
         ...(!isAll && { again_after_seconds: 0 }),
       };
     },
-  }),
-  defineCommand({
-    words: 'login-users retry-revocations',
+  },
+  'login-users retry-revocations': {
     summary: 'Revoke tokens at providers that did not answer at a deletion or an unlinking',
     flags: { 'login-user': loginUser },
     run: async ({ 'login-user': id }) => {
       return { login_user_id: id, ...existing(await retryRevocations(id), 'Login User') };
     },
-  }),
-  defineCommand({
-    words: 'login-users export',
+  },
+  'login-users export': {
     summary: 'Show everything that is known about a Login User, as one JSON document',
     flags: { 'login-user': loginUser },
     run: async ({ 'login-user': id }) => exportLoginUser(await requireLoginUser(id)),
-  }),
-];
+  },
+});
 
 const loginUserShown = ({ blocked_at, ...user }: LoginUser) => ({
   login_user_id: user.login_user_id,

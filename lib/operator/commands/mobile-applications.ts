@@ -1,11 +1,9 @@
 import { removeMobileApplication, setMobileApplication } from '../../login-apps/mobile-applications.ts';
-import { defineCommand } from '../command.ts';
-import { existingOf, requireLoginApp } from './existing.ts';
-import { loginApp, platform } from './shared-flags.ts';
+import { defineCommands } from '../command.ts';
+import { existingOf, loginApp, platform, requireLoginApp } from './shared.ts';
 
-export const mobileApplicationCommands = [
-  defineCommand({
-    words: 'mobile-applications set',
+export const mobileApplicationCommands = defineCommands({
+  'mobile-applications set': {
     summary: 'Allow devices of a platform to register',
     flags: { 'login-app': loginApp, platform },
     run: async ({ 'login-app': id, platform }) => {
@@ -13,9 +11,8 @@ export const mobileApplicationCommands = [
       await setMobileApplication(login_app_id, platform);
       return { login_app_id, platform };
     },
-  }),
-  defineCommand({
-    words: 'mobile-applications remove',
+  },
+  'mobile-applications remove': {
     summary: 'Stop devices of a platform from registering',
     flags: { 'login-app': loginApp, platform },
     run: async ({ 'login-app': id, platform }) => {
@@ -25,5 +22,5 @@ export const mobileApplicationCommands = [
       await removeMobileApplication(login_app_id, platform);
       return { login_app_id, platform, removed: true };
     },
-  }),
-];
+  },
+});

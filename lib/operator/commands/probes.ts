@@ -1,13 +1,12 @@
 import { ServiceError } from '../../foundation/service-error.ts';
 import { areOfProbe, createProbe, removeProbe } from '../../release/probe.ts';
 import { issuer } from '../../tokens/issuer.ts';
-import { defineCommand } from '../command.ts';
-import { account, client, loginApp } from './shared-flags.ts';
+import { defineCommands } from '../command.ts';
+import { account, client, loginApp } from './shared.ts';
 
 // For `check`, which tries a deployment out as a client and an account of its own.
-export const probeCommands = [
-  defineCommand({
-    words: 'probes create',
+export const probeCommands = defineCommands({
+  'probes create': {
     summary: 'Create a probe: a Login App with a client and an account, for a check; secrets are shown once',
     flags: {},
     run: async () => {
@@ -22,9 +21,8 @@ export const probeCommands = [
         access_request_id: accessRequestId,
       };
     },
-  }),
-  defineCommand({
-    words: 'probes remove',
+  },
+  'probes remove': {
     summary: 'Remove a probe, if a check has left one behind',
     flags: { 'login-app': loginApp, client, account },
     run: async ({ 'login-app': loginAppId, client: clientId, account: accountId }) => {
@@ -33,5 +31,5 @@ export const probeCommands = [
       await removeProbe(ids);
       return { login_app_id: loginAppId, account_id: accountId, removed: true };
     },
-  }),
-];
+  },
+});

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { definedOnly } from '../../foundation/defined-only.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { lookAtIssuers } from '../../providers/oidc/look-at-issuers.ts';
 import { removedIssuers, withoutIssuer } from '../../providers/oidc/settings.ts';
@@ -11,10 +12,9 @@ import { warnOfSpaces } from '../../providers/settings/app-ids.ts';
 import { maskSecrets } from '../../providers/settings/encryption.ts';
 import { checkSettings, mergeSettings } from '../../providers/settings/merge.ts';
 import { changeProviderSettings, removeProviderSettings } from '../../providers/settings/stored.ts';
-import { defineCommand } from '../command.ts';
-import { choice, type FlagValues, json, optional, secret, text } from '../flags.ts';
-import { existingOf, requireLoginApp } from './existing.ts';
-import { loginApp, provider } from './shared-flags.ts';
+import { defineCommands } from '../command.ts';
+import { choice, type FlagValues, json, optional, readFlags, secret, text } from '../flags.ts';
+import { existingOf, loginApp, provider, requireLoginApp } from './shared.ts';
 
 async function requireProvider(id: string, provider: ProviderId) {
   const { login_app_id, providers } = await requireLoginApp(id);
@@ -39,12 +39,11 @@ function settingsFrom(provider: ProviderId, flags: FlagValues<typeof settingsFla
     tenant: flags.tenant,
     teamId: flags['team-id'],
     keyId: flags['key-id'],
-    ...{ issuer, jwksUri, namespace },
+    issuer,
+    jwksUri,
+    namespace,
   });
-  const named = {
-    ...(namespace !== undefined && { namespace }),
-    ...(jwksUri !== undefined && { jwks_uri: jwksUri }),
-  };
+  const named = definedOnly({ namespace, jwks_uri: jwksUri });
   return { settings: accepted(provider, applied), isPreset: true, named };
 }
 
@@ -75,22 +74,30 @@ const settingsFlags = {
   namespace: optional(text('With --preset: who vouches for the people; needed when the host changes')),
 };
 
-/** The settings by provider, as `providers show` shows them. */
-const shownSchema = v.record(v.string(), v.record(v.string(), v.unknown()));
+const setFlags = { 'login-app': loginApp, provider, ...settingsFlags };
 
-export const providerCommands = [
-  defineCommand({
-    words: 'providers set',
+/** The settings by provider, as `providers show` shows them. */
+const shownSchema = v.object({ providers: v.record(v.string(), v.record(v.string(), v.unknown())) });
+
+/**
+ * Names of the issuers and namespaces that `providers set` would remove with these flags.
+ * @param shown the result of `providers show` before
+ */
+export function issuersRemovedBy(flags: Record<string, unknown>, shown: Record<string, unknown>): string[] {
+  const read = readFlags(setFlags, flags);
+  if ('problems' in read) return [];
+  const { provider } = read.values;
+  const before = v.parse(shownSchema, shown).providers[provider];
+  const merged = mergeSettings(provider, settingsFrom(provider, read.values), before);
+  return 'settings' in merged ? removedIssuers(before, merged.settings) : [];
+}
+
+export const providerCommands = defineCommands({
+  'providers set': {
     summary: 'Set how the credentials of a provider are verified for a Login App',
-    flags: { 'login-app': loginApp, provider, ...settingsFlags },
-    removes: {
-      shownBy: { noun: 'providers', verb: 'show', flags: ['login-app', 'provider'] },
-      list: ({ provider, ...flags }, { providers }) => {
-        const before = v.parse(shownSchema, providers)[provider];
-        const combined = mergeSettings(provider, settingsFrom(provider, flags), before);
-        return 'settings' in combined ? removedIssuers(before, combined.settings) : [];
-      },
-    },
+    flags: setFlags,
+    example:
+      '--login-app "$LOGIN_APP" --provider provider_f --preset google --app-id 1234.apps.googleusercontent.com',
     run: async ({ 'login-app': id, provider, ...flags }) => {
       const { login_app_id } = await requireLoginApp(id);
       const given = settingsFrom(provider, flags);
@@ -103,9 +110,8 @@ export const providerCommands = [
       const all = [...warnings, ...warnOfSpaces(checked)];
       return { login_app_id, provider, settings: maskSecrets(settings), warnings: all };
     },
-  }),
-  defineCommand({
-    words: 'providers remove',
+  },
+  'providers remove': {
     summary: 'Remove the settings of a provider, or one of its issuers; takes up to 30 seconds',
     flags: { 'login-app': loginApp, provider, issuer: optional(text('Only this issuer')) },
     run: async ({ 'login-app': id, provider, issuer }) => {
@@ -119,9 +125,8 @@ export const providerCommands = [
       );
       return { login_app_id, provider, settings: maskSecrets(remaining) };
     },
-  }),
-  defineCommand({
-    words: 'providers check',
+  },
+  'providers check': {
     summary: 'Call a provider with its settings and report what is wrong',
     flags: { 'login-app': loginApp, provider },
     run: async ({ 'login-app': id, provider }) => {
@@ -129,9 +134,8 @@ export const providerCommands = [
       const checks = await protocolOf(provider).check(stored);
       return { login_app_id, provider, ok: checks.every(({ ok }) => ok), checks };
     },
-  }),
-  defineCommand({
-    words: 'providers show',
+  },
+  'providers show': {
     summary: 'Show the provider settings of a Login App, with secrets masked',
     flags: { 'login-app': loginApp, provider: optional(provider) },
     run: async ({ 'login-app': id, provider }) => {
@@ -142,5 +146,5 @@ export const providerCommands = [
         providers: Object.fromEntries(asked.map(([name, settings]) => [name, maskSecrets(settings)])),
       };
     },
-  }),
-];
+  },
+});

@@ -2,15 +2,13 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import { readStatus } from '../../login-apps/status.ts';
 import { isActive, readSessions, type Session } from '../../people/sessions/session.ts';
 import { sessionNamedBy } from '../../tokens/access-token.ts';
-import { defineCommand } from '../command.ts';
+import { defineCommands } from '../command.ts';
 import { id, optional, secret } from '../flags.ts';
 import { pageOf, wrongPlace } from '../pages.ts';
-import { requireLoginUser } from './existing.ts';
-import { loginUser, nextPage } from './shared-flags.ts';
+import { loginUser, nextPage, requireLoginUser } from './shared.ts';
 
-export const sessionCommands = [
-  defineCommand({
-    words: 'sessions list',
+export const sessionCommands = defineCommands({
+  'sessions list': {
     summary: 'List the active sessions of a Login User, the oldest first',
     flags: { 'login-user': loginUser, after: optional(id('s_…', nextPage)) },
     run: async ({ 'login-user': login_user_id, after }) => {
@@ -23,9 +21,8 @@ export const sessionCommands = [
       const { page, ...next } = pageOf(active, ({ session_id }) => session_id, undefined);
       return { login_user_id, sessions: page.map(sessionShown), ...next };
     },
-  }),
-  defineCommand({
-    words: 'sessions find',
+  },
+  'sessions find': {
     summary: 'Show the session that an access token or a refresh token belongs to',
     flags: { token: secret('A file with the token, which may have expired; - for standard input') },
     run: async ({ token }) => {
@@ -34,17 +31,16 @@ export const sessionCommands = [
       const message = '--token-file must hold an access token of a Login User, or a refresh token.';
       throw new ServiceError('invalid_request', message);
     },
-  }),
-  defineCommand({
-    words: 'sessions show',
+  },
+  'sessions show': {
     summary: 'Show a session and whether it is active',
     flags: {
       'login-user': loginUser,
       session: id('s_…', 'The session: the sid of its tokens', 'sessions list'),
     },
     run: ({ 'login-user': loginUserId, session }) => show(loginUserId, session),
-  }),
-];
+  },
+});
 
 const byStart = (a: Session, b: Session): number =>
   a.started_at - b.started_at || (a.session_id < b.session_id ? -1 : 1);

@@ -3,16 +3,15 @@ import * as v from 'valibot';
 import { environment } from '../../foundation/environment.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { revocationAnswerSchema, type SigningKeyRevocation } from '../../signing/signing-key-revocation.ts';
-import { defineCommand } from '../command.ts';
+import { defineCommands } from '../command.ts';
 import { id } from '../flags.ts';
 
 const rotationFunction = environment('SIGNING_KEY_ROTATION_FUNCTION');
 const client = new LambdaClient({});
 
 // The rotation function does it: nothing else may write the keys.
-export const signingKeyCommands = [
-  defineCommand({
-    words: 'signing-keys revoke',
+export const signingKeyCommands = defineCommands({
+  'signing-keys revoke': {
     summary: 'Revoke a signing key that has leaked; another one signs, and its tokens stop within 5 minutes',
     flags: { kid: id('k_…', 'The id of the key: the kid of its tokens') },
     run: async ({ kid }) => {
@@ -25,5 +24,5 @@ export const signingKeyCommands = [
       if ('error' in answer) throw new ServiceError('invalid_request', answer.error);
       return { kid, revoked: true, ...answer };
     },
-  }),
-];
+  },
+});
