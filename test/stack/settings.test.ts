@@ -175,7 +175,9 @@ describe('the API', () => {
   };
 
   test('takes less on the routes that call providers than on the others, and little on the API document', () => {
-    expect(stageOf(template)).toMatchObject({
+    // API Gateway cannot take the throttle of a route away together with the route: see "Rename a throttled route" in docs/CONTRIBUTING.md.
+    expect(stageOf(template)).toEqual({
+      ...stageOf(template),
       StageName: '$default',
       DefaultRouteSettings: { ThrottlingRateLimit: 1000, ThrottlingBurstLimit: 2000 },
       RouteSettings: {
