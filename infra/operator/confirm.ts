@@ -1,17 +1,14 @@
 import { createInterface } from 'node:readline';
 import * as v from 'valibot';
 import { issuersRemovedBy } from '../../lib/operator/commands/providers.ts';
-import { harmless } from './harmless.ts';
 import type { CommandLine } from './parse-command-line.ts';
-import type { Target } from './target.ts';
+import { harmless } from './readable.ts';
+import type { Call, Target } from './target.ts';
 
 /** Standard input, or what a test has in its place. */
 export interface Input {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
 }
-
-/** Carries another command out, which shows what there is. */
-type Call = (noun: string, verb: string, flags: CommandLine['flags']) => Promise<Record<string, unknown>>;
 
 /** The names of what a command would take away although its words don't say so; nothing for one that needs no answer. */
 export async function removedBy(

@@ -1,22 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Help, Option } from 'commander';
-import type { Command as OperatorCommand, Pages } from '../../lib/operator/command.ts';
+import * as v from 'valibot';
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
+import type { Command as OperatorCommand } from '../../lib/operator/command.ts';
 import { commands } from '../../lib/operator/commands/index.ts';
 import { type Flag, readFlags, sourceOf, typedName } from '../../lib/operator/flags.ts';
 import { placeOfJsonError } from '../place-of-json-error.ts';
 import type { Target } from './target.ts';
 
 /** A command line, understood. */
-export interface CommandLine {
-  noun: string;
-  verb: string;
+export interface CommandLine extends Pick<OperatorCommand, 'noun' | 'verb' | 'pages' | 'text'> {
   flags: Record<string, unknown>;
   /** The file whose lines the command sends, and the flag that carries a batch of them. */
   lines: { flag: string; file: string } | undefined;
-  /** Printing of the command's result as lines, if it is. */
-  pages: Pages | undefined;
-  /** The field of the result that is printed as it is, if there is one. */
-  text: string | undefined;
   /** Files on this machine, by the flags that name them. */
   files: Record<string, string>;
   /** Undefined when the words name none. */
@@ -66,22 +62,24 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
       parsed.push({ isCheck: true, target: targetOf({ local, stack }), isJson: json });
     });
   for (const record of commands.values()) {
-    const { noun, verb, words: itsWords, summary, pages, text } = record;
-    const command = commandAt(program, itsWords.split(' ')).description(summary);
+    const command = commandAt(program, record.words.split(' ')).description(record.summary);
     command.addHelpText('after', `\nExample:\n  ${exampleOf(record)}`);
     const lineFlag = addFlags(command, record);
     command.action(() => {
       const lines = lineFlag === undefined ? undefined : { flag: lineFlag, file: command.args[0] ?? '' };
-      const flags = { ...valuesOf(command, record), ...(lines && { [lines.flag]: lines.file }) };
+      const flags = { ...typedIn(command, typedNames(record)), ...(lines && { [lines.flag]: lines.file }) };
       const read = readFlags(record.flags, flags);
-      if ('problems' in read) throw new Error(`${itsWords}: ${read.problems.join('; ')}.`);
-      const { local, stack, yes = false, json = false } = program.opts();
+      if ('problems' in read) throw new Error(`${record.words}: ${read.problems.join('; ')}.`);
+      const files = v.parse(
+        v.record(v.string(), v.string()),
+        typedIn(
+          command,
+          Object.keys(record.files ?? {}).map((name) => [name, name]),
+        ),
+      );
+      const { local, stack, yes: isConfirmed = false, json: isJson = false } = program.opts();
       const target = targetOf({ local, stack });
-      const files = filesOf(command, record);
-      parsed.push({
-        ...{ noun, verb, flags, lines, pages, text, files, target },
-        ...{ isConfirmed: yes, isJson: json },
-      });
+      parsed.push({ ...record, flags, lines, files, target, isConfirmed, isJson });
     });
   }
   try {
@@ -109,8 +107,8 @@ export function exampleOf({ words, flags, example }: OperatorCommand): string {
     const variable = `"$${name.toUpperCase().replaceAll('-', '_')}"`;
     const value = file === undefined ? variable : `${name}${file || '.txt'}`;
     if (flag.kind === 'lines') return value;
-    const [choice = ''] = flag.kind === 'choice' ? flag.placeholder.split('|') : [value];
-    return `--${typedName(name, flag)} ${choice}`;
+    const [choice] = flag.kind === 'choice' ? flag.placeholder.split('|') : [value];
+    return `--${typedName(name, flag)} ${flag.kind === 'subset' ? 'all' : choice}`;
   });
   return [programName, words, example ?? typed.join(' '), '--local'].filter(Boolean).join(' ');
 }
@@ -154,20 +152,16 @@ function readGiven(name: string, file: string): string {
 const givenAs = (file: string): string => (file === '-' ? 'standard input' : `the file ${file}`);
 const standardInput = 0;
 
-const typedIn = (command: Command): Map<string, unknown> =>
-  new Map(command.options.map((option) => [option.name(), command.getOptionValue(option.attributeName())]));
-
-function filesOf(command: Command, { files = {} }: OperatorCommand): Record<string, string> {
-  const typed = typedIn(command);
-  const names = Object.keys(files).filter((name) => typed.get(name) !== undefined);
-  return Object.fromEntries(names.map((name) => [name, String(typed.get(name))]));
+/** The values that were typed, by other names than those they were typed under. */
+function typedIn(command: Command, names: [name: string, typed: string][]): Record<string, unknown> {
+  const typed = new Map(
+    command.options.map((option) => [option.name(), command.getOptionValue(option.attributeName())]),
+  );
+  return definedOnly(Object.fromEntries(names.map(([name, typedName]) => [name, typed.get(typedName)])));
 }
 
-function valuesOf(command: Command, { flags }: OperatorCommand): Record<string, unknown> {
-  const typed = typedIn(command);
-  const values = Object.entries(flags).map(([name, flag]) => [name, typed.get(typedName(name, flag))]);
-  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
-}
+const typedNames = ({ flags }: OperatorCommand) =>
+  Object.entries(flags).map(([name, flag]): [string, string] => [name, typedName(name, flag)]);
 
 function targetOf({ local, stack }: { local?: boolean; stack?: string }): Target | undefined {
   if (local) return { local };

@@ -1,18 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { callOperator } from '../call-operator.ts';
 import { readableCheck, runCheck } from './check/run-check.ts';
 import { confirm, type Input, removedBy } from './confirm.ts';
-import { harmless, harmlessOn } from './harmless.ts';
-import { whichStack } from './known-stacks.ts';
+import { progressBar, runImport } from './import-file.ts';
 import { parseCommandLine } from './parse-command-line.ts';
-import { printLines } from './print-lines.ts';
-import { progressBar } from './progress-bar.ts';
-import { isShown, readable } from './readable.ts';
-import { runImport } from './run-import.ts';
-import { secretToFile } from './secret-file.ts';
-import { explainFailure, functionOf } from './target.ts';
-import { untilDone } from './until-done.ts';
+import { harmless, harmlessOn, isShown, readable } from './readable.ts';
+import { printLines, secretToFile, untilDone } from './run-command.ts';
+import { callOf, whichStack } from './target.ts';
 
 type Streams = Record<'stdout' | 'stderr', Pick<NodeJS.WriteStream, 'isTTY' | 'write'>> & Input;
 
@@ -39,13 +33,9 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
       return result.ok ? 0 : 2;
     }
     const { noun, verb, flags, lines, pages, text, files, target } = line;
-    const operator = functionOf(target);
-    const callOf = (noun: string, verb: string, flags: Record<string, unknown>) =>
-      callOperator(operator, noun, verb, flags).catch((error: unknown) => {
-        throw new Error(explainFailure(error, operator));
-      });
-    const call = (more: Record<string, unknown>) => callOf(noun, verb, { ...flags, ...more });
-    await confirm(line, target, { stdin, stderr, call: callOf }, await removedBy(line, callOf));
+    const callAny = callOf(target);
+    const call = (more: Record<string, unknown>) => callAny(noun, verb, { ...flags, ...more });
+    await confirm(line, target, { stdin, stderr, call: callAny }, await removedBy(line, callAny));
     if (pages) {
       await printLines(pages, call, print);
       return 0;

@@ -1,5 +1,8 @@
+import { CloudFormationClient, paginateListStacks, type StackStatus } from '@aws-sdk/client-cloudformation';
+import { callOperator } from '../call-operator.ts';
 import type { FunctionTarget } from '../invoke-function.ts';
-import { localFiles, readStackFile } from '../local/local-files.ts';
+import { localFiles, readStackFile, runningStack } from '../local/local-files.ts';
+import { stackDescription } from '../stack/description.ts';
 
 export type Target = { local: true } | { local: false; stack: string };
 
@@ -7,8 +10,23 @@ export type Target = { local: true } | { local: false; stack: string };
 const noStackHere = (): string =>
   `No stack runs with its files in ${localFiles().directory}. Start one with npm start, or name the folder of one that was started elsewhere: LOCAL_DIR=CLONE/.local.`;
 
-/** The operator function of a stack. @throws Error when the stack on this machine does not run */
-export function functionOf(target: Target): FunctionTarget {
+/** Carries out a command of a stack. */
+export type Call = (
+  noun: string,
+  verb: string,
+  flags: Record<string, unknown>,
+) => Promise<Record<string, unknown>>;
+
+/** The way to call the operator function of a stack, whose failures come with advice. @throws Error when no stack runs on this machine */
+export function callOf(target: Target): Call {
+  const operator = functionOf(target);
+  return (noun, verb, flags) =>
+    callOperator(operator, noun, verb, flags).catch((error: unknown) => {
+      throw new Error(explainFailure(error, operator));
+    });
+}
+
+function functionOf(target: Target): FunctionTarget {
   if (!target.local) return { name: `${target.stack}-operator` };
   try {
     return { name: 'operator', endpoint: readStackFile(localFiles()).aws_endpoint };
@@ -23,7 +41,7 @@ type Failure = { name?: string; code?: string; message?: string };
 const noConnection = ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'];
 
 /** Advice after an operator function could not be called; the error's own message where there is none. */
-export function explainFailure(error: unknown, { name, endpoint }: FunctionTarget): string {
+function explainFailure(error: unknown, { name, endpoint }: FunctionTarget): string {
   const failure: Failure = Object(error);
   if (endpoint) return failure.code === 'ECONNREFUSED' ? noStackHere() : String(failure.message);
   if (failure.name === 'ResourceNotFoundException')
@@ -39,7 +57,7 @@ const profileVariable = (): string => (profile() ? `AWS_PROFILE (now ${profile()
 const lacking = (): string => `There is no AWS profile ${profile()}, which AWS_PROFILE names, or it has`;
 
 /** Advice when AWS could not be asked; the error's own message where there is none. */
-export function explainAwsFailure(failure: Failure): string {
+function explainAwsFailure(failure: Failure): string {
   if (failure.message === 'Region is missing') {
     const why = profile() ? `${lacking()} no region` : 'No AWS region is set';
     return `${why}: set AWS_REGION, or AWS_PROFILE to a profile with a region.`;
@@ -59,5 +77,45 @@ export function explainAwsFailure(failure: Failure): string {
       return `AWS does not accept your credentials: check ${profileVariable()}, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`;
     default:
       return String(failure.message);
+  }
+}
+
+/** Milliseconds for which AWS is asked. */
+const patience = 5_000;
+const states: StackStatus[] = [
+  'CREATE_COMPLETE',
+  'UPDATE_COMPLETE',
+  'UPDATE_IN_PROGRESS',
+  'UPDATE_COMPLETE_CLEANUP_IN_PROGRESS',
+  'UPDATE_ROLLBACK_COMPLETE',
+  'UPDATE_ROLLBACK_FAILED',
+  'IMPORT_COMPLETE',
+];
+
+/** Advice to those who named no stack: the ones that they could mean. */
+export async function whichStack(): Promise<string> {
+  const [here, deployed] = await Promise.all([runningStack(localFiles()), explainDeployed()]);
+  const local = here
+    ? `--local is the one at ${here.url}`
+    : `--local would be the one with its files in ${localFiles().directory}, which is not running`;
+  return `Name the stack, with --local or --stack NAME; nothing was changed. ${local}. ${deployed}`;
+}
+
+async function explainDeployed(): Promise<string> {
+  const client = new CloudFormationClient({ maxAttempts: 1 });
+  const names: string[] = [];
+  const abortSignal = AbortSignal.timeout(patience);
+  const pages = paginateListStacks({ client }, { StackStatusFilter: states }, { abortSignal });
+  try {
+    for await (const { StackSummaries = [] } of pages) {
+      const ours = StackSummaries.filter((stack) => stack.TemplateDescription === stackDescription);
+      names.push(...ours.flatMap(({ StackName }) => StackName ?? []));
+    }
+    if (names.length === 0) return 'This AWS account and region have no stack of the service.';
+    return `Deployed in this AWS account and region: ${names.toSorted().join(', ')}.`;
+  } catch (error) {
+    return `AWS could not be asked which are deployed. ${explainAwsFailure(Object(error))}`;
+  } finally {
+    client.destroy();
   }
 }

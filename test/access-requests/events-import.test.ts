@@ -186,7 +186,7 @@ describe('operator events import FILE.ndjson', () => {
 test('an import needs no more memory for many lines than for a few', async () => {
   const file = join(folder, 'long.ndjson');
   writeFileSync(file, Array.from({ length: 200_000 }, (_, number) => number).join('\n'));
-  const send = `import { sendLines } from './infra/operator/send-lines.ts';
+  const send = `import { sendLines } from './infra/operator/import-file.ts';
     const send = async (batch) => ({ added: 0, repeated: 0, refused: batch.map(({ line }) => ({ line, reason: 'No.' })) });
     console.log(JSON.stringify(await sendLines(process.argv[1], send, { progress: () => {} })));`;
   const run = promisify(execFile)(

@@ -1,6 +1,6 @@
 import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import { untilDone } from '../../infra/operator/until-done.ts';
+import { untilDone } from '../../infra/operator/run-command.ts';
 import { importedAccessRequestKey } from '../../lib/storage/keys.ts';
 import { accountOf } from '../support/account.ts';
 import { itemsAbout } from '../support/items-about.ts';

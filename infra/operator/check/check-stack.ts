@@ -18,15 +18,13 @@ export async function lookAtStack(StackName: string, folder = deploymentFolder) 
     const stage = stack?.Parameters?.find(
       ({ ParameterKey }) => ParameterKey === 'PinnedStage',
     )?.ParameterValue;
-    const problems = [
-      ...(/^(CREATE|UPDATE)_COMPLETE$/.test(status)
-        ? []
-        : [`The stack is in the state ${status}: its last deployment hasn't ended, or has failed.`]),
-      ...(stage === 'production' && !stack?.EnableTerminationProtection
-        ? ['The stack is production but has no termination protection: deploy it again.']
-        : []),
-      ...pinProblems(StackName, stack?.Outputs ?? [], folder),
-    ];
+    const problems = pinProblems(StackName, stack?.Outputs ?? [], folder);
+    if (stage === 'production' && !stack?.EnableTerminationProtection)
+      problems.unshift('The stack is production but has no termination protection: deploy it again.');
+    if (!/^(CREATE|UPDATE)_COMPLETE$/.test(status))
+      problems.unshift(
+        `The stack is in the state ${status}: its last deployment hasn't ended, or has failed.`,
+      );
     const version = stack?.Outputs?.find(({ OutputKey }) => OutputKey === versionOutput)?.OutputValue;
     return { version, problems };
   } catch (error) {

@@ -1,10 +1,8 @@
 import * as v from 'valibot';
-import { callOperator } from '../../call-operator.ts';
-import { harmless } from '../harmless.ts';
-import { explainFailure, functionOf, type Target } from '../target.ts';
-import { checkService, probeSchema } from './check-service.ts';
+import { harmless } from '../readable.ts';
+import { callOf, type Target } from '../target.ts';
+import { checkService, probeSchema, type Step } from './check-service.ts';
 import { lookAtStack } from './check-stack.ts';
-import type { Step } from './request.ts';
 
 export interface CheckResult {
   ok: boolean;
@@ -20,15 +18,11 @@ export interface CheckResult {
  * @throws Error when the operator function can't be called
  */
 export async function runCheck(target: Target): Promise<CheckResult> {
-  const operator = functionOf(target);
-  const call = (verb: string, flags: Record<string, unknown>) =>
-    callOperator(operator, 'probes', verb, flags).catch((error: unknown) => {
-      throw new Error(explainFailure(error, operator));
-    });
-  const own = v.parse(probeSchema, await call('create', {}));
+  const call = callOf(target);
+  const own = v.parse(probeSchema, await call('probes', 'create', {}));
   const problems: string[] = [];
   const steps = await checkService(own).finally(() =>
-    call('remove', {
+    call('probes', 'remove', {
       'login-app': own.login_app_id,
       client: own.client_id,
       account: own.account_id,
