@@ -3,10 +3,13 @@
 
 import middy, { type MiddlewareObj, type Request } from '@middy/core';
 import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
+import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../foundation/environment.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { idsAmong } from '../log/audit.ts';
 import { logAudit } from '../log/log.ts';
 import { annotateIds, annotateLog, auditFields, withRequest } from '../log/request-fields.ts';
+import { invalidRequest, validated } from '../schema/validation.ts';
 import { type Reply, renderAnswer, renderErrors } from './answers.ts';
 import type { Authentication, RequestHeaders } from './auth/credentials.ts';
 import { parseBody, validateBody } from './body.ts';
@@ -14,11 +17,11 @@ import {
   type AnyEndpoint,
   type Endpoint,
   isAudited,
+  type Outputs,
   type ParameterSchemas,
   type Responses,
 } from './endpoint.ts';
 import { requireOriginSecret } from './origin-secret.ts';
-import { readParameters } from './parameters.ts';
 
 export const ok = <Body>(body: Body) => ({ status: 200 as const, body });
 export const created = <Body>(body: Body) => ({ status: 201 as const, body });
@@ -88,3 +91,45 @@ const annotateIdsOf = ({ body, idIs }: AnyEndpoint): MiddlewareObj<ApiEvent, Rep
     annotateIds(idsAmong(idIs && 'id' in fields ? { ...fields, [idIs]: fields.id } : fields));
   },
 });
+
+/**
+ * Reads the parameters of an endpoint's requests that its schemas describe: `event.path`, `event.query`, and its headers in
+ * their place among the others.
+ * @throws ServiceError `invalid_request`, which names the first one that is malformed or, in the query, unknown
+ */
+function readParameters<Schemas extends ParameterSchemas>(
+  schemas: Schemas | undefined,
+): MiddlewareObj<ApiEvent & { [Place in keyof ParameterSchemas]-?: Outputs<Schemas[Place]> }> {
+  const path = objectOf<NonNullable<Schemas['path']>>(schemas?.path);
+  const query = objectOf<NonNullable<Schemas['query']>>(schemas?.query);
+  const headers = objectOf<NonNullable<Schemas['headers']>>(schemas?.headers);
+  return {
+    before: ({ event }) => {
+      if (path) event.path = validated(path, event.pathParameters ?? {}, invalidRequest);
+      if (query) {
+        event.query = validated(query, valuesIn(event, Object.keys(query.entries)), invalidRequest);
+      }
+      if (headers) {
+        event.headers = { ...event.headers, ...validated(headers, event.headers, invalidRequest) };
+      }
+    },
+  };
+}
+
+const objectOf = <Entries extends v.ObjectEntries>(entries: Entries | undefined) =>
+  entries && v.object(entries);
+
+/** Each parameter with its values. Read from the raw query: API Gateway joins repeated ones with commas, which a value may contain. */
+function valuesIn({ rawQueryString }: ApiEvent, known: string[]): Record<string, string[]> {
+  const sent = new URLSearchParams(rawQueryString);
+  const names = [...new Set(sent.keys())];
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    const named = /^[\w.[\]-]{1,64}$/.test(unknown) ? ` ${unknown}` : '';
+    throw new ServiceError(
+      'invalid_request',
+      `Unknown query parameter${named}. Allowed: ${known.join(', ')}.`,
+    );
+  }
+  return Object.fromEntries(names.map((name) => [name, sent.getAll(name)]));
+}

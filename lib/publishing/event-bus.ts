@@ -7,8 +7,7 @@ import {
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { requestTimeouts } from '../foundation/aws-client.ts';
 import { environment } from '../foundation/environment.ts';
-import { type EventEntry, eventSource } from './event-entry.ts';
-import type { StreamRecord } from './stream-record.ts';
+import { type EventEntry, eventSource, type StreamRecord } from './event-entry.ts';
 
 const busName = environment('EVENT_BUS_NAME');
 

@@ -3,8 +3,7 @@
 
 import { logEvent, logFailure } from '../log/log.ts';
 import { putEntries, sendDeadLetter } from './event-bus.ts';
-import { type EventEntry, entriesOf } from './event-entry.ts';
-import type { StreamRecord } from './stream-record.ts';
+import { type EventEntry, entriesOf, type StreamRecord } from './event-entry.ts';
 
 /** Lambda's answer: it reads the records again from the one with this sequence number on; without one, all are done. */
 interface BatchResponse {
