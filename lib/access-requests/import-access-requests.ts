@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
-import { type ImportLine, type ImportResult, readLine } from '../schema/import-lines.ts';
+import { type ImportLine, type ImportResult, readLines } from '../schema/import-lines.ts';
 import { timeField } from '../schema/rfc3339.ts';
 import { keyRequired } from '../schema/validation.ts';
 import { itemKind, readItem, readItems, updateItem } from '../storage/items.ts';
@@ -45,29 +45,19 @@ export async function importAccessRequests(
   lines: ImportLine[],
   operator: string,
 ): Promise<AccessRequestsImport> {
-  const result: AccessRequestsImport = { added: 0, repeated: 0, refused: [], ids: [] };
-  const wanted: ImportedLine[] = [];
-  for (const { line, text } of lines) {
-    const outcome = readLine(text, importedLineSchema);
-    if ('reason' in outcome) result.refused.push({ line, reason: outcome.reason });
-    else wanted.push(outcome.content);
-  }
+  const { read, result } = readLines(lines, importedLineSchema);
+  const wanted = read.map(({ content }) => content);
   const ids = await readImported(accountId, wanted);
   await grantMissing(accountId, [...ids.values()]);
   const missing = new Set(wanted.map(({ id }) => id).filter((id) => !ids.has(id)));
   let nextId = missing.size > 0 ? await takeIds(missing.size) : 0;
   for (const imported of wanted) {
-    const known = ids.get(imported.id);
-    const made =
-      known === undefined
-        ? await create(accountId, imported, { operator, access_request_id: nextId++ })
-        : undefined;
+    const isKnown = ids.has(imported.id);
+    const made = isKnown ? undefined : await create(accountId, imported, operator, nextId++);
+    if (made) ids.set(imported.id, made.access_request_id);
     result[made?.isNew ? 'added' : 'repeated'] += 1;
-    const access_request_id = made?.access_request_id ?? known ?? 0;
-    ids.set(imported.id, access_request_id);
   }
-  result.ids = [...ids].map(([id, access_request_id]) => ({ id, access_request_id }));
-  return result;
+  return { ...result, ids: [...ids].map(([id, access_request_id]) => ({ id, access_request_id })) };
 }
 
 /** The access request that an account has imported with an id; undefined when there is none. */
@@ -93,7 +83,8 @@ async function grantMissing(accountId: string, ids: number[]): Promise<void> {
 async function create(
   accountId: string,
   { id, created_at = timestamp() }: ImportedLine,
-  { operator, access_request_id }: { operator: string; access_request_id: number },
+  operator: string,
+  access_request_id: number,
 ): Promise<{ access_request_id: number; isNew: boolean }> {
   await putUnderTakenId({ access_request_id, account_id: accountId, operator, created_at });
   const claim = await updateItem(importedItem(accountId, id), {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type ImportLine, type ImportResult, type Read, readLine } from '../schema/import-lines.ts';
+import { type ImportLine, type ImportResult, readLines } from '../schema/import-lines.ts';
 import { timeField } from '../schema/rfc3339.ts';
 import { keyRequired } from '../schema/validation.ts';
 import { hashOf } from '../storage/keys.ts';
@@ -34,42 +34,23 @@ const anyLineSchema = v.lazy((input) => (v.is(typedSchema, input) ? lineSchema :
  * @throws ServiceError when it has to stop; the events added so far stay, and the same lines can be sent again
  */
 export async function importEvents(lines: ImportLine[], writer: Writer): Promise<ImportResult> {
-  const result: ImportResult = { added: 0, repeated: 0, refused: [] };
-  const drafts = new Map<number, { line: number; draft: Draft }[]>();
-  for (const line of lines) {
-    const read = readEvent(line, writer);
-    if ('reason' in read) result.refused.push({ line: line.line, reason: read.reason });
-    else {
-      const others = drafts.get(read.content.accessRequestId) ?? [];
-      drafts.set(read.content.accessRequestId, [...others, { line: line.line, draft: read.content.draft }]);
-    }
-  }
+  const { read, result } = readLines(lines, anyLineSchema);
+  const groups = Map.groupBy(read, ({ content }) => content.access_request_id);
   await Promise.all(
-    [...drafts].map(async ([accessRequestId, members]) => {
+    [...groups].map(async ([accessRequestId, group]) => {
       if (!(await readAccessRequest(accessRequestId))) {
         const reason = 'There is no such access request.';
-        result.refused.push(...members.map(({ line }) => ({ line, reason })));
+        result.refused.push(...group.map(({ line }) => ({ line, reason })));
         return;
       }
-      const appended = await appendEvents(
-        accessRequestId,
-        members.map(({ draft }) => draft),
-      );
-      for (const { outcome } of appended) result[outcome] += 1;
+      const drafts = group.map(({ text, repetition, content }): Draft => {
+        const { access_request_id, created_at, updated_at, ...event } = content;
+        const idempotencyKey = hashOf('import', text, String(repetition));
+        return { event, writer, idempotencyKey, created_at, updated_at };
+      });
+      for (const { outcome } of await appendEvents(accessRequestId, drafts)) result[outcome] += 1;
     }),
   );
   result.refused.sort((a, b) => a.line - b.line);
   return result;
-}
-
-function readEvent(
-  { text, repetition }: ImportLine,
-  writer: Writer,
-): Read<{ accessRequestId: number; draft: Draft }> {
-  const read = readLine(text, anyLineSchema);
-  if ('reason' in read) return read;
-  const { access_request_id, created_at, updated_at, ...event } = read.content;
-  const idempotencyKey = hashOf('import', text, String(repetition));
-  const draft = { event, writer, idempotencyKey, created_at, updated_at };
-  return { content: { accessRequestId: access_request_id, draft } };
 }

@@ -22,24 +22,26 @@ export const importResultSchema = v.object({
 });
 export type ImportResult = v.InferOutput<typeof importResultSchema>;
 
-/** The content of a line, or the reason why it is rejected. */
-export type Read<Content> = { content: Content } | { reason: string };
-
 /** The reason for a line that holds other JSON. */
 export const lineMessage = 'The line must be a JSON object.';
 const objectSchema = jsonObject(lineMessage);
 
-/** Reads the JSON object of a line; the reason names each field that is wrong. */
-export function readLine<Schema extends v.GenericSchema>(
-  text: string,
-  schema: Schema,
-): Read<v.InferOutput<Schema>> {
-  try {
-    const object = validated(objectSchema, JSON.parse(text), unprocessableEntity);
-    return { content: validated(schema, object, unprocessableEntity) };
-  } catch (error) {
-    if (error instanceof SyntaxError) return { reason: 'The line is not JSON.' };
-    if (error instanceof ServiceError) return { reason: error.message };
-    throw error;
-  }
+/**
+ * Reads the JSON objects of lines: those that can be imported, and a result that refuses the others, with a reason that names
+ * each field that is wrong.
+ */
+export function readLines<Schema extends v.GenericSchema>(lines: ImportLine[], schema: Schema) {
+  const result: ImportResult = { added: 0, repeated: 0, refused: [] };
+  const read = lines.flatMap(({ line, text, repetition }) => {
+    try {
+      const object = validated(objectSchema, JSON.parse(text), unprocessableEntity);
+      return [{ line, text, repetition, content: validated(schema, object, unprocessableEntity) }];
+    } catch (error) {
+      if (error instanceof SyntaxError) result.refused.push({ line, reason: 'The line is not JSON.' });
+      else if (error instanceof ServiceError) result.refused.push({ line, reason: error.message });
+      else throw error;
+      return [];
+    }
+  });
+  return { read, result };
 }
