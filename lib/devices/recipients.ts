@@ -77,24 +77,12 @@ export async function recipientsOfLoginApp(
   const ids = items
     .filter((item) => platform === undefined || item.platform === platform)
     .map(({ device_id }) => String(device_id));
-  return { recipients: await readActive(loginAppId, ids), next: next && v.parse(nextPlaceSchema, next) };
-}
-
-const nextPlaceSchema = v.pipe(
-  v.object({ pk: v.pipe(v.string(), v.startsWith('DEVICE#')), shard_position: v.string() }),
-  v.transform(
-    ({ pk, shard_position }): Place => ({
-      device_id: pk.slice('DEVICE#'.length),
-      last_seen_at: shard_position,
-    }),
-  ),
-);
-
-async function readActive(loginAppId: string, ids: string[]): Promise<Device[]> {
   const devices = devicesAmong(await readMembers(ids.map(deviceKey))).filter(
     (one) => one.login_app_id === loginAppId && isActive(one),
   );
-  return endLeftoverRelations(await notReplaced(devices));
+  const recipients = await endLeftoverRelations(await notReplaced(devices));
+  const place = { device_id: String(next?.pk).replace('DEVICE#', ''), last_seen_at: next?.shard_position };
+  return { recipients, next: next && v.parse(placeSchema, place) };
 }
 
 /**

@@ -63,25 +63,23 @@ const shownDeviceSchema = v.object({
   last_seen_at: timestampField,
   related_at: v.optional(timestampField),
 });
-type ShownDevice = v.InferOutput<typeof shownDeviceSchema>;
 
 export const deviceListSchema = v.object({ devices: v.array(shownDeviceSchema) });
 
 /** The devices of a person, as the person sees them: all of them, the one seen last first. */
 export async function listDevices(loginUserId: string): Promise<v.InferOutput<typeof deviceListSchema>> {
   const related = await readCurrentDevices(loginUserId);
-  return { devices: related.map(shown) };
+  const devices = related.map((device) => ({
+    id: device.device_id,
+    platform: device.platform,
+    token_type: tokenTypeOf(device),
+    active: isActive(device),
+    created_at: device.created_at,
+    last_seen_at: device.last_seen_at,
+    related_at: device.related_at,
+  }));
+  return { devices };
 }
-
-const shown = (found: Device): ShownDevice => ({
-  id: found.device_id,
-  platform: found.platform,
-  token_type: tokenTypeOf(found),
-  active: isActive(found),
-  created_at: found.created_at,
-  last_seen_at: found.last_seen_at,
-  related_at: found.related_at,
-});
 
 /** Ends the relation of a device to a Login User. False when there is none, or (where a session is named) not by that session. */
 export const unrelate = (loginUserId: string, deviceId: string, sessionId?: string): Promise<boolean> =>
@@ -101,13 +99,15 @@ export const unrelate = (loginUserId: string, deviceId: string, sessionId?: stri
  */
 export async function endLeftoverRelations(devices: Device[]): Promise<Device[]> {
   const keys = new Map(devices.flatMap(ownerKeys).map((key) => [nameOf(key), key]));
-  const owners = [...keys.values()];
-  const items = await readAll(owners);
-  const found = new Map(owners.map((key, place) => [nameOf(key), items[place]]));
+  const items = await readAll([...keys.values()]);
+  const found = new Map([...keys.keys()].map((name, place) => [name, items[place]]));
   return Promise.all(
     devices.map(async (device) => {
-      if (stands(device, found)) return (await isLoggedOut(device, found)) ? withoutOwner(device) : device;
-      await unrelate(device.login_user_id ?? '', device.device_id, device.related_session_id);
+      if (device.login_user_id === undefined) return device;
+      const [user, session] = ownerKeys(device).map((key) => found.get(nameOf(key)));
+      if (isCurrent(device, user, session))
+        return (await isLoggedOut(device, session)) ? withoutOwner(device) : device;
+      await unrelate(device.login_user_id, device.device_id, device.related_session_id);
       return withoutOwner(device);
     }),
   );
@@ -120,21 +120,16 @@ function ownerKeys({ login_user_id, related_session_id = '' }: Device): Key[] {
 }
 
 /** Whether a relation is to the Login User who is there now, and the session that made it, if one did, allows it. */
-function stands(device: Device, found: Map<string, Item | undefined>): boolean {
-  const [userKey, endedKey] = ownerKeys(device);
-  if (!userKey || !endedKey) return true;
-  const [user, session] = [found.get(nameOf(userKey)), found.get(nameOf(endedKey))];
+function isCurrent(device: Device, user: Item | undefined, session: Item | undefined): boolean {
   const isTheirs = user?.created_at === device.login_user_since && user?.deleted_at === undefined;
   const { related_session_id: sessionId, related_at: relatedAt = '' } = device;
   return isTheirs && (sessionId === undefined || sessionAllows(user, session, { sessionId, relatedAt }));
 }
 
 /** Whether the session of a relation ended with all sessions of its Login App; one not stored is as old as the relation. */
-async function isLoggedOut(device: Device, found: Map<string, Item | undefined>): Promise<boolean> {
-  const [, key] = ownerKeys(device);
-  if (!key) return false;
+async function isLoggedOut(device: Device, session: Item | undefined): Promise<boolean> {
   const { sessionsValidFrom } = await findStatus(device.login_app_id);
-  const startedAt = found.get(nameOf(key))?.started_at ?? Date.parse(device.related_at ?? '') / 1000;
+  const startedAt = session?.started_at ?? Date.parse(device.related_at ?? '') / 1000;
   return Number(startedAt) < sessionsValidFrom;
 }
 

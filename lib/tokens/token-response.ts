@@ -28,43 +28,30 @@ export const tokenResponseSchema = v.pipe(
 );
 export type TokenResponse = v.InferOutput<typeof tokenResponseSchema>;
 
+/** The Login User Token of a session, with the refresh token of its generation. */
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
-  annotateLog({ login_user_id: session.login_user_id, session_id: session.session_id });
-  const issuedAt = epochSeconds();
-  // No token outlives its session.
-  const expires_in = Math.min(accessTokenLifetime(), session.expires_at - issuedAt);
-  const [access_token, refresh_token] = await Promise.all([
+  const { login_app_id, login_user_id, session_id, client_id, generation } = session;
+  annotateLog({ login_user_id, session_id });
+  const [token, refresh_token] = await Promise.all([
     issueAccessToken<'login_user'>(
       {
         token_use: 'login_user',
-        aud: session.login_app_id,
-        sub: session.login_user_id,
-        sid: session.session_id,
-        client_id: session.client_id,
+        aud: login_app_id,
+        sub: login_user_id,
+        sid: session_id,
+        client_id,
         auth_time: session.started_at,
       },
-      issuedAt,
-      expires_in,
+      session.expires_at,
     ),
-    writeRefreshToken({
-      loginUserId: session.login_user_id,
-      sessionId: session.session_id,
-      generation: session.generation,
-    }),
+    writeRefreshToken({ loginUserId: login_user_id, sessionId: session_id, generation }),
   ]);
-  return { access_token, token_type: 'bearer', expires_in, refresh_token };
+  return { ...token, refresh_token };
 }
 
 /** The Login App Token of a client. It has no refresh token: the client can ask again. @see RFC 6749 section 4.4.3 */
-export async function loginAppTokenOf(loginAppId: string, clientId: string): Promise<TokenResponse> {
-  const access_token = await issueAccessToken<'login_app'>({
-    token_use: 'login_app',
-    aud: loginAppId,
-    sub: clientId,
-    client_id: clientId,
-  });
-  return { access_token, token_type: 'bearer', expires_in: accessTokenLifetime() };
-}
+export const loginAppTokenOf = (aud: string, client_id: string): Promise<TokenResponse> =>
+  issueAccessToken<'login_app'>({ token_use: 'login_app', aud, sub: client_id, client_id });
 
 /** The claims in which tokens differ; the others are added when a token is signed. */
 type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti' | 'iat' | 'exp' | 'scope'>;
@@ -72,21 +59,22 @@ type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti
 /**
  * A signed access token: a JWT of type `at+jwt`. Its scope says what its `token_use` says, for verifiers that can check
  * nothing but scopes.
- * @param issuedAt epoch seconds
- * @param lifetime seconds from then on
+ * @param end epoch seconds of the session's end, which no token outlives
  * @see RFC 9068
  */
-export async function issueAccessToken<Use extends TokenUse>(
+async function issueAccessToken<Use extends TokenUse>(
   claims: NewClaims<Use>,
-  issuedAt = epochSeconds(),
-  lifetime = accessTokenLifetime(),
-): Promise<string> {
+  end = Number.POSITIVE_INFINITY,
+) {
+  const issuedAt = epochSeconds();
+  const expires_in = Math.min(accessTokenLifetime(), end - issuedAt);
   const { kid, alg, key } = await currentSigningKey();
-  return new SignJWT({ ...claims, scope: claims.token_use })
+  const access_token = await new SignJWT({ ...claims, scope: claims.token_use })
     .setProtectedHeader({ alg, typ: 'at+jwt', kid })
     .setIssuer(issuer())
     .setJti(newId('at'))
     .setIssuedAt(issuedAt)
-    .setExpirationTime(issuedAt + lifetime)
+    .setExpirationTime(issuedAt + expires_in)
     .sign(key);
+  return { access_token, token_type: 'bearer' as const, expires_in };
 }
