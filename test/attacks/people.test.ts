@@ -297,3 +297,23 @@ test('[CWE-212] the table keeps no subject or profile of a deleted person, and o
     ['created_by', 'deleted_at', 'login_app_id', 'login_user_id', 'next_slot', 'pk', 'sk', 'write_id'],
   ]);
 });
+
+const needsLogin = { status: 401, error: 'insufficient_user_authentication' };
+
+test('[RFC 9470 3] a stolen access token links no identity of the thief, unlinks none of the owner and deletes nothing, so the owner keeps the account', async () => {
+  const { account: stolen, subject, loginUserId } = await newAccount();
+  const linked = (await stolen.linkAt('provider_a', unique('own'))).body.id;
+  const identities = identityIdsOf(await stolen.show());
+  running.advance(901);
+
+  const thief = unique('thief');
+  expectError(await stolen.linkAt('provider_a', thief), needsLogin);
+  for (const id of [...identities, linked]) expectError(await stolen.unlink(id), needsLogin);
+  expectError(await stolen.remove(), needsLogin);
+  expect((await stolen.endSessions('?except=current')).status).toBe(204);
+
+  const owner = await service.logIn(subject);
+  expect(subOf(owner)).toBe(loginUserId);
+  expect(identityIdsOf(await stolen.show())).toEqual(identities);
+  expect(subOf(await service.logIn(thief, 'provider_a'))).not.toBe(loginUserId);
+});

@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { createLoginApp } from '../support/login-app.ts';
-import { deviceIdsOf, eventually, eventuallyHas, newPerson } from '../support/people.ts';
+import { deviceIdsOf, eventually, eventuallyHas, newPerson, newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
-import { type Fault, isWrite } from '../support/store-proxy.ts';
+import { type Fault, isWrite, type StoreCall } from '../support/store-proxy.ts';
 
 const { service, proxy } = await startServiceWithStore();
 const { demo } = service;
@@ -24,10 +25,11 @@ const recipients = async (query: string): Promise<{ device_id: string; login_use
   (await service.recipients(query)).body.recipients;
 const idsFor = async (loginUserId: string) =>
   (await recipients(`login_user_id=${loginUserId}`)).map(({ device_id }) => device_id);
-const idsInShards = async (): Promise<string[]> => {
+const inShards = async () => {
   const shards = Array.from({ length: 16 }, (_, shard) => recipients(`shard=${shard}&limit=1000`));
-  return (await Promise.all(shards)).flat().map(({ device_id }) => device_id);
+  return (await Promise.all(shards)).flat();
 };
+const idsInShards = async () => (await inShards()).map(({ device_id }) => device_id);
 
 /** An installation whose device is a person's, listed as such: they have related it, or it was imported as theirs. */
 async function installed(how: 'related' | 'imported' = 'related') {
@@ -79,11 +81,7 @@ describe('a registration of the same installation with another token', () => {
     await register(second, installation);
     expect((await service.relate(id, person.token)).status).toBe(404);
     expect((await register(first)).status).toBe(200);
-    const listed = await eventually(
-      async () =>
-        (await Promise.all([...Array(16).keys()].map((n) => recipients(`shard=${n}&limit=1000`)))).flat(),
-      (all) => all.some(({ device_id }) => device_id === id),
-    );
+    const listed = await eventually(inShards, (all) => all.some(({ device_id }) => device_id === id));
     expect(listed.find(({ device_id }) => device_id === id)).not.toHaveProperty('login_user_id');
     expect((await service.relate(id, person.token)).status).toBe(200);
   });
@@ -198,4 +196,55 @@ describe('the requests of a registration', () => {
     );
     expect(now).toEqual([id]);
   });
+});
+
+/** Has the device move just before the sender's read of the index, or of the devices that the index shows. */
+function moveBefore(read: 'Query' | 'BatchGetItem', id: string, move: () => Promise<unknown>): void {
+  let began = false;
+  proxy.hook = async ({ operation, body }: StoreCall) => {
+    const isRead = operation === read && (read === 'Query' || JSON.stringify(body).includes(id));
+    if (began || !isRead) return undefined;
+    began = true;
+    await move();
+    return undefined;
+  };
+}
+
+/** The same shard after shard, so that a device may move between two of them. */
+const oneByOne = async () => {
+  const all = [];
+  for (let shard = 0; shard < 16; shard += 1) all.push(await recipients(`shard=${shard}&limit=1000`));
+  return all.flat();
+};
+
+test('a device that moves to another person while a sender reads is never listed for the former one', async () => {
+  const first = await newPerson(service);
+  const people = [first, await newPerson(service), await newPerson(service)];
+  const id = await newPhone(service);
+  let owner = first;
+  await service.relate(id, owner.token);
+  await eventually(oneByOne, (all) => all.some(({ device_id }) => device_id === id));
+  const property = fc.asyncProperty(
+    fc.nat(2),
+    fc.constantFrom('Query' as const, 'BatchGetItem' as const),
+    fc.constantFrom('person', 'shards'),
+    async (number, read, asked) => {
+      const former = owner;
+      const next = people[number] ?? former;
+      moveBefore(read, id, async () => {
+        owner = next;
+        expect((await service.relate(id, next.token)).status).toBe(200);
+      });
+      const listed = await (asked === 'person'
+        ? recipients(`login_user_id=${former.loginUserId}`)
+        : oneByOne());
+      proxy.hook = () => undefined;
+      const found = listed.filter(({ device_id }) => device_id === id);
+      const isStillTheirs = owner.loginUserId === former.loginUserId;
+      expect(found.map(({ login_user_id }) => login_user_id)).toEqual(
+        asked === 'shards' || isStillTheirs ? [owner.loginUserId] : [],
+      );
+    },
+  );
+  await fc.assert(property, { numRuns: 25, seed: 1 });
 });

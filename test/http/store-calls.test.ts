@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { accountOf } from '../support/account.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
-import { createAccount, createClient, createLoginApp } from '../support/login-app.ts';
+import { createAccount, createLoginApp } from '../support/login-app.ts';
 import { newPhone } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { asClient, unique } from '../support/service.ts';
@@ -227,24 +227,5 @@ describe('search', () => {
   test('a bad parameter causes none', async () => {
     await service.search();
     await expectRounds(() => service.search('?page=0'), 400, []);
-  });
-});
-
-describe('a secret that does not match', () => {
-  const appToken = { grant_type: 'client_credentials' };
-
-  test('a client that is new counts at once', async () => {
-    const app = await createLoginApp(service, unique('app'));
-    await service.token(appToken, app);
-    const client = await createClient(service, app.login_app_id);
-    await expectRounds(() => service.token(appToken, client), 200, [['GetItem']]);
-    await expectRounds(() => service.token(appToken, client), 200, []);
-  });
-
-  test('an id of another form is not looked up', async () => {
-    const stranger = { ...running.demo.login_app, client_id: 'stranger' };
-    await expectRounds(() => service.token(appToken, stranger), 401, []);
-    const nobody = { account_id: 'nobody', account_secret: 'x' };
-    await expectRounds(() => service.search('', { account: nobody }), 401, []);
   });
 });

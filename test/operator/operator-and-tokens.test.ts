@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { createLoginApp } from '../support/login-app.ts';
@@ -89,16 +88,6 @@ describe('the operator and the sessions of a Login User', () => {
     ]);
     expect((await service.logIn(subject)).status).toBe(200);
   });
-
-  test.each(['show', 'logout', 'delete', 'block', 'unblock'])(
-    'login-users %s of somebody unknown: an error',
-    async (verb) => {
-      const flags = { 'login-user': `lu_${randomBytes(32).toString('base64url')}` };
-      await expect(service.operate('login-users', verb, flags)).rejects.toThrow(
-        'There is no such Login User.',
-      );
-    },
-  );
 });
 
 describe('a long-lived Login App Token at the endpoints for tokens', () => {

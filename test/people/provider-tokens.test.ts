@@ -1,8 +1,9 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import { accountOf, identityIdsOf } from '../support/account.ts';
-import { createLoginApp } from '../support/login-app.ts';
+import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
@@ -77,6 +78,12 @@ async function newLogin({
   };
 }
 
+/** Somebody who logs in at provider_f, which is set up, too. */
+async function accountAtProviderF(app: LoginApp) {
+  const form = { grant_type: 'provider_credentials', ...(await credentialAtProviderF(app)) };
+  return accountOf(service, (await service.token(form, app)).body.access_token);
+}
+
 /** Sets up provider_f, too; a credential of somebody there. */
 async function credentialAtProviderF({ login_app_id }: { login_app_id: string }) {
   const scene = standIn.openScene();
@@ -121,14 +128,23 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     expect(inVain).toMatchObject({ deleted: true, tokens_not_revoked: 1 });
   });
 
+  test('is revoked with a client secret that we sign, as Apple requires', async () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+    const private_key_secret = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const client_secret_jwt = { team_id: '1A234BFK46', key_id: '1ABC6523AA', private_key_secret };
+    const { account, token, revoked } = await newLogin({ credential: { client_secret_jwt } });
+    expect((await account.remove()).status).toBe(204);
+    const client_secret = expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+    expect(revoked).toEqual([{ ...revocation(token), client_secret }]);
+  });
+
   test('of a linked identity is revoked too', async () => {
     const { code, token, revoked, app } = await newLogin();
-    const form = { grant_type: 'provider_credentials', ...(await credentialAtProviderF(app)) };
     // The first person gives the identity away.
     const first = (await service.token({ grant_type: 'provider_authorization_code', ...code }, app)).body;
     await accountOf(service, first.access_token).remove();
     revoked.length = 0;
-    const account = accountOf(service, (await service.token(form, app)).body.access_token);
+    const account = await accountAtProviderF(app);
     expect((await account.link(code)).status).toBe(201);
     await account.remove();
     expect(revoked).toEqual([revocation(token)]);
@@ -182,8 +198,7 @@ describe("a provider's refresh token, where the settings have a revocation_url",
 
   test('of an identity that belongs to somebody else is revoked at once, and theirs stays', async () => {
     const { app, code, issue, token, revoked, account: owner } = await newLogin();
-    const form = { grant_type: 'provider_credentials', ...(await credentialAtProviderF(app)) };
-    const account = accountOf(service, (await service.token(form, app)).body.access_token);
+    const account = await accountAtProviderF(app);
     issue('refused');
     expect((await account.link(code)).status).toBe(409);
     expect(revoked).toEqual([revocation('refused')]);
@@ -203,8 +218,7 @@ describe("a provider's refresh token, where the settings have a revocation_url",
     const { app, account: owner, code, issue, revoked } = await newLogin();
     await owner.remove();
     revoked.length = 0;
-    const form = { grant_type: 'provider_credentials', ...(await credentialAtProviderF(app)) };
-    const account = accountOf(service, (await service.token(form, app)).body.access_token);
+    const account = await accountAtProviderF(app);
     const { id: login_user } = (await account.show()).body;
     for (let number = 0; number < 20; number += 1) {
       const one = { 'login-user': login_user, provider: 'provider_f', subject: unique('more') };

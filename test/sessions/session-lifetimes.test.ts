@@ -1,15 +1,21 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { accountOf } from '../support/account.ts';
 import { expectAnswer, expectError, tokenResponse } from '../support/expectations.ts';
-import { ownService } from '../support/own-service.ts';
+import { auditLines, logLine, logLines } from '../support/log-lines.ts';
+import { newPerson } from '../support/people.ts';
 import { type Answer, serviceOf, unique } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
 const minutes = 60;
 const days = 86_400;
 
-const { running, service } = await ownService({}, { movableClock: true });
+const { running, service, proxy } = await startServiceWithStore(
+  { METRICS_NAMESPACE: 'a-stack' },
+  { movableClock: true },
+);
 afterEach(() => running.resetClock());
 
 const { refresh } = service;
@@ -51,6 +57,22 @@ describe('a session, as time goes by', () => {
     const inOrder = started.toSorted((a, b) => a.at - b.at).map(({ id }) => id);
     expect(await listed()).toEqual(inOrder);
     expect(await listed({ after: inOrder[3] })).toEqual(inOrder.slice(4));
+  });
+
+  test('the list of a person has the session refreshed last first, and no expired one', async () => {
+    const subject = unique('alice');
+    const [phone, tablet] = [await newPerson(service, subject), await newPerson(service, subject)];
+    const [phoneId, tabletId] = [phone, tablet].map(({ token }) => decodeJwt(token).sid);
+    running.advance(60);
+    const { access_token, refresh_token } = (await refresh(phone.refreshToken)).body;
+    const { sessions } = (await accountOf(service, access_token).sessions()).body;
+    expect(sessions).toMatchObject([{ id: phoneId }, { id: tabletId }]);
+    const [first] = sessions;
+    expect(Date.parse(first.last_used_at) - Date.parse(first.created_at)).toBeGreaterThanOrEqual(59_000);
+    expect(Date.parse(first.expires_at) - Date.parse(first.last_used_at)).toBe(30 * 86_400_000);
+    running.advance(30 * 86_400 - 30);
+    const later = (await refresh(refresh_token)).body.access_token;
+    expect((await accountOf(service, later).sessions()).body.sessions).toMatchObject([{ id: phoneId }]);
   });
 
   test('ends after 30 days without a refresh, by code: the store still has it', async () => {
@@ -178,5 +200,97 @@ describe('two processes of one service', () => {
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
     expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1);
     await second.stop();
+  });
+});
+
+/** Refreshes, then presents the same token again some seconds later, so many times at once. */
+async function replayed(token: string, seconds: number, times = 1): Promise<Answer[]> {
+  await refresh(token);
+  running.advance(seconds);
+  return Promise.all(Array.from({ length: times }, () => refresh(token)));
+}
+
+/** The current token after a replay in each of so many generations in a row, all of which were answered with 200. */
+async function afterReplays(generations: number, token: string, seconds = 61, times = 1): Promise<string> {
+  let current = token;
+  for (let generation = 0; generation < generations; generation++) {
+    const answers = await replayed(current, seconds, times);
+    expect(answers.map(({ status }) => status)).toEqual(Array(times).fill(200));
+    current = answers[0]?.body.refresh_token;
+  }
+  return current;
+}
+
+describe('a refresh token that comes back late, while its successor has not been used', () => {
+  test('is found out however often it comes in a generation, which counts once', async () => {
+    let token = (await logIn()).refresh_token;
+    for (let generation = 0; generation < 2; generation++) {
+      const successor = await afterReplays(1, token, 61, 8);
+      expect((await refresh(token)).status).toBe(200);
+      token = successor;
+    }
+    const [answer] = await replayed(token, 61);
+    expect(answer?.status).toBe(400);
+  });
+
+  test('in two generations, then not in one, any number of times: the person stays logged in', async () => {
+    let token = (await logIn()).refresh_token;
+    for (let round = 0; round < 3; round++) {
+      token = await afterReplays(2, token, days);
+      token = (await refresh(token)).body.refresh_token;
+    }
+    expect((await refresh(token)).status).toBe(200);
+  });
+
+  test('again and again in one generation: the person stays logged in', async () => {
+    const token = (await logIn()).refresh_token;
+    await refresh(token);
+    for (let times = 0; times < 4; times++) {
+      running.advance(days);
+      expect((await refresh(token)).status).toBe(200);
+    }
+  });
+
+  test('within a minute, generation after generation, is an app that refreshes twice', async () => {
+    const token = await afterReplays(6, (await logIn()).refresh_token, 50);
+    expect((await refresh(token)).status).toBe(200);
+  });
+
+  test('says why: in the log, in the audit, as a metric', async () => {
+    const { refreshToken, loginUserId: login_user_id } = await newPerson(service);
+    await replayed(await afterReplays(2, refreshToken), 61);
+    const line = await logLine(running, 'refresh_token_replayed', { login_user_id });
+    expect(line).toMatchObject({ generation: 3, RefreshTokensReplayed: 1 });
+    const { session_id } = line;
+    const reason = 'refresh_token_replayed';
+    expect(await logLine(running, 'token_refused', { login_user_id })).toMatchObject({ reason, session_id });
+    expect(await logLine(running, 'session_ended', { login_user_id })).toMatchObject({
+      by: 'reuse',
+      session_id,
+    });
+    expect(auditLines(running).findLast((line) => line.login_user_id === login_user_id)).toMatchObject({
+      result: 'rejected',
+      reason,
+      session_id,
+    });
+    expect(logLines(running).filter(({ event }) => event === 'refresh_token_reused')).toEqual([]);
+  });
+});
+
+describe('what counting costs', () => {
+  const costOfRefresh = async (token: string): Promise<string[]> => {
+    proxy.forget();
+    await refresh(token);
+    return proxy.calls().map(({ operation }) => operation);
+  };
+
+  test('nothing for a refresh and for a replay in time; one write for the first late replay', async () => {
+    const token = (await logIn()).refresh_token;
+    expect(await costOfRefresh(token)).toEqual(['BatchGetItem', 'UpdateItem']);
+    expect(await costOfRefresh(token)).toEqual(['BatchGetItem']);
+    running.advance(61);
+    await service.token({ grant_type: 'client_credentials' });
+    expect(await costOfRefresh(token)).toEqual(['BatchGetItem', 'UpdateItem']);
+    expect(await costOfRefresh(token)).toEqual(['BatchGetItem']);
   });
 });
