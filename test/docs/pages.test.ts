@@ -1,12 +1,14 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { Template } from 'aws-cdk-lib/assertions';
+import * as v from 'valibot';
 import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { readDeployment } from '../../infra/settings/deployment-file.ts';
 import { publicSigningKeysKey } from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
-import { stackWith, template, templateWith, withEdge } from '../support/template.ts';
+import { resources, stackWith, template, templateWith, watching, withEdge } from '../support/template.ts';
 
 const pages = [
   'README.md',
@@ -168,4 +170,36 @@ describe('the section about a second region', () => {
     // Secrets Manager takes no copy in the region of the secret itself.
     expect(JSON.stringify(service.toJSON())).not.toContain('ReplicaRegions');
   });
+});
+
+const capacity = textOf('docs/capacity.md');
+
+test('the tables of the page about capacity are what npm run capacity prints', () => {
+  const printed = execFileSync(process.execPath, ['test/capacity/main.ts'], {
+    env: { ...process.env, NODE_OPTIONS: '' },
+    encoding: 'utf8',
+  });
+  const rowsOf = (text: string): string[] => text.split('\n').filter((line) => line.startsWith('|'));
+  const [costsAndQuotas = ''] = capacity.split('\n## Performance\n');
+  expect(rowsOf(costsAndQuotas)).toEqual(rowsOf(printed));
+});
+
+test('the fixed costs count the alarms that a deployment has', () => {
+  const alarm = v.object({ Metrics: v.optional(v.array(v.object({ MetricStat: v.optional(v.unknown()) }))) });
+  // CloudWatch bills an alarm for each metric that it reads, but not for the expression over them.
+  const metrics = resources('AWS::CloudWatch::Alarm', alarm, watching).map(
+    ({ properties }) => properties.Metrics?.filter(({ MetricStat }) => MetricStat !== undefined).length ?? 1,
+  );
+  const sum = metrics.reduce((total, count) => total + count, 0);
+  const costs = capacity.match(/\d+ alarms over \d+ metrics at \S+ each: [$\d]+\.\d+/g);
+  expect(costs).toEqual([
+    `${metrics.length} alarms over ${sum} metrics at $0.10 each: $${(sum * 0.1).toFixed(2)}`,
+  ]);
+});
+
+test('the README has what a million people cost, in tens of dollars', () => {
+  const together = Number(capacity.match(/(?<=^\| Together \| )\d+/m)?.[0]);
+  expect(textOf('README.md')).toContain(
+    `[about $${Math.round(together / 10) * 10} a month](docs/capacity.md`,
+  );
 });

@@ -5,7 +5,7 @@ import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { version } from '../../infra/version.ts';
 import { table } from '../../lib/storage/table.ts';
-import { resources, root, template, templateWith, withKey } from '../support/template.ts';
+import { functions, named, resources, root, template, templateWith, withKey } from '../support/template.ts';
 
 describe('the table', () => {
   test('is on demand, encrypted, recoverable and protected, and outlives the stack', () => {
@@ -306,5 +306,47 @@ describe("a deployment's own key", () => {
   test('is none without the setting, so that AWS has its own', () => {
     expect(JSON.stringify(template.toJSON())).not.toContain('kms:');
     template.allResourcesProperties('AWS::SNS::Topic', { KmsMasterKeyId: Match.absent() });
+  });
+});
+
+test('the stream is read from its start, and what fails is tried again in halves, and at last told', () => {
+  const [table] = Object.keys(template.findResources('AWS::DynamoDB::Table'));
+  template.resourceCountIs('AWS::Lambda::EventSourceMapping', 1);
+  template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+    EventSourceArn: { 'Fn::GetAtt': [table, 'StreamArn'] },
+    FunctionName: { Ref: 'PublishEvents' },
+    StartingPosition: 'TRIM_HORIZON',
+    BatchSize: 100,
+    MaximumBatchingWindowInSeconds: 1,
+    FunctionResponseTypes: ['ReportBatchItemFailures'],
+    BisectBatchOnFunctionError: true,
+    MaximumRecordAgeInSeconds: 23 * 3600,
+    // Its age is the only limit of a record, and each shard is read by one call at a time, in order.
+    MaximumRetryAttempts: Match.absent(),
+    ParallelizationFactor: Match.absent(),
+    DestinationConfig: {
+      OnFailure: {
+        Destination: { 'Fn::GetAtt': [Match.stringLikeRegexp('^EventPublishingDeadLetters'), 'Arn'] },
+      },
+    },
+  });
+});
+
+test.each(['EVENT_BUS_NAME', 'DEAD_LETTER_QUEUE_URL'])('no other function is told %s', (variable) => {
+  const told = functions.filter(({ properties }) => variable in properties.Environment.Variables);
+  expect(told.map(({ properties }) => properties)).toEqual([named('publish-events')]);
+});
+
+test('the bus has the name of the stack', () => {
+  const buses = Object.values(template.findResources('AWS::Events::EventBus'));
+  expect(buses.map(({ Properties }) => Properties.Name)).toEqual(['a-stack']);
+});
+
+test('the bus has an archive only for as long as is set', () => {
+  template.resourceCountIs('AWS::Events::Archive', 0);
+  templateWith({ archiveDays: '30' }).hasResourceProperties('AWS::Events::Archive', {
+    ArchiveName: 'a-stack',
+    SourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^EventPublishingBus'), 'Arn'] },
+    RetentionDays: 30,
   });
 });

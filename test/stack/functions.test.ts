@@ -1,8 +1,10 @@
-import { join } from 'node:path';
+import { globSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import { build } from 'esbuild';
 import * as v from 'valibot';
+import { routeKeyOf } from '../../infra/endpoints.ts';
 import { logicalIdOf } from '../../infra/stack/service-function.ts';
 import { tableRightsOf } from '../../infra/table-rights.ts';
 import type { SecretName } from '../../lib/http/endpoint.ts';
@@ -11,6 +13,7 @@ import { table as storage } from '../../lib/storage/table.ts';
 import {
   accesses,
   endpoints,
+  everything,
   functions,
   isLike,
   mayOn,
@@ -22,6 +25,7 @@ import {
   template,
   templateWith,
   text,
+  watchingWith,
 } from '../support/template.ts';
 
 const secretIds: Record<SecretName, string> = {
@@ -65,8 +69,9 @@ const ownRights: Record<string, unknown[]> = {
 };
 
 /** The code of a function as a bundle has it: without what it can never reach. */
-async function reachableCode(key: string): Promise<string> {
+async function reachableCodeOf(key: string): Promise<string> {
   const { outputFiles } = await build({
+    // Each for itself: esbuild keeps for one entry point what another can reach.
     entryPoints: [join(root, `functions/${key}.ts`)],
     bundle: true,
     packages: 'external',
@@ -76,6 +81,9 @@ async function reachableCode(key: string): Promise<string> {
   });
   return outputFiles.map((file) => file.text).join('');
 }
+const reachableCode = new Map(
+  await Promise.all(accesses.map(async ([key]) => [key, await reachableCodeOf(key)] as const)),
+);
 
 const matches = (code: string, pattern: RegExp): string[] =>
   [...new Set([...code.matchAll(pattern)].map(([, found]) => found ?? ''))].sort();
@@ -126,7 +134,7 @@ describe('functions', () => {
 
   test.each(accesses)('%s may do with the table exactly what its code can do', async (key, { table }) => {
     const commands = matches(
-      await reachableCode(key),
+      reachableCode.get(key) ?? '',
       /new (Get|BatchGet|Query|Put|Update|Delete)Command\b/g,
     );
     const actions = commands.map((command) => (command === 'Query' ? command : `${command}Item`));
@@ -135,7 +143,7 @@ describe('functions', () => {
 
   test.each(accesses)('%s has every variable that its code reads', async (key) => {
     const variables = matches(
-      await reachableCode(key),
+      reachableCode.get(key) ?? '',
       /(?:environment(?:Seconds)?\(|serviceKeysFor\([^,]+, )"(\w+)"\)/g,
     );
     expect(Object.keys(named(key).Environment.Variables)).toEqual(expect.arrayContaining(variables));
@@ -260,4 +268,55 @@ describe('functions', () => {
   test('the operator finds its function by the name of the stack', () => {
     expect(named('operator').FunctionName).toBe('a-stack-operator');
   });
+});
+
+describe('endpoints', () => {
+  const apiRoutes = resources(
+    'AWS::ApiGatewayV2::Route',
+    v.object({ RouteKey: v.string(), Target: v.unknown() }),
+  );
+  const integrations = resources(
+    'AWS::ApiGatewayV2::Integration',
+    v.object({ IntegrationUri: v.unknown(), PayloadFormatVersion: v.string() }),
+  );
+
+  test('every endpoint is a route of the API to the live version of its function, and there are no others', () => {
+    const inTemplate = apiRoutes.map(({ properties: { RouteKey, Target } }) => {
+      const integration = integrations.find(({ id }) => text(Target) === `integrations/${id}`)?.properties;
+      return [RouteKey, text(integration?.IntegrationUri), integration?.PayloadFormatVersion];
+    });
+    const recorded = [...endpoints].map(([key, endpoint]) => [
+      routeKeyOf(endpoint),
+      `${logicalIdOf(key)}Live`,
+      '2.0',
+    ]);
+    expect(inTemplate.sort()).toEqual(recorded.sort());
+  });
+
+  test('every file in functions/ is a function of the stack, and there are no others', () => {
+    const files = globSync('*.ts', { cwd: join(root, 'functions') });
+    expect(files.map((file) => basename(file, '.ts')).sort()).toEqual(accesses.map(([key]) => key).sort());
+    expect(functions.map(({ id }) => id).sort()).toEqual(accesses.map(([key]) => logicalIdOf(key)).sort());
+  });
+});
+
+/** CloudFormation takes 500. Each endpoint has ten or eleven, so there is room for twenty more. */
+test('a deployment with every option has at most 300 resources', () => {
+  for (const one of [templateWith(everything), watchingWith(everything)])
+    expect(Object.keys(one.toJSON().Resources).length).toBeLessThanOrEqual(300);
+});
+
+const longestArn = `arn:aws:lambda:ap-southeast-1:123456789012:function:${'a'.repeat(64)}`;
+
+/** IAM takes 10,240 characters. During an update, a role may have the policies of the version before besides. */
+test('the rights of each role fit beside it, also under the longest name of a deployment', () => {
+  const roles = templateWith({ ...everything, stack: 'a'.repeat(40) }).findResources('AWS::IAM::Role');
+  for (const { Properties } of Object.values(roles)) {
+    const rights = JSON.stringify(Properties.Policies ?? [], (_, value: unknown) =>
+      typeof value === 'object' && value !== null && ('Fn::GetAtt' in value || 'Fn::Join' in value)
+        ? text(value).replace(/^\w+/, longestArn)
+        : value,
+    );
+    expect(rights.length).toBeLessThan(8_400);
+  }
 });
