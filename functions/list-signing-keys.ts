@@ -1,7 +1,7 @@
 import { anybody } from '../lib/http/auth/credentials.ts';
 import { ok, serve } from '../lib/http/serve.ts';
 import { jwkSetSchema } from '../lib/signing/key-set.ts';
-import { publicKeys } from '../lib/signing/public-keys.ts';
+import { publicKeys } from '../lib/signing/published-keys.ts';
 import { keysPath } from '../lib/tokens/issuer.ts';
 
 export const { endpoint, handler } = serve({

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
-import { rotationStepSchema } from '../lib/secrets/rotation-step.ts';
-import { revokeSigningKey } from '../lib/signing/revoke-signing-key.ts';
-import { rotateSigningKeys } from '../lib/signing/rotate-signing-keys.ts';
-import { type RevocationAnswer, signingKeyRevocationSchema } from '../lib/signing/signing-key-revocation.ts';
+import { rotationStepSchema } from '../lib/secrets/rotation.ts';
+import { type RevocationAnswer, signingKeyRevocationSchema } from '../lib/signing/revocation.ts';
+import { revokeSigningKey } from '../lib/signing/revoke.ts';
+import { rotateSigningKeys } from '../lib/signing/rotate.ts';
 
 /** Rights of the function. Those on the signing keys come with the rotation itself. */
 export const access: Access = {

@@ -1,6 +1,6 @@
 import { epochSeconds } from '../../lib/foundation/clock.ts';
 import { keyThatSigns, parseKeySet } from '../../lib/signing/key-set.ts';
-import type { TokenAlgorithm } from '../../lib/signing/token-algorithm.ts';
+import type { TokenAlgorithm } from '../../lib/signing/settings.ts';
 import { secretIds } from './load-functions.ts';
 import type { LocalSecrets } from './local-secrets.ts';
 

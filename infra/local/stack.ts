@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { wantedAlgorithm } from '../../lib/signing/wanted-algorithm.ts';
+import { wantedAlgorithm } from '../../lib/signing/settings.ts';
 import { type AwsEndpoint, type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 import { type InvocableFunction, startLocalAws } from './aws.ts';
 import {

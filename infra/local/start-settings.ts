@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { tokenAlgorithms } from '../../lib/signing/token-algorithm.ts';
+import { tokenAlgorithms } from '../../lib/signing/settings.ts';
 import { originSecretHashesSchema } from '../settings/settings.ts';
 
 /** The end of an error: what a variable must be, and what it is. */

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import * as v from 'valibot';
 import { largestRing } from '../../lib/foundation/ids.ts';
 import { defaultRecentLoginSeconds } from '../../lib/login-users/recent-login.ts';
-import { tokenAlgorithms } from '../../lib/signing/token-algorithm.ts';
+import { tokenAlgorithms } from '../../lib/signing/settings.ts';
 import { type Pin, pins } from './pins.ts';
 import { tagsSchema } from './tags.ts';
 

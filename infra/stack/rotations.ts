@@ -3,7 +3,7 @@ import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { CfnRotationSchedule, type Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import type { TokenAlgorithm } from '../../lib/signing/token-algorithm.ts';
+import type { TokenAlgorithm } from '../../lib/signing/settings.ts';
 import { allow, allowKey } from './rights.ts';
 
 /**

@@ -2,12 +2,15 @@ import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { isId, newId } from '../foundation/ids.ts';
 import {
+  firstSecret,
+  matchesAny,
+  newSecret,
   type RevokedSecret,
   type RotatedSecrets,
   revokeSecretOf,
   rotateSecretOf,
-} from '../secrets/item-secrets.ts';
-import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
+  secretAttributes,
+} from '../secrets/secrets.ts';
 import { forEachInBatches, timeLimit } from '../storage/batches.ts';
 import { cached } from '../storage/cache.ts';
 import {

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import * as v from 'valibot';
-import { tokenAlgorithms } from '../signing/token-algorithm.ts';
+import { tokenAlgorithms } from '../signing/settings.ts';
 import type { Probe } from './probe.ts';
 
 /** A request to a deployment that is tried out: a form is posted, everything else is read. */

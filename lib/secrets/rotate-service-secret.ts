@@ -30,34 +30,28 @@ export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Prom
   rotation<ServiceSecret>({
     parse: parseServiceSecret,
 
-    prepare: async (secretId) => serviceSecretAfter(await readServiceSecret(secretId), keepSeconds(secretId)),
+    next: async (secretId) => serviceSecretAfter(await readServiceSecret(secretId), keepSeconds(secretId)),
 
     /**
      * Encrypts all provider settings again, with the key that every function knows already as the next one. If it does not
      * get through, Secrets Manager repeats the rotation, which goes on with those that are left. Settings that nobody can
-     * read would stop every repetition, so the rotation is given up.
+     * read would stop every repetition, so the rotation is given up, as is one that was prepared too long ago. What was
+     * made with the current secret stays valid.
      */
-    async apply(secret, step) {
-      if (!isOfProviderSettings(step.SecretId)) return;
-      const unreadable = await reencrypt(secret);
-      if (unreadable.length > 0) await giveUp(step, unreadableSettings(unreadable));
-    },
-
-    /** Makes sure that what was made with the current secret stays valid. */
-    async testSecret({ current, previous }, { SecretId }) {
-      const before = await readServiceSecret(SecretId);
-      const accepted = [current, ...previous.map(({ text }) => text)];
+    async ready(secret, step) {
+      const before = await readServiceSecret(step.SecretId);
+      const accepted = [secret.current, ...secret.previous.map(({ text }) => text)];
       if (!accepted.includes(before.current))
         throw new Error('The current secret would no longer be accepted.');
-    },
-
-    /** Gives up a secret that was prepared too long ago. */
-    async check(secret, step) {
+      if (isOfProviderSettings(step.SecretId)) {
+        const unreadable = await reencrypt(secret);
+        if (unreadable.length > 0) await giveUp(step, unreadableSettings(unreadable));
+      }
       if (!isInTime(secret)) await giveUp(step, 'The rotation took too long. Rotate again.');
     },
 
-    async finish(_, { SecretId }) {
-      const secret = isOfProviderSettings(SecretId) ? 'provider-settings' : 'refresh-tokens';
+    async finish(_, secretId) {
+      const secret = isOfProviderSettings(secretId) ? 'provider-settings' : 'refresh-tokens';
       logEvent('service_secret_rotated', { secret });
     },
   });

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import { epochSeconds, isoTime } from '../foundation/clock.ts';
-import { staleReadSeconds } from './rotation-step.ts';
+import { staleReadSeconds } from './rotation.ts';
 import { readSecret } from './secret-store.ts';
 
 /** Milliseconds for which a warm function uses a service secret that it has read. */

@@ -5,7 +5,7 @@ import { exportJWK, generateKeyPair } from 'jose';
 import * as v from 'valibot';
 import { epochSeconds, isoTime } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
-import type { TokenAlgorithm } from './token-algorithm.ts';
+import type { TokenAlgorithm } from './settings.ts';
 
 /** Milliseconds for which a warm function signs with the key it has read. */
 export const signingKeyFreshFor = 4 * 60_000;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { grantTypes } from '../login-apps/grant-types.ts';
-import { tokenAlgorithms } from '../signing/token-algorithm.ts';
+import { tokenAlgorithms } from '../signing/settings.ts';
 import { introspectionPath, keysPath, revocationPath, tokenPath } from './issuer.ts';
 
 const authenticationMethodsSchema = v.array(v.string());

@@ -5,8 +5,8 @@ import { refreshTokenForm } from '../foundation/ids.ts';
 import type { LogReason } from '../foundation/reasons.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { isLongLived } from '../login-apps/login-app-tokens.ts';
-import { publicKey } from '../signing/public-keys.ts';
-import { tokenAlgorithms } from '../signing/token-algorithm.ts';
+import { publicKey } from '../signing/published-keys.ts';
+import { tokenAlgorithms } from '../signing/settings.ts';
 import {
   type AccessTokenClaims,
   type AccessTokenPayload,

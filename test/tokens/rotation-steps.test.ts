@@ -16,9 +16,9 @@ Object.assign(process.env, {
   TOKEN_ALGORITHM: 'ES256',
   ACCESS_TOKEN_SECONDS: '3600',
 });
-const { rotateSigningKeys } = await import('../../lib/signing/rotate-signing-keys.ts');
-const { revokeSigningKey } = await import('../../lib/signing/revoke-signing-key.ts');
-const { publicKeys } = await import('../../lib/signing/public-keys.ts');
+const { rotateSigningKeys } = await import('../../lib/signing/rotate.ts');
+const { revokeSigningKey } = await import('../../lib/signing/revoke.ts');
+const { publicKeys } = await import('../../lib/signing/published-keys.ts');
 const { publicSigningKeysKey } = await import('../../lib/storage/keys.ts');
 
 const pass = stopClock();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { decodeProtectedHeader } from 'jose';
-import { tokenAlgorithms } from '../../lib/signing/token-algorithm.ts';
+import { tokenAlgorithms } from '../../lib/signing/settings.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';

@@ -2,7 +2,7 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { environment } from '../../foundation/environment.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
-import { revocationAnswerSchema, type SigningKeyRevocation } from '../../signing/signing-key-revocation.ts';
+import { revocationAnswerSchema, type SigningKeyRevocation } from '../../signing/revocation.ts';
 import { defineCommands } from '../command.ts';
 import { id } from '../flags.ts';
 

@@ -5,9 +5,9 @@ import { environment } from '../foundation/environment.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { refreshAfter } from '../secrets/refresh-after.ts';
 import { readSecret } from '../secrets/secret-store.ts';
-import { accessTokenLifetime } from './access-token-lifetime.ts';
 import { keySetSchema, keyThatSigns, type PrivateJwk, signingKeyFreshFor } from './key-set.ts';
-import { readPublished } from './public-keys.ts';
+import { readPublished } from './published-keys.ts';
+import { accessTokenLifetime } from './settings.ts';
 
 type SigningKey = Pick<PrivateJwk, 'kid' | 'alg'> & { key: Awaited<ReturnType<typeof importJWK>> };
 

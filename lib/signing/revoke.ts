@@ -3,9 +3,9 @@ import { environment } from '../foundation/environment.ts';
 import { logEvent } from '../log/log.ts';
 import { abandonPending, readPendingSecret, readSecret, versionsOf } from '../secrets/secret-store.ts';
 import { type KeySet, keyThatSigns, parseKeySet, signingKeyKnownFrom } from './key-set.ts';
-import { type Published, readPublished } from './public-keys.ts';
-import { replaceRevokedKeys } from './replace-revoked-keys.ts';
-import type { RevocationAnswer } from './signing-key-revocation.ts';
+import { type Published, readPublished } from './published-keys.ts';
+import type { RevocationAnswer } from './revocation.ts';
+import { replaceRevokedKeys } from './rotate.ts';
 
 const secretId = environment('SIGNING_KEYS_SECRET_ID');
 

@@ -1,4 +1,0 @@
-import { environmentSeconds } from '../foundation/environment.ts';
-
-/** Seconds that an access token is valid. */
-export const accessTokenLifetime = environmentSeconds('ACCESS_TOKEN_SECONDS');

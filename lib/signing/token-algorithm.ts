@@ -1,3 +1,0 @@
-/** The algorithms that access tokens can be signed with; the first is the default. @see RFC 7518 section 3.1 */
-export const tokenAlgorithms = ['RS256', 'ES256'] as const;
-export type TokenAlgorithm = (typeof tokenAlgorithms)[number];
