@@ -57,7 +57,10 @@ export async function appendEvents(accessRequestId: number, drafts: Draft[]): Pr
     const took = performance.now() - startedAt;
     const pause = Math.random() * Math.min(longestPause, took * 2 ** (attempt + 2));
     // Another attempt may take as long as this one, and the client must get its answer before the function's timeout.
-    if (performance.now() + pause + took > giveUpAt) throw tooBusy();
+    if (performance.now() + pause + took > giveUpAt) {
+      const message = 'Too many are writing to this access request at once; send the request again.';
+      throw new ServiceError('temporarily_unavailable', message);
+    }
     await wait(pause);
   }
 }
@@ -70,13 +73,8 @@ async function append(accessRequestId: number, end: ListTails, draft: Draft): Pr
 
   const id = end.lastId + 1;
   const { created_at = timestamp(), updated_at = created_at } = draft;
-  const event = v.parse(eventSchema, {
-    ...draft.event,
-    id,
-    access_request_id: accessRequestId,
-    created_at,
-    updated_at,
-  });
+  const identity = { id, access_request_id: accessRequestId };
+  const event = v.parse(eventSchema, { ...draft.event, ...identity, created_at, updated_at });
   const places = listsOf(accessRequestId, event).map((list) => ({
     list,
     ordinal: (end.lastOrdinals.get(nameOf(list)) ?? 0) + 1,
@@ -86,31 +84,18 @@ async function append(accessRequestId: number, end: ListTails, draft: Draft): Pr
   );
   const idempotency_key = key === undefined ? undefined : ordinalIn(key, id);
   const item = { ...event, ...draft.writer, ...placement, idempotency_key };
-  const isNew = await putItem(eventItem(accessRequestId, id), item, { ifAbsent: true }).catch(
-    (error: unknown) => {
-      throw isPartitionFull(error) ? full() : error;
-    },
-  );
-  if (!isNew) return undefined;
-
+  try {
+    if (!(await putItem(eventItem(accessRequestId, id), item, { ifAbsent: true }))) return undefined;
+  } catch (error) {
+    if (!isPartitionFull(error)) throw error;
+    const message = 'The access request is full: it takes no more events. Create another one to go on.';
+    throw new ServiceError('conflict', message, { reason: 'access_request_full' });
+  }
   end.lastId = id;
   for (const { list, ordinal } of places) end.lastOrdinals.set(nameOf(list), ordinal);
   if (key !== undefined) end.written.set(key, event);
   return { event, outcome: 'added' };
 }
-
-const full = (): ServiceError =>
-  new ServiceError(
-    'conflict',
-    'The access request is full: it takes no more events. Create another one to go on.',
-    { reason: 'access_request_full' },
-  );
-
-const tooBusy = (): ServiceError =>
-  new ServiceError(
-    'temporarily_unavailable',
-    'Too many are writing to this access request at once; send the request again.',
-  );
 
 /**
  * Adds an event for an account. A request that is repeated with its `Idempotency-Key` within 24 hours gets the

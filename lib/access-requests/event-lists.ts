@@ -65,13 +65,17 @@ export async function readListTails(
   accessRequestId: number,
   drafts: { event: NewEvent; idempotencyKey?: string | undefined }[],
 ): Promise<ListTails> {
+  const pk = accessRequestPartition(accessRequestId);
   const lists = drafts.flatMap((draft) => listsOf(accessRequestId, draft.event));
   const keys = drafts.map(({ idempotencyKey }) => idempotencyKey).filter((key) => key !== undefined);
   const lastId = await readLastOrdinal(allEvents(accessRequestId));
-  const [lastOrdinals, written] = await Promise.all([
+  const [lastOrdinals, idsByKey] = await Promise.all([
     readLastOrdinals(new Map(lists.map((list) => [nameOf(list), list]))),
-    readWritten(accessRequestId, [...new Set(keys)]),
+    readLastOrdinals(new Map(keys.map((name) => [name, { pk, index: 'by_idempotency_key', name }]))),
   ]);
+  const written: ListTails['written'] = new Map(keys.map((key) => [key, undefined]));
+  const ids = [...idsByKey].filter(([, id]) => id > 0);
+  for (const [key, event] of await readEvents(accessRequestId, new Map(ids))) written.set(key, event);
   return { lastId, lastOrdinals, written };
 }
 
@@ -100,17 +104,6 @@ export async function compactIndexes(accessRequestId: number, end: ListTails): P
 async function readLastOrdinals(lists: Map<string, DenseList>): Promise<Map<string, number>> {
   const ends = [...lists].map(async ([name, list]) => [name, await readLastOrdinal(list)] as const);
   return new Map(await Promise.all(ends));
-}
-
-async function readWritten(accessRequestId: number, keys: string[]): Promise<ListTails['written']> {
-  const pk = accessRequestPartition(accessRequestId);
-  const ids = await Promise.all(
-    keys.map(
-      async (name) => [name, await readLastOrdinal({ pk, index: 'by_idempotency_key', name })] as const,
-    ),
-  );
-  const none = keys.map((key) => [key, undefined] as const);
-  return new Map([...none, ...(await readEvents(accessRequestId, new Map(ids.filter(([, id]) => id > 0))))]);
 }
 
 async function readEvents(accessRequestId: number, ids: Map<string, number>) {

@@ -52,11 +52,7 @@ export const basicAuthentication = <Caller extends object>({
   noted,
 }: BasicAuthentication<Caller>): Authentication<Caller> => ({
   scheme,
-  error: {
-    code: error,
-    when,
-    example: mismatch(whose),
-  },
+  error: { code: error, when, example: mismatch(whose) },
   identify: async ({ authorization }) => {
     const sent = basicCredentials(authorization);
     if (!sent) {
@@ -65,10 +61,9 @@ export const basicAuthentication = <Caller extends object>({
     }
     const caller = await find(sent.user, sent.password);
     if (isWrong(caller)) {
-      if (isId(idForm, sent.user)) annotateLog({ [idField]: sent.user });
-      const form = isId(idForm, sent.user)
-        ? ''
-        : ` The ${whose} id has the form ${idForm.replaceAll('…', '*')}.`;
+      const isWellFormed = isId(idForm, sent.user);
+      if (isWellFormed) annotateLog({ [idField]: sent.user });
+      const form = isWellFormed ? '' : ` The ${whose} id has the form ${idForm.replaceAll('…', '*')}.`;
       const message =
         caller === 'account_disabled' ? 'The account is disabled.' : `${mismatch(whose)}${form}`;
       throw new ServiceError(error, message, { reason: caller });
