@@ -3,7 +3,8 @@ import { type ServiceKeys, serviceKeysFor, serviceKeysFrom } from '../../secrets
 import type { ServiceSecret } from '../../secrets/service-secret.ts';
 
 const purpose = 'provider-settings';
-const serviceKeys = serviceKeysFor(purpose, 'PROVIDER_SETTINGS_SECRET_ID');
+// Pure, so that a bundle that only reads or writes the item, as that of check-new-versions, doesn't want the secret.
+const serviceKeys = /* @__PURE__ */ serviceKeysFor(purpose, 'PROVIDER_SETTINGS_SECRET_ID');
 
 /** The Login App and the provider that settings belong to. Secrets encrypted for one place cannot be decrypted for another. */
 interface SettingsPlace {
