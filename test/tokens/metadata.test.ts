@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { documentedFetch } from '../support/api-document.ts';
 import { sharedService, unique } from '../support/service.ts';
@@ -91,23 +90,6 @@ describe('GET /v2/marketing/oauth/jwks', () => {
 });
 
 describe('an independent resource server, with nothing but the metadata address', () => {
-  test('verifies a Login User Token with jose', async () => {
-    const { issuer, jwks_uri } = await discover();
-    const { access_token } = (await service.logIn(unique('alice'))).body;
-    const keys = createRemoteJWKSet(reachable(jwks_uri), { [customFetch]: documentedFetch });
-    const { payload } = await jwtVerify(access_token, keys, {
-      issuer,
-      audience: login_app.login_app_id,
-      typ: 'at+jwt',
-      algorithms: ['RS256'],
-    });
-    expect(payload).toMatchObject({
-      client_id: login_app.client_id,
-      token_use: 'login_user',
-      scope: 'login_user',
-    });
-  });
-
   test('verifies a Login User Token with oauth4webapi, and rejects one for another Login App', async () => {
     const server = { ...(await discover()) };
     server.jwks_uri = reachable(server.jwks_uri).href;
