@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
-import { endOwnSession } from '../lib/people/sessions/end-session.ts';
+import { endOwnSession } from '../lib/people/sessions/end-sessions.ts';
 
 export const { endpoint, handler } = serve({
   method: 'DELETE',

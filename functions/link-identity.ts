@@ -7,7 +7,7 @@ import { shownIdentitySchema } from '../lib/people/identities/identities-of-pers
 import { identityFormSchema } from '../lib/people/identities/identity-form.ts';
 import { linkIdentity } from '../lib/people/identities/link-identity.ts';
 import { countingRejections, tooManyRejected } from '../lib/people/identities/rejected-credentials.ts';
-import { verifyCredential } from '../lib/providers/verify-credential.ts';
+import { verifyCredential } from '../lib/providers/protocol.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
 
 const example = {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
-import { reencryptProviderSettings } from '../lib/providers/settings/reencrypt.ts';
+import { reencryptProviderSettings } from '../lib/providers/settings/stored.ts';
 import { serviceSecretRotation } from '../lib/secrets/rotate-service-secret.ts';
 import { rotationStepSchema } from '../lib/secrets/rotation.ts';
 

@@ -3,6 +3,22 @@ import type { Item } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
 import { type Profile, profileSchema } from './profile.ts';
 
+/** A person, as whoever vouches for them knows them. */
+export interface Identity {
+  /** The authority that vouches: the issuer of an id token, or the `namespace` of an OAuth provider's settings. */
+  namespace: string;
+  /** Their id of the person. */
+  subject: string;
+}
+
+/** An identity that a provider has just vouched for. */
+export interface VerifiedIdentity extends Identity {
+  /** The provider's own refresh token, where its settings say that it is kept to be revoked. */
+  revocableToken?: string;
+  /** The claims about the person that the settings name; absent when it has told none of them. */
+  profile?: Profile | undefined;
+}
+
 const linkedIdentityItem = v.object({
   identity_id: v.string(),
   /** The id of its identity index item, which leads to the Login User. */

@@ -9,10 +9,9 @@ import { ServiceError } from '../foundation/service-error.ts';
 import type { Condition } from '../storage/expressions.ts';
 import { type Item, type ItemKey, readItem, updateOwnItem } from '../storage/items.ts';
 import { hashOf, loginUserKey } from '../storage/keys.ts';
-import { type BlockedCode, blockedError } from './blocked.ts';
-import type { Identity } from './identity.ts';
 import {
   firstIdentityId,
+  type Identity,
   type IdentityAttributes,
   identityAttributes,
   type identityIndexItem,
@@ -149,3 +148,18 @@ export const setBlocked = (loginUserId: string, blocked: boolean): Promise<boole
 
 export const readLoginUser = async (loginUserId: string): Promise<LoginUser | undefined> =>
   loginUserIn(await readItem(loginUserItem(loginUserId)));
+
+/**
+ * The codes for a blocked person: no login (RFC 6749 section 5.2), no refresh, no device shown, no device related. The
+ * one for a refresh says nothing against the token, so apps keep it, and it works again once the person is unblocked.
+ */
+export type BlockedCode = 'invalid_grant' | 'unauthorized_client' | 'forbidden' | 'unprocessable_entity';
+
+const message = 'The Login User is blocked.';
+
+/** The error for whatever a blocked person asks for: one sentence everywhere. */
+export const blockedError = (code: BlockedCode): ServiceError =>
+  new ServiceError(code, message, {
+    reason: 'login_user_blocked',
+    ...(code === 'unprocessable_entity' && { errors: [{ field: 'device_id', message }] }),
+  });

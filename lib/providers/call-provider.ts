@@ -1,6 +1,6 @@
 import { logEvent } from '../log/log.ts';
+import { rejected } from './credential.ts';
 import { ProviderFailure } from './provider-failure.ts';
-import { rejected } from './rejected.ts';
 
 /** Milliseconds for all calls of one verification together. */
 const verificationTimeout = 3_000;

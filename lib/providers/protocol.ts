@@ -1,9 +1,11 @@
 import * as v from 'valibot';
-import type { VerifiedIdentity } from '../login-users/identity.ts';
+import { annotateLog } from '../log/request-fields.ts';
+import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
 import { forbidden, parameters } from '../schema/form-parameters.ts';
 import type { CheckResult } from './checks.ts';
 import type { ProviderId } from './provider-ids.ts';
 import { decryptSecrets, type StoredSettings } from './settings/encryption.ts';
+import { findProviderSettings, notSetUp } from './settings/stored.ts';
 
 /** Settings as an operator gives them: all of a provider, or those of a preset. */
 export interface SettingsInput {
@@ -115,4 +117,20 @@ function memoize<Stored extends { settings: object }, Value>(
     making.catch(() => made.delete(stored.settings));
     return making;
   };
+}
+
+/**
+ * Verifies a credential by the settings of its provider in a Login App.
+ * @returns the person for whom the provider issued it
+ * @throws ServiceError, ProviderFailure
+ */
+export async function verifyCredential(
+  loginAppId: string,
+  { provider, verify }: Credential,
+): Promise<VerifiedIdentity> {
+  annotateLog({ provider });
+  const stored = await findProviderSettings(loginAppId, provider);
+  const identity = stored && (await verify(stored));
+  if (!identity) throw notSetUp(provider);
+  return identity;
 }

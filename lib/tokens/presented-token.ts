@@ -1,8 +1,12 @@
 import { isCurrentClient } from '../login-apps/clients.ts';
 import { authenticateLoginAppToken, isLongLived } from '../login-apps/login-app-tokens.ts';
 import { findStatus } from '../login-apps/status.ts';
-import { readLoginUserWithSession } from '../people/sessions/login-user-with-session.ts';
-import { isActive, type Session, type SessionGeneration } from '../people/sessions/session.ts';
+import {
+  isActive,
+  readLoginUserWithSession,
+  type Session,
+  type SessionGeneration,
+} from '../people/sessions/session.ts';
 import { parameters, required } from '../schema/form-parameters.ts';
 import type { AccessTokenPayload } from './access-token.ts';
 import { readRefreshToken } from './refresh-token.ts';

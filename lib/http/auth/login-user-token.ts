@@ -4,8 +4,7 @@ import { annotateLog } from '../../log/request-fields.ts';
 import { isCurrentClient } from '../../login-apps/clients.ts';
 import { findStatus } from '../../login-apps/status.ts';
 import type { AuthenticatedUser } from '../../login-users/login-user.ts';
-import { readLoginUserWithSession } from '../../people/sessions/login-user-with-session.ts';
-import { hasIssued, isActive } from '../../people/sessions/session.ts';
+import { hasIssued, isActive, readLoginUserWithSession } from '../../people/sessions/session.ts';
 import { verifyLoginUserToken } from '../../tokens/verify-access-token.ts';
 import { type Authentication, bearerToken, noBearerToken } from './credentials.ts';
 

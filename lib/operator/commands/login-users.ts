@@ -6,7 +6,7 @@ import { deleteLoginUser } from '../../people/deletion/delete-login-user.ts';
 import { exportLoginUser, identitiesOf } from '../../people/deletion/export-login-user.ts';
 import { finishDeletions } from '../../people/deletion/finish-deletions.ts';
 import { findLoginUser } from '../../people/identities/find-login-user.ts';
-import { retryRevocations } from '../../people/identities/revoke-stored-tokens.ts';
+import { retryRevocations } from '../../people/identities/provider-tokens.ts';
 import { endSessions } from '../../people/sessions/end-sessions.ts';
 import { isActive, isOpen, readSessions } from '../../people/sessions/session.ts';
 import { defineCommands } from '../command.ts';

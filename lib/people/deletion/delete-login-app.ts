@@ -16,7 +16,7 @@ import {
 } from '../../storage/keys.ts';
 import { readGlobalList, readListInOrder, readMembers, readPartition } from '../../storage/lists.ts';
 import { shards } from '../../storage/shards.ts';
-import { retryRevocations } from '../identities/revoke-stored-tokens.ts';
+import { retryRevocations } from '../identities/provider-tokens.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
 /** Seconds after which no instance lets anybody log in at a disabled Login App: its status is cached for 30. */

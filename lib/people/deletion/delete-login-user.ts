@@ -1,15 +1,13 @@
 import { endAllRelations } from '../../devices/relate-device.ts';
 import { timestamp } from '../../foundation/clock.ts';
 import { logEvent } from '../../log/log.ts';
-import { blockedError } from '../../login-users/blocked.ts';
 import { linkedIdentitiesIn } from '../../login-users/linked-identity.ts';
-import { loginUserItem, newIndexId } from '../../login-users/login-user.ts';
+import { blockedError, loginUserItem, newIndexId } from '../../login-users/login-user.ts';
 import { listAttributes } from '../../login-users/people-of-login-app.ts';
 import { forEachInBatches } from '../../storage/batches.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
 import { releaseIdentity } from '../identities/identity-index.ts';
-import { type Revocations, revokeStoredTokens } from '../identities/revoke-stored-tokens.ts';
-import { isStoredToken } from '../identities/stored-token.ts';
+import { isStoredToken, type Revocations, revokeStoredTokens } from '../identities/provider-tokens.ts';
 import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
 import { type DeletionMark, markDeletion, unmarkDeletion } from '../unfinished.ts';
 

@@ -1,13 +1,12 @@
 import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import { type LoginUser, readLoginUser } from '../../login-users/login-user.ts';
-import { notSetUp } from '../../providers/not-set-up.ts';
 import type { TrustedIssuer } from '../../providers/oidc/issuer.ts';
 import { type Notification, verifyNotification } from '../../providers/oidc/notification.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
 import type { StoredSettings } from '../../providers/settings/encryption.ts';
-import { findProviderSettingsForAnybody } from '../../providers/settings/stored.ts';
+import { findProviderSettingsForAnybody, notSetUp } from '../../providers/settings/stored.ts';
 import {
   confirmedOwner,
   findIndexItem,

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../foundation/service-error.ts';
 import type { LoginApp } from '../../login-apps/login-app.ts';
-import type { Identity } from '../../login-users/identity.ts';
+import type { Identity } from '../../login-users/linked-identity.ts';
 import { type LoginUser, readLoginUser } from '../../login-users/login-user.ts';
 import { authorityOf, canonicalIssuer } from '../../providers/oidc/issuer.ts';
 import { issuerEntriesOf } from '../../providers/oidc/settings.ts';

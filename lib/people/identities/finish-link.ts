@@ -3,7 +3,7 @@ import { loginUserItem, readLoginUser } from '../../login-users/login-user.ts';
 import { updateItem } from '../../storage/items.ts';
 import { type LinkMark, unmarkLink } from '../unfinished.ts';
 import { confirmedIds } from './identities-of-person.ts';
-import { retryRevocations } from './revoke-stored-tokens.ts';
+import { retryRevocations } from './provider-tokens.ts';
 
 /**
  * Removes what an interrupted link has left of an identity, and revokes the provider's token that came with it. One that

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import type { LinkedIdentity } from '../../login-users/linked-identity.ts';
-import { firstIdentityId } from '../../login-users/linked-identity.ts';
+import { firstIdentityId, type LinkedIdentity } from '../../login-users/linked-identity.ts';
 import { type LoginUser, loginUserItem } from '../../login-users/login-user.ts';
 import { profileSchema } from '../../login-users/profile.ts';
 import { timestampField } from '../../schema/json-schema.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { codeForm } from '../../providers/oauth2/code-form.ts';
+import { codeForm } from '../../providers/oauth2/authorization-code.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
 import { choiceProblem, forbidden } from '../../schema/form-parameters.ts';

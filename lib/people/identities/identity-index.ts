@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import type { Identity } from '../../login-users/identity.ts';
-import { identityIndexItem } from '../../login-users/linked-identity.ts';
+import { type Identity, identityIndexItem } from '../../login-users/linked-identity.ts';
 import { firstIndexId, loginUserIn, loginUserItem } from '../../login-users/login-user.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
 

@@ -5,8 +5,6 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import { idsAmong } from '../../log/audit.ts';
 import { logEvent } from '../../log/log.ts';
 import { annotateIds } from '../../log/request-fields.ts';
-import { blockedError } from '../../login-users/blocked.ts';
-import type { VerifiedIdentity } from '../../login-users/identity.ts';
 import {
   attributesOf,
   changedProfile,
@@ -15,8 +13,10 @@ import {
   identityAttributes,
   type LinkedIdentity,
   linkedIdentitiesIn,
+  type VerifiedIdentity,
 } from '../../login-users/linked-identity.ts';
 import {
+  blockedError,
   type LoginUser,
   loginUserItem,
   readLoginUser,
@@ -29,8 +29,7 @@ import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import { markLink, unmarkLink } from '../unfinished.ts';
 import { confirmedIds, ownIdentities, type ShownIdentity } from './identities-of-person.ts';
 import { claimIdentity, confirmedOwner, findIndexItem } from './identity-index.ts';
-import { revokingIfRefused, type TokenPlace } from './revoke-token.ts';
-import { keepingToken } from './stored-token.ts';
+import { keepingToken, revokingIfRefused, type TokenPlace } from './provider-tokens.ts';
 import { attributeOf, unlinkIdentity } from './unlink-identity.ts';
 
 /** The most identities that a person may have linked. Each login reads them all. */

@@ -1,8 +1,8 @@
 import { ServiceError } from '../../foundation/service-error.ts';
 import { logEvent } from '../../log/log.ts';
-import { blockedError } from '../../login-users/blocked.ts';
 import { firstIdentityId, identityAttributes } from '../../login-users/linked-identity.ts';
 import {
+  blockedError,
   type LoginUserItem,
   loginUserItem,
   newIndexId,
@@ -15,7 +15,7 @@ import { readItem, updateItem } from '../../storage/items.ts';
 import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import { ownIdentities } from './identities-of-person.ts';
 import { releaseIdentity } from './identity-index.ts';
-import { revokeStoredTokens } from './revoke-stored-tokens.ts';
+import { revokeStoredTokens } from './provider-tokens.ts';
 
 /**
  * Unlinks an identity from a Login User, on the condition that another one remains.

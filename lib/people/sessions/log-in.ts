@@ -3,10 +3,13 @@ import { newSessionPrefix } from '../../foundation/ids.ts';
 import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
-import { blockedError } from '../../login-users/blocked.ts';
-import type { VerifiedIdentity } from '../../login-users/identity.ts';
-import { changedProfile, firstIdentityId, identityAttributes } from '../../login-users/linked-identity.ts';
-import { firstIndexId, loginUserItem, whileActive } from '../../login-users/login-user.ts';
+import {
+  changedProfile,
+  firstIdentityId,
+  identityAttributes,
+  type VerifiedIdentity,
+} from '../../login-users/linked-identity.ts';
+import { blockedError, firstIndexId, loginUserItem, whileActive } from '../../login-users/login-user.ts';
 import { placeAmongPeople } from '../../login-users/people-of-login-app.ts';
 import { begunIn, endOfOthersIn } from '../../login-users/sessions-of-person.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
@@ -18,8 +21,7 @@ import {
   type Owner,
   releaseIdentity,
 } from '../identities/identity-index.ts';
-import { revokingIfRefused } from '../identities/revoke-token.ts';
-import { keepingToken } from '../identities/stored-token.ts';
+import { keepingToken, revokingIfRefused } from '../identities/provider-tokens.ts';
 import type { Session } from './session.ts';
 import { newSession, sessionPlaces } from './session-store.ts';
 

@@ -6,12 +6,12 @@ import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { findStatus } from '../../login-apps/status.ts';
-import { blockedError } from '../../login-users/blocked.ts';
+import { blockedError } from '../../login-users/login-user.ts';
 import { updateItem } from '../../storage/items.ts';
-import { endSession } from './end-session.ts';
-import { readLoginUserWithSession } from './login-user-with-session.ts';
+import { endSession } from './end-sessions.ts';
 import {
   isActive,
+  readLoginUserWithSession,
   type Session,
   type SessionGeneration,
   sessionItem,

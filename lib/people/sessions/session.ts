@@ -6,8 +6,9 @@ import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { optionalEnvironmentSeconds } from '../../foundation/environment.ts';
 import type { LoginAppStatus } from '../../login-apps/status.ts';
+import { loginUserIn, loginUserItem } from '../../login-users/login-user.ts';
 import { begunSession, endWithOthers } from '../../login-users/sessions-of-person.ts';
-import { deleteItem, type Item, type ItemOf, itemKind, readItem } from '../../storage/items.ts';
+import { deleteItem, type Item, type ItemOf, itemKind, readItem, readItems } from '../../storage/items.ts';
 import { loginUserKey, loginUserPartition, sessionKey, sessionPrefix } from '../../storage/keys.ts';
 import { readPartition } from '../../storage/lists.ts';
 
@@ -108,4 +109,18 @@ export function stateOfGeneration(
   const age = Math.max(0, epochSeconds() - (session.refreshed_at ?? 0));
   const isInTime = age < (graceSeconds() ?? Infinity);
   return generation === session.generation - 1 && isInTime ? 'predecessor' : 'outdated';
+}
+
+/** A Login User and one of their sessions, in one request; undefined where there is none. */
+export async function readLoginUserWithSession(loginUserId: string, sessionId: string) {
+  const [userItem, found] = await readItems([
+    loginUserItem(loginUserId),
+    sessionItem(loginUserId, sessionId),
+  ]);
+  const session = sessionWithId(sessionId, found);
+  return {
+    user: loginUserIn(userItem),
+    isDeleted: userItem?.deleted_at !== undefined,
+    session: session && withCurrentEnd(userItem, session),
+  };
 }

@@ -1,9 +1,44 @@
+import { createHmac } from 'node:crypto';
+import OAuth from 'oauth-1.0a';
+import * as v from 'valibot';
+import { epochSeconds } from '../../foundation/clock.ts';
+import { newId } from '../../foundation/ids.ts';
+import { presentCredential, verificationDeadline } from '../call-provider.ts';
 import { dummy, rejectsDummy } from '../checks.ts';
+import { rejected, requiredSubject, wellFormedCredential } from '../credential.ts';
 import { credentialParameters } from '../parameters.ts';
 import { protocol } from '../protocol.ts';
-import { hostAt, keepNamespace } from '../settings/namespace.ts';
-import { oauth1SettingsSchema } from './settings.ts';
-import { verifyOAuth1 } from './verify.ts';
+import { ProviderFailure } from '../provider-failure.ts';
+import {
+  described,
+  fieldPathSchema,
+  hostAt,
+  hostOf,
+  keepNamespace,
+  providerUrlSchema,
+  textSchema,
+} from '../settings/fields.ts';
+
+export const oauth1SettingsSchema = v.pipe(
+  v.strictObject({
+    verify_url: described(
+      providerUrlSchema,
+      "is called, signed by HMAC-SHA1 with your key and the person's token",
+    ),
+    consumer_key: described(textSchema, 'your consumer key'),
+    consumer_secret: described(textSchema, 'its secret'),
+    subject_field: described(
+      v.optional(fieldPathSchema, 'id_str'),
+      "where the answer has the person's id, as text",
+    ),
+    namespace: described(
+      v.optional(textSchema),
+      'identifies who vouches for the people. Defaults to the previous value or, for a new provider, the host of the address',
+    ),
+  }),
+  v.transform((settings) => ({ ...settings, namespace: settings.namespace ?? hostOf(settings.verify_url) })),
+);
+export type OAuth1Settings = v.InferOutput<typeof oauth1SettingsSchema>;
 
 /** Token and secret, verified by a call that is signed with our consumer key. @see RFC 5849 */
 export const oauth1 = protocol({
@@ -22,3 +57,54 @@ export const oauth1 = protocol({
     ),
   ],
 });
+
+/** An OAuth 1.0 access token with its secret. */
+export interface OAuth1Token {
+  token: string;
+  secret: string;
+}
+
+/**
+ * The person of an OAuth 1.0 token. The call is signed with our consumer key and secret, so the provider itself
+ * rejects a token that was issued to another app.
+ * @throws ServiceError, ProviderFailure
+ * @see RFC 5849 section 3
+ */
+export async function verifyOAuth1(settings: OAuth1Settings, { token, secret }: OAuth1Token) {
+  const { verify_url: url, subject_field, namespace } = settings;
+  const credential = { key: wellFormedCredential(token), secret: wellFormedCredential(secret) };
+  const { status, body } = await presentCredential({
+    url,
+    headers: { authorization: authorizationHeader(settings, 'GET', url, credential) },
+    signal: verificationDeadline(),
+  });
+  if ([401, 403].includes(status)) throw rejected('verification_refused');
+  if (status !== 200) throw new ProviderFailure('unexpected_status', url, String(status));
+  return { namespace, subject: requiredSubject(body, url, subject_field) };
+}
+
+/**
+ * The `Authorization` header of a request signed by HMAC-SHA1.
+ * @param fixed the nonce and the time (epoch seconds), for published examples
+ * @see RFC 5849 sections 3.4 and 3.5.1
+ */
+export function authorizationHeader(
+  consumer: { consumer_key: string; consumer_secret: string },
+  method: string,
+  url: string,
+  token: { key: string; secret: string },
+  fixed: { nonce: string; timestamp: number } = { nonce: newId('n'), timestamp: epochSeconds() },
+): string {
+  const oauth = new OAuth({
+    consumer: { key: consumer.consumer_key, secret: consumer.consumer_secret },
+    signature_method: 'HMAC-SHA1',
+    hash_function: (base, key) => createHmac('sha1', key).update(base).digest('base64'),
+  });
+  oauth.getNonce = () => fixed.nonce;
+  oauth.getTimeStamp = () => fixed.timestamp;
+  // The library would sign the query's names as they stand in the address; RFC 5849 section 3.4.1.3.1 decodes them first.
+  const { origin, pathname, searchParams } = new URL(url);
+  const names = [...new Set(searchParams.keys())];
+  const data = Object.fromEntries(names.map((name) => [name, searchParams.getAll(name)]));
+  return oauth.toHeader(oauth.authorize({ url: `${origin}${pathname}`, method, data }, token)).Authorization;
+}

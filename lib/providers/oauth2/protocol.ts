@@ -3,14 +3,14 @@ import { type CheckResult, dummy, rejectsDummy } from '../checks.ts';
 import { checkKeys } from '../oidc/protocol.ts';
 import { credentialParameters } from '../parameters.ts';
 import { protocol } from '../protocol.ts';
-import { hostAt, issuerAt, keepNamespace } from '../settings/namespace.ts';
-import { exchangeCode } from './exchange-code.ts';
+import { hostAt, issuerAt, keepNamespace } from '../settings/fields.ts';
 import {
   type AccessTokenSettings,
   accessTokenSettings,
   type CodeExchange,
   oauth2SettingsSchema,
 } from './settings.ts';
+import { exchangeCode } from './token-endpoint.ts';
 import { validateAudience } from './validate-audience.ts';
 import { userInfo, verifyAccessToken } from './verify.ts';
 

@@ -5,11 +5,11 @@ import {
   audiences,
   described,
   fieldPathSchema,
+  hostOf,
   profile,
   providerUrlSchema,
   textSchema,
 } from '../settings/fields.ts';
-import { hostOf, namespace } from '../settings/namespace.ts';
 
 const errorCodesSchema = v.array(textSchema, 'must be a list of error codes');
 const statusesSchema = v.array(v.pipe(v.number(), v.integer()), 'must be a list of HTTP statuses');
@@ -140,7 +140,7 @@ const authorizationCodeSchema = v.pipe(
 export const oauth2SettingsSchema = v.pipe(
   v.strictObject({
     namespace: described(
-      namespace,
+      v.optional(textSchema),
       'identifies who vouches for the people. Defaults to the previous value or, for a new provider, the host of `user_info.url`, or the issuer if only JWTs say who a person is',
     ),
     user_info: v.optional(userInfoSchema),

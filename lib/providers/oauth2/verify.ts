@@ -1,12 +1,9 @@
-import type { VerifiedIdentity } from '../../login-users/identity.ts';
+import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { presentCredential, verificationDeadline } from '../call-provider.ts';
-import { profileIn } from '../profile.ts';
+import { profileIn, rejected, requiredSubject, wellFormedCredential } from '../credential.ts';
 import { ProviderFailure } from '../provider-failure.ts';
-import { rejected, wellFormedCredential } from '../rejected.ts';
-import { requiredSubject } from '../subject.ts';
 import type { AccessTokenSettings, UserInfo, UserInfoSettings } from './settings.ts';
-import { validateAudience } from './validate-audience.ts';
-import { verifyJwtAccessToken } from './verify-jwt.ts';
+import { validateAudience, verifyJwtAccessToken } from './validate-audience.ts';
 
 /**
  * The person of an OAuth 2.0 access token that was issued to our app.

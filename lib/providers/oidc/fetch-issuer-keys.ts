@@ -2,8 +2,7 @@ import * as v from 'valibot';
 import { callProvider } from '../call-provider.ts';
 import { type KeySource, keysAddressOf } from '../presets/known-issuers.ts';
 import { ProviderFailure } from '../provider-failure.ts';
-import { providerUrlSchema } from '../settings/fields.ts';
-import { hostOf } from '../settings/namespace.ts';
+import { hostOf, providerUrlSchema } from '../settings/fields.ts';
 
 /** The keys of an issuer. @see RFC 7517 section 5 */
 export const issuerKeySetSchema = v.message(

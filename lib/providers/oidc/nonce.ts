@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ServiceError } from '../../foundation/service-error.ts';
-import { rejected } from '../rejected.ts';
+import { rejected } from '../credential.ts';
 import type { NonceForm, TrustedIssuer } from './issuer.ts';
 
 /** @throws ServiceError when the issuer's settings require a nonce, and the request has none */

@@ -1,9 +1,8 @@
 import { errors } from 'jose';
 import * as v from 'valibot';
 import { ServiceError } from '../../foundation/service-error.ts';
-import type { Identity } from '../../login-users/identity.ts';
-import { rejected, wellFormedCredential } from '../rejected.ts';
-import { subjectAt } from '../subject.ts';
+import type { Identity } from '../../login-users/linked-identity.ts';
+import { rejected, subjectAt, wellFormedCredential } from '../credential.ts';
 import { authorityOf, type TrustedIssuer } from './issuer.ts';
 import { reasonOf, rejectOutdated, trustedIssuerOf, verifiedJwt } from './verify.ts';
 

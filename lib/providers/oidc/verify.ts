@@ -2,13 +2,17 @@ import { createHash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../../foundation/clock.ts';
 import type { LogReason } from '../../foundation/reasons.ts';
-import type { VerifiedIdentity } from '../../login-users/identity.ts';
+import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
-import { audienceIn, rejectForeign } from '../audience.ts';
+import {
+  audienceIn,
+  profileIn,
+  rejected,
+  rejectForeign,
+  subjectAt,
+  wellFormedCredential,
+} from '../credential.ts';
 import type { KeySource } from '../presets/known-issuers.ts';
-import { profileIn } from '../profile.ts';
-import { rejected, wellFormedCredential } from '../rejected.ts';
-import { subjectAt } from '../subject.ts';
 import { authorityOf, canonicalIssuer, defaultMaxAge, spellingsOf, type TrustedIssuer } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
 import { rejectOtherNonce, requireNonce } from './nonce.ts';

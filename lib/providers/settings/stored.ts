@@ -1,12 +1,24 @@
 import * as v from 'valibot';
 import { timestamp } from '../../foundation/clock.ts';
 import { newId } from '../../foundation/ids.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import type { ServiceSecret } from '../../secrets/service-secret.ts';
 import { cached } from '../../storage/cache.ts';
-import { deleteItem, itemKind, readItem, updateItem } from '../../storage/items.ts';
+import {
+  deleteItem,
+  type Item,
+  type ItemKey,
+  type ItemOf,
+  itemKind,
+  keyOf,
+  readItem,
+  updateItem,
+} from '../../storage/items.ts';
 import { providerSettingsKey, providerSettingsList } from '../../storage/keys.ts';
+import { readGlobalList } from '../../storage/lists.ts';
 import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import { type ProviderId, providerIds } from '../provider-ids.ts';
-import { encryptSecrets, type StoredSettings } from './encryption.ts';
+import { encryptSecrets, reencryptSecrets, type StoredSettings } from './encryption.ts';
 
 /** The settings of a provider as they are stored, with their secrets encrypted. */
 export const providerSettingsItem = itemKind(
@@ -79,3 +91,52 @@ export async function changeProviderSettings(
 
 export const removeProviderSettings = (loginAppId: string, provider: ProviderId): Promise<void> =>
   deleteItem(providerSettingsItem(loginAppId, provider));
+
+/** The error for a login at a provider that is not set up for the Login App, or not for this grant. */
+export const notSetUp = (provider: ProviderId): ServiceError =>
+  new ServiceError('invalid_request', `The provider ${provider} is not set up for this Login App.`);
+
+/** The number of settings that are encrypted again at the same time, and that the list is asked for at once. */
+const batchSize = 25;
+
+/**
+ * Encrypts the provider settings of all Login Apps with the current key of a secret. Skips settings that already use that
+ * key, and those that no key of the secret can decrypt.
+ * @returns the names of the latter, such as `la_9hX… provider_e`
+ */
+export async function reencryptProviderSettings(secret: ServiceSecret): Promise<string[]> {
+  const unreadable: string[] = [];
+  let start: Item | undefined;
+  do {
+    const page = { limit: batchSize, start };
+    const { items, next } = await readGlobalList('by_list', providerSettingsList, page);
+    const names = await Promise.all(
+      items.map((item) => reencrypt({ ...keyOf(item), parse: providerSettingsItem.parse }, secret)),
+    );
+    unreadable.push(...names.filter((name) => name !== undefined));
+    start = next;
+  } while (start);
+  return unreadable;
+}
+
+/** Encrypts one provider's settings again. Returns their name when they can't be read. */
+async function reencrypt(
+  key: ItemKey<ItemOf<typeof providerSettingsItem>>,
+  secret: ServiceSecret,
+): Promise<string | undefined> {
+  const { unreadable } = await retryOnConflict(async () => {
+    const item = await readItem(key);
+    // Removed meanwhile.
+    if (!item) return {};
+    const { login_app_id, provider, settings, revision } = item;
+    const encrypted = reencryptSecrets({ settings, place: { loginAppId: login_app_id, provider } }, secret);
+    if (encrypted === 'unreadable') return { unreadable: `${login_app_id} ${provider}` };
+    if (!encrypted) return {};
+    const { done } = await updateItem(key, {
+      set: { settings: encrypted, revision: newId('r') },
+      when: { revision: { is: revision } },
+    });
+    return done ? {} : undefined;
+  }, 'Others keep changing the provider settings.');
+  return unreadable;
+}

@@ -1,12 +1,37 @@
+import * as v from 'valibot';
 import { ServiceError } from '../../foundation/service-error.ts';
-import type { VerifiedIdentity } from '../../login-users/identity.ts';
+import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
+import { parameters } from '../../schema/form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
 import { prepareIssuerKeys } from '../oidc/issuer-keys.ts';
 import { requireNonce } from '../oidc/nonce.ts';
 import { verifyIdToken } from '../oidc/verify.ts';
-import { type AuthorizationCode, exchangeCode } from './exchange-code.ts';
+import { codeParameters } from '../parameters.ts';
+import type { StoredSettings } from '../settings/encryption.ts';
+import { oauth2 } from './protocol.ts';
 import { accessTokenSettings, type CodeExchange, type OAuth2Settings } from './settings.ts';
+import { type AuthorizationCode, exchangeCode } from './token-endpoint.ts';
 import { personOfOwnToken, verifyAccessToken } from './verify.ts';
+
+const ownEntries = v.object(codeParameters);
+
+/**
+ * The schema of a form with an authorization code of a provider, which becomes a `Credential`.
+ * @param before parameters of the caller's, which are named first where several are missing
+ * @param after those that are named last
+ */
+export const codeForm = <const Before extends v.ObjectEntries, const After extends v.ObjectEntries>(
+  before: Before,
+  after: After,
+) =>
+  v.pipe(
+    parameters({ ...before, ...codeParameters, ...after }),
+    v.transform((form) => ({
+      ...form,
+      verify: async (stored: StoredSettings) =>
+        verifyAuthorizationCode(await oauth2.read(stored), v.parse(ownEntries, form)),
+    })),
+  );
 
 type CodeCredential = AuthorizationCode & { nonce?: string | undefined };
 

@@ -1,0 +1,169 @@
+import * as v from 'valibot';
+import { newId } from '../../foundation/ids.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import { logEvent, logFailure } from '../../log/log.ts';
+import {
+  firstIdentityId,
+  type IdentityAttributes,
+  identityAttributes,
+  linkedIdentitiesIn,
+  type VerifiedIdentity,
+} from '../../login-users/linked-identity.ts';
+import { loginUserItem } from '../../login-users/login-user.ts';
+import { listAttributes } from '../../login-users/people-of-login-app.ts';
+import { oauth2SettingsSchema } from '../../providers/oauth2/settings.ts';
+import { revokeProviderToken } from '../../providers/oauth2/token-endpoint.ts';
+import { type ProviderId, authorizationCodeProvider as provider } from '../../providers/provider-ids.ts';
+import { decryptSecrets, encryptSecrets } from '../../providers/settings/encryption.ts';
+import { findProviderSettings, notSetUp } from '../../providers/settings/stored.ts';
+import { type Item, readItem, updateItem } from '../../storage/items.ts';
+
+/** The most tokens of providers that are kept for a person: each of their logins writes the item that holds them. */
+const mostKept = 40;
+/** The most bytes of a token that is kept. */
+const mostBytes = 4096;
+
+const tokenSchema = v.object({ token_secret: v.string() });
+
+/** Whether an attribute of a Login User is a provider's token that is kept to be revoked. */
+export const isStoredToken = (attribute: string): boolean =>
+  attribute.startsWith(identityAttributes.storedToken(''));
+
+/**
+ * Change of a Login User that keeps a provider's refresh token, encrypted, so that it can be revoked when the identity is
+ * no longer theirs; an empty one where none came along. A token that it takes the place of is kept beside it, if there is
+ * room. It isn't revoked yet: one revocation may end all that the person has granted, as at Apple, and log them out. A
+ * token that is too long or finds no room is revoked at once.
+ */
+export async function keepingToken(
+  loginUserId: string,
+  identityId: string,
+  place: TokenPlace,
+  { revocableToken: token }: VerifiedIdentity,
+): Promise<{ set: IdentityAttributes; copy: Record<string, string> }> {
+  const set: IdentityAttributes = {};
+  const copy: Record<string, string> = {};
+  if (token === undefined) return { set, copy };
+  const item = (await readItem(loginUserItem(loginUserId))) ?? {};
+  const name = identityAttributes.storedToken(identityId);
+  const current = item[name];
+  const hasRoom = Object.keys(item).filter(isStoredToken).length < mostKept;
+  if (Buffer.byteLength(token) > mostBytes || !(hasRoom || current)) {
+    await revokeToken(loginUserId, place, () => token);
+    return { set, copy };
+  }
+  set[name] = await encryptSecrets({ provider: place.provider, token_secret: token }, place);
+  // One that can't be read any longer is another one.
+  const isNew = current && token !== (await readToken(current, place).catch(() => undefined));
+  if (isNew && hasRoom) copy[`${name}.${newId('w')}`] = name;
+  return { set, copy };
+}
+
+/** A kept token. @throws Error when it is not ours, or from another place */
+export async function readToken(kept: unknown, place: TokenPlace): Promise<string> {
+  const encrypted = v.parse(tokenSchema, kept);
+  return v.parse(tokenSchema, await decryptSecrets(encrypted, place)).token_secret;
+}
+
+/** The Login App and the provider that a token of a person came from. */
+export interface TokenPlace {
+  loginAppId: string;
+  provider: ProviderId;
+}
+
+/**
+ * Revokes a provider's refresh token. False when it is not revoked, and the log says why: whatever goes wrong must not
+ * stop what the person has asked for.
+ * @param read gives the token
+ */
+export async function revokeToken(
+  login_user_id: string,
+  place: TokenPlace,
+  read: () => string | Promise<string>,
+): Promise<boolean> {
+  try {
+    const settings = await findProviderSettings(place.loginAppId, place.provider);
+    if (!settings) throw notSetUp(place.provider);
+    const decrypted = await decryptSecrets(settings.settings, settings.place);
+    await revokeProviderToken(v.parse(oauth2SettingsSchema, decrypted), await read());
+    logEvent('provider_token_revoked', { login_user_id });
+    return true;
+  } catch (error) {
+    logFailure('provider_token_not_revoked', error, { login_user_id });
+    return false;
+  }
+}
+
+/**
+ * Does what a person has a verified identity for. If that is refused, there is nobody to keep the provider's token for, and
+ * it is revoked at once.
+ * @param loginUserId gives the person whom the log names
+ */
+export async function revokingIfRefused<Result>(
+  token: string | undefined,
+  place: TokenPlace,
+  loginUserId: () => string,
+  act: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await act();
+  } catch (error) {
+    if (token !== undefined && error instanceof ServiceError)
+      await revokeToken(loginUserId(), place, () => token);
+    throw error;
+  }
+}
+
+/** Numbers of tokens that were revoked, and that are still to be revoked. */
+export interface Revocations {
+  revoked: number;
+  not_revoked: number;
+}
+
+/**
+ * Revokes a Login User's tokens of providers: all of a deleted one, otherwise those of identities that they have
+ * unlinked. One that is revoked is removed; one that is not stays, and the log says why.
+ */
+export async function revokeStoredTokens(item: Item): Promise<Revocations> {
+  const names = unneededTokensIn(item);
+  if (names.length === 0) return { revoked: 0, not_revoked: 0 };
+  const login_user_id = String(item.login_user_id);
+  const place: TokenPlace = { loginAppId: String(item.login_app_id), provider };
+  const outcomes = await Promise.all(
+    names.map(async (attribute) => {
+      if (!(await revokeToken(login_user_id, place, () => readToken(item[attribute], place)))) return false;
+      await updateItem(loginUserItem(login_user_id), {
+        remove: [attribute],
+        when: { [attribute]: { exists: true } },
+      });
+      return true;
+    }),
+  );
+  const revoked = outcomes.filter(Boolean).length;
+  return { revoked, not_revoked: outcomes.length - revoked };
+}
+
+/** The attributes with tokens that no identity of theirs needs any longer. */
+function unneededTokensIn(item: Item): string[] {
+  const kept = Object.keys(item).filter(isStoredToken);
+  if (item.deleted_at !== undefined) return kept;
+  const ids = linkedIdentitiesIn(item).map(({ identity_id }) => identity_id);
+  if (item.subject !== undefined) ids.push(firstIdentityId(String(item.login_user_id)));
+  const needed = ids.map(identityAttributes.storedToken);
+  return kept.filter((name) => !needed.some((start) => name.startsWith(start)));
+}
+
+/** Tries again for a Login User, deleted or not; undefined when there is and was none. */
+export async function retryRevocations(loginUserId: string): Promise<Revocations | undefined> {
+  const item = await readItem(loginUserItem(loginUserId));
+  if (!(item?.deleted_at || item?.created_at)) return undefined;
+  const outcome = await revokeStoredTokens(item);
+  // An interrupted deletion is left to be finished by another.
+  if (outcome.not_revoked === 0 && item.list !== undefined && item.created_at === undefined) {
+    await updateItem(loginUserItem(loginUserId), {
+      remove: [...listAttributes],
+      when: { created_at: { exists: false }, list: { exists: true } },
+    });
+  }
+  return outcome;
+}

@@ -1,0 +1,102 @@
+import * as v from 'valibot';
+import type { LogReason } from '../foundation/reasons.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import { logEvent } from '../log/log.ts';
+import { type Profile, profileSchema } from '../login-users/profile.ts';
+import { valueAtPath } from '../schema/value-at-path.ts';
+import { ProviderFailure } from './provider-failure.ts';
+import type { ProfileSetting } from './settings/fields.ts';
+
+/** The error for a credential that the provider or our own validation rejects. The reason is for the log alone. */
+export const rejected = (reason: LogReason): ServiceError =>
+  new ServiceError('invalid_grant', 'The provider does not accept this credential for this Login App.', {
+    reason,
+  });
+
+/** The longest credential that is looked at, in characters. */
+const longestCredential = 16_384;
+
+/** Returns a credential that is visible ASCII and of a possible length. @throws ServiceError for another @see RFC 6749 appendix A */
+export function wellFormedCredential(credential: string): string {
+  if (credential.length > longestCredential) throw rejected('credential_too_long');
+  if (!/^[\x21-\x7e]+$/.test(credential)) throw rejected('credential_malformed');
+  return credential;
+}
+
+/** The longest subject that is stored, in characters; OpenID Connect allows 255. */
+const longestSubject = 255;
+
+/**
+ * The person's id in an answer, as text. Undefined when it is missing, of the other type, empty, too long, or not
+ * well-formed Unicode, which no store keeps. Nor is an integer beyond 2^53 an id: JSON readers round it, so two people could share it.
+ */
+export function subjectAt(answer: unknown, path: string, type: 'string' | 'integer' = 'string') {
+  const value = valueAtPath(answer, path);
+  if (type === 'integer') return Number.isSafeInteger(value) ? String(value) : undefined;
+  if (typeof value !== 'string' || !value.isWellFormed()) return undefined;
+  return value.length > 0 && value.length <= longestSubject ? value : undefined;
+}
+
+/** The person's id in an answer, as text. @throws ProviderFailure for an answer without a usable one */
+export function requiredSubject(answer: unknown, url: string, path: string, type?: 'string' | 'integer') {
+  const subject = subjectAt(answer, path, type);
+  if (subject === undefined) throw new ProviderFailure('unexpected_answer', url, `no usable ${path}`);
+  return subject;
+}
+
+/** Claims of a token about who asked for it and where it may be used, as the provider sent them: unchecked. */
+interface TokenAudience {
+  /** The one app that it was issued to, for providers that name it; undefined when `aud` names it. */
+  client?: unknown;
+  /** Text or a list of texts; may be missing only beside `client`. */
+  aud?: unknown;
+  /** The authorized party, from each claim that names it; none when the token has no such claim. Null is no app. */
+  parties: unknown[];
+}
+
+/** Claims for the app that a JWT was issued to: of OpenID Connect, of RFC 9068, of Okta, and of Entra's v1.0 tokens. */
+const appClaims = ['azp', 'client_id', 'cid', 'appid'];
+
+/**
+ * The audience of a JWT. Its `aud` may be an API that other apps call, too, so whatever claim names the app counts as the
+ * authorized party.
+ * @param field where it has the app that it was issued to
+ */
+export function audienceIn(claims: object, field: string): TokenAudience {
+  const app = valueAtPath(claims, field) ?? null;
+  const named = appClaims.map((claim) => valueAtPath(claims, claim)).filter((value) => value !== undefined);
+  return { aud: valueAtPath(claims, 'aud') ?? app, parties: field === 'aud' ? named : [app, ...named] };
+}
+
+/**
+ * A token must have been issued to one of our apps: its authorized party is ours, by each claim that names it, and so is
+ * its client or else one of its audiences. A token for several audiences must name its authorized party, since nobody
+ * could tell which of them asked for it.
+ * @throws ServiceError `invalid_grant`
+ * @see OpenID Connect Core 1.0, section 3.1.3.7, steps 3 to 5
+ */
+export function rejectForeign({ client, aud, parties }: TokenAudience, audiences: string[]): void {
+  const isOurs = (app: unknown) => typeof app === 'string' && audiences.includes(app);
+  const apps: unknown[] = [aud ?? []].flat();
+  const areNames = apps.every((app) => typeof app === 'string' && app !== '');
+  const isForUs = client === undefined ? apps.some(isOurs) : isOurs(client);
+  const isAskedForByUs = parties.length === 0 ? apps.length <= 1 : parties.every(isOurs);
+  if (!areNames || !isForUs || !isAskedForByUs) throw rejected('issued_to_another_app');
+}
+
+/**
+ * The claims that settings name, from a provider's answer or id token; undefined when there are none. One that is too
+ * long or of another type is left out and logged by its name. No claim is worth a login that fails.
+ */
+export function profileIn(answer: unknown, setting: ProfileSetting): Profile | undefined {
+  const named = Object.entries(setting ?? {}).map(
+    ([name, path]) => [name, valueAtPath(answer, path)] as const,
+  );
+  // Null and an empty text stand for no claim. @see OpenID Connect Core 1.0, section 5.3.2
+  const told = named.filter(([, value]) => value !== undefined && value !== null && value !== '');
+  const { issues = [] } = v.safeParse(profileSchema, Object.fromEntries(told));
+  const unusable = new Set(issues.map((issue) => v.getDotPath(issue)));
+  if (unusable.size > 0) logEvent('profile_fields_left_out', { fields: [...unusable].join(', ') });
+  const usable = told.filter(([name]) => !unusable.has(name));
+  return usable.length > 0 ? v.parse(profileSchema, Object.fromEntries(usable)) : undefined;
+}
