@@ -56,7 +56,7 @@ export async function generatedFiles(root: string): Promise<Map<string, string>>
           `\`${event}\``,
           when,
           Object.entries(fields)
-            .map(([name, holds]) => `\`${name}\`: ${holds}`)
+            .map(([name, { text }]) => `\`${name}\`: ${text}`)
             .join('; '),
         ]),
       ),

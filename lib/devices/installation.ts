@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
-import { idsAmong } from '../log/audit.ts';
 import { annotateIds } from '../log/request-fields.ts';
 import { type Item, itemKind, readItems, updateItem } from '../storage/items.ts';
 import { devicesOfLoginUserList, installationKey } from '../storage/keys.ts';
@@ -70,7 +69,7 @@ export async function replaceDevice(predecessor: string, installationId: string,
     ? (update.before ?? formerOwner(update.after))
     : formerOwner(update.found, deviceId);
   // In the audit line: whoever knows an installation's id can take its messages.
-  annotateIds(idsAmong({ former_device_id: predecessor, login_user_id: owner?.login_user_id }));
+  annotateIds({ former_device_id: predecessor, login_user_id: owner?.login_user_id });
   const { success, output } = v.safeParse(v.required(personSchema, ['login_user_id']), owner);
   if (!success) return { set: { took_over: predecessor }, remove: [] };
   const set = { took_over: predecessor, ...output, list: devicesOfLoginUserList(output.login_user_id) };

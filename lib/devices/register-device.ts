@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { idsAmong } from '../log/audit.ts';
 import { logEvent } from '../log/log.ts';
 import { annotateIds } from '../log/request-fields.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
@@ -90,7 +89,7 @@ export async function registerDevice(
 /** Names in the audit line the person who had a device until it took over another one's. */
 function noteFormerOwner(update: UpdateOutcome, taken: { took_over: string; login_user_id?: string }): void {
   const { login_user_id: former_login_user_id } = (update.done && update.before) || {};
-  if (former_login_user_id !== taken.login_user_id) annotateIds(idsAmong({ former_login_user_id }));
+  if (former_login_user_id !== taken.login_user_id) annotateIds({ former_login_user_id });
 }
 
 export const noMobileApplication = (platform: Platform): string =>

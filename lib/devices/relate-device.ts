@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { isId } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { idsAmong } from '../log/audit.ts';
 import { annotateIds } from '../log/request-fields.ts';
 import { type AuthenticatedUser, activeUser } from '../login-users/login-user.ts';
 import { isLoginRecent, requireRecentLogin } from '../login-users/recent-login.ts';
@@ -49,7 +48,7 @@ export async function relateDevice(caller: AuthenticatedUser, id: string): Promi
     const former_login_user_id = update.before?.login_user_id;
     if (former_login_user_id === loginUserId) return;
     // In the audit line: whoever knows a device's id can take its messages.
-    annotateIds(idsAmong({ former_login_user_id }));
+    annotateIds({ former_login_user_id });
     if (isRecent) await endSurplusRelations(loginUserId, id);
     return;
   }
@@ -109,5 +108,5 @@ export async function findSurplus(loginUserId: string, newDeviceId: string): Pro
 export async function endSurplusRelations(loginUserId: string, newDeviceId: string): Promise<void> {
   const surplus = (await findSurplus(loginUserId, newDeviceId)).map(({ device_id }) => device_id);
   const ended = await Promise.all(surplus.map((id) => unrelate(loginUserId, id)));
-  annotateIds(idsAmong({ evicted_device_ids: surplus.filter((_, place) => ended[place]) }));
+  annotateIds({ evicted_device_ids: surplus.filter((_, place) => ended[place]) });
 }

@@ -6,7 +6,6 @@ import type { APIGatewayProxyEventV2 as ApiEvent, Context } from 'aws-lambda';
 import * as v from 'valibot';
 import { requireEnvironmentInLambda } from '../foundation/environment.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import { idsAmong } from '../log/audit.ts';
 import { logAudit } from '../log/log.ts';
 import { annotateIds, annotateLog, auditFields, withRequest } from '../log/request-fields.ts';
 import { invalidRequest, validated } from '../schema/validation.ts';
@@ -78,17 +77,17 @@ function writeAuditLine(endpoint: AnyEndpoint): MiddlewareObj<ApiEvent, Reply> {
     const result = status < 400 ? 'done' : status < 500 ? 'rejected' : 'failed';
     logAudit({ ...auditFields(), result, status });
   };
-  return { before: ({ event }) => annotateIds(idsAmong(event.pathParameters)), after: write, onError: write };
+  return { before: ({ event }) => annotateIds(event.pathParameters), after: write, onError: write };
 }
 
 /** Notes the ids that the body and the answer name, for the audit line. */
 const annotateIdsOf = ({ body, idIs }: AnyEndpoint): MiddlewareObj<ApiEvent, Reply> => ({
   before: ({ event }) => {
-    if (body) annotateIds(idsAmong(event.body));
+    if (body) annotateIds(event.body);
   },
   after: ({ response }) => {
     const fields: object = Object(response && 'status' in response && response.body);
-    annotateIds(idsAmong(idIs && 'id' in fields ? { ...fields, [idIs]: fields.id } : fields));
+    annotateIds(idIs && 'id' in fields ? { ...fields, [idIs]: fields.id } : fields);
   },
 });
 

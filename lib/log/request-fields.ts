@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { idsAmong } from './audit.ts';
 import type { RequestFields } from './events.ts';
 
 interface RequestContext {
@@ -29,9 +30,9 @@ export function annotateLog(fields: RequestContext['noted']): void {
   Object.assign(requests.getStore()?.noted ?? {}, fields);
 }
 
-/** Adds ids to the audit line of this request. */
-export function annotateIds(ids: object): void {
-  Object.assign(requests.getStore()?.ids ?? {}, ids);
+/** Adds the ids among some fields to the audit line of this request. */
+export function annotateIds(fields: unknown): void {
+  Object.assign(requests.getStore()?.ids ?? {}, idsAmong(fields));
 }
 
 /** Ids that have been added to the audit line of this request. */

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { clock, timestamp } from '../../foundation/clock.ts';
 import { newId } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
-import { idsAmong } from '../../log/audit.ts';
 import { logEvent } from '../../log/log.ts';
 import { annotateIds } from '../../log/request-fields.ts';
 import {
@@ -61,7 +60,7 @@ export async function linkIdentity(
       if (!move) throw new ServiceError('conflict', belongsToAnother);
       const identityId = owner.identityId ?? firstIdentityId(owner.loginUserId);
       await unlinkIdentity(owner.loginUserId, identityId, { byOperator, evenLast: true });
-      annotateIds(idsAmong({ former_login_user_id: owner.loginUserId }));
+      annotateIds({ former_login_user_id: owner.loginUserId });
       return undefined;
     }
     if (owner) {
