@@ -120,6 +120,7 @@ export const loginAppCommands = defineCommands({
   },
   'login-apps delete': {
     summary: 'Delete a Login App while nobody can log in, or with all its people and devices',
+    example: '--login-app "$LOGIN_APP" --with-everything',
     flags: {
       'login-app': loginApp,
       'with-everything': onOff('Disable it, and delete its people and devices too'),
