@@ -23,7 +23,7 @@ export function rejectOtherNonce(claim: unknown, nonce: string | undefined, form
  * Whether a claim is the nonce, literally or as its SHA-256 in hex or base64url: iOS apps send the hash to the provider.
  * @param form the one that counts. Where tokens carry the hash, whoever has seen a token knows it, so it is no nonce there
  */
-export function isNonce(claim: unknown, nonce: string, form: NonceForm = 'either'): boolean {
+function isNonce(claim: unknown, nonce: string, form: NonceForm = 'either'): boolean {
   if (typeof claim !== 'string') return false;
   if (form !== 'sha256' && claim === nonce) return true;
   if (form === 'plain') return false;
