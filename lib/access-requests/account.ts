@@ -2,15 +2,12 @@ import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { isId, newId } from '../foundation/ids.ts';
 import {
-  firstSecret,
-  matchesAny,
-  newSecret,
   type RevokedSecret,
   type RotatedSecrets,
   revokeSecretOf,
   rotateSecretOf,
-  secretAttributes,
-} from '../secrets/secrets.ts';
+} from '../secrets/item-secrets.ts';
+import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
 import { forEachInBatches, timeLimit } from '../storage/batches.ts';
 import { cached } from '../storage/cache.ts';
 import {

@@ -101,14 +101,12 @@ export async function removeProbe({ loginAppId, accountId }: ProbeIds): Promise<
 const accessOfProbeItem = v.object({
   account_id: v.string(),
   login_app_id: v.string(),
-  expires_at: v.number(),
-  /** Absent from probes of earlier versions, whose access ended with everything else. */
-  used_until: v.optional(v.number()),
+  used_until: v.number(),
 });
 
 async function removeExpiredProbes(): Promise<void> {
   const accesses = await readPartition(accessRequestPartition(accessRequestId), accessPrefix);
   const probes = accesses.filter((item) => v.is(accessOfProbeItem, item));
-  for (const { account_id, login_app_id, expires_at, used_until = expires_at } of probes)
+  for (const { account_id, login_app_id, used_until } of probes)
     if (used_until <= epochSeconds()) await removeProbe({ loginAppId: login_app_id, accountId: account_id });
 }

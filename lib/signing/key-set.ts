@@ -69,8 +69,8 @@ export const keySetSchema = v.object({
   next: privateJwkSchema,
   /** Epoch seconds from which `next` signs in place of `current`; absent if only the next rotation decides. */
   takes_over_at: v.exactOptional(v.number()),
-  /** Epoch seconds at which `next` was made and published; absent from key sets of earlier versions. */
-  next_made_at: v.exactOptional(v.number()),
+  /** Epoch seconds at which `next` was made and published. */
+  next_made_at: v.number(),
 });
 export type KeySet = v.InferOutput<typeof keySetSchema>;
 
@@ -101,7 +101,7 @@ export async function keySetAfter(set: KeySet, algorithm: TokenAlgorithm, publis
 }
 
 /** Epoch seconds from which verifiers know the next key of a set. */
-const nextKnownFrom = ({ takes_over_at, next_made_at = 0 }: KeySet): number =>
+const nextKnownFrom = ({ takes_over_at, next_made_at }: KeySet): number =>
   takes_over_at ?? next_made_at + spreadSeconds;
 
 /** Epoch seconds from which verifiers know the key that signs when a key set replaces another one at once. */

@@ -2,19 +2,10 @@ import { importJWK } from 'jose';
 import * as v from 'valibot';
 import { clock, epochSeconds } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
-import { staleReadSeconds } from '../secrets/rotation.ts';
 import { type ItemOf, itemKind, readItem, updateItem } from '../storage/items.ts';
 import { publicSigningKeysKey } from '../storage/keys.ts';
-import {
-  type KeySet,
-  type PublicJwk,
-  type PublishedKey,
-  publicPartOf,
-  publishedKeySchema,
-  signingKeyFreshFor,
-} from './key-set.ts';
-
-import { accessTokenLifetime, type TokenAlgorithm } from './settings.ts';
+import { type PublicJwk, type PublishedKey, publishedKeySchema } from './key-set.ts';
+import type { TokenAlgorithm } from './settings.ts';
 
 /** Milliseconds for which a warm function uses the keys it has read. */
 const freshFor = 5 * 60_000;
@@ -96,31 +87,4 @@ async function keysReadWithin(milliseconds: number): Promise<PublishedKey[]> {
     imported = new Map();
   }
   return remembered.keys.filter(({ keep_until = Infinity }) => keep_until > epochSeconds());
-}
-
-/** Seconds for which a function may still sign with a key that was replaced: it may have read the key late. */
-const signedForSeconds = staleReadSeconds + signingKeyFreshFor / 1000;
-
-/**
- * The keys to publish while functions sign with any of these key sets. Every other published key stays for as long as
- * its tokens may be valid, or, if it is revoked, for as long as a function may still sign with it: five minutes. All
- * functions reject it from the same second on, so that none rejects what another still issues.
- */
-export function keysToPublish({ keys, revoked }: Published, sets: KeySet[]): PublishedKey[] {
-  const now = epochSeconds();
-  const isRevoked = ({ key }: PublishedKey): boolean => revoked.includes(key.kid);
-  const inSets = sets.flatMap(({ current, next }) => [current, next]).map((key) => [key.kid, key] as const);
-  const signing = [...new Map(inSets).values()]
-    .map((key): PublishedKey => ({ key: publicPartOf(key) }))
-    .filter((one) => !isRevoked(one));
-  const others = keys
-    .filter(({ key }) => !signing.some((one) => one.key.kid === key.kid))
-    .map((one) => {
-      const end = now + signedForSeconds + (isRevoked(one) ? 0 : accessTokenLifetime());
-      return { key: one.key, keep_until: Math.min(one.keep_until ?? Infinity, end) };
-    })
-    .filter(({ keep_until }) => keep_until > now);
-  const all = [...signing, ...others];
-  // There is no room for a revoked key beside the one that takes its place.
-  return all.length > mostKeys ? all.filter((one) => !isRevoked(one)) : all;
 }

@@ -9,10 +9,9 @@ export const tokenAlgorithms = ['RS256', 'ES256'] as const;
 export type TokenAlgorithm = (typeof tokenAlgorithms)[number];
 
 const setting = environment('TOKEN_ALGORITHM');
-const wantedAlgorithmSchema = v.picklist(
-  tokenAlgorithms,
-  `The environment variable TOKEN_ALGORITHM must be ${tokenAlgorithms.join(' or ')}.`,
-);
 
 /** The algorithm of new signing keys. @throws ValiError when the setting names none */
-export const wantedAlgorithm = (): TokenAlgorithm => v.parse(wantedAlgorithmSchema, setting());
+export function wantedAlgorithm(): TokenAlgorithm {
+  const message = `The environment variable TOKEN_ALGORITHM must be ${tokenAlgorithms.join(' or ')}.`;
+  return v.parse(v.picklist(tokenAlgorithms, message), setting());
+}

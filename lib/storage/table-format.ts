@@ -1,47 +1,16 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { itemKind, readItem, updateItem } from './items.ts';
-import type * as keys from './keys.ts';
 import { tableFormatKey } from './keys.ts';
 
-/** The builder of the keys of each kind of item. */
-type KeyOfItem = Extract<keyof typeof keys, `${string}Key`>;
-
 /**
- * The formats of each kind of item that its schema reads. A new kind of item joins the format that is written; a kind
- * that changes so that older code cannot read it takes a new one.
+ * The format in which this version writes. A kind of item that changes so that older code cannot read it takes a new one;
+ * a new kind joins it.
  */
-const formatsRead: Record<KeyOfItem, readonly number[]> = {
-  loginAppKey: [1],
-  clientKey: [1],
-  providerSettingsKey: [1],
-  mobileApplicationKey: [1],
-  loginAppTokenKey: [1],
-  loginUserKey: [1],
-  deletionKey: [1],
-  linkKey: [1],
-  sessionKey: [1],
-  deviceKey: [1],
-  installationKey: [1],
-  accountKey: [1],
-  newAccessRequestKey: [1],
-  importedAccessRequestKey: [1],
-  accessRequestCounterKey: [1],
-  accessRequestKey: [1],
-  accessKey: [1],
-  eventKey: [1],
-  publicSigningKeysKey: [1],
-  issuerKeysKey: [1],
-  tableFormatKey: [1],
-};
-
-/** The format in which this version writes. */
 export const writtenFormat = 1;
 
-/** The formats of a table that this version can serve: those that every schema reads. */
-export const readableFormats: readonly number[] = formatsRead.tableFormatKey.filter((format) =>
-  Object.values(formatsRead).every((formats) => formats.includes(format)),
-);
+/** The formats of a table that this version can serve: those that the schema of every kind of item reads. */
+export const readableFormats: readonly number[] = [1];
 
 /** The newest format that anything in the table may have. Every version must be able to read it. */
 const tableFormatItem = itemKind(
@@ -65,7 +34,7 @@ export async function requireReadableFormat({
   formats = readableFormats,
 }: Reading = {}): Promise<void> {
   const item = await readItem(tableFormatItem());
-  // Tables were in use before they had the item.
+  // A new table gets the item at the end of its first deployment.
   const format = item?.format ?? 1;
   if (!formats.includes(format))
     throw new UnreadableFormat(

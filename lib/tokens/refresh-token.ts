@@ -2,7 +2,7 @@ import { createHmac, type KeyObject } from 'node:crypto';
 import { refreshTokenForm } from '../foundation/ids.ts';
 import type { SessionGeneration } from '../people/sessions/session.ts';
 import { equalInConstantTime } from '../secrets/secrets.ts';
-import { serviceKeysFor } from '../secrets/service-keys.ts';
+import { serviceKeysFor } from '../secrets/service-secret.ts';
 
 const serviceKeys = serviceKeysFor('refresh-token', 'REFRESH_TOKENS_SECRET_ID');
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { serviceKeysFrom } from '../../lib/secrets/service-keys.ts';
-import { parseServiceSecret, serviceSecretAfter } from '../../lib/secrets/service-secret.ts';
+import { parseServiceSecret, serviceKeysFrom, serviceSecretAfter } from '../../lib/secrets/service-secret.ts';
 import { stopClock } from '../support/standing-clock.ts';
 
 const pass = stopClock();

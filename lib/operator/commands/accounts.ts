@@ -9,7 +9,7 @@ import {
   setAccountDisabled,
   setReadOnly,
 } from '../../access-requests/account.ts';
-import { shownSecret } from '../../secrets/secrets.ts';
+import { shownSecret } from '../../secrets/item-secrets.ts';
 import { accountsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { defineCommands } from '../command.ts';
 import { choice, optional } from '../flags.ts';

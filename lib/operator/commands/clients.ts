@@ -10,7 +10,8 @@ import {
   setGrantTypes,
 } from '../../login-apps/clients.ts';
 import { grantTypes } from '../../login-apps/grant-types.ts';
-import { matchesAny, shownSecret } from '../../secrets/secrets.ts';
+import { shownSecret } from '../../secrets/item-secrets.ts';
+import { matchesAny } from '../../secrets/secrets.ts';
 import { defineCommands } from '../command.ts';
 import { id, membersOf, onOff, optional, secret, subset } from '../flags.ts';
 import { pageOf } from '../pages.ts';

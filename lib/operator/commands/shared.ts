@@ -8,7 +8,8 @@ import { readLoginApp } from '../../login-apps/login-app.ts';
 import { platforms } from '../../login-apps/platforms.ts';
 import { readLoginUser } from '../../login-users/login-user.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
-import type { RevokedSecret, RotatedSecrets, WithSecrets } from '../../secrets/secrets.ts';
+import type { RevokedSecret, RotatedSecrets } from '../../secrets/item-secrets.ts';
+import type { WithSecrets } from '../../secrets/secrets.ts';
 import { choice, id, number, optional, text } from '../flags.ts';
 
 export const loginApp = id('la_…', 'The Login App', 'login-apps list or login-apps find');

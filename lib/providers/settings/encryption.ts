@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { type ServiceKeys, serviceKeysFor, serviceKeysFrom } from '../../secrets/service-keys.ts';
 import type { ServiceSecret } from '../../secrets/service-secret.ts';
+import { type ServiceKeys, serviceKeysFor, serviceKeysFrom } from '../../secrets/service-secret.ts';
 
 const purpose = 'provider-settings';
 // Pure, so that a bundle that only reads or writes the item, as that of check-new-versions, doesn't want the secret.
