@@ -3,10 +3,10 @@
 
 import * as v from 'valibot';
 import { clock, epochSeconds } from '../foundation/clock.ts';
-import { platforms } from '../login-apps/platforms.ts';
+import { platforms } from '../login-apps/mobile-applications.ts';
 import { type Item, type ItemOf, itemKind, readItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
-import { shardNumberOf } from '../storage/shards.ts';
+import { shardNumberOf } from '../storage/lists.ts';
 
 /** The gateways of Apple's push service: a token that one has issued means nothing to the other. */
 export const environments = ['production', 'sandbox'] as const;

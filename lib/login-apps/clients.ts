@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { loginAppIdOf, newId } from '../foundation/ids.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import {
   type RevokedSecret,
   type RotatedSecrets,
@@ -12,6 +13,7 @@ import { cached } from '../storage/cache.ts';
 import { deleteItem, type ItemOf, itemKind, putItem, readItem, updateOwnItem } from '../storage/items.ts';
 import { clientKey } from '../storage/keys.ts';
 import { type GrantType, grantTypes } from './grant-types.ts';
+import { findStatus } from './status.ts';
 
 const secretPrefix = 'lcs';
 
@@ -119,3 +121,19 @@ export const revokeClientSecret = (
 
 export const revokeClient = (loginAppId: string, clientId: string): Promise<void> =>
   deleteItem(clientItem(loginAppId, clientId));
+
+/** @throws ServiceError `unauthorized_client` for a client that may use no grant: it may only introspect */
+export function requireMoreThanIntrospection({ grantTypes }: AuthenticatedClient): void {
+  if (grantTypes?.length !== 0) return;
+  throw new ServiceError('unauthorized_client', 'The client may only introspect tokens.', {
+    reason: 'grant_type_not_allowed',
+  });
+}
+
+/** @throws ServiceError `unauthorized_client` while the Login App is disabled */
+export async function requireEnabled(loginAppId: string): Promise<void> {
+  if ((await findStatus(loginAppId)).isEnabled) return;
+  throw new ServiceError('unauthorized_client', 'The Login App is disabled.', {
+    reason: 'login_app_disabled',
+  });
+}

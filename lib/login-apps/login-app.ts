@@ -2,19 +2,20 @@
 // here, and read in `lib/providers`. It calls the storage and the secrets.
 
 import * as v from 'valibot';
-import { isId } from '../foundation/ids.ts';
-import { type Item, type ItemOf, itemKind } from '../storage/items.ts';
+import { timestamp } from '../foundation/clock.ts';
+import { isId, newId } from '../foundation/ids.ts';
+import { type Item, type ItemOf, itemKind, putItem, updateOwnItem } from '../storage/items.ts';
 import {
   loginAppKey,
   loginAppPartition,
+  loginAppsList,
   providerSettingsKey,
   loginAppSortKeys as sortKeys,
 } from '../storage/keys.ts';
-import { readPartition } from '../storage/lists.ts';
+import { named, readPartition } from '../storage/lists.ts';
 import { clientItem, type LoginAppClient } from './clients.ts';
 import { loginAppTokenItem, type StoredLoginAppToken } from './login-app-tokens.ts';
-import { mobileApplicationItem } from './mobile-applications.ts';
-import type { Platform } from './platforms.ts';
+import { mobileApplicationItem, type Platform } from './mobile-applications.ts';
 import { statusAttributes } from './status.ts';
 
 export const loginAppItem = itemKind(
@@ -64,3 +65,24 @@ export async function readLoginApp(id: string): Promise<LoginApp | undefined> {
     ),
   };
 }
+
+/**
+ * Creates a Login App, which has no clients, providers or mobile applications yet.
+ * @param more an id of its own, and epoch seconds of its end
+ */
+export async function createLoginApp(
+  name: string,
+  { loginAppId = newId('la'), ...more }: { loginAppId?: string; expires_at?: number } = {},
+): Promise<{ login_app_id: string }> {
+  const place = named(loginAppsList, loginAppId, name);
+  const created = { login_app_id: loginAppId, ...place, created_at: timestamp(), ...more };
+  await putItem(loginAppItem(loginAppId), created, { ifAbsent: true });
+  return { login_app_id: loginAppId };
+}
+
+/** Gives a Login App another name. False when there is none. */
+export const renameLoginApp = (id: string, name: string): Promise<boolean> =>
+  updateOwnItem(loginAppItem(id), {
+    set: named(loginAppsList, id, name),
+    when: { pk: { exists: true } },
+  });

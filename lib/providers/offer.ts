@@ -1,6 +1,9 @@
 import * as v from 'valibot';
-import { requireEnabled, requireMoreThanIntrospection } from '../login-apps/client-rights.ts';
-import type { AuthenticatedClient } from '../login-apps/clients.ts';
+import {
+  type AuthenticatedClient,
+  requireEnabled,
+  requireMoreThanIntrospection,
+} from '../login-apps/clients.ts';
 import { sorted } from '../schema/form-parameters.ts';
 import { loginAppPartition, loginAppSortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';

@@ -5,7 +5,7 @@ import { createAccount } from '../access-requests/account.ts';
 import { epochSeconds } from '../foundation/clock.ts';
 import { probeIds } from '../foundation/ids.ts';
 import { createClient } from '../login-apps/clients.ts';
-import { createLoginApp } from '../login-apps/create-login-app.ts';
+import { createLoginApp } from '../login-apps/login-app.ts';
 import { deleteItem, keyOf } from '../storage/items.ts';
 import { accessPrefix, accessRequestPartition, accountKey, loginAppPartition } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';

@@ -1,8 +1,11 @@
 import { endRelationsWhere } from '../devices/relate-device.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { annotateLog } from '../log/request-fields.ts';
-import { requireMoreThanIntrospection } from '../login-apps/client-rights.ts';
-import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
+import {
+  type AuthenticatedClient,
+  isCurrentClient,
+  requireMoreThanIntrospection,
+} from '../login-apps/clients.ts';
 import { endSession } from '../people/sessions/end-sessions.ts';
 import { hasIssued, readSession, type Session } from '../people/sessions/session.ts';
 import { type PresentedToken, readToken } from './presented-token.ts';

@@ -10,10 +10,10 @@ const domain = {
   ...(await import('../../lib/devices/relate-device.ts')),
   ...(await import('../../lib/devices/related-devices.ts')),
   ...(await import('../../lib/devices/recipients.ts')),
-  ...(await import('../../lib/login-apps/create-login-app.ts')),
+  ...(await import('../../lib/login-apps/login-app.ts')),
   ...(await import('../../lib/login-apps/mobile-applications.ts')),
   ...(await import('../../lib/people/sessions/log-in.ts')),
-  ...(await import('../../lib/storage/shards.ts')),
+  ...(await import('../../lib/storage/lists.ts')),
   ...(await import('../../lib/login-users/login-user.ts')),
 };
 

@@ -21,7 +21,7 @@ setEnvironment({
 for (const id of Object.values(secretIds)) manager.secrets.create(id, 'a secret');
 const { handler: issueToken } = await import('../../functions/issue-token.ts');
 const { handler: rotation } = await import('../../functions/rotate-signing-keys.ts');
-const { createLoginApp } = await import('../../lib/login-apps/create-login-app.ts');
+const { createLoginApp } = await import('../../lib/login-apps/login-app.ts');
 const { createClient } = await import('../../lib/login-apps/clients.ts');
 
 const pass = stopClock();

@@ -1,6 +1,10 @@
 import { ServiceError } from '../../foundation/service-error.ts';
-import { createLoginApp, renameLoginApp } from '../../login-apps/create-login-app.ts';
-import { type LoginAppItem, loginAppItem } from '../../login-apps/login-app.ts';
+import {
+  createLoginApp,
+  type LoginAppItem,
+  loginAppItem,
+  renameLoginApp,
+} from '../../login-apps/login-app.ts';
 import {
   createLoginAppToken,
   revokeLoginAppToken,

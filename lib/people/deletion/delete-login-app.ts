@@ -14,8 +14,7 @@ import {
   loginAppPartition,
   loginUserKey,
 } from '../../storage/keys.ts';
-import { readGlobalList, readListInOrder, readMembers, readPartition } from '../../storage/lists.ts';
-import { shards } from '../../storage/shards.ts';
+import { readGlobalList, readListInOrder, readMembers, readPartition, shards } from '../../storage/lists.ts';
 import { retryRevocations } from '../identities/provider-tokens.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
