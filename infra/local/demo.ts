@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { callOperator } from '../call-operator.ts';
 import type { FunctionTarget } from '../invoke-function.ts';
@@ -123,3 +125,16 @@ async function createAccessRequest(operate: Operate, { account_id }: AccountCred
   await operate('reviews', 'add', { ...by('login_user', '1002'), status: 'approved', comment: '' });
   return Number(access_request_id);
 }
+
+/** The README's lines after the variables: requests to all five endpoints of the interface, with curl and sed. */
+const [requests = ''] =
+  readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').match(/^field\(\).*?(?=^```$)/ms) ?? [];
+
+/** The README's lines to paste into a shell, with this demo's values. */
+export const tryIt = ({ base_url, sandbox_url, login_app, account, access_request_id }: Demo): string => `\
+BASE=${base_url}
+SANDBOX=${sandbox_url}
+CLIENT='${login_app.client_id}:${login_app.client_secret}'
+ACCOUNT='${account.account_id}:${account.account_secret}'
+ACCESS_REQUEST=${access_request_id}
+${requests}`;

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Envelope } from './event-bus.ts';
+import type { Envelope } from './aws.ts';
 
 interface ForwardOptions {
   /** Takes lines about events that the consumer does not take. */

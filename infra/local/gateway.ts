@@ -4,16 +4,14 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import type { RequestFields } from '../../lib/log/events.ts';
-import { annotateLog, withRequest } from '../../lib/log/request-fields.ts';
+import { withRequest } from '../../lib/log/request-fields.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import { MissingRight } from '../table-rights.ts';
-import { ignoredNames } from './ignored-names.ts';
 import { readBody } from './loopback-server.ts';
-import { nearestRoute, patternOf } from './nearest-route.ts';
 
 /** A route to a Lambda handler. */
 export interface Route {
-  endpoint: Pick<AnyEndpoint, 'method' | 'path'> & Partial<Pick<AnyEndpoint, 'body' | 'parameters'>>;
+  endpoint: Pick<AnyEndpoint, 'method' | 'path'>;
   handler: (event: APIGatewayProxyEventV2, context: unknown) => Promise<unknown>;
 }
 
@@ -24,10 +22,8 @@ export interface RequestLine {
   status: number;
   milliseconds: number;
   /** The code of an error, and the reason that only the log holds. */
-  error?: string;
-  reason?: string;
-  /** Fields and headers of the request that have no effect. */
-  ignored: string[];
+  error: string | undefined;
+  reason: string | undefined;
 }
 
 /** The result of a handler; API Gateway would accept more. */
@@ -57,28 +53,18 @@ export function gateway(routes: readonly Route[], report: (line: RequestLine) =>
     const method = request.method ?? '';
     const { pathname } = urlOf(request);
     const noted: Partial<RequestFields> = {};
-    const ignored: string[] = [];
     response.on('finish', () => {
       const milliseconds = Math.round(performance.now() - startedAt);
       const { error, reason } = noted;
-      report({
-        ...{ method, path: pathname, status: response.statusCode, milliseconds, ignored },
-        ...(error !== undefined && { error }),
-        ...(reason !== undefined && { reason }),
-      });
+      report({ method, path: pathname, status: response.statusCode, milliseconds, error, reason });
     });
-    withRequest(noted, () => answer(routes, request, response, ignored)).catch((error) =>
+    withRequest(noted, () => answer(routes, request, response)).catch((error) =>
       sendMessage(response, 500, error instanceof MissingRight ? error.message : 'Internal Server Error'),
     );
   };
 }
 
-async function answer(
-  routes: readonly Route[],
-  request: IncomingMessage,
-  response: ServerResponse,
-  ignored: string[],
-) {
+async function answer(routes: readonly Route[], request: IncomingMessage, response: ServerResponse) {
   if (headerBytes(request) > mostHeaderBytes)
     return sendMessage(response, 431, 'Request Header Fields Too Large');
   const url = urlOf(request);
@@ -87,21 +73,17 @@ async function answer(
     if (!match) continue;
     const body = await readBody(request);
     if (body.length > mostBodyBytes) return sendMessage(response, 413, 'Request Entity Too Large');
-    ignored.push(...ignoredNames(endpoint, request.headers, body.toString()));
     const event = eventOf(request, url, routeKeyOf(endpoint), match.groups ?? {}, body);
     const result = await handler(event, contextOf(event.requestContext.requestId));
     return send(response, v.parse(handlerResultSchema, result));
   }
-  const hint = nearestRoute(
-    routes.map(({ endpoint }) => endpoint),
-    { method: request.method ?? '', path: url.pathname },
-  );
-  if (hint !== undefined) {
-    annotateLog({ reason: hint });
-    // The body is API Gateway's own, to the letter.
-    response.setHeader('x-hint', hint);
-  }
   return sendMessage(response, 404, 'Not Found');
+}
+
+/** The expression that the paths of a route match, with a group for each parameter. */
+function patternOf(path: string): RegExp {
+  const segments = path.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)');
+  return new RegExp(`^${segments}$`);
 }
 
 function eventOf(

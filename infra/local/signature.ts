@@ -1,10 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SignatureV4 } from '@smithy/signature-v4';
+import { commandHeader, identityQuestion, stsHost } from '../../lib/operator/operator-call.ts';
 
 /** Signer as the SDK's clients have one. Access keys of this machine have any id, and one secret. */
-export const localSigner = (accessKeyId: string, secretAccessKey: string, region: string, service: string) =>
+const localSigner = (accessKeyId: string, secretAccessKey: string, region: string, service: string) =>
   new SignatureV4({
     service,
     region,
@@ -41,5 +42,42 @@ export async function isSigned(
 }
 
 /** 20260131T080000Z as a date. */
-export const signingDateOf = (text: string): Date =>
+const signingDateOf = (text: string): Date =>
   new Date(text.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
+
+/** The account of the local stack, which no real one can be. */
+export const localAccount = '000000000000';
+
+/**
+ * Answers a presigned GetCallerIdentity request: whose signature it is. Access keys are named after their users, and all
+ * have the same secret.
+ */
+export async function answerIdentity(
+  query: URLSearchParams,
+  headers: IncomingHttpHeaders,
+  secretAccessKey: string,
+): Promise<{ status: number; body: string }> {
+  const [accessKeyId = '', , region = ''] = (query.get('X-Amz-Credential') ?? '').split('/');
+  const hostname = stsHost(region);
+  const expected = await localSigner(accessKeyId, secretAccessKey, region, 'sts').presign(
+    {
+      method: 'GET',
+      protocol: 'https:',
+      hostname,
+      path: '/',
+      query: { ...identityQuestion },
+      headers: { host: hostname, [commandHeader]: String(headers[commandHeader]) },
+    },
+    {
+      signingDate: signingDateOf(query.get('X-Amz-Date') ?? ''),
+      expiresIn: Number(query.get('X-Amz-Expires')),
+    },
+  );
+  if (query.get('X-Amz-Signature') !== expected.query?.['X-Amz-Signature'])
+    return { status: 403, body: '<Error><Code>SignatureDoesNotMatch</Code></Error>' };
+  const arn = `arn:aws:iam::${localAccount}:user/${accessKeyId}`;
+  return {
+    status: 200,
+    body: `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>${arn}</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`,
+  };
+}

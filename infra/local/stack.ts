@@ -1,8 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { epochSeconds } from '../../lib/foundation/clock.ts';
+import { keyThatSigns, parseKeySet } from '../../lib/signing/key-set.ts';
 import { wantedAlgorithm } from '../../lib/signing/settings.ts';
 import { type AwsEndpoint, type FunctionTarget, invokeFunction } from '../invoke-function.ts';
-import { type InvocableFunction, startLocalAws } from './aws.ts';
+import { type Bus, type InvocableFunction, type LocalAws, startLocalAws } from './aws.ts';
 import {
   copyTable,
   createTable,
@@ -11,7 +13,6 @@ import {
   localDynamoDb,
   startDynalite,
 } from './dynamodb.ts';
-import type { Bus } from './event-bus.ts';
 import { followStream } from './follow-stream.ts';
 import { gateway, type RequestLine, type Route } from './gateway.ts';
 import { loadOtherFunctions, loadRoutes, secretIds, setEnvironment } from './load-functions.ts';
@@ -19,7 +20,6 @@ import { type LocalData, portOf } from './local-data.ts';
 import { otherData } from './local-files.ts';
 import { type LoopbackServer, serve } from './loopback-server.ts';
 import { startSandbox } from './sandbox/sandbox.ts';
-import { signWith } from './sign-with.ts';
 
 export interface StackOptions {
   /** The API's port; 0 takes a free one. */
@@ -65,9 +65,7 @@ export async function startStack(options: StackOptions) {
   await loadOtherFunctions(functions);
   // RSA keys take a while; they are made on other threads, while this one loads the routes.
   const rotateAll = () => Promise.all([rotateSigningKeys(aws.endpoint), rotateServiceSecrets(aws.endpoint)]);
-  const followAlgorithm = () =>
-    signWith(wantedAlgorithm(), aws.secrets, () => rotateSigningKeys(aws.endpoint));
-  await Promise.all([data?.saved ? followAlgorithm() : rotateAll(), loadRoutes(routes)]);
+  await Promise.all([data?.saved ? followAlgorithm(aws) : rotateAll(), loadRoutes(routes)]);
 
   const call = async (event: unknown) =>
     functions.get('publish-events')?.(event, { awsRequestId: randomUUID() });
@@ -165,6 +163,21 @@ export async function rotateServiceSecrets(endpoint: AwsEndpoint): Promise<void>
   for (const id of [secretIds.refreshTokens, secretIds.providerSettings]) {
     await rotateSecret(endpoint, 'rotate-service-secrets', id);
   }
+}
+
+/**
+ * Lets signing keys that were kept sign with the algorithm that is set now. A rotation publishes a key of it, which then
+ * signs at once: no other process has cached the keys, so nothing has to wait for a day.
+ */
+async function followAlgorithm({ secrets, endpoint }: LocalAws): Promise<void> {
+  const SecretId = secretIds.signingKeys;
+  const algorithm = wantedAlgorithm();
+  const kept = () => parseKeySet(secrets.current(SecretId) ?? '');
+  if (kept()?.next.alg !== algorithm) await rotateSigningKeys(endpoint);
+  const set = kept();
+  if (!set || keyThatSigns(set).alg === algorithm) return;
+  const SecretString = JSON.stringify({ ...set, takes_over_at: epochSeconds() });
+  secrets.answer('PutSecretValue', { SecretId, SecretString });
 }
 
 async function closeAll(servers: LoopbackServer[], cleanUp: () => Promise<unknown>): Promise<void> {

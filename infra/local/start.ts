@@ -1,29 +1,31 @@
+import { readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { reviveDemo, seedDemo } from './demo.ts';
+import type { Bus } from './aws.ts';
+import { type Demo, reviveDemo, seedDemo, tryIt } from './demo.ts';
 import { docsRoutes } from './docs-page.ts';
 import { startDynamoDbLocal } from './dynamodb-local/start-dynamodb-local.ts';
-import type { Bus } from './event-bus.ts';
 import { forwardEvents } from './forward-events.ts';
-import type { RequestLine } from './gateway.ts';
-import { joinStack } from './join-stack.ts';
+import { gateway, type RequestLine, type Route } from './gateway.ts';
+import { loadRoutes, setEnvironment } from './load-functions.ts';
 import { openLocalData, savedPort } from './local-data.ts';
 import {
+  filesIn,
   localFiles,
+  readStackFile,
   removeLocalFiles,
   runningStack,
   writeAuditLinesTo,
   writeLocalFiles,
 } from './local-files.ts';
+import { serve } from './loopback-server.ts';
 import { type StackOptions, startStack } from './stack.ts';
-import { flagsWithoutEffect, readStartSettings } from './start-settings.ts';
-import { tryIt } from './try-it.ts';
+import { readStartSettings } from './start-settings.ts';
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-const reportRequest = ({ method, path, status, milliseconds, error, reason, ignored }: RequestLine): void => {
+const reportRequest = ({ method, path, status, milliseconds, error, reason }: RequestLine): void => {
   const outcome = [error, reason].filter((text) => text !== undefined).join(': ');
-  const without = ignored.length > 0 ? ` (ignored: ${ignored.join(', ')})` : '';
-  print(`${method} ${path} ${status} ${milliseconds} ms${outcome && ` ${outcome}`}${without}`);
+  print(`${method} ${path} ${status} ${milliseconds} ms${outcome && ` ${outcome}`}`);
 };
 
 /**
@@ -31,8 +33,6 @@ const reportRequest = ({ method, path, status, milliseconds, error, reason, igno
  * `LOCAL_DIR` of a running stack: then it serves the API of that stack in a second process, with a `LOCAL_DIR` of its own.
  */
 async function main(): Promise<void> {
-  const flags = flagsWithoutEffect(process.argv.slice(2), process.env);
-  if (flags !== undefined) process.stderr.write(`${flags}\n`);
   const { JOIN: directory, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA, EVENTS_TO } = readStartSettings(process.env);
   // One line per request; LOG_LEVEL=INFO shows the whole log.
   process.env.LOG_LEVEL ??= 'ERROR';
@@ -106,6 +106,31 @@ async function startDemo(options: StackOptions) {
     save(true);
   };
   return { ...stack, demo, close };
+}
+
+/**
+ * Serves the API of a running stack in a second process, with that stack's table, secrets, sandbox, demo and issuer. A
+ * deployment has many such processes.
+ * @param options.directory the `LOCAL_DIR` of the other stack
+ */
+async function joinStack({
+  directory,
+  port,
+  report,
+}: Pick<StackOptions, 'port' | 'report'> & { directory: string }) {
+  const files = filesIn(directory);
+  const demo: Demo = JSON.parse(readFileSync(files.demo, 'utf8'));
+  const { aws_endpoint: awsEndpoint } = readStackFile(files);
+  const routes: Route[] = [];
+  const api = await serve(gateway(routes, report), port);
+  setEnvironment({
+    issuer: demo.base_url,
+    tableName: demo.table_name,
+    dynamoDbEndpoint: demo.dynamodb_endpoint,
+    awsEndpoint,
+  });
+  await loadRoutes(routes);
+  return { demo: { ...demo, base_url: api.url }, routes, awsEndpoint, close: api.close };
 }
 
 const neededPort = (port: number): string =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { oauth1Signature, parseOAuth1Header } from '../../infra/local/sandbox/oauth1-verifier.ts';
+import { oauth1Signature, parseOAuth1Header } from '../../infra/local/sandbox/oauth1-provider.ts';
 import { authorizationHeader } from '../../lib/providers/oauth1/protocol.ts';
 
 const parametersOf = parseOAuth1Header;

@@ -17,7 +17,7 @@ import { promisify } from 'node:util';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { localAws } from '../../infra/invoke-function.ts';
-import type { Envelope } from '../../infra/local/event-bus.ts';
+import type { Envelope } from '../../infra/local/aws.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { documentedFetch } from '../support/api-document.ts';
 import { tokenResponse } from '../support/expectations.ts';
@@ -126,18 +126,6 @@ describe('npm start', () => {
     } finally {
       await taken.close();
     }
-  });
-
-  test('flags are named as ignored, wherever npm has put them', async () => {
-    const child = spawn('npm', ['start', '--port=4000', '--', '--join', 'x'], {
-      env: { ...process.env, NODE_OPTIONS: '', PORT: 'none', LOCAL_DIR: '/nowhere' },
-    });
-    let stderr = '';
-    child.stderr.on('data', (text) => (stderr += text));
-    await once(child, 'close');
-    expect(stderr).toMatch(
-      /^Ignored: --port --join x\. npm start has no flags; set PORT, .* before it, as in PORT=4000 npm start\.$/m,
-    );
   });
 
   test.each([

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { sendMessage } from '../../infra/local/event-bus.ts';
+import { sendMessage } from '../../infra/local/aws.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 
 /** An event as it arrives at the bus. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Demo } from '../../infra/local/demo.ts';
 import { filesIn } from '../../infra/local/local-files.ts';
-import { tryIt } from '../../infra/local/try-it.ts';
+import { tryIt } from '../../infra/local/demo.ts';
 import { clockOffset, moveClock } from './clock-offset.ts';
 import { leakedSecrets } from './secrets-seen.ts';
 

@@ -1,6 +1,12 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { type OAuth1Token, OAuth1Verifier } from './oauth1-verifier.ts';
-import { Apps, type SandboxProvider, sendJson, validity } from './sandbox-provider.ts';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import {
+  type App,
+  Apps,
+  epochSeconds,
+  type SandboxProvider,
+  sendJson,
+  validity,
+} from './sandbox-provider.ts';
 
 const verifyPath = '/account/verify_credentials.json';
 
@@ -43,4 +49,99 @@ export function createOAuth1Provider(url: string, id: string): SandboxProvider {
       sendJson(response, 200, { id_str, screen_name: subject });
     },
   };
+}
+
+interface OAuth1Token {
+  secret: string;
+  subject: string;
+  app: App;
+  /** Epoch seconds. */
+  exp: number;
+}
+
+interface SignedRequest {
+  method: string;
+  /** Absolute; its query takes part in the signature. */
+  url: string;
+  authorization: string | undefined;
+}
+
+/** Seconds that a client's clock may differ from ours. */
+const timestampLeeway = 300;
+
+/**
+ * Says for whom a request signed by HMAC-SHA1 speaks. It shares no code with the library by which the service signs,
+ * so that the two check each other.
+ * @see RFC 5849, section 3.2
+ */
+class OAuth1Verifier {
+  readonly #tokens: ReadonlyMap<string, OAuth1Token>;
+  readonly #seen = new Set<string>();
+
+  constructor(tokens: ReadonlyMap<string, OAuth1Token>) {
+    this.#tokens = tokens;
+  }
+
+  /** The token's subject; undefined for a request that proves nothing. */
+  subjectOf({ method, url, authorization }: SignedRequest): string | undefined {
+    const parameters = parseOAuth1Header(authorization);
+    const value = (name: string): string => parameters.get(name) ?? '';
+    const token = this.#tokens.get(value('oauth_token'));
+    if (!token || token.app.id !== value('oauth_consumer_key') || token.exp <= epochSeconds())
+      return undefined;
+    if (!(Math.abs(epochSeconds() - Number(value('oauth_timestamp'))) <= timestampLeeway)) return undefined;
+    const expected = oauth1Signature(method, url, parameters, token.app.secret, token.secret);
+    if (value('oauth_signature') !== expected || value('oauth_signature_method') !== 'HMAC-SHA1')
+      return undefined;
+    const use = JSON.stringify([value('oauth_timestamp'), value('oauth_token'), value('oauth_nonce')]);
+    if (this.#seen.has(use)) return undefined;
+    this.#seen.add(use);
+    return token.subject;
+  }
+}
+
+/** The decoded parameters of an `Authorization: OAuth …` header; none of a malformed one. @see RFC 5849, section 3.5.1 */
+export function parseOAuth1Header(header = ''): Map<string, string> {
+  const pairs = header
+    .replace(/^OAuth +/, '')
+    .split(/, */)
+    .map((pair) => /^(\w+)="([\w.~%-]*)"$/.exec(pair));
+  const parameters = new Map(pairs.map((pair) => [pair?.[1] ?? '', decode(pair?.[2])]));
+  return header.startsWith('OAuth ') && pairs.every(Boolean) && parameters.size === pairs.length
+    ? parameters
+    : new Map();
+}
+
+/** The signature of a request, whatever `oauth_signature` it has. @see RFC 5849, section 3.4 */
+export function oauth1Signature(
+  method: string,
+  url: string,
+  parameters: ReadonlyMap<string, string>,
+  consumerSecret: string,
+  tokenSecret: string,
+): string {
+  const { origin, pathname, searchParams } = new URL(url);
+  const signed = [...searchParams, ...parameters].filter(([name]) => name !== 'oauth_signature');
+  // All is ASCII once it is encoded, so code units are bytes; no byte of a name or value is less than the 1 between them.
+  const sorted = signed.map((pair) => pair.map(encode).join('\x01')).sort();
+  const normalized = sorted.map((pair) => pair.replace('\x01', '=')).join('&');
+  const base = [method, `${origin}${pathname}`, normalized].map(encode).join('&');
+  return createHmac('sha1', `${encode(consumerSecret)}&${encode(tokenSecret)}`)
+    .update(base)
+    .digest('base64');
+}
+
+/** @see RFC 5849, section 3.6 */
+const encode = (text: string): string =>
+  encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+
+function decode(text = ''): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
 }

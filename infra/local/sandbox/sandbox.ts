@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ProviderId } from '../../../lib/providers/provider-ids.ts';
 import { type LoopbackServer, serve } from '../loopback-server.ts';
-import { parseCredentialsQuery } from './credentials-query.ts';
 import { createOAuth1Provider } from './oauth1-provider.ts';
 import { createOAuth2Provider } from './oauth2-provider.ts';
 import { createOpenIdProvider } from './openid-provider.ts';
-import { type SandboxProvider, sendJson } from './sandbox-provider.ts';
+import { parseCredentialsQuery, type SandboxProvider, sendJson } from './sandbox-provider.ts';
 
 /** Each provider is mounted below the address, under its identifier. */
 export interface Sandbox extends LoopbackServer {
