@@ -1,9 +1,8 @@
 import * as v from 'valibot';
 import type { SchemeName } from '../../../lib/http/auth/credentials.ts';
 import type { AnyEndpoint, ExampleRequest, Link } from '../../../lib/http/endpoint.ts';
-import { withNamedAlternatives } from './alternatives.ts';
 import { commonHeaders, errorsOf, headerComponents } from './errors.ts';
-import { type Components, jsonSchemaOf } from './json-schema.ts';
+import { type Components, jsonSchemaOf, withNamedAlternatives } from './json-schema.ts';
 
 type Json = Record<string, unknown>;
 

@@ -3,8 +3,7 @@ import type { ErrorRecord } from '../../../lib/foundation/service-error.ts';
 import { challenges, retryAfterSeconds, statuses } from '../../../lib/http/answers.ts';
 import type { AnyEndpoint } from '../../../lib/http/endpoint.ts';
 import { originError } from '../../../lib/http/origin-secret.ts';
-import { pascal } from './alternatives.ts';
-import type { Components } from './json-schema.ts';
+import { type Components, pascal } from './json-schema.ts';
 
 type Json = Record<string, unknown>;
 

@@ -34,12 +34,9 @@ export function pageFiles(sources: PageSources): Map<string, PageFile> {
   const theirs = (name: string) => readFileSync(join(swaggerUi, name), 'utf8');
   const script = (text: string): PageFile => ({ contentType: 'text/javascript; charset=utf-8', text });
   const styles = (text: string): PageFile => ({ contentType: 'text/css; charset=utf-8', text });
-  const compiled = (name: string) =>
-    script(transformSync(own(name), { loader: 'ts', target: 'es2022' }).code);
   return new Map<string, PageFile>([
     ['index.html', { contentType: 'text/html; charset=utf-8', text: html(sources) }],
-    ['page.js', compiled('page.ts')],
-    ['accessibility.js', compiled('accessibility.ts')],
+    ['page.js', script(transformSync(own('page.ts'), { loader: 'ts', target: 'es2022' }).code)],
     ['page.css', styles(own('page.css'))],
     // Without the pointer to a source map that is not here.
     [
@@ -64,7 +61,6 @@ const html = ({ document, demo }: PageSources): string => `<!doctype html>
 <link rel="stylesheet" href="page.css">
 <script src="swagger-ui-bundle.js" defer></script>
 <script src="page.js" type="module"></script>
-<script src="accessibility.js" type="module"></script>
 </head>
 <body>
 <header id="demo" hidden>

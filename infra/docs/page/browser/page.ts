@@ -51,6 +51,7 @@ const followColorScheme = () => page.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', followColorScheme);
 followColorScheme();
 
+new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
 show(apiDocument);
 if (demoUrl !== undefined) showDemo(demoUrl);
 
@@ -133,6 +134,44 @@ async function readJson<Value>(url: string, init?: RequestInit): Promise<Value> 
   const response = await fetch(url, init);
   if (!response.ok) throw new Error(`${url} answered with ${response.status}.`);
   return response.json();
+}
+
+/**
+ * Attributes that Swagger UI leaves out: without them, part of what it draws has no name, or is out of a keyboard's reach.
+ * Each is added when its element appears.
+ */
+const mended: [selector: string, attributesOf: (element: Element) => Record<string, string>][] = [
+  // Headings of groups and of parts follow the one above them.
+  [':is(h3.opblock-tag, .models > h4)', () => ({ 'aria-level': '2' })],
+  ['h4.opblock-title', () => ({ 'aria-level': '3' })],
+  ['.information-container', () => ({ role: 'region', 'aria-label': 'About this API' })],
+  ['.scheme-container', () => ({ role: 'region', 'aria-label': 'Server and credentials' })],
+  ['select#servers', () => ({ 'aria-label': 'Server' })],
+  [
+    '.parameters-col_description :is(select, input, textarea)',
+    (field) => ({ 'aria-label': parameterOf(field) }),
+  ],
+  ['textarea.body-param__text', () => ({ 'aria-label': 'Request body' })],
+  ['.body-param-content-type select', () => ({ 'aria-label': 'Content type of the request' })],
+  ['select.examples-select-element', () => ({ 'aria-label': 'Example' })],
+  ['table[role=region]', (table) => ({ 'aria-label': `Responses of ${operationOf(table)}` })],
+  ['pre', () => ({ tabindex: '0' })],
+];
+
+const parameterOf = (field: Element): string =>
+  field.closest('tr')?.getAttribute('data-param-name') ?? 'Value';
+
+const operationOf = (element: Element): string =>
+  element.closest('.opblock')?.querySelector('.opblock-summary-description')?.textContent ?? 'an operation';
+
+function mend(): void {
+  for (const [selector, attributesOf] of mended) {
+    for (const element of document.querySelectorAll(selector)) {
+      for (const [name, value] of Object.entries(attributesOf(element))) {
+        if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+      }
+    }
+  }
 }
 
 export {};

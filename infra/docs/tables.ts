@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
+import type * as v from 'valibot';
+import { logReasons } from '../../lib/foundation/reasons.ts';
+import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
+import { logEvents } from '../../lib/log/events.ts';
+import { metrics } from '../../lib/log/metrics.ts';
+import { parametersOf } from '../../lib/providers/parameters.ts';
+import { authorizationCodeProvider, type ProviderId, providerIds } from '../../lib/providers/provider-ids.ts';
+import { protocolOf, protocols } from '../../lib/providers/providers.ts';
+import { publishedEvents } from '../../lib/publishing/published-events.ts';
+import { routeKeyOf } from '../endpoints.ts';
+import { tags } from './openapi/document.ts';
+
+export type Table = [head: string[], rows: string[][]];
+
+const code = (text: string): string => `\`${text}\``;
+
+/** The generated tables of each page, by the names of their blocks. */
+export const tables = (
+  root: string,
+  endpoints: ReadonlyMap<string, AnyEndpoint>,
+): Record<string, Record<string, Table>> => ({
+  'README.md': {
+    endpoints: [
+      ['Group', 'Endpoints'],
+      tags.map(({ name, description }) => [
+        `**${name}.** ${description}`,
+        inOrderOfUse([...endpoints.values()].filter(({ tag }) => tag === name))
+          .map((endpoint) => code(routeKeyOf(endpoint)))
+          .join('<br>'),
+      ]),
+    ],
+    rooms: [['Room', 'Owns'], roomRows(root)],
+  },
+  'docs/providers.md': providerTables(),
+  'docs/events.md': {
+    'published-events': [
+      ['Type', 'Published when', 'Fields of its own'],
+      Object.entries(publishedEvents).map(([type, { when, detail }]) => [
+        code(type),
+        when,
+        Object.keys(detail.entries)
+          .filter((name) => !['id', 'sequence', 'occurred_at'].includes(name))
+          .map(code)
+          .join(', '),
+      ]),
+    ],
+  },
+  'docs/watching.md': {
+    events: [
+      ['Event', 'Written when', 'Its own fields'],
+      Object.entries(logEvents).map(([event, { when, fields }]) => [
+        code(event),
+        when,
+        Object.entries(fields)
+          .map(([name, { text }]) => `${code(name)}: ${text}`)
+          .join('; '),
+      ]),
+    ],
+    reasons: [
+      ['Reason', 'Meaning'],
+      Object.entries(logReasons).map(([reason, meaning]) => [code(reason), meaning]),
+    ],
+    metrics: [
+      ['Metric', 'Line', 'By'],
+      Object.entries(metrics).map(([event, { name, by }]) => [code(name), code(event), by.join(', ')]),
+    ],
+  },
+});
+
+/** The endpoints of a group: the token first, then from general to particular, and what deletes last. */
+function inOrderOfUse(endpoints: AnyEndpoint[]): AnyEndpoint[] {
+  const placeOf = ({ method, path }: AnyEndpoint): number =>
+    (method === 'DELETE' ? 100 : 0) + (path.endsWith('/token') ? 0 : path.split('/').length);
+  return endpoints.sort((a, b) => placeOf(a) - placeOf(b) || (a.path < b.path ? -1 : 1));
+}
+
+/** The tables of the page about providers, by the names of their blocks: the head and the rows of each. */
+function providerTables(): Record<string, Table> {
+  const settings = Object.values(protocols).map((protocol) => [
+    `${protocol.name}-settings`,
+    [['Field', 'Meaning', 'Default'], settingRows(settingsSchemaOf(protocol.settings))],
+  ]);
+  return {
+    providers: [
+      ['Provider', 'Protocol', 'The app sends'],
+      providerIds.map((id) => [`\`${id}\``, protocolOf(id).title, sentTo(id)]),
+    ],
+    ...Object.fromEntries(settings),
+  };
+}
+
+const settingsSchemaOf = (schema: v.GenericSchema): JsonSchema =>
+  toJsonSchema(schema, { typeMode: 'input', errorMode: 'ignore' });
+
+function sentTo(id: ProviderId): string {
+  const { required, optional } = parametersOf(id);
+  const sent = [
+    ...required.map((name) => `\`${name}\``),
+    ...optional.map((name) => `\`${name}\` (optional)`),
+  ];
+  return `${sent.join(', ')}${id === authorizationCodeProvider ? '; or `authorization_code`' : ''}`;
+}
+
+/** A row for each field; a field of an object within stands after its path, those of a variant once for each method. */
+function settingRows({ properties = {}, required = [] }: JsonSchema, path = ''): string[][] {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    if (typeof schema === 'boolean') return [];
+    const at = `${path}${name}`;
+    if (isObjectList(schema.items)) return settingRows(schema.items, `${at}[].`);
+    const objects = schema.anyOf ?? schema.oneOf ?? (schema.properties ? [schema] : undefined);
+    if (objects)
+      return objects.flatMap((one) => (typeof one === 'boolean' ? [] : settingRows(one, `${at}.`)));
+    const standard = schema.default === undefined ? '' : `\`${JSON.stringify(schema.default)}\``;
+    return [[`\`${at}\``, schema.description ?? '', required.includes(name) ? 'required' : standard]];
+  });
+}
+
+/** Whether these are the members of a list of objects, each with settings of its own. */
+const isObjectList = (items: JsonSchema['items']): items is JsonSchema =>
+  typeof items === 'object' && !Array.isArray(items) && items.properties !== undefined;
+
+/** The chief file of each room, from the top of the house to its ground. It opens with a paragraph about the room. */
+const chiefFiles = [
+  'functions/issue-token.ts',
+  'infra/app.ts',
+  'lib/operator/operate.ts',
+  'lib/release/check-new-versions.ts',
+  'lib/http/serve.ts',
+  'lib/tokens/issue-token.ts',
+  'lib/people/sessions/session.ts',
+  'lib/publishing/publish-records.ts',
+  'lib/providers/providers.ts',
+  'lib/devices/device.ts',
+  'lib/login-apps/login-app.ts',
+  'lib/signing/key-set.ts',
+  'lib/access-requests/access-request.ts',
+  'lib/login-users/login-user.ts',
+  'lib/secrets/service-secret.ts',
+  'lib/log/log.ts',
+  'lib/storage/items.ts',
+  'lib/schema/validation.ts',
+  'lib/foundation/service-error.ts',
+];
+
+/** The rows of the table of rooms: each folder, and the paragraph that its chief file opens with. */
+const roomRows = (root: string): string[][] =>
+  chiefFiles.map((file) => {
+    const [folder = ''] = /^(lib\/)?[^/]+/.exec(dirname(file)) ?? [];
+    const [paragraph = ''] = readFileSync(join(root, file), 'utf8').split('\n\n');
+    if (!paragraph.startsWith('// '))
+      throw new Error(`${file} doesn't open with a paragraph about its room.`);
+    return [`\`${folder}/\``, paragraph.replaceAll(/^\/\/ ?/gm, '').replaceAll('\n', ' ')];
+  });
