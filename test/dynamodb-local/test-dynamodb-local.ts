@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { decodeJwt } from 'jose';
-import { startDynamoDbLocal } from '../../infra/local/dynamodb-local/start-dynamodb-local.ts';
 import type { Envelope } from '../../infra/local/aws.ts';
+import { startDynamoDbLocal } from '../../infra/local/dynamodb-local/start-dynamodb-local.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { publishedEvents } from '../../lib/publishing/published-events.ts';
 import { accountOf } from '../support/account.ts';
