@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Demo } from '../../infra/local/demo.ts';
-import { filesIn } from '../../infra/local/local-files.ts';
 import { tryIt } from '../../infra/local/demo.ts';
+import { filesIn } from '../../infra/local/local-files.ts';
 import { clockOffset, moveClock } from './clock-offset.ts';
 import { leakedSecrets } from './secrets-seen.ts';
 
