@@ -1,8 +1,9 @@
 import { loginUserTokenForDeletion } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
-import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
-import { recentLoginErrors, requireRecentLogin } from '../lib/login-users/recent-login.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { requireRecentLogin } from '../lib/login-users/recent-login.ts';
 import { deleteLoginUser } from '../lib/people/deletion/delete-login-user.ts';
+import { activeUserErrors, recentLoginErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   method: 'DELETE',

@@ -1,10 +1,11 @@
 import * as v from 'valibot';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
-import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { endSessions } from '../lib/people/sessions/end-sessions.ts';
 import { once } from '../lib/schema/form-parameters.ts';
 import { jsonSchema } from '../lib/schema/json-schema.ts';
+import { activeUserErrors } from './shared/errors.ts';
 
 const exceptSchema = v.pipe(
   v.optional(once('except', v.literal('current', 'The parameter except must be current.'))),

@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import { endRelation } from '../lib/devices/relate-device.ts';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
-import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   method: 'DELETE',

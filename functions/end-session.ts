@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
-import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { endOwnSession } from '../lib/people/sessions/end-sessions.ts';
+import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   method: 'DELETE',

@@ -1,14 +1,15 @@
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { form } from '../lib/http/body.ts';
 import { created, ok, serve } from '../lib/http/serve.ts';
-import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
-import { recentLoginErrors, requireRecentLogin } from '../lib/login-users/recent-login.ts';
+import { activeUser } from '../lib/login-users/login-user.ts';
+import { requireRecentLogin } from '../lib/login-users/recent-login.ts';
 import { shownIdentitySchema } from '../lib/people/identities/identities-of-person.ts';
 import { identityFormSchema } from '../lib/people/identities/identity-form.ts';
 import { linkIdentity } from '../lib/people/identities/link-identity.ts';
 import { countingRejections, tooManyRejected } from '../lib/people/identities/rejected-credentials.ts';
 import { verifyCredential } from '../lib/providers/protocol.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
+import { activeUserErrors, recentLoginErrors } from './shared/errors.ts';
 
 const example = {
   id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',

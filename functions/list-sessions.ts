@@ -1,7 +1,8 @@
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { ok, serve } from '../lib/http/serve.ts';
-import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { listSessions, sessionListSchema, sessionsQuery } from '../lib/people/sessions/session-list.ts';
+import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   method: 'GET',

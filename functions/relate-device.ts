@@ -3,8 +3,8 @@ import { relateDevice, relationRequestSchema } from '../lib/devices/relate-devic
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { json } from '../lib/http/body.ts';
 import { ok, serve } from '../lib/http/serve.ts';
-import { recentLoginErrors } from '../lib/login-users/recent-login.ts';
 import { unprocessableEntity } from '../lib/schema/validation.ts';
+import { recentLoginErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   method: 'POST',

@@ -1,7 +1,8 @@
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { ok, serve } from '../lib/http/serve.ts';
-import { activeUser, activeUserErrors } from '../lib/login-users/login-user.ts';
+import { activeUser } from '../lib/login-users/login-user.ts';
 import { showLoginUser, shownLoginUserSchema } from '../lib/people/identities/identities-of-person.ts';
+import { activeUserErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   method: 'GET',

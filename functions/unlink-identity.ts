@@ -1,9 +1,10 @@
 import * as v from 'valibot';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
-import { activeUserErrors, requireActiveUser } from '../lib/login-users/login-user.ts';
-import { recentLoginErrors, requireRecentLogin } from '../lib/login-users/recent-login.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
+import { requireRecentLogin } from '../lib/login-users/recent-login.ts';
 import { unlinkIdentity } from '../lib/people/identities/unlink-identity.ts';
+import { activeUserErrors, recentLoginErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   method: 'DELETE',

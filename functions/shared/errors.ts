@@ -8,3 +8,17 @@ export const senderErrors = {
     example: 'The client may not read recipients.',
   },
 } satisfies Record<string, ErrorRecord>;
+
+/** The errors of a person who is blocked, or whom a session has outlived. */
+export const activeUserErrors = {
+  forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
+  not_found: { when: 'The Login User does not exist.', example: 'The Login User does not exist.' },
+} satisfies Record<string, ErrorRecord>;
+
+/** The error of a person whose login is too long ago. */
+export const recentLoginErrors = {
+  insufficient_user_authentication: {
+    when: 'The login is longer ago than the operator allows for this, 15 minutes by default. Log in again and repeat the request.',
+    example: 'This needs a login at most 900 seconds ago: log in again and repeat the request.',
+  },
+} satisfies Record<string, ErrorRecord>;

@@ -110,12 +110,6 @@ export function activeUser({ user }: AuthenticatedUser, blockedAs: BlockedCode):
   return user;
 }
 
-/** Texts of the API document about the errors that `activeUser` throws when a blocked person gets `forbidden`. */
-export const activeUserErrors = {
-  forbidden: { when: 'The person is blocked.', example: 'The Login User is blocked.' },
-  not_found: { when: 'The Login User does not exist.', example: 'The Login User does not exist.' },
-};
-
 /**
  * The id of a person who may see what is theirs and change it.
  * @throws ServiceError `not_found` when a session outlived its Login User, `forbidden` when the Login User is blocked

@@ -24,19 +24,9 @@ export function isLoginRecent({ loggedInAt }: AuthenticatedUser): boolean {
  */
 export function requireRecentLogin(user: AuthenticatedUser): void {
   if (isLoginRecent(user)) return;
-  throw new ServiceError('insufficient_user_authentication', sentence(maxAge()), {
+  const message = `This needs a login at most ${maxAge()} seconds ago: log in again and repeat the request.`;
+  throw new ServiceError('insufficient_user_authentication', message, {
     reason: 'login_not_recent',
     maxAge: maxAge(),
   });
 }
-
-const sentence = (seconds: number): string =>
-  `This needs a login at most ${seconds} seconds ago: log in again and repeat the request.`;
-
-/** The text of the API document about a login that is too long ago. */
-export const recentLoginErrors = {
-  insufficient_user_authentication: {
-    when: 'The login is longer ago than the operator allows for this, 15 minutes by default. Log in again and repeat the request.',
-    example: sentence(defaultRecentLoginSeconds),
-  },
-};

@@ -8,12 +8,12 @@ export const sessionsOfPerson = {
   sessions_begun: v.optional(v.number()),
   /** The number of places for sessions at the latest login: each login takes the next one. */
   session_places: v.optional(v.number()),
-  /** The session that the latest login started; without its place, if `session_places` is there. */
+  /** The session that the latest login started, without its place. */
   last_session_id: v.optional(v.string()),
   /** When all sessions ended that had begun, but for one perhaps. */
   sessions_ended_at: v.optional(v.string()),
-  /** How many had begun then, and have ended; null or absent if none of them had an ordinal. */
-  sessions_ended_before: v.optional(v.nullable(v.number())),
+  /** How many had begun then, and have ended. */
+  sessions_ended_before: v.optional(v.number()),
   /** The one that went on. */
   sessions_ended_except: v.optional(v.string()),
 };
@@ -27,7 +27,7 @@ export const begunIn = (person: Item | undefined): number =>
 export function lastSessionIdOf(person: Item): string | undefined {
   const { sessions_begun, session_places, last_session_id } = v.parse(countersItem, person);
   if (last_session_id === undefined || sessions_begun === undefined || session_places === undefined)
-    return last_session_id;
+    return undefined;
   return sessionIdAt(last_session_id, (sessions_begun - 1) % session_places);
 }
 
@@ -36,8 +36,8 @@ export const begunSession = {
   session_id: v.string(),
   /** Epoch seconds. */
   started_at: v.number(),
-  /** The number of logins of the person before it; absent of sessions from before logins were counted. */
-  ordinal: v.exactOptional(v.number()),
+  /** The number of logins of the person before it. */
+  ordinal: v.number(),
 };
 export const begunItem = v.object(begunSession);
 
@@ -57,15 +57,10 @@ export const endOfOthersIn = (person: Item | undefined) => v.parse(endOfOthersIt
 export function endWithOthers(person: Item | undefined, session: v.InferOutput<typeof begunItem>) {
   const {
     sessions_ended_at: at,
-    sessions_ended_before: before,
+    sessions_ended_before: before = 0,
     sessions_ended_except: except,
   } = v.parse(countersItem, person ?? {});
-  if (at === undefined || session.session_id === except) return undefined;
-  const hasEnded =
-    session.ordinal === undefined
-      ? session.started_at * 1000 <= Date.parse(at)
-      : session.ordinal < (before ?? 0);
-  return hasEnded ? at : undefined;
+  return session.session_id !== except && session.ordinal < before ? at : undefined;
 }
 
 /**

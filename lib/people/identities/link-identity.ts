@@ -28,7 +28,7 @@ import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import { markLink, unmarkLink } from '../unfinished.ts';
 import { confirmedIds, ownIdentities, type ShownIdentity } from './identities-of-person.ts';
 import { claimIdentity, confirmedOwner, findIndexItem } from './identity-index.ts';
-import { keepingToken, revokingIfRefused, type TokenPlace } from './provider-tokens.ts';
+import { keepingToken, revokeIfRefused, type TokenPlace } from './provider-tokens.ts';
 import { attributeOf, unlinkIdentity } from './unlink-identity.ts';
 
 /** The most identities that a person may have linked. Each login reads them all. */
@@ -53,7 +53,7 @@ export async function linkIdentity(
   { byOperator = false, move = false } = {},
 ): Promise<{ isNew: boolean; identity: ShownIdentity }> {
   const place = { loginAppId: login_app_id, provider };
-  const attempt = async () => {
+  const linkOnce = async () => {
     const indexItem = await findIndexItem(login_app_id, verified);
     const owner = await confirmedOwner(indexItem);
     if (owner && owner.loginUserId !== login_user_id) {
@@ -91,12 +91,12 @@ export async function linkIdentity(
     await removeIdentity(login_user_id, identity_id);
     return undefined;
   };
-  return revokingIfRefused(
-    verified.revocableToken,
-    place,
-    () => login_user_id,
-    () => retryOnConflict(attempt, 'Others keep linking and unlinking the identity.'),
-  );
+  try {
+    return await retryOnConflict(linkOnce, 'Others keep linking and unlinking the identity.');
+  } catch (error) {
+    await revokeIfRefused(error, login_user_id, place, verified);
+    throw error;
+  }
 }
 
 /** The identity of a person who has changed meanwhile, perhaps. */

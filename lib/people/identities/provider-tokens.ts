@@ -95,23 +95,17 @@ export async function revokeToken(
 }
 
 /**
- * Does what a person has a verified identity for. If that is refused, there is nobody to keep the provider's token for, and
- * it is revoked at once.
- * @param loginUserId gives the person whom the log names
+ * Revokes the provider's token of a verified identity at once when the person is refused what they have verified it for:
+ * there is nobody to keep it for. Any other error may leave them with it.
  */
-export async function revokingIfRefused<Result>(
-  token: string | undefined,
+export async function revokeIfRefused(
+  error: unknown,
+  login_user_id: string,
   place: TokenPlace,
-  loginUserId: () => string,
-  act: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await act();
-  } catch (error) {
-    if (token !== undefined && error instanceof ServiceError)
-      await revokeToken(loginUserId(), place, () => token);
-    throw error;
-  }
+  { revocableToken: token }: VerifiedIdentity,
+): Promise<void> {
+  if (token !== undefined && error instanceof ServiceError)
+    await revokeToken(login_user_id, place, () => token);
 }
 
 /** Numbers of tokens that were revoked, and that are still to be revoked. */

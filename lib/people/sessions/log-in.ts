@@ -21,7 +21,7 @@ import {
   type Owner,
   releaseIdentity,
 } from '../identities/identity-index.ts';
-import { keepingToken, revokingIfRefused } from '../identities/provider-tokens.ts';
+import { keepingToken, revokeIfRefused } from '../identities/provider-tokens.ts';
 import type { Session } from './session.ts';
 import { newSession, sessionPlaces } from './session-store.ts';
 
@@ -43,26 +43,30 @@ export async function logIn(
 ): Promise<Session> {
   const login = { loginAppId, provider, verified };
   let owner: Owner = { loginUserId: firstIndexId(loginAppId, verified) };
-  const attempt = async () => {
-    annotateLog({ login_user_id: owner.loginUserId });
-    const prefix = newSessionPrefix();
-    const outcome = await recordLogin(owner, login, prefix);
-    if (outcome.done) {
+  try {
+    return await retryOnConflict(async () => {
+      // 1. One conditional write on the expected owner records and counts the login.
+      annotateLog({ login_user_id: owner.loginUserId });
+      const prefix = newSessionPrefix();
+      const outcome = await recordLogin(owner, login, prefix);
+
+      // 2. Somebody else may have the identity by now: then it is their login.
+      if (!outcome.done) {
+        owner = await nextOwner(owner, login, outcome.found);
+        return undefined;
+      }
+
+      // 3. The number of the login gives its session a place.
       const { before, after } = outcome;
       const ordinal = after ? begunIn(after) - 1 : begunIn(before);
       const { loginUserId: login_user_id } = owner;
       const of = { login_user_id, login_app_id: loginAppId, client_id: clientId, ordinal };
       return newSession(prefix, { ...endOfOthersIn(after ?? before), ...of });
-    }
-    owner = await nextOwner(owner, login, outcome.found);
-    return undefined;
-  };
-  return revokingIfRefused(
-    verified.revocableToken,
-    { loginAppId, provider },
-    () => owner.loginUserId,
-    () => retryOnConflict(attempt, 'Others keep linking and unlinking the identity.'),
-  );
+    }, 'Others keep linking and unlinking the identity.');
+  } catch (error) {
+    await revokeIfRefused(error, owner.loginUserId, login, verified);
+    throw error;
+  }
 }
 
 /**
@@ -76,37 +80,28 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, verified
   const now = timestamp();
   const own = identityId ?? firstIdentityId(loginUserId);
   const kept = await keepingToken(loginUserId, own, { loginAppId, provider }, verified);
-  const latest = {
-    ...{ last_login_at: now, last_provider: provider },
-    ...{ last_session_id: prefix, session_places: sessionPlaces() },
-  };
-  const times = { ...latest, [identityAttributes.lastLogin(own)]: now };
   const profile = changedProfile(own, verified.profile);
-  return updateItem(
-    loginUserItem(loginUserId),
-    identityId === undefined
-      ? {
-          set: {
-            ...{ login_user_id: loginUserId, login_app_id: loginAppId, provider, namespace, subject },
-            ...{ ...times, ...kept.set, ...profile.set },
-          },
-          copy: kept.copy,
-          remove: profile.remove,
-          setIfAbsent: {
-            created_at: now,
-            ...placeAmongPeople({ login_user_id: loginUserId, login_app_id: loginAppId }, now),
-          },
-          count: { sessions_begun: { by: 1 } },
-          when: { blocked_at: { exists: false }, next_slot: { exists: false }, linked_to: { exists: false } },
-        }
-      : {
-          set: { ...times, ...kept.set, ...profile.set },
-          copy: kept.copy,
-          remove: profile.remove,
-          count: { sessions_begun: { by: 1 } },
-          when: { ...whileActive, [identityAttributes.linked(identityId)]: { exists: true } },
-        },
-  );
+  const person = { login_user_id: loginUserId, login_app_id: loginAppId };
+  const isFirst = identityId === undefined;
+  return updateItem(loginUserItem(loginUserId), {
+    set: {
+      ...(isFirst && { ...person, provider, namespace, subject }),
+      last_login_at: now,
+      last_provider: provider,
+      last_session_id: prefix,
+      session_places: sessionPlaces(),
+      [identityAttributes.lastLogin(own)]: now,
+      ...kept.set,
+      ...profile.set,
+    },
+    copy: kept.copy,
+    remove: profile.remove,
+    ...(isFirst && { setIfAbsent: { created_at: now, ...placeAmongPeople(person, now) } }),
+    count: { sessions_begun: { by: 1 } },
+    when: isFirst
+      ? { blocked_at: { exists: false }, next_slot: { exists: false }, linked_to: { exists: false } }
+      : { ...whileActive, [identityAttributes.linked(identityId)]: { exists: true } },
+  });
 }
 
 /**
