@@ -4,9 +4,9 @@ import type { Access } from '../lib/http/endpoint.ts';
 import { withRequest } from '../lib/log/request-fields.ts';
 import { finishDeletions } from '../lib/people/deletion/finish-deletions.ts';
 
-/** Rights of the function: what the deletion of a person and the link of an identity touch. */
+/** Rights of the function: what the deletion of a person touches. */
 export const access: Access = {
-  summary: 'Finishes deletions and links that were interrupted',
+  summary: 'Finishes deletions that were interrupted',
   table: {
     GetItem: ['login_apps', 'login_users'],
     BatchGetItem: ['login_users', 'devices'],

@@ -61,9 +61,7 @@ export const { endpoint, handler } = serve({
   table: {
     GetItem: ['login_apps', 'signing_keys', 'issuer_keys', 'login_users'],
     BatchGetItem: ['login_users'],
-    PutItem: ['login_users'],
     UpdateItem: ['login_users'],
-    DeleteItem: ['login_users'],
   },
   secrets: ['provider-settings'],
   example: {

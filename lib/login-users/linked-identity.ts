@@ -64,6 +64,12 @@ export const identityIndexItem = v.object({
   deleted_at: v.optional(v.string()),
 });
 
+/** The attributes of a Login User that are about a linked identity, but for a provider's token. */
+export const attributesWithoutToken = (identityId: string): string[] =>
+  [identityAttributes.linked, identityAttributes.lastLogin, identityAttributes.profile].map((nameOf) =>
+    nameOf(identityId),
+  );
+
 /** Every attribute of a Login User that is about a linked identity. */
 export const attributesOf = (identityId: string): string[] =>
   Object.values(identityAttributes).map((nameOf) => nameOf(identityId));

@@ -82,9 +82,6 @@ export const loginUserPartition = (loginUserId: string): string => `LOGIN_USER#$
 export const loginUserKey = (loginUserId: string): Key => key(loginUserPartition(loginUserId), 'LOGIN_USER');
 /** `LOGIN_USER#lu_5nQ… / DELETION`: the mark of a deletion that is under way, or was interrupted. */
 export const deletionKey = (loginUserId: string): Key => key(loginUserPartition(loginUserId), 'DELETION');
-/** `LOGIN_USER#lu_5nQ… / LINK#i_b2F…`: the mark of a link that is under way, or was interrupted. */
-export const linkKey = (loginUserId: string, identityId: string): Key =>
-  key(loginUserPartition(loginUserId), `LINK#${encoded(identityId)}`);
 /** The list of those marks in the index `by_list`, by when the work began. */
 export const unfinishedList = 'UNFINISHED';
 /**

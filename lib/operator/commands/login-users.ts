@@ -94,10 +94,10 @@ export const loginUserCommands = defineCommands({
     flags: {},
     run: async (_, operator) => {
       const finished = await finishDeletions({ caller: 'operator', operator });
-      const { loginUsers: login_users, links, failed, isAll } = finished;
+      const { loginUsers: login_users, failed, isAll } = finished;
       return {
         deleted: isAll && failed === 0,
-        removed: { login_users, links },
+        removed: { login_users, links: 0 },
         ...(failed > 0 && { not_finished: failed }),
         ...(!isAll && { again_after_seconds: 0 }),
       };

@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { endAllRelations } from '../../devices/relate-device.ts';
 import { timestamp } from '../../foundation/clock.ts';
 import { logEvent } from '../../log/log.ts';
@@ -5,11 +6,31 @@ import { linkedIdentitiesIn } from '../../login-users/linked-identity.ts';
 import { blockedError, loginUserItem, newIndexId } from '../../login-users/login-user.ts';
 import { listAttributes } from '../../login-users/people-of-login-app.ts';
 import { forEachInBatches } from '../../storage/batches.ts';
-import { type Item, readItem, updateItem } from '../../storage/items.ts';
+import {
+  deleteItem,
+  type Item,
+  type ItemOf,
+  itemKind,
+  putItem,
+  readItem,
+  updateItem,
+} from '../../storage/items.ts';
+import { deletionKey, unfinishedList } from '../../storage/keys.ts';
 import { releaseIdentity } from '../identities/identity-index.ts';
 import { isStoredToken, type Revocations, revokeStoredTokens } from '../identities/provider-tokens.ts';
 import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
-import { type DeletionMark, markDeletion, unmarkDeletion } from '../unfinished.ts';
+
+/** The mark of a deletion: written before everything else and removed after it, so that it leads to what nobody repeats. */
+export const deletionItem = itemKind(
+  v.object({
+    login_user_id: v.string(),
+    /** The party that asked for it. */
+    by: v.picklist(['operator', 'person', 'provider']),
+    list_position: v.string(),
+  }),
+  deletionKey,
+);
+export type DeletionMark = ItemOf<typeof deletionItem>;
 
 /** Numbers of what a deletion removed. */
 interface Deletion {
@@ -23,8 +44,7 @@ interface Deletion {
 
 /**
  * Deletes a Login User: from the first write on nobody gets in, and the other writes remove what was theirs. After an
- * interruption it can be repeated and finishes the work; a mark, written before everything else and removed after it,
- * leads to what nobody repeats. A device that the index does not show yet is not theirs either:
+ * interruption it can be repeated and finishes the work, or the mark leads to it. A device that the index does not show yet is not theirs either:
  * a relation ends with its Login User. Only an operator deletes a blocked person, who could log in again as somebody new.
  * @param last a session that is removed after everything else, so that its token can repeat what was interrupted
  * @returns undefined when there was nothing to delete
@@ -36,14 +56,15 @@ export async function deleteLoginUser(
   last?: string,
 ): Promise<Deletion | undefined> {
   const key = loginUserItem(loginUserId);
-  await markDeletion(loginUserId, by);
+  const mark = { login_user_id: loginUserId, by, list_position: timestamp() };
+  await putItem(deletionItem(loginUserId), { ...mark, list: unfinishedList });
   const begun = await updateItem(key, {
     setIfAbsent: { deleted_at: timestamp(), next_slot: newIndexId() },
     when: { created_at: { exists: true }, ...(by !== 'operator' && { blocked_at: { exists: false } }) },
   });
   const found = begun.done ? undefined : begun.found;
   if (found?.blocked_at !== undefined && found.deleted_at === undefined) {
-    await unmarkDeletion(loginUserId);
+    await deleteItem(deletionKey(loginUserId));
     throw blockedError('forbidden');
   }
   // A blocked person whom an operator began to delete is stored, too.
@@ -54,7 +75,7 @@ export async function deleteLoginUser(
   const relations = await endAllRelations(loginUserId);
   const stored = isStored ? await removeWhatIsStored(loginUserId) : nothingStored;
   if (last !== undefined) await removeSession(loginUserId, last);
-  await unmarkDeletion(loginUserId);
+  await deleteItem(deletionKey(loginUserId));
   if (!isStored && sessions.length === 0 && relations === 0) return undefined;
   logEvent('login_user_deleted', { login_user_id: loginUserId, by });
   return { sessions: sessions.length, openSessions: sessions.filter(isOpen).length, relations, ...stored };

@@ -1,5 +1,10 @@
 import * as v from 'valibot';
-import { firstIdentityId, type LinkedIdentity } from '../../login-users/linked-identity.ts';
+import { clock } from '../../foundation/clock.ts';
+import {
+  attributesWithoutToken,
+  firstIdentityId,
+  type LinkedIdentity,
+} from '../../login-users/linked-identity.ts';
 import { type LoginUser, loginUserItem } from '../../login-users/login-user.ts';
 import { profileSchema } from '../../login-users/profile.ts';
 import { timestampField } from '../../schema/json-schema.ts';
@@ -50,6 +55,23 @@ export async function confirmedIds(linked: LinkedIdentity[]): Promise<Set<unknow
   const items = await readItems(slots.map(loginUserItem));
   return new Set(items.map((item) => item?.identity_id));
 }
+
+/** Milliseconds that a link takes at most: its function is stopped after 10 s. */
+const longestLink = 15_000;
+
+/** Whether the link of an identity may be under way. */
+export const isUnderWay = ({ linked_at }: LinkedIdentity): boolean =>
+  linked_at > new Date(clock.now().getTime() - longestLink).toISOString();
+
+/**
+ * The attributes that interrupted links have left, of identities without index items. A provider's token is not among
+ * them: it stays until it is revoked.
+ * @param own the ids of the identities that the person has
+ */
+export const attributesLeft = (linked: LinkedIdentity[], own: Set<unknown>): string[] =>
+  linked
+    .filter((identity) => !own.has(identity.identity_id) && !isUnderWay(identity))
+    .flatMap(({ identity_id }) => attributesWithoutToken(identity_id));
 
 /** The first identity of a person, in a list; none once it is unlinked. */
 function firstIdentity(user: LoginUser): ShownIdentity[] {

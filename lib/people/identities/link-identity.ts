@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { clock, timestamp } from '../../foundation/clock.ts';
+import { timestamp } from '../../foundation/clock.ts';
 import { newId } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { logEvent } from '../../log/log.ts';
@@ -25,8 +25,13 @@ import {
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { updateItem } from '../../storage/items.ts';
 import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
-import { markLink, unmarkLink } from '../unfinished.ts';
-import { confirmedIds, ownIdentities, type ShownIdentity } from './identities-of-person.ts';
+import {
+  attributesLeft,
+  confirmedIds,
+  isUnderWay,
+  ownIdentities,
+  type ShownIdentity,
+} from './identities-of-person.ts';
 import { claimIdentity, confirmedOwner, findIndexItem } from './identity-index.ts';
 import { keepingToken, revokeIfRefused, type TokenPlace } from './provider-tokens.ts';
 import { attributeOf, unlinkIdentity } from './unlink-identity.ts';
@@ -34,20 +39,17 @@ import { attributeOf, unlinkIdentity } from './unlink-identity.ts';
 /** The most identities that a person may have linked. Each login reads them all. */
 const mostLinked = 20;
 
-/** Milliseconds that a link takes at most: its function is stopped after 10 s. */
-const longestLink = 15_000;
-
 /**
  * Links an identity, which its provider has just vouched for, to a Login User. Two conditional writes: the attribute of
- * the Login User, then the index item of the identity, which only one of several people gets. A mark, written before them and
- * removed after them, leads to what an interruption leaves.
+ * the Login User, then the index item of the identity, which only one of several people gets. An attribute
+ * that an interruption leaves without its index item counts for nothing; the next link or unlinking removes it.
  * @param options.byOperator links it to a blocked person too
  * @param options.move takes it from another Login User who has it
  * @throws ServiceError `conflict` when the identity belongs to another Login User or they have too many, `forbidden`
  *   when the Login User has been blocked meanwhile, `invalid_token` when they have been deleted
  */
 export async function linkIdentity(
-  { login_user_id, login_app_id }: LoginUser,
+  { login_user_id, login_app_id, linked }: LoginUser,
   provider: ProviderId,
   verified: VerifiedIdentity,
   { byOperator = false, move = false } = {},
@@ -77,14 +79,16 @@ export async function linkIdentity(
       ...changedProfile(identity_id, profile).set,
     };
     const identity = { identity_id, slot: indexItem.id, provider, namespace, subject, linked_at };
-    await markLink(login_user_id, identity_id);
-    const others = await addIdentity(login_user_id, identity, kept, byOperator ? whileExisting : whileActive);
+    const others = await addIdentity(login_user_id, identity, {
+      set: kept,
+      remove: linked.length > 0 ? attributesLeft(linked, await confirmedIds(linked)) : [],
+      when: byOperator ? whileExisting : whileActive,
+    });
     if (others.length >= mostLinked && (await countLinked(others, indexItem.id)) >= mostLinked) {
       await removeIdentity(login_user_id, identity_id);
       throw new ServiceError('conflict', tooMany);
     }
     if (await claimIdentity(indexItem, login_user_id, identity_id)) {
-      await unmarkLink(login_user_id, identity_id);
       logEvent('identity_linked', { login_user_id, identity_id, provider });
       return { isNew: true, identity: { id: identity_id, provider, linked_at, ...(profile && { profile }) } };
     }
@@ -133,15 +137,13 @@ async function asVerified(
 async function addIdentity(
   loginUserId: string,
   identity: LinkedIdentity,
-  kept: IdentityAttributes,
-  when: typeof whileExisting,
+  { set, ...change }: { set: IdentityAttributes; remove: string[]; when: typeof whileExisting },
 ): Promise<LinkedIdentity[]> {
   const outcome = await updateItem(loginUserItem(loginUserId), {
-    set: { [identityAttributes.linked(identity.identity_id)]: identity, ...kept },
-    when,
+    ...change,
+    set: { [identityAttributes.linked(identity.identity_id)]: identity, ...set },
   });
   if (!outcome.done) {
-    await unmarkLink(loginUserId, identity.identity_id);
     const { blocked_at, deleted_at } = outcome.found ?? {};
     if (blocked_at !== undefined && deleted_at === undefined) throw blockedError('forbidden');
     throw new ServiceError('invalid_token', 'The Login User has been deleted.');
@@ -156,9 +158,9 @@ async function addIdentity(
  */
 async function countLinked(others: LinkedIdentity[], indexId: string): Promise<number> {
   const isConfirmed = await confirmedIds(others);
-  const since = new Date(clock.now().getTime() - longestLink).toISOString();
-  const isUnderWay = ({ slot, linked_at }: LinkedIdentity) => slot !== indexId && linked_at > since;
-  return others.filter((identity) => isConfirmed.has(identity.identity_id) || isUnderWay(identity)).length;
+  const takesRoom = (identity: LinkedIdentity) =>
+    isConfirmed.has(identity.identity_id) || (identity.slot !== indexId && isUnderWay(identity));
+  return others.filter(takesRoom).length;
 }
 
 /** Takes an identity back that was added, but whose index item leads to somebody else. */
@@ -167,7 +169,6 @@ async function removeIdentity(loginUserId: string, identityId: string): Promise<
     remove: attributesOf(identityId),
     when: { [identityAttributes.linked(identityId)]: { exists: true } },
   });
-  await unmarkLink(loginUserId, identityId);
 }
 
 const tooMany = `The Login User has ${mostLinked} linked identities, which is the most. Unlink one first.`;

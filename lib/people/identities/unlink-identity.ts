@@ -1,6 +1,10 @@
 import { ServiceError } from '../../foundation/service-error.ts';
 import { logEvent } from '../../log/log.ts';
-import { firstIdentityId, identityAttributes } from '../../login-users/linked-identity.ts';
+import {
+  attributesWithoutToken,
+  firstIdentityId,
+  identityAttributes,
+} from '../../login-users/linked-identity.ts';
 import {
   blockedError,
   type LoginUserItem,
@@ -13,7 +17,7 @@ import {
 import type { Change } from '../../storage/expressions.ts';
 import { readItem, updateItem } from '../../storage/items.ts';
 import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
-import { ownIdentities } from './identities-of-person.ts';
+import { attributesLeft, ownIdentities } from './identities-of-person.ts';
 import { releaseIdentity } from './identity-index.ts';
 import { revokeStoredTokens } from './provider-tokens.ts';
 
@@ -36,8 +40,11 @@ export async function unlinkIdentity(
       throw new ServiceError('not_found', 'The Login User has no such identity.');
     const other = identities.find(({ id }) => id !== identityId);
     if (!(other || evenLast)) throw isTheLast();
+    const { remove, ...change } = withoutIdentity(loginUserId, identityId);
+    const left = attributesLeft(user?.linked ?? [], new Set(identities.map(({ id }) => id)));
     const outcome = await updateItem(loginUserItem(loginUserId), {
-      ...withoutIdentity(loginUserId, identityId),
+      ...change,
+      remove: [...remove, ...left],
       when: {
         ...(byOperator ? whileExisting : whileActive),
         [attributeOf(loginUserId, identityId)]: { exists: true },
@@ -62,19 +69,16 @@ export async function unlinkIdentity(
  * The first identity goes on at an index item of its own, since its own index item is that of the Login User who lives on. The
  * provider's token stays until it is revoked.
  */
-const withoutIdentity = (loginUserId: string, identityId: string): Change<LoginUserItem> =>
+const withoutIdentity = (
+  loginUserId: string,
+  identityId: string,
+): Change<LoginUserItem> & { remove: string[] } =>
   identityId === firstIdentityId(loginUserId)
     ? {
         remove: ['provider', 'namespace', 'subject', identityAttributes.profile(identityId)],
         set: { next_slot: newIndexId() },
       }
-    : {
-        remove: [
-          identityAttributes.linked(identityId),
-          identityAttributes.lastLogin(identityId),
-          identityAttributes.profile(identityId),
-        ],
-      };
+    : { remove: attributesWithoutToken(identityId) };
 
 /** The attribute of a Login User that exists as long as they have an identity. */
 export const attributeOf = (loginUserId: string, identityId: string): string =>
