@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
-import { lookAtIssuers } from '../../providers/oidc/look-at-issuers.ts';
 import { removedIssuers, withoutIssuer } from '../../providers/oidc/settings.ts';
 import { applyPreset } from '../../providers/presets/apply.ts';
 import { presetNames } from '../../providers/presets/presets.ts';
@@ -9,7 +8,7 @@ import type { MergeResult, SettingsInput } from '../../providers/protocol.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
 import { maskSecrets } from '../../providers/settings/encryption.ts';
-import { checkSettings, mergeSettings, warnOfSpaces } from '../../providers/settings/merge.ts';
+import { checkSettings, lookAtIssuers, mergeSettings, warnOfSpaces } from '../../providers/settings/merge.ts';
 import { changeProviderSettings, removeProviderSettings } from '../../providers/settings/stored.ts';
 import { defineCommands } from '../command.ts';
 import { choice, type FlagValues, json, optional, readFlags, secret, text } from '../flags.ts';
