@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { epochSeconds } from '../../lib/foundation/clock.ts';
 import { keyThatSigns, parseKeySet } from '../../lib/signing/key-set.ts';
-import { wantedAlgorithm } from '../../lib/signing/settings.ts';
+import { wantedAlgorithm } from '../../lib/signing/rotate.ts';
 import { type AwsEndpoint, type FunctionTarget, invokeFunction } from '../invoke-function.ts';
 import { type Bus, type InvocableFunction, type LocalAws, startLocalAws } from './aws.ts';
 import {

@@ -1,5 +1,5 @@
-import { loginUserKey, loginUsersOfLoginAppShard } from '../storage/keys.ts';
-import { hasItemWith, shardNumberOf, shards } from '../storage/lists.ts';
+import { loginUserKey, loginUsersOfLoginAppShard, shardNumberOf, shards } from '../storage/keys.ts';
+import { hasItemWith } from '../storage/lists.ts';
 
 /**
  * The place of a Login User in the list of their Login App's people, written at their first login only: later logins

@@ -1,5 +1,7 @@
 import { CompactSign, compactVerify, importJWK } from 'jose';
+import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
+import { environment } from '../foundation/environment.ts';
 import { logEvent } from '../log/log.ts';
 import { rotation, staleReadSeconds } from '../secrets/rotation.ts';
 import { putCurrentSecret, readSecret } from '../secrets/secret-store.ts';
@@ -14,7 +16,7 @@ import {
   signingKeyFreshFor,
 } from './key-set.ts';
 import { mostKeys, type Published, publish, readPublished } from './published-keys.ts';
-import { accessTokenLifetime, wantedAlgorithm } from './settings.ts';
+import { accessTokenLifetime, type TokenAlgorithm, tokenAlgorithms } from './settings.ts';
 
 /** Carries out one step of a rotation of the signing keys. */
 export const rotateSigningKeys = rotation<KeySet>({
@@ -113,4 +115,12 @@ function keysToPublish({ keys, revoked }: Published, sets: KeySet[]): PublishedK
   const all = [...signing, ...others];
   // There is no room for a revoked key beside the one that takes its place.
   return all.length > mostKeys ? all.filter((one) => !isRevoked(one)) : all;
+}
+
+const setting = environment('TOKEN_ALGORITHM');
+
+/** The algorithm of new signing keys. @throws ValiError when the setting names none */
+export function wantedAlgorithm(): TokenAlgorithm {
+  const message = `The environment variable TOKEN_ALGORITHM must be ${tokenAlgorithms.join(' or ')}.`;
+  return v.parse(v.picklist(tokenAlgorithms, message), setting());
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { documentClient, tableName } from './client.ts';
 import { type Item, keyOf, readAll } from './items.ts';
@@ -172,16 +171,4 @@ async function allOf(pages: AsyncGenerator<Item[]>): Promise<Item[]> {
   const items: Item[] = [];
   for await (const page of pages) items.push(...page);
   return items;
-}
-
-/** The number of shards that a large list is read and written in, so that no partition takes all the traffic. */
-const shardCount = 16;
-
-/** The numbers of the shards, for workers to share out. */
-export const shards: readonly number[] = Array.from({ length: shardCount }, (_, shard) => shard);
-
-/** The shard of a member of such a list. */
-export function shardNumberOf(id: string): number {
-  const [firstByte = 0] = createHash('sha256').update(id).digest();
-  return firstByte % shardCount;
 }

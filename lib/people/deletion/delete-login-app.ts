@@ -13,8 +13,9 @@ import {
   loginAppKey,
   loginAppPartition,
   loginUserKey,
+  shards,
 } from '../../storage/keys.ts';
-import { readGlobalList, readListInOrder, readMembers, readPartition, shards } from '../../storage/lists.ts';
+import { readGlobalList, readListInOrder, readMembers, readPartition } from '../../storage/lists.ts';
 import { retryRevocations } from '../identities/provider-tokens.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
