@@ -26,7 +26,7 @@ export interface LocalAws extends LoopbackServer {
  */
 export async function startLocalAws(
   functions: Map<string, InvocableFunction>,
-  { bus = noBus, secretsFile }: { bus?: Bus; secretsFile?: string } = {},
+  { bus = noBus, secretsFile }: { bus?: Bus | undefined; secretsFile?: string | undefined } = {},
 ): Promise<LocalAws> {
   const secrets = new LocalSecrets(secretsFile);
   const secret_access_key = randomBytes(32).toString('base64url');

@@ -12,11 +12,12 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { table } from '../../lib/storage/table.ts';
+import { localAws } from '../invoke-function.ts';
 import { type LoopbackServer, listen } from './loopback-server.ts';
 
 /** DynamoDB in this process: in memory, or in the folder that is named. */
 export function startDynalite(path?: string): Promise<LoopbackServer> {
-  return listen(dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0, ...(path && { path }) }), 0);
+  return listen(dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0, path }), 0);
 }
 
 const key = (name: string, KeyType: KeyType): KeySchemaElement => ({ AttributeName: name, KeyType });
@@ -83,8 +84,4 @@ export async function deleteOtherTables(client: DynamoDBClient, name: string): P
 
 /** A client for a DynamoDB endpoint on this machine; these accept any credentials. */
 export const localDynamoDb = (endpoint: string): DynamoDBClient =>
-  new DynamoDBClient({
-    endpoint,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  });
+  new DynamoDBClient(localAws({ url: endpoint, secret_access_key: 'local' }));

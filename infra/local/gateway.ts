@@ -8,6 +8,7 @@ import { withRequest } from '../../lib/log/request-fields.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import { MissingRight } from '../table-rights.ts';
 import { readBody } from './loopback-server.ts';
+import { localAccount } from './signature.ts';
 
 /** A route to a Lambda handler. */
 export interface Route {
@@ -118,7 +119,7 @@ function eventOf(
     ...(body.length > 0 && { body: body.toString(isText ? 'utf8' : 'base64') }),
     isBase64Encoded: body.length > 0 && !isText,
     requestContext: {
-      accountId: '000000000000',
+      accountId: localAccount,
       apiId: 'local',
       domainName: headers.host ?? '127.0.0.1',
       domainPrefix: 'local',

@@ -64,7 +64,7 @@ export class LocalSecrets {
 
   /** Answers one call, named as in the header `x-amz-target`: `secretsmanager.GetSecretValue`. */
   answer(target: string, body: unknown): SecretsAnswer {
-    const action = this.#actions.get(target.replace('secretsmanager.', ''));
+    const action = actions[target.replace('secretsmanager.', '')];
     const input = v.parse(callSchema, body);
     const secret = this.#secrets.get(input.SecretId);
     if (!action || !secret) return notFound;
@@ -81,53 +81,35 @@ export class LocalSecrets {
     ]);
     writeWhole(this.#file, Object.fromEntries(secrets));
   }
-
-  readonly #actions = new Map<string, (secret: Secret, input: Call) => SecretsAnswer>([
-    [
-      'GetSecretValue',
-      (secret, { VersionId, VersionStage = VersionId ? undefined : 'AWSCURRENT' }) => {
-        const staged = VersionStage && secret.stages.get(VersionStage);
-        const version = VersionId ?? staged;
-        const agree = VersionStage === undefined || staged === version;
-        const value = version && agree ? secret.values.get(version) : undefined;
-        return value === undefined
-          ? notFound
-          : { status: 200, body: { SecretString: value, VersionId: version } };
-      },
-    ],
-    [
-      'PutSecretValue',
-      (secret, { ClientRequestToken = randomUUID(), SecretString = '', VersionStages }) => {
-        secret.values.set(ClientRequestToken, SecretString);
-        for (const stage of VersionStages) secret.stages.set(stage, ClientRequestToken);
-        return { status: 200, body: { VersionId: ClientRequestToken } };
-      },
-    ],
-    [
-      'DescribeSecret',
-      (secret) => ({
-        status: 200,
-        body: {
-          VersionIdsToStages: Object.fromEntries(
-            [...Map.groupBy(secret.stages, ([, version]) => version)].map(([version, stages]) => [
-              version,
-              stages.map(([stage]) => stage),
-            ]),
-          ),
-        },
-      }),
-    ],
-    [
-      'UpdateSecretVersionStage',
-      (secret, { VersionStage = '', MoveToVersionId, RemoveFromVersionId }) => {
-        if (secret.stages.get(VersionStage) !== RemoveFromVersionId) return stageElsewhere;
-        if (MoveToVersionId) secret.stages.set(VersionStage, MoveToVersionId);
-        else secret.stages.delete(VersionStage);
-        return { status: 200, body: {} };
-      },
-    ],
-  ]);
 }
+
+const actions: Record<string, (secret: Secret, input: Call) => SecretsAnswer> = {
+  GetSecretValue({ values, stages }, { VersionId, VersionStage = VersionId ? undefined : 'AWSCURRENT' }) {
+    const staged = VersionStage && stages.get(VersionStage);
+    const version = VersionId ?? staged;
+    const agree = VersionStage === undefined || staged === version;
+    const value = version && agree ? values.get(version) : undefined;
+    return value === undefined
+      ? notFound
+      : { status: 200, body: { SecretString: value, VersionId: version } };
+  },
+  PutSecretValue(secret, { ClientRequestToken = randomUUID(), SecretString = '', VersionStages }) {
+    secret.values.set(ClientRequestToken, SecretString);
+    for (const stage of VersionStages) secret.stages.set(stage, ClientRequestToken);
+    return { status: 200, body: { VersionId: ClientRequestToken } };
+  },
+  DescribeSecret({ stages }) {
+    const stagesOf = Map.groupBy(stages, ([, version]) => version);
+    const named = [...stagesOf].map(([version, staged]) => [version, staged.map(([stage]) => stage)]);
+    return { status: 200, body: { VersionIdsToStages: Object.fromEntries(named) } };
+  },
+  UpdateSecretVersionStage({ stages }, { VersionStage = '', MoveToVersionId, RemoveFromVersionId }) {
+    if (stages.get(VersionStage) !== RemoveFromVersionId) return stageElsewhere;
+    if (MoveToVersionId) stages.set(VersionStage, MoveToVersionId);
+    else stages.delete(VersionStage);
+    return { status: 200, body: {} };
+  },
+};
 
 const stageElsewhere: SecretsAnswer = {
   status: 400,

@@ -47,7 +47,7 @@ export async function startStack(options: StackOptions) {
   // First, so that a taken port fails before anything else starts.
   const api = await serve(gateway(routes, report), port);
   const [aws, sandbox, store] = await Promise.all([
-    startLocalAws(functions, { ...(bus && { bus }), ...(data && { secretsFile: data.secretsFile }) }),
+    startLocalAws(functions, { bus, secretsFile: data?.secretsFile }),
     startSandbox({ port: data?.saved && portOf(data.saved.sandbox_url), keysFolder: data?.folder }),
     dynamoDbEndpoint ? undefined : startStore(data?.tableFolder),
   ]);
@@ -90,7 +90,8 @@ export async function startStack(options: StackOptions) {
     close: async () => {
       clearInterval(schedule);
       await stream?.close();
-      await closeAll(servers, async () => dynamoDbEndpoint && deleteTable(dynamoDb, tableName));
+      if (dynamoDbEndpoint) await deleteTable(dynamoDb, tableName);
+      await Promise.all(servers.map((server) => server.close()));
     },
   };
 }
@@ -178,9 +179,4 @@ async function followAlgorithm({ secrets, endpoint }: LocalAws): Promise<void> {
   if (!set || keyThatSigns(set).alg === algorithm) return;
   const SecretString = JSON.stringify({ ...set, takes_over_at: epochSeconds() });
   secrets.answer('PutSecretValue', { SecretId, SecretString });
-}
-
-async function closeAll(servers: LoopbackServer[], cleanUp: () => Promise<unknown>): Promise<void> {
-  await cleanUp();
-  await Promise.all(servers.map((server) => server.close()));
 }

@@ -64,7 +64,7 @@ async function main(): Promise<void> {
   const startStore = EVENTS_TO ? () => startDynamoDbLocal(print) : undefined;
   const options = { port, report: reportRequest, bus, startStore };
   const stack = directory
-    ? await joinStack({ ...options, directory })
+    ? await joinStack(directory, options)
     : await startDemo({ ...options, data, dynamoDbEndpoint: DYNAMODB_ENDPOINT || undefined });
   const { demo, routes, awsEndpoint, close } = stack;
   routes.push(...docsRoutes(demo));
@@ -111,13 +111,9 @@ async function startDemo(options: StackOptions) {
 /**
  * Serves the API of a running stack in a second process, with that stack's table, secrets, sandbox, demo and issuer. A
  * deployment has many such processes.
- * @param options.directory the `LOCAL_DIR` of the other stack
+ * @param directory the `LOCAL_DIR` of the other stack
  */
-async function joinStack({
-  directory,
-  port,
-  report,
-}: Pick<StackOptions, 'port' | 'report'> & { directory: string }) {
+async function joinStack(directory: string, { port, report }: StackOptions) {
   const files = filesIn(directory);
   const demo: Demo = JSON.parse(readFileSync(files.demo, 'utf8'));
   const { aws_endpoint: awsEndpoint } = readStackFile(files);

@@ -19,7 +19,7 @@ new Command('npm run docs --')
   .option('--server <url>', 'the base address of the API, as the page shows it', webAddress)
   .action((folder: string, { server }: { server?: string }, command: Command) => {
     const { servers: _, ...document } = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8'));
-    const served = { ...document, ...(server !== undefined && { servers: [{ url: server }] }) };
+    const served = { ...document, servers: server === undefined ? undefined : [{ url: server }] };
     const files = pageFiles({ document: 'openapi.json' });
     try {
       mkdirSync(folder, { recursive: true });

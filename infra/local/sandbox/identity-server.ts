@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { exportJWK, generateKeyPair, importJWK, type JWK, type JWTPayload, SignJWT } from 'jose';
 import Provider, { type AccessToken } from 'oidc-provider';
 import * as v from 'valibot';
+import { definedOnly } from '../../../lib/foundation/defined-only.ts';
 import { readWhole, writeWhole } from '../local-files.ts';
 import { type App, epochSeconds, profile } from './sandbox-provider.ts';
 
@@ -56,7 +57,7 @@ export async function createIdentityServer(options: IdentityServerOptions) {
   return {
     /** A JWT with exactly these claims: none is added or checked. An id token has no type in its header. */
     signJwt: (claims: JWTPayload, typ?: 'at+jwt'): Promise<string> =>
-      new SignJWT(claims).setProtectedHeader({ alg, kid, ...(typ && { typ }) }).sign(privateKey),
+      new SignJWT(claims).setProtectedHeader(definedOnly({ alg, kid, typ })).sign(privateKey),
     issueAccessToken: async (issue: Issue): Promise<string> =>
       new provider.AccessToken(await granted(issue)).save(),
     issueAuthorizationCode: async (
@@ -67,7 +68,7 @@ export async function createIdentityServer(options: IdentityServerOptions) {
       new provider.AuthorizationCode({
         ...(await granted(issue)),
         redirectUri,
-        ...(nonce !== undefined && { nonce }),
+        ...definedOnly({ nonce }),
         ...(code_challenge !== undefined && { codeChallenge: code_challenge, codeChallengeMethod: 'S256' }),
       }).save(),
     /** Sets the claims of a profile that the user info has from now on, and the id tokens that come for codes. */

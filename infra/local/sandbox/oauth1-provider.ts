@@ -17,7 +17,7 @@ const verifyPath = '/account/verify_credentials.json';
 export function createOAuth1Provider(url: string, id: string): SandboxProvider {
   const apps = new Apps(id);
   const tokens = new Map<string, OAuth1Token>();
-  const verifier = new OAuth1Verifier(tokens);
+  const subjectOf = oauth1Verifier(tokens);
 
   return {
     settings: {
@@ -37,7 +37,7 @@ export function createOAuth1Provider(url: string, id: string): SandboxProvider {
     async answer(path, { method = '', url: target = '', headers }, response) {
       const subject =
         path === verifyPath
-          ? verifier.subjectOf({
+          ? subjectOf({
               method,
               url: new URL(target, url).href,
               authorization: headers.authorization,
@@ -70,23 +70,16 @@ interface SignedRequest {
 const timestampLeeway = 300;
 
 /**
- * Says for whom a request signed by HMAC-SHA1 speaks. It shares no code with the library by which the service signs,
- * so that the two check each other.
+ * Says for whom a request signed by HMAC-SHA1 speaks; undefined for one that proves nothing. It shares no code with the library
+ * by which the service signs, so that the two check each other.
  * @see RFC 5849, section 3.2
  */
-class OAuth1Verifier {
-  readonly #tokens: ReadonlyMap<string, OAuth1Token>;
-  readonly #seen = new Set<string>();
-
-  constructor(tokens: ReadonlyMap<string, OAuth1Token>) {
-    this.#tokens = tokens;
-  }
-
-  /** The token's subject; undefined for a request that proves nothing. */
-  subjectOf({ method, url, authorization }: SignedRequest): string | undefined {
+function oauth1Verifier(tokens: ReadonlyMap<string, OAuth1Token>) {
+  const seen = new Set<string>();
+  return ({ method, url, authorization }: SignedRequest): string | undefined => {
     const parameters = parseOAuth1Header(authorization);
     const value = (name: string): string => parameters.get(name) ?? '';
-    const token = this.#tokens.get(value('oauth_token'));
+    const token = tokens.get(value('oauth_token'));
     if (!token || token.app.id !== value('oauth_consumer_key') || token.exp <= epochSeconds())
       return undefined;
     if (!(Math.abs(epochSeconds() - Number(value('oauth_timestamp'))) <= timestampLeeway)) return undefined;
@@ -94,10 +87,10 @@ class OAuth1Verifier {
     if (value('oauth_signature') !== expected || value('oauth_signature_method') !== 'HMAC-SHA1')
       return undefined;
     const use = JSON.stringify([value('oauth_timestamp'), value('oauth_token'), value('oauth_nonce')]);
-    if (this.#seen.has(use)) return undefined;
-    this.#seen.add(use);
+    if (seen.has(use)) return undefined;
+    seen.add(use);
     return token.subject;
-  }
+  };
 }
 
 /** The decoded parameters of an `Authorization: OAuth …` header; none of a malformed one. @see RFC 5849, section 3.5.1 */

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { definedOnly } from '../../../lib/foundation/defined-only.ts';
 import { createIdentityServer } from './identity-server.ts';
 import { Apps, profile, type SandboxProvider, validity } from './sandbox-provider.ts';
 
@@ -45,13 +46,13 @@ async function createIssuer(url: string, apps: Apps, keysFolder?: string): Promi
       const all = {
         ...common,
         azp: app.id,
-        ...(nonce !== undefined && { nonce }),
-        ...(access_token && { at_hash: accessTokenHash(access_token) }),
+        nonce,
+        at_hash: access_token && accessTokenHash(access_token),
         ...claims,
       };
       const kept = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
       const id_token = await server.signJwt(kept);
-      return { id_token, ...(access_token && { access_token }) };
+      return definedOnly({ id_token, access_token });
     },
     answer: server.answer,
   };

@@ -1,3 +1,15 @@
+declare module 'dynalite' {
+  import type { Server } from 'node:http';
+
+  export default function dynalite(options?: {
+    createTableMs?: number;
+    deleteTableMs?: number;
+    updateTableMs?: number;
+    /** A folder for the data, which otherwise stay in memory. */
+    path?: string | undefined;
+  }): Server;
+}
+
 /** The part of oidc-provider that the sandbox uses; the package ships no types of its own. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http';
