@@ -173,7 +173,6 @@ export function partitionEnds(measured: MeasuredRequests): PartitionEnd[] {
     devices('relations of one Login App', measured.relation),
     one('logins of one person', measured.login),
     one('refreshes of one person', measured.refresh),
-    end('by_list', 1)('links of identities, in one list while under way, as deletions are', measured.link),
     end('by_list', 1)('new access requests, all in one list', measured.accessRequest),
     one('comments on one access request', measured.comment),
     one('reviews of one access request', measured.review),
