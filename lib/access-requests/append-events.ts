@@ -6,8 +6,8 @@ import { isPartitionFull, putItem } from '../storage/items.ts';
 import { ordinalIn } from '../storage/keys.ts';
 import { sortKeyOf } from '../storage/lists.ts';
 import { requireAccess } from './access-request.ts';
-import { type AccessRequestEvent, eventItem, eventSchema, type Writer } from './event.ts';
-import { compactIndexes, type ListTails, listsOf, nameOf, readListTails } from './event-lists.ts';
+import { type AccessRequestEvent, eventSchema, type Writer } from './event.ts';
+import { compactIndexes, eventItem, type ListTails, listsOf, nameOf, readListTails } from './event-lists.ts';
 import { hashOfKey, keysCountSince } from './idempotency.ts';
 import type { NewEvent } from './new-event.ts';
 

@@ -1,9 +1,10 @@
-import { readItems } from '../storage/items.ts';
+import { type ItemKey, itemKind, readItems } from '../storage/items.ts';
 import {
   accessRequestPartition,
   actorIdList,
   actorList,
   actorTypeList,
+  eventKey,
   eventList,
   listNameOf,
   ordinalOf,
@@ -11,8 +12,14 @@ import {
 } from '../storage/keys.ts';
 import { type DenseList, readLastOrdinal, readRange } from '../storage/lists.ts';
 import { type LocalIndex, table } from '../storage/table.ts';
-import { type AccessRequestEvent, eventItem } from './event.ts';
+import { type AccessRequestEvent, eventSchema, type Writer } from './event.ts';
 import type { NewEvent } from './new-event.ts';
+
+/** An event as it is stored, with its writer. */
+export const eventItem: (
+  accessRequestId: number,
+  id: number,
+) => ItemKey<AccessRequestEvent, AccessRequestEvent & Writer> = itemKind(eventSchema, eventKey);
 
 const listIn = (accessRequestId: number, name: string, index?: LocalIndex): DenseList => ({
   pk: accessRequestPartition(accessRequestId),

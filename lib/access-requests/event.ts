@@ -1,7 +1,5 @@
 import * as v from 'valibot';
 import { countField, timestampField } from '../schema/json-schema.ts';
-import { type ItemKey, itemKind } from '../storage/items.ts';
-import { eventKey } from '../storage/keys.ts';
 
 export const actorTypes = ['login_user', 'custom'] as const;
 export const reviewStatuses = ['approved', 'rejected'] as const;
@@ -39,9 +37,3 @@ export type AccessRequestEvent = v.InferOutput<typeof eventSchema>;
  * it.
  */
 export type Writer = { account_id: string } | { operator: string };
-
-/** An event as it is stored, with its writer. */
-export const eventItem: (
-  accessRequestId: number,
-  id: number,
-) => ItemKey<AccessRequestEvent, AccessRequestEvent & Writer> = itemKind(eventSchema, eventKey);

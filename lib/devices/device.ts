@@ -3,7 +3,7 @@
 
 import * as v from 'valibot';
 import { clock, epochSeconds } from '../foundation/clock.ts';
-import { platforms } from '../login-apps/mobile-applications.ts';
+import { platforms } from '../login-apps/platforms.ts';
 import { type Item, type ItemOf, itemKind, readItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard, shardNumberOf } from '../storage/keys.ts';
 

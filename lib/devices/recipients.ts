@@ -3,7 +3,7 @@ import { timestamp } from '../foundation/clock.ts';
 import { idForms, isId } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { type AuthenticatedClient, requireEnabled } from '../login-apps/clients.ts';
-import type { Platform } from '../login-apps/mobile-applications.ts';
+import type { Platform } from '../login-apps/platforms.ts';
 import { timestampField } from '../schema/json-schema.ts';
 import { updateOwnItem } from '../storage/items.ts';
 import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';

@@ -3,7 +3,8 @@ import { timestamp } from '../foundation/clock.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent } from '../log/log.ts';
 import { annotateIds } from '../log/request-fields.ts';
-import { hasMobileApplication, type Platform } from '../login-apps/mobile-applications.ts';
+import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
+import type { Platform } from '../login-apps/platforms.ts';
 import { type UpdateOutcome, updateItem } from '../storage/items.ts';
 import { hashOf } from '../storage/keys.ts';
 import {

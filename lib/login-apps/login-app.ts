@@ -15,7 +15,8 @@ import {
 import { named, readPartition } from '../storage/lists.ts';
 import { clientItem, type LoginAppClient } from './clients.ts';
 import { loginAppTokenItem, type StoredLoginAppToken } from './login-app-tokens.ts';
-import { mobileApplicationItem, type Platform } from './mobile-applications.ts';
+import { mobileApplicationItem } from './mobile-applications.ts';
+import type { Platform } from './platforms.ts';
 import { statusAttributes } from './status.ts';
 
 export const loginAppItem = itemKind(

@@ -3,10 +3,7 @@ import { timestamp } from '../foundation/clock.ts';
 import { cached } from '../storage/cache.ts';
 import { deleteItem, itemKind, putItem, readItem } from '../storage/items.ts';
 import { mobileApplicationKey } from '../storage/keys.ts';
-
-/** The platforms of mobile applications and devices. */
-export const platforms = ['ios', 'android'] as const;
-export type Platform = (typeof platforms)[number];
+import { type Platform, platforms } from './platforms.ts';
 
 export const mobileApplicationItem = itemKind(
   v.object({ platform: v.picklist(platforms), created_at: v.optional(v.string()) }),

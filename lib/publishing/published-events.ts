@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { actorTypes, reviewStatuses } from '../access-requests/event.ts';
-import { platforms } from '../login-apps/mobile-applications.ts';
+import { platforms } from '../login-apps/platforms.ts';
 import { providerIds } from '../providers/provider-ids.ts';
 import { countField, jsonSchema, timestampField } from '../schema/json-schema.ts';
 

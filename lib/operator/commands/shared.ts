@@ -5,7 +5,7 @@ import { readAccount } from '../../access-requests/account.ts';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { readLoginApp } from '../../login-apps/login-app.ts';
-import { platforms } from '../../login-apps/mobile-applications.ts';
+import { platforms } from '../../login-apps/platforms.ts';
 import { readLoginUser } from '../../login-users/login-user.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import type { RevokedSecret, RotatedSecrets } from '../../secrets/item-secrets.ts';

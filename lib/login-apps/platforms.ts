@@ -1,0 +1,3 @@
+/** The platforms of mobile applications and devices. */
+export const platforms = ['ios', 'android'] as const;
+export type Platform = (typeof platforms)[number];
