@@ -4,15 +4,17 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import type { RequestFields } from '../../lib/log/events.ts';
-import { withRequest } from '../../lib/log/request-fields.ts';
+import { annotateLog, withRequest } from '../../lib/log/request-fields.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import { MissingRight } from '../table-rights.ts';
+import { ignoredNames } from './ignored-names.ts';
 import { readBody } from './loopback-server.ts';
+import { nearestRoute, patternOf } from './nearest-route.ts';
 import { localAccount } from './signature.ts';
 
 /** A route to a Lambda handler. */
 export interface Route {
-  endpoint: Pick<AnyEndpoint, 'method' | 'path'>;
+  endpoint: Pick<AnyEndpoint, 'method' | 'path'> & Partial<Pick<AnyEndpoint, 'body' | 'parameters'>>;
   handler: (event: APIGatewayProxyEventV2, context: unknown) => Promise<unknown>;
 }
 
@@ -25,6 +27,8 @@ export interface RequestLine {
   /** The code of an error, and the reason that only the log holds. */
   error: string | undefined;
   reason: string | undefined;
+  /** Fields and headers of the request that have no effect. */
+  ignored: string[];
 }
 
 /** The result of a handler; API Gateway would accept more. */
@@ -54,18 +58,24 @@ export function gateway(routes: readonly Route[], report: (line: RequestLine) =>
     const method = request.method ?? '';
     const { pathname } = urlOf(request);
     const noted: Partial<RequestFields> = {};
+    const ignored: string[] = [];
     response.on('finish', () => {
       const milliseconds = Math.round(performance.now() - startedAt);
       const { error, reason } = noted;
-      report({ method, path: pathname, status: response.statusCode, milliseconds, error, reason });
+      report({ method, path: pathname, status: response.statusCode, milliseconds, error, reason, ignored });
     });
-    withRequest(noted, () => answer(routes, request, response)).catch((error) =>
+    withRequest(noted, () => answer(routes, request, response, ignored)).catch((error) =>
       sendMessage(response, 500, error instanceof MissingRight ? error.message : 'Internal Server Error'),
     );
   };
 }
 
-async function answer(routes: readonly Route[], request: IncomingMessage, response: ServerResponse) {
+async function answer(
+  routes: readonly Route[],
+  request: IncomingMessage,
+  response: ServerResponse,
+  ignored: string[],
+) {
   if (headerBytes(request) > mostHeaderBytes)
     return sendMessage(response, 431, 'Request Header Fields Too Large');
   const url = urlOf(request);
@@ -74,17 +84,21 @@ async function answer(routes: readonly Route[], request: IncomingMessage, respon
     if (!match) continue;
     const body = await readBody(request);
     if (body.length > mostBodyBytes) return sendMessage(response, 413, 'Request Entity Too Large');
+    ignored.push(...ignoredNames(endpoint, request.headers, body.toString()));
     const event = eventOf(request, url, routeKeyOf(endpoint), match.groups ?? {}, body);
     const result = await handler(event, contextOf(event.requestContext.requestId));
     return send(response, v.parse(handlerResultSchema, result));
   }
+  const hint = nearestRoute(
+    routes.map(({ endpoint }) => endpoint),
+    { method: request.method ?? '', path: url.pathname },
+  );
+  if (hint !== undefined) {
+    annotateLog({ reason: hint });
+    // The body is API Gateway's own, to the letter.
+    response.setHeader('x-hint', hint);
+  }
   return sendMessage(response, 404, 'Not Found');
-}
-
-/** The expression that the paths of a route match, with a group for each parameter. */
-function patternOf(path: string): RegExp {
-  const segments = path.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)');
-  return new RegExp(`^${segments}$`);
 }
 
 function eventOf(

@@ -48,3 +48,15 @@ export function readStartSettings(environment: object): v.InferOutput<typeof sta
   if (success) return output;
   throw new Error(`${v.getDotPath(issues[0])} ${issues[0].message}.`);
 }
+
+/** A line about the flags of `npm start`, which has none; npm keeps those that stand before `--` to itself, as variables. */
+export function flagsWithoutEffect(
+  words: string[],
+  environment: Record<string, string | undefined>,
+): string | undefined {
+  const names = Object.keys(startSettingsSchema.entries);
+  const kept = names.filter((name) => environment[`npm_config_${name.toLowerCase()}`] !== undefined);
+  const flags = [...kept.map((name) => `--${name.toLowerCase().replaceAll('_', '-')}`), ...words];
+  if (flags.length === 0) return undefined;
+  return `Ignored: ${flags.join(' ')}. npm start has no flags; set ${names.join(', ')} before it, as in PORT=4000 npm start.`;
+}

@@ -19,13 +19,14 @@ import {
 } from './local-files.ts';
 import { serve } from './loopback-server.ts';
 import { type StackOptions, startStack } from './stack.ts';
-import { readStartSettings } from './start-settings.ts';
+import { flagsWithoutEffect, readStartSettings } from './start-settings.ts';
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-const reportRequest = ({ method, path, status, milliseconds, error, reason }: RequestLine): void => {
+const reportRequest = ({ method, path, status, milliseconds, error, reason, ignored }: RequestLine): void => {
   const outcome = [error, reason].filter((text) => text !== undefined).join(': ');
-  print(`${method} ${path} ${status} ${milliseconds} ms${outcome && ` ${outcome}`}`);
+  const without = ignored.length > 0 ? ` (ignored: ${ignored.join(', ')})` : '';
+  print(`${method} ${path} ${status} ${milliseconds} ms${outcome && ` ${outcome}`}${without}`);
 };
 
 /**
@@ -33,6 +34,8 @@ const reportRequest = ({ method, path, status, milliseconds, error, reason }: Re
  * `LOCAL_DIR` of a running stack: then it serves the API of that stack in a second process, with a `LOCAL_DIR` of its own.
  */
 async function main(): Promise<void> {
+  const flags = flagsWithoutEffect(process.argv.slice(2), process.env);
+  if (flags !== undefined) process.stderr.write(`${flags}\n`);
   const { JOIN: directory, PORT, DYNAMODB_ENDPOINT, LOCAL_DATA, EVENTS_TO } = readStartSettings(process.env);
   // One line per request; LOG_LEVEL=INFO shows the whole log.
   process.env.LOG_LEVEL ??= 'ERROR';

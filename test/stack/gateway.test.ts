@@ -43,7 +43,10 @@ const eventOf = async (path: string, init: RequestInit = {}) => {
 };
 const token = '/v2/marketing/oauth/token';
 const devices = '/v2/marketing/login/user/push_notifications/devices';
+const register = '/v2/marketing/push_notifications/devices';
+const device = { platform: 'ios', token: '0'.repeat(64) };
 const comments = '/v1/rbac/access_requests/7/comments';
+const comment = JSON.stringify({ actor_type: 'custom', actor_id: 'desk', comment: 'x' });
 
 describe('a request in payload format 2.0', () => {
   test('a form comes in base64', async () => {
@@ -158,6 +161,69 @@ describe('an answer', () => {
     expect({ status, text }).toEqual({ status: 500, text: '{"message":"Internal Server Error"}' });
   });
 
+  test.each([
+    ['PUT', token, 'This path takes POST.'],
+    ['POST', devices.replace('devices', 'device'), `There is POST ${devices}.`],
+    ['POST', `${token}/`, `There is POST ${token}.`],
+    ['POST', '/oauth/token', `There is POST ${token}.`],
+    [
+      'GET',
+      '/v1/rbac/access-requests/7/event',
+      'There is GET /v1/rbac/access_requests/{access_request_id}/events.',
+    ],
+    ['GET', '/favicon.ico', undefined],
+  ])('to %s %s names the route that is near: %s', async (method, path, hint) => {
+    const { headers } = await send(path, { method });
+    expect(headers.get('x-hint') ?? undefined).toBe(hint);
+    expect(reported.at(-1)?.reason).toBe(hint);
+  });
+
+  test.each<[string, string, string, Record<string, string>, string[]]>([
+    ['fields of a form', token, 'grant_type=client_credentials&client=x', {}, ['client']],
+    [
+      'fields of the form of another grant',
+      token,
+      'grant_type=client_credentials&scope=a&code=1',
+      {},
+      ['code'],
+    ],
+    [
+      'fields at any depth',
+      register,
+      JSON.stringify({ device: { ...device, lang: 'de' }, a: {} }),
+      {},
+      ['device.lang', 'a'],
+    ],
+    [
+      'a name that a terminal may carry out',
+      register,
+      JSON.stringify({ device, '\x1b]0;': 1 }),
+      {},
+      ['a field with an odd name'],
+    ],
+    [
+      'headers like Idempotency-Key',
+      comments,
+      comment,
+      { 'X-Idempotency-Key': '1' },
+      ['the header x-idempotency-key'],
+    ],
+    [
+      'Idempotency-Key where it has no effect',
+      register,
+      JSON.stringify({ device }),
+      { 'Idempotency-Key': '1' },
+      ['the header idempotency-key'],
+    ],
+    ['nothing that is read', comments, comment, { 'Idempotency-Key': '1' }, []],
+    ['nothing of what is no JSON', comments, '{', {}, []],
+  ])('is reported with what has no effect: %s', async (_, path, body, headers, ignored) => {
+    const isForm = path === token;
+    const type = isForm ? 'application/x-www-form-urlencoded' : 'application/json';
+    await send(path, { method: 'POST', body, headers: { 'content-type': type, ...headers } });
+    expect(reported.at(-1)?.ignored).toEqual(ignored);
+  });
+
   test('is reported without its query', async () => {
     await send('/v2/marketing/oauth/jwks?secret=1');
     expect(reported.at(-1)).toEqual({
@@ -165,6 +231,7 @@ describe('an answer', () => {
       path: '/v2/marketing/oauth/jwks',
       status: 200,
       milliseconds: expect.any(Number),
+      ignored: [],
     });
   });
 });

@@ -128,6 +128,18 @@ describe('npm start', () => {
     }
   });
 
+  test('flags are named as ignored, wherever npm has put them', async () => {
+    const child = spawn('npm', ['start', '--port=4000', '--', '--join', 'x'], {
+      env: { ...process.env, NODE_OPTIONS: '', PORT: 'none', LOCAL_DIR: '/nowhere' },
+    });
+    let stderr = '';
+    child.stderr.on('data', (text) => (stderr += text));
+    await once(child, 'close');
+    expect(stderr).toMatch(
+      /^Ignored: --port --join x\. npm start has no flags; set PORT, .* before it, as in PORT=4000 npm start\.$/m,
+    );
+  });
+
   test.each([
     ...['abc', '-1', '65536', '1e3'].map((port) => ['PORT', port, 'a number from 0 to 65535']),
     ...['foo', '127.0.0.1:8000', 'ftp://127.0.0.1'].map((endpoint) => [
