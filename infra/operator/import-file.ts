@@ -52,7 +52,7 @@ type Send = (batch: ImportLine[]) => Promise<Record<string, unknown>>;
  * @param rewrite what becomes of a line before it is sent, or why it is not sent
  * @throws Error naming the last line that was sent; the same file can be sent again
  */
-export async function sendLines(
+async function sendLines(
   file: string,
   send: Send,
   { progress, rewrite = (text) => ({ text }) }: { progress: Progress; rewrite?: Rewrite | undefined },

@@ -26,7 +26,7 @@ const truthSchema = v.pipe(
 );
 
 /** Numbers of days for which CloudWatch Logs can keep a log group, other than for ever. */
-export const retentionDays = [
+const retentionDays = [
   ...[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731],
   ...[1096, 1827, 2192, 2557, 2922, 3288, 3653],
 ] as const;
@@ -40,7 +40,7 @@ const oneOf = <const Numbers extends readonly number[]>(numbers: Numbers) =>
   );
 
 /** CodeDeploy's own canaries of a tenth of the requests last for as many minutes. */
-export const canaryMinutes = [5, 10, 15, 30] as const;
+const canaryMinutes = [5, 10, 15, 30] as const;
 
 const percent = whole(1, 100);
 

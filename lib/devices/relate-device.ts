@@ -97,7 +97,7 @@ export async function endAllRelations(loginUserId: string): Promise<number> {
  * The devices whose relations end for the sake of a new one, so that at most 20 remain: those seen least recently. Takes one
  * request when there are fewer.
  */
-export async function findSurplus(loginUserId: string, newDeviceId: string): Promise<Device[]> {
+async function findSurplus(loginUserId: string, newDeviceId: string): Promise<Device[]> {
   const keys = await findRelated(loginUserId);
   if (keys.length < mostDevices) return [];
   const related = await confirmRelated(loginUserId, keys);
@@ -105,7 +105,7 @@ export async function findSurplus(loginUserId: string, newDeviceId: string): Pro
 }
 
 /** Ends the relations that a new one leaves no room for. */
-export async function endSurplusRelations(loginUserId: string, newDeviceId: string): Promise<void> {
+async function endSurplusRelations(loginUserId: string, newDeviceId: string): Promise<void> {
   const surplus = (await findSurplus(loginUserId, newDeviceId)).map(({ device_id }) => device_id);
   const ended = await Promise.all(surplus.map((id) => unrelate(loginUserId, id)));
   annotateIds({ evicted_device_ids: surplus.filter((_, place) => ended[place]) });

@@ -23,7 +23,7 @@ export interface Access {
 }
 
 /** The groups of the API document. */
-export type Tag = 'Tokens' | 'People' | 'Devices' | 'Access requests' | 'Metadata';
+type Tag = 'Tokens' | 'People' | 'Devices' | 'Access requests' | 'Metadata';
 
 interface ResponseRecord {
   description: string;
@@ -65,7 +65,7 @@ export interface AnyAnswer {
 }
 
 /** The return value of a handler: one of the documented statuses with its body. */
-export type Answer<R extends Responses = Responses> = {
+type Answer<R extends Responses = Responses> = {
   [Status in keyof R & number]: {
     status: Status;
     body: BodyOf<R[Status]>;

@@ -147,7 +147,7 @@ export const readLoginUser = async (loginUserId: string): Promise<LoginUser | un
  * The codes for a blocked person: no login (RFC 6749 section 5.2), no refresh, no device shown, no device related. The
  * one for a refresh says nothing against the token, so apps keep it, and it works again once the person is unblocked.
  */
-export type BlockedCode = 'invalid_grant' | 'unauthorized_client' | 'forbidden' | 'unprocessable_entity';
+type BlockedCode = 'invalid_grant' | 'unauthorized_client' | 'forbidden' | 'unprocessable_entity';
 
 const message = 'The Login User is blocked.';
 

@@ -4,7 +4,6 @@ import { keyRequired } from './validation.ts';
 /** The schema of a form with these parameters. Others are ignored (RFC 6749 section 3.2). */
 export const parameters = <const Entries extends v.ObjectEntries>(entries: Entries) =>
   v.object(entries, keyRequired('The parameter '));
-export type Parameters<Entries extends v.ObjectEntries> = ReturnType<typeof parameters<Entries>>;
 
 /** A parameter that must be sent once, with a value. One without a value counts as omitted, before this is asked. */
 export const required = (name: string) =>

@@ -15,7 +15,7 @@ export const rotationStepSchema = v.object({
   ClientRequestToken: v.string(),
   Step: v.picklist(['createSecret', 'setSecret', 'testSecret', 'finishSecret']),
 });
-export type RotationStep = v.InferOutput<typeof rotationStepSchema>;
+type RotationStep = v.InferOutput<typeof rotationStepSchema>;
 
 /** Seconds for which a function may still read a secret as it was before: Secrets Manager is eventually consistent. */
 export const staleReadSeconds = 60;

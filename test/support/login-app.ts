@@ -52,10 +52,7 @@ export async function createAccount(
 }
 
 /** The account in what a command has printed or returned. */
-export const accountOfResult = ({
-  account_id,
-  account_secret,
-}: Record<string, unknown>): Demo['account'] => ({
+const accountOfResult = ({ account_id, account_secret }: Record<string, unknown>): Demo['account'] => ({
   account_id: String(account_id),
   account_secret: String(account_secret),
 });

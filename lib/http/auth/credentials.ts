@@ -79,7 +79,7 @@ export const basicAuthentication = <Caller extends object>({
  * form-encoded, as OAuth 2.0 clients send them; our own ids and secrets read the same either way.
  * @see RFC 7617 section 2, RFC 6749 section 2.3.1
  */
-export function basicCredentials(header: string | undefined): { user: string; password: string } | undefined {
+function basicCredentials(header: string | undefined): { user: string; password: string } | undefined {
   const encoded = header?.match(/^Basic +([A-Za-z0-9+/]+={0,2}) *$/i)?.[1];
   if (!encoded || encoded.length > 1024) return undefined;
   const pair = Buffer.from(encoded, 'base64').toString();

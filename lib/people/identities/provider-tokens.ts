@@ -60,7 +60,7 @@ export async function keepingToken(
 }
 
 /** A kept token. @throws Error when it is not ours, or from another place */
-export async function readToken(kept: unknown, place: TokenPlace): Promise<string> {
+async function readToken(kept: unknown, place: TokenPlace): Promise<string> {
   const encrypted = v.parse(tokenSchema, kept);
   return v.parse(tokenSchema, await decryptSecrets(encrypted, place)).token_secret;
 }
@@ -76,7 +76,7 @@ export interface TokenPlace {
  * stop what the person has asked for.
  * @param read gives the token
  */
-export async function revokeToken(
+async function revokeToken(
   login_user_id: string,
   place: TokenPlace,
   read: () => string | Promise<string>,

@@ -73,7 +73,7 @@ export async function readPersonWithSessions(loginUserId: string) {
 }
 
 /** A session with its end, if it ended together with others of its person. */
-export function withCurrentEnd(person: Item | undefined, session: Session): Session {
+function withCurrentEnd(person: Item | undefined, session: Session): Session {
   const ended_at = session.ended_at ?? endWithOthers(person, session);
   return ended_at === undefined ? session : { ...session, ended_at };
 }

@@ -19,7 +19,7 @@ import {
   textSchema,
 } from '../settings/fields.ts';
 
-export const oauth1SettingsSchema = v.pipe(
+const oauth1SettingsSchema = v.pipe(
   v.strictObject({
     verify_url: described(
       providerUrlSchema,
@@ -38,7 +38,7 @@ export const oauth1SettingsSchema = v.pipe(
   }),
   v.transform((settings) => ({ ...settings, namespace: settings.namespace ?? hostOf(settings.verify_url) })),
 );
-export type OAuth1Settings = v.InferOutput<typeof oauth1SettingsSchema>;
+type OAuth1Settings = v.InferOutput<typeof oauth1SettingsSchema>;
 
 /** Token and secret, verified by a call that is signed with our consumer key. @see RFC 5849 */
 export const oauth1 = protocol({
@@ -70,7 +70,7 @@ export interface OAuth1Token {
  * @throws ServiceError, ProviderFailure
  * @see RFC 5849 section 3
  */
-export async function verifyOAuth1(settings: OAuth1Settings, { token, secret }: OAuth1Token) {
+async function verifyOAuth1(settings: OAuth1Settings, { token, secret }: OAuth1Token) {
   const { verify_url: url, subject_field, namespace } = settings;
   const credential = { key: wellFormedCredential(token), secret: wellFormedCredential(secret) };
   const { status, body } = await presentCredential({

@@ -39,7 +39,7 @@ type CodeCredential = AuthorizationCode & { nonce?: string | undefined };
  * The person of an authorization code, which is exchanged at the provider; undefined when the settings do not say how.
  * @throws ServiceError, ProviderFailure
  */
-export async function verifyAuthorizationCode(
+async function verifyAuthorizationCode(
   settings: OAuth2Settings,
   credential: CodeCredential,
 ): Promise<VerifiedIdentity | undefined> {

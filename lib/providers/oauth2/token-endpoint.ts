@@ -65,7 +65,7 @@ export async function exchangeCode(
 }
 
 /** A form with our app's credentials, where the provider wants them. @see RFC 6749 section 2.3.1 */
-export const authenticated = (
+const authenticated = (
   { client_id, client_authentication }: CodeExchange,
   client_secret: string,
   form: Record<string, string>,

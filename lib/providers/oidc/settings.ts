@@ -37,7 +37,7 @@ export function mergeIssuers(
 }
 
 /** The issuers of stored settings; none of settings of another protocol. They hold nothing that is encrypted. */
-export function issuersOf(current: object | undefined): OidcSettings['issuers'] {
+function issuersOf(current: object | undefined): OidcSettings['issuers'] {
   const result = v.safeParse(oidcSettingsSchema, current);
   return result.success ? result.output.issuers : [];
 }
