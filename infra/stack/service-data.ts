@@ -30,7 +30,7 @@ const { DESTROY, RETAIN, RETAIN_ON_UPDATE_OR_DELETE } = RemovalPolicy;
 export const removalPolicyOf = (settings: Settings): RemovalPolicy =>
   settings.removalPolicy === 'retain' ? RETAIN : DESTROY;
 
-/** The same policy, except that a first deployment that fails deletes it again. @see AWS CloudFormation, RetainExceptOnCreate */
+/** As `removalPolicyOf`, except that a first deployment that fails deletes it again. @see AWS CloudFormation, RetainExceptOnCreate */
 export const removalPolicyOnceUsed = (settings: Settings): RemovalPolicy =>
   settings.removalPolicy === 'retain' ? RETAIN_ON_UPDATE_OR_DELETE : DESTROY;
 

@@ -5,7 +5,8 @@ import * as v from 'valibot';
 import { clock, epochSeconds } from '../foundation/clock.ts';
 import { platforms } from '../login-apps/platforms.ts';
 import { type Item, type ItemOf, itemKind, readItem } from '../storage/items.ts';
-import { deviceKey, devicesOfLoginAppShard, shardNumberOf } from '../storage/keys.ts';
+import { deviceKey, devicesOfLoginAppShard } from '../storage/keys.ts';
+import { shardNumberOf } from '../storage/table.ts';
 
 /** The gateways of Apple's push service: a token that one has issued means nothing to the other. */
 export const environments = ['production', 'sandbox'] as const;

@@ -6,7 +6,7 @@ import { type Platform, platforms } from '../login-apps/platforms.ts';
 import { isOfLoginApp } from '../login-users/people-of-login-app.ts';
 import { integerBetween, once } from '../schema/form-parameters.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
-import { shardNumberOf, shards } from '../storage/keys.ts';
+import { shardNumberOf, shards } from '../storage/table.ts';
 import {
   loginAppOfSender,
   type Place,

@@ -1,5 +1,6 @@
-import { loginUserKey, loginUsersOfLoginAppShard, shardNumberOf, shards } from '../storage/keys.ts';
+import { loginUserKey, loginUsersOfLoginAppShard } from '../storage/keys.ts';
 import { hasItemWith } from '../storage/lists.ts';
+import { shardNumberOf, shards } from '../storage/table.ts';
 
 /**
  * The place of a Login User in the list of their Login App's people, written at their first login only: later logins

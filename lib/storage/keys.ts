@@ -193,15 +193,3 @@ export const namePrefix = (start: string): string => [...start.toLowerCase()].sl
 /** `LOGIN_USERS_OF#la_9hX…#07`: a shard of a Login App's people in the index `by_list`, by when they first logged in. */
 export const loginUsersOfLoginAppShard = (loginAppId: string, shard: number): string =>
   `LOGIN_USERS_OF#${encoded(loginAppId)}#${String(shard).padStart(2, '0')}`;
-
-/** The number of shards that a large list is read and written in, so that no partition takes all the traffic. */
-const shardCount = 16;
-
-/** The numbers of the shards, for workers to share out. */
-export const shards: readonly number[] = Array.from({ length: shardCount }, (_, shard) => shard);
-
-/** The shard of a member of such a list. */
-export function shardNumberOf(id: string): number {
-  const [firstByte = 0] = createHash('sha256').update(id).digest();
-  return firstByte % shardCount;
-}

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /**
  * The one table, as data: the stack, the local stack and the store helpers all read it here.
  * Local indexes can only be made together with the table, so all five exist from the start.
@@ -32,3 +34,15 @@ export type Placement = { [Name in IndexAttribute]?: string | undefined } & {
 type IndexAttribute =
   | (typeof table.localIndexes)[LocalIndex]['sortKey']
   | (typeof table.globalIndexes)[GlobalIndex]['partitionKey' | 'sortKey'];
+
+/** The number of shards that a large list is read and written in, so that no partition takes all the traffic. */
+const shardCount = 16;
+
+/** The numbers of the shards, for workers to share out. */
+export const shards: readonly number[] = Array.from({ length: shardCount }, (_, shard) => shard);
+
+/** The shard of a member of such a list. */
+export function shardNumberOf(id: string): number {
+  const [firstByte = 0] = createHash('sha256').update(id).digest();
+  return firstByte % shardCount;
+}

@@ -1,5 +1,5 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { deviceKey } from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
@@ -13,6 +13,7 @@ const { running, service, proxy, dynamoDb, tableName } = await startServiceWithS
   { movableClock: true },
 );
 const day = 86_400;
+afterEach(() => running.resetClock());
 
 /** Push tokens of phones that nobody uses any more must not be kept for ever. */
 test('[finding] a device expires 400 days after its last registration; each one moves the end', async () => {

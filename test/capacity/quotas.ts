@@ -2,7 +2,7 @@ import { readSettings } from '../../infra/settings/settings.ts';
 import { serviceSecretFreshFor } from '../../lib/secrets/service-secret.ts';
 import { signingKeyFreshFor } from '../../lib/signing/key-set.ts';
 import { freshForMilliseconds } from '../../lib/storage/cache.ts';
-import { shards } from '../../lib/storage/keys.ts';
+import { shards } from '../../lib/storage/table.ts';
 import type { Cost, Place } from './measure.ts';
 import { assumptions } from './prices.ts';
 import type { MeasuredRequests } from './requests.ts';

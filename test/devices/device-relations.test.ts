@@ -13,7 +13,7 @@ const domain = {
   ...(await import('../../lib/login-apps/login-app.ts')),
   ...(await import('../../lib/login-apps/mobile-applications.ts')),
   ...(await import('../../lib/people/sessions/log-in.ts')),
-  ...(await import('../../lib/storage/keys.ts')),
+  ...(await import('../../lib/storage/table.ts')),
   ...(await import('../../lib/storage/lists.ts')),
   ...(await import('../../lib/login-users/login-user.ts')),
 };

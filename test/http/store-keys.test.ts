@@ -5,7 +5,7 @@ import * as keys from '../../lib/storage/keys.ts';
 const withoutIds = [
   ...['accessRequestPartition', 'accessRequestKey', 'eventKey', 'ordinalIn', 'ordinalOf', 'listNameOf'],
   ...['publicSigningKeysKey', 'accessRequestCounterKey', 'tableFormatKey'],
-  ...['hashOf', 'namePosition', 'namePrefix', 'shardNumberOf'],
+  ...['hashOf', 'namePosition', 'namePrefix'],
 ];
 const isShard = (name: string): boolean => name.endsWith('Shard');
 const builders = Object.entries(keys).flatMap(([name, value]) => {

@@ -82,14 +82,13 @@ const wordsOf = (example: string): string[] =>
       word in files ? join(folder, word) : word.replace(/^"\$(\w+)"$/, (_, name) => variables[name] ?? ''),
     );
 
-test.each([...commands.values()].toSorted((a, b) => stageOf(a) - stageOf(b)))(
-  'the example of $words',
-  async (command) => {
+test('every example does what it says, in the order in which each finds what it is about', async () => {
+  for (const command of [...commands.values()].toSorted((a, b) => stageOf(a) - stageOf(b))) {
+    const { words } = command;
     const { code, stdout, stderr } = await run(...wordsOf(exampleOf(command)), '--yes');
-    if (command.words === 'identities remove')
-      expect(stderr).toMatch(/^The last identity cannot be unlinked/);
-    else expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const learn = learned[command.words];
+    if (words === 'identities remove') expect(stderr).toMatch(/^The last identity cannot be unlinked/);
+    else expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: '' });
+    const learn = learned[words];
     if (learn) Object.assign(variables, learn(JSON.parse(stdout)));
-  },
-);
+  }
+}, 120_000);

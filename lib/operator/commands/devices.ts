@@ -21,7 +21,7 @@ import { endLeftoverRelations, mostDevices } from '../../devices/related-devices
 import { ServiceError } from '../../foundation/service-error.ts';
 import { importLinesSchema } from '../../schema/import-lines.ts';
 import { invalidRequest, validated } from '../../schema/validation.ts';
-import { shards } from '../../storage/keys.ts';
+import { shards } from '../../storage/table.ts';
 import { defineCommands } from '../command.ts';
 import { id, lines, optional, secret, text } from '../flags.ts';
 import { readPageAcross, wrongPlace } from '../pages.ts';

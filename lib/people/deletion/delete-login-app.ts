@@ -13,9 +13,9 @@ import {
   loginAppKey,
   loginAppPartition,
   loginUserKey,
-  shards,
 } from '../../storage/keys.ts';
 import { readGlobalList, readListInOrder, readMembers, readPartition } from '../../storage/lists.ts';
+import { shards } from '../../storage/table.ts';
 import { retryRevocations } from '../identities/provider-tokens.ts';
 import { deleteLoginUser } from './delete-login-user.ts';
 
