@@ -51,8 +51,9 @@ type Send = (batch: ImportLine[]) => Promise<Record<string, unknown>>;
  * Sends the lines of a file in batches, one after the other; empty lines are skipped.
  * @param rewrite what becomes of a line before it is sent, or why it is not sent
  * @throws Error naming the last line that was sent; the same file can be sent again
+ * @public Tests call it in a process of its own.
  */
-async function sendLines(
+export async function sendLines(
   file: string,
   send: Send,
   { progress, rewrite = (text) => ({ text }) }: { progress: Progress; rewrite?: Rewrite | undefined },
