@@ -1,6 +1,7 @@
 import type { Context } from 'aws-lambda';
 import { requireEnvironmentInLambda } from '../lib/foundation/environment.ts';
 import type { Access } from '../lib/http/endpoint.ts';
+import { directInvocation } from '../lib/http/origin-secret.ts';
 import { checkNewVersions } from '../lib/release/check-new-versions.ts';
 
 /** Rights of the function. Those to invoke the versions and report to CodeDeploy come with the deployment groups. */
@@ -18,4 +19,4 @@ export const access: Access = {
 
 requireEnvironmentInLambda();
 export const handler = (event: unknown, context: Context): Promise<void> =>
-  checkNewVersions(event, () => context.getRemainingTimeInMillis());
+  checkNewVersions(event, () => context.getRemainingTimeInMillis(), directInvocation);

@@ -20,7 +20,9 @@ const newVersions = environment('NEW_VERSIONS');
 const client = new CodeDeployClient(requestTimeouts(3, 5_000));
 
 /** Milliseconds that are kept for the removal of the probe and the answer to CodeDeploy. */
-const reserve = 30_000;
+const reserve = 10_000;
+/** Milliseconds that a request to a version takes at most: its start, and the timeout of a function. */
+const longestRequest = 20_000;
 
 /** @see AWS CodeDeploy user guide, "AppSpec 'hooks' section for an AWS Lambda deployment" */
 const hookEventSchema = v.object({ DeploymentId: v.string(), LifecycleEventHookExecutionId: v.string() });
@@ -29,26 +31,38 @@ const hookEventSchema = v.object({ DeploymentId: v.string(), LifecycleEventHookE
  * Tells CodeDeploy whether the new versions work, before any of them gets a request. A service with few requests would
  * notice a broken one too late: five of its requests would have to fail before an alarm goes off.
  * @param remaining how many milliseconds the function may still run
+ * @param apiId by which a version knows a direct invocation
  */
-export async function checkNewVersions(event: unknown, remaining: () => number): Promise<void> {
+export async function checkNewVersions(
+  event: unknown,
+  remaining: () => number,
+  apiId: string,
+): Promise<void> {
   const { DeploymentId, LifecycleEventHookExecutionId } = v.parse(hookEventSchema, event);
   await client.send(
     new PutLifecycleEventHookExecutionStatusCommand({
       deploymentId: DeploymentId,
       lifecycleEventHookExecutionId: LifecycleEventHookExecutionId,
-      status: (await work(AbortSignal.timeout(remaining() - reserve))) ? 'Succeeded' : 'Failed',
+      status: (await work(remaining() - reserve, apiId)) ? 'Succeeded' : 'Failed',
     }),
   );
 }
 
 /**
  * Tries the new versions. Whatever goes wrong becomes an answer to CodeDeploy, which would otherwise wait for an hour.
- * @param end comes when the time is up
+ * No request begins in the last 20 seconds, so that each is over when the probe is removed.
+ * @param milliseconds after which the probe is removed, whatever is under way
  */
-async function work(end: AbortSignal): Promise<boolean> {
+async function work(milliseconds: number, apiId: string): Promise<boolean> {
+  const lastRequest = AbortSignal.timeout(milliseconds - longestRequest);
+  const end = AbortSignal.timeout(milliseconds);
+  const ask: Ask = async (request) => {
+    if (lastRequest.aborted) throw new Error('The time for the check is up.');
+    return invokeVersion(request, apiId, end);
+  };
   try {
     await requireReadableFormat();
-    await withProbe((probe) => tryVersions(probe, (request) => invokeVersion(request, end)));
+    await withProbe((probe) => tryVersions(probe, ask), end);
     logEvent('new_versions_checked', {});
     return true;
   } catch (error) {

@@ -1,7 +1,6 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { requestTimeouts } from '../foundation/aws-client.ts';
-import { directInvocation } from '../http/origin-secret.ts';
 
 /** A version has ten seconds for a request, and as many for its start. */
 const client = new LambdaClient(requestTimeouts(3, 25_000));
@@ -26,11 +25,13 @@ const answerSchema = v.object({ statusCode: v.number(), body: v.optional(v.strin
 
 /**
  * The JSON body that a version answers with, invoked as API Gateway would: payload format 2.0.
+ * @param apiId stands in the place of the API's id
  * @param abortSignal ends the wait for the answer
  * @throws Error that names the route, when the version fails, answers with another status or not at all
  */
 export async function invokeVersion(
   { version, routeKey, status = 200, ...request }: VersionRequest,
+  apiId: string,
   abortSignal: AbortSignal,
 ): Promise<unknown> {
   const event = {
@@ -38,7 +39,7 @@ export async function invokeVersion(
     routeKey,
     rawQueryString: '',
     headers: {},
-    requestContext: { apiId: directInvocation, requestId: 'check-new-versions', routeKey },
+    requestContext: { apiId, requestId: 'check-new-versions', routeKey },
     isBase64Encoded: false,
     ...request,
   };

@@ -1,11 +1,11 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { clock, epochSeconds } from '../foundation/clock.ts';
+import { clock, epochSeconds, timestamp } from '../foundation/clock.ts';
 import { probeIssuer } from '../foundation/ids.ts';
 import { firstIndexId } from '../login-users/login-user.ts';
 import type { ProviderId } from '../providers/provider-ids.ts';
 import type { providerSettingsItem } from '../providers/settings/stored.ts';
 import { deleteItem, type Item, type ItemOf, keyOf, putItem } from '../storage/items.ts';
-import { issuerKeysKey, loginUserPartition, providerSettingsKey } from '../storage/keys.ts';
+import { issuerKeysKey, loginUserKey, loginUserPartition, providerSettingsKey } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
 
 /** The provider of a probe's Login App. */
@@ -55,12 +55,20 @@ export async function setUpProvider(loginAppId: string, expires_at: number): Pro
 /** The items are written here, and read by the service alone: its kinds of items would bring all of its code along. */
 const asItIs = (item: Item): Item => item;
 
-/** Removes the keys of a probe's provider, and what is left of its person: a deletion leaves the id, so that nobody gets it again. */
-export async function removeProvider(loginAppId: string): Promise<void> {
+/**
+ * Removes the keys of a probe's provider, and what is left of its person: a deletion leaves the id, so that nobody gets it again.
+ * @param blockedUntil epoch seconds until which the person stays, blocked: the store then refuses a login that is still
+ *   under way, and removes them later
+ */
+export async function removeProvider(loginAppId: string, blockedUntil?: number): Promise<void> {
   const namespace = issuerOf(loginAppId);
-  const ofPerson = await readPartition(loginUserPartition(firstIndexId(loginAppId, { namespace, subject })));
+  const person = firstIndexId(loginAppId, { namespace, subject });
+  const ofPerson = await readPartition(loginUserPartition(person));
   await Promise.all([
     deleteItem(issuerKeysKey(namespace)),
     ...ofPerson.map((item) => deleteItem(keyOf(item))),
   ]);
+  if (blockedUntil === undefined) return;
+  const blocked = { blocked_at: timestamp(), expires_at: blockedUntil };
+  await putItem<Item>({ ...loginUserKey(person), parse: asItIs }, blocked);
 }

@@ -46,13 +46,17 @@ export const areOfProbe = ({ loginAppId, accountId, clientId = loginAppId }: Pro
   clientId.startsWith(loginAppId) &&
   accountId.startsWith(probeIds.account);
 
-/** Makes a probe, uses it and removes it. Its secrets exist in memory and as hashes, and are never used again. */
-export async function withProbe(use: (probe: Probe) => Promise<void>): Promise<void> {
+/**
+ * Makes a probe, uses it and removes it. Its secrets exist in memory and as hashes, and are never used again.
+ * @param end comes when its use is cut short, and a login of its person may still be under way
+ */
+export async function withProbe(use: (probe: Probe) => Promise<void>, end: AbortSignal): Promise<void> {
   const probe = await createProbe();
   try {
     await use(probe);
   } finally {
-    await removeProbe({ loginAppId: probe.loginAppId, accountId: probe.account.id });
+    const { loginAppId, account, expiresAt } = probe;
+    await removeProbe({ loginAppId, accountId: account.id }, end.aborted ? expiresAt : undefined);
   }
 }
 
@@ -87,13 +91,16 @@ export async function createProbe(): Promise<Probe> {
   }
 }
 
-/** Removes a probe, or what is left of it. */
-export async function removeProbe({ loginAppId, accountId }: ProbeIds): Promise<void> {
+/**
+ * Removes a probe, or what is left of it.
+ * @param blockedUntil epoch seconds until which a login that is still under way finds its person blocked
+ */
+export async function removeProbe({ loginAppId, accountId }: ProbeIds, blockedUntil?: number): Promise<void> {
   const ofLoginApp = await readPartition(loginAppPartition(loginAppId));
   await Promise.all([
     ...ofLoginApp.map((item) => deleteItem(keyOf(item))),
     deleteItem(accountKey(accountId)),
-    removeProvider(loginAppId),
+    removeProvider(loginAppId, blockedUntil),
   ]);
   await revokeAccess(accessRequestId, accountId);
 }

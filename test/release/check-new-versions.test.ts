@@ -1,4 +1,4 @@
-import { DeleteCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, PutCommand, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import * as v from 'valibot';
 import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
@@ -13,6 +13,8 @@ import {
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
 import { clock } from '../../lib/foundation/clock.ts';
+import { directInvocation } from '../../lib/http/origin-secret.ts';
+import { documentClient } from '../../lib/storage/client.ts';
 import { startOwnTable } from '../support/own-table.ts';
 
 const { endpoints } = await readFunctions();
@@ -68,14 +70,24 @@ beforeEach(() => {
   for (const key of endpoints.keys()) functions.set(key, handlerOf(key));
 });
 
-/** Does what CodeDeploy does before a version gets requests. @param remaining milliseconds that the function may run */
-const check = (remaining = 180_000) =>
-  checkNewVersions({ DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'e-1' }, () => remaining);
+/** Does what CodeDeploy does before a version gets requests. */
+const check = () =>
+  checkNewVersions(
+    { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'e-1' },
+    () => 180_000,
+    directInvocation,
+  );
 
 const verdict = (status: string) => [{ deploymentId: 'd-1', lifecycleEventHookExecutionId: 'e-1', status }];
 
 const itemsLeft = async () =>
   (await table.dynamoDb.send(new ScanCommand({ TableName: table.tableName }))).Items ?? [];
+const removeItems = (items: Record<string, unknown>[]) =>
+  Promise.all(
+    items.map(({ pk, sk }) =>
+      table.dynamoDb.send(new DeleteCommand({ TableName: table.tableName, Key: { pk, sk } })),
+    ),
+  );
 /** The partitions that are left: with nothing of the check, only the public signing keys. */
 const partitionsLeft = async (): Promise<unknown[]> => (await itemsLeft()).map(({ pk }) => pk);
 
@@ -143,14 +155,92 @@ test.each<[string, string, InvocableFunction]>([
   expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
 });
 
-test('one that gives no answer gets none: CodeDeploy is told before the time of the function is up', async () => {
-  const { promise: end, resolve: endIt } = Promise.withResolvers<void>();
-  functions.set('show-login-user', () => end);
-  await check(30_500);
-  expect(told).toEqual(verdict('Failed'));
-  expect(log).toContain('new_versions_failed');
-  expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
-  endIt();
+describe('when the time is nearly up', () => {
+  const timers = new Map<number, AbortController>();
+  const timeout = jest.spyOn(AbortSignal, 'timeout');
+  beforeEach(() => {
+    timeout.mockImplementation((milliseconds) => {
+      const timer = new AbortController();
+      timers.set(milliseconds, timer);
+      return timer.signal;
+    });
+  });
+  afterEach(() => {
+    timeout.mockReset();
+  });
+  afterAll(() => timeout.mockRestore());
+  const noFurtherRequest = () => timers.get(150_000)?.abort();
+  const end = () => timers.get(170_000)?.abort();
+
+  test('one that gives no answer gets none: CodeDeploy is told before it is', async () => {
+    const { promise: never, resolve } = Promise.withResolvers<void>();
+    functions.set('show-login-user', async () => {
+      noFurtherRequest();
+      end();
+      await never;
+    });
+    await check();
+    expect(told).toEqual(verdict('Failed'));
+    expect(log).toContain('new_versions_failed');
+    const left = (await itemsLeft()).filter(({ pk }) => pk !== 'SIGNING_KEYS');
+    expect(left).toEqual([expect.objectContaining({ blocked_at: expect.any(String) })]);
+    await removeItems(left);
+    resolve();
+  });
+
+  test('a login under way is waited for, and what it wrote is removed with the rest', async () => {
+    const { promise: isTimeUp, resolve: timeIsUp } = Promise.withResolvers<void>();
+    const answers: unknown[] = [];
+    functions.set(
+      'issue-token',
+      unless('provider_credentials', async (event, context) => {
+        noFurtherRequest();
+        setImmediate(timeIsUp);
+        await isTimeUp;
+        const answer = await handlerOf('issue-token')(event, context);
+        answers.push([answer, [...told]]);
+        return answer;
+      }),
+    );
+    await check();
+    expect(answers).toEqual([[expect.objectContaining({ statusCode: 200 }), []]]);
+    expect(told).toEqual(verdict('Failed'));
+    expect(log).toContain('The time for the check is up.');
+    expect(await partitionsLeft()).toEqual(['SIGNING_KEYS']);
+  });
+
+  test('the store refuses one that writes after the removal; what keeps it out expires', async () => {
+    const { promise: isRemoved, resolve: removed } = Promise.withResolvers<void>();
+    const { promise: late, resolve: answered } = Promise.withResolvers<unknown>();
+    const { send } = documentClient;
+    const sending = jest.spyOn(documentClient, 'send').mockImplementation(async (...call: unknown[]) => {
+      const [command] = call;
+      if (command instanceof UpdateCommand && String(command.input.Key?.pk).startsWith('LOGIN_USER#')) {
+        end();
+        await isRemoved;
+      }
+      return Reflect.apply(send, documentClient, call);
+    });
+    functions.set(
+      'issue-token',
+      unless('provider_credentials', async (event, context) => {
+        const answer = await handlerOf('issue-token')(event, context);
+        answered(answer);
+        return answer;
+      }),
+    );
+    await check();
+    removed();
+    expect(await late).toMatchObject({ statusCode: 400 });
+    sending.mockRestore();
+    expect(told).toEqual(verdict('Failed'));
+    const left = (await itemsLeft()).filter(({ pk }) => pk !== 'SIGNING_KEYS');
+    expect(left).toEqual([
+      expect.objectContaining({ pk: expect.stringMatching(/^LOGIN_USER#lu_probe-/), sk: 'LOGIN_USER' }),
+    ]);
+    expect(left[0]?.expires_at - Date.now() / 1000).toBeLessThanOrEqual(600);
+    await removeItems(left);
+  });
 });
 
 describe('the format of the table', () => {
