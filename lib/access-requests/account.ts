@@ -1,12 +1,7 @@
 import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { isId, newId } from '../foundation/ids.ts';
-import {
-  type RevokedSecret,
-  type RotatedSecrets,
-  revokeSecretOf,
-  rotateSecretOf,
-} from '../secrets/item-secrets.ts';
+import { rotateSecretOf } from '../secrets/item-secrets.ts';
 import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
 import { forEachInBatches, timeLimit } from '../storage/batches.ts';
 import { cached } from '../storage/cache.ts';
@@ -100,12 +95,8 @@ const changeAccount = (id: string, change: OwnChange<Account>): Promise<boolean>
   updateOwnItem(accountItem(id), { ...change, when: { pk: { exists: true } } });
 
 /** Gives an account a new secret; the old one is valid until it is revoked. */
-export const rotateAccountSecret = (account: Account): Promise<RotatedSecrets> =>
+export const rotateAccountSecret = (account: Account) =>
   rotateSecretOf(accountItem(account.account_id), account, secretPrefix);
-
-/** Takes one of the secrets of an account away. */
-export const revokeAccountSecret = (account: Account, secretId: string): Promise<RevokedSecret> =>
-  revokeSecretOf(accountItem(account.account_id), account, secretId);
 
 /**
  * Deletes an account with its accesses, in steps of a few seconds. Disables it first; the account itself goes last, so

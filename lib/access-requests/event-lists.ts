@@ -1,3 +1,4 @@
+import { definedOnly } from '../foundation/defined-only.ts';
 import { type ItemKey, itemKind, readItems } from '../storage/items.ts';
 import {
   accessRequestPartition,
@@ -21,11 +22,8 @@ export const eventItem: (
   id: number,
 ) => ItemKey<AccessRequestEvent, AccessRequestEvent & Writer> = itemKind(eventSchema, eventKey);
 
-const listIn = (accessRequestId: number, name: string, index?: LocalIndex): DenseList => ({
-  pk: accessRequestPartition(accessRequestId),
-  ...(index && { index }),
-  name,
-});
+const listIn = (accessRequestId: number, name: string, index?: LocalIndex): DenseList =>
+  definedOnly({ pk: accessRequestPartition(accessRequestId), index, name });
 
 /** Every event of an access request. */
 export const allEvents = (accessRequestId: number) => listIn(accessRequestId, eventList);

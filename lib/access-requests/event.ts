@@ -22,7 +22,10 @@ export const eventSchema = v.pipe(
     v.pipe(v.object({ ...identity, type: v.literal('comment'), ...content, ...times }), v.title('Comment')),
     v.pipe(
       v.object({
-        ...{ ...identity, type: v.literal('review'), ...content, ...times },
+        ...identity,
+        type: v.literal('review'),
+        ...content,
+        ...times,
         status: v.picklist(reviewStatuses),
       }),
       v.title('Review'),

@@ -146,5 +146,5 @@ export const exportEvents = (accessRequestId: number, after: number) =>
 async function readPage<Event>(accessRequestId: number, after: number, toEvent: (item: Item) => Event) {
   const items = await readRange(allEvents(accessRequestId), after + 1, after + largestPage);
   const events = items.map(toEvent);
-  return { events, ...(events.length === largestPage && { next: after + largestPage }) };
+  return { events, next: events.length === largestPage ? after + largestPage : undefined };
 }

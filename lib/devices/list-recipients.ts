@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { definedOnly } from '../foundation/defined-only.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import { type Platform, platforms } from '../login-apps/platforms.ts';
@@ -117,7 +116,7 @@ export async function listRecipients(
     const after = cursor === undefined ? undefined : readCursor(scope, cursor);
     const page = await recipientsOfLoginApp(loginAppId, shard, { limit: limit ?? 100, after, platform });
     const next_cursor = page.next && writeCursor(scope, page.next);
-    return { recipients: page.recipients.map(toRecipient), ...definedOnly({ next_cursor }) };
+    return { recipients: page.recipients.map(toRecipient), next_cursor };
   }
   if (login_user_id === undefined || shard !== undefined)
     throw invalid('Send either the parameter login_user_id or the parameter shard.');

@@ -57,7 +57,12 @@ export class ServiceError extends Error {
   constructor(
     code: ErrorCode,
     description: string,
-    detail: { errors?: FieldError[]; reason?: LogReason; maxAge?: number; retryAfterSeconds?: number } = {},
+    detail: {
+      errors?: FieldError[] | undefined;
+      reason?: LogReason | undefined;
+      maxAge?: number;
+      retryAfterSeconds?: number;
+    } = {},
   ) {
     super(description);
     this.code = code;

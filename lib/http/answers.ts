@@ -1,5 +1,6 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2, APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
+import { definedOnly } from '../foundation/defined-only.ts';
 import { type ErrorCode, ServiceError } from '../foundation/service-error.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import { annotateLog } from '../log/request-fields.ts';
@@ -11,7 +12,7 @@ interface Response {
   /** Becomes JSON; undefined leaves the body empty. */
   body?: unknown;
   /** Headers in addition to those that all responses have. */
-  headers?: Record<string, string>;
+  headers?: Record<string, string | undefined>;
   /** Seconds for which it may be cached. @default not at all (RFC 6749 section 5.1) */
   cacheSeconds?: number | undefined;
 }
@@ -27,16 +28,15 @@ export const jsonResponse = (
   requestId: string,
 ): APIGatewayProxyStructuredResultV2 => ({
   statusCode: status,
-  headers: {
-    ...(body !== undefined && { 'content-type': 'application/json' }),
-    ...(cacheSeconds === undefined
-      ? { 'cache-control': 'no-store', pragma: 'no-cache' }
-      : { 'cache-control': `public, max-age=${cacheSeconds}` }),
+  headers: definedOnly({
+    'content-type': body === undefined ? undefined : 'application/json',
+    'cache-control': cacheSeconds === undefined ? 'no-store' : `public, max-age=${cacheSeconds}`,
+    pragma: cacheSeconds === undefined ? 'no-cache' : undefined,
     'x-request-id': requestId,
     ...securityHeaders,
     ...headers,
-  },
-  ...(body !== undefined && { body: JSON.stringify(body) }),
+  }),
+  body: JSON.stringify(body),
 });
 
 /** The value that the chain of an endpoint passes on: the answer of its handler, which then becomes a response. */
@@ -105,14 +105,14 @@ export const renderErrors = ({
     const { error } = request;
     if (error instanceof ServiceError) {
       const { code, reason } = error;
-      const fields = { error: code, ...(reason !== undefined && { reason }) };
+      const fields = definedOnly({ error: code, reason });
       logEvent(errorEvent, fields);
       annotateLog(fields);
       request.response = jsonResponse(responseTo(error), requestId);
     } else {
       const fault = error instanceof ProviderFailure ? error.code : undefined;
       logFailure(fault ? 'provider_failed' : 'request_failed', error, {});
-      annotateLog({ error: 'internal_server_error', ...(fault && { reason: fault }) });
+      annotateLog(definedOnly({ error: 'internal_server_error', reason: fault }));
       const isUnreachable = fault === 'unreachable' || fault === 'timed_out';
       const description = isUnreachable ? providerUnreachable : unknownError(requestId);
       const body = { error: 'internal_server_error', error_description: description };
@@ -130,11 +130,8 @@ function responseTo(error: ServiceError) {
   const retryAfter = error.retryAfterSeconds ?? retryAfterSeconds[code];
   return {
     status: statuses[code],
-    body: { error: code, error_description: message, ...(errors && { errors }) },
-    headers: {
-      ...(challenge && { 'www-authenticate': challenge }),
-      ...(retryAfter && { 'retry-after': String(retryAfter) }),
-    },
+    body: { error: code, error_description: message, errors },
+    headers: { 'www-authenticate': challenge, 'retry-after': retryAfter?.toString() },
   };
 }
 

@@ -59,20 +59,13 @@ const cut = (_name: string, value: unknown): unknown =>
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };
   const { name, stack, cause } = error;
-  const isBuiltIn = [
-    'SyntaxError',
-    'TypeError',
-    'RangeError',
-    'URIError',
-    'ReferenceError',
-    'ValiError',
-  ].includes(name);
+  const isBuiltIn = /^(Syntax|Type|Range|URI|Reference|Vali)Error$/.test(name);
   const frames = stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
   return {
     name,
-    ...('code' in error && { code: error.code }),
-    ...(isBuiltIn ? {} : { message: error.message }),
+    code: 'code' in error ? error.code : undefined,
+    message: isBuiltIn ? undefined : error.message,
     at: frames.slice(0, 8).map((line) => line.trim()),
-    ...(cause instanceof Error && { cause: describeError(cause) }),
+    cause: cause instanceof Error ? describeError(cause) : undefined,
   };
 }

@@ -2,12 +2,7 @@ import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { loginAppIdOf, newId } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
-import {
-  type RevokedSecret,
-  type RotatedSecrets,
-  revokeSecretOf,
-  rotateSecretOf,
-} from '../secrets/item-secrets.ts';
+import { rotateSecretOf } from '../secrets/item-secrets.ts';
 import { firstSecret, matchesAny, newSecret, secretAttributes } from '../secrets/secrets.ts';
 import { cached } from '../storage/cache.ts';
 import { deleteItem, type ItemOf, itemKind, putItem, readItem, updateOwnItem } from '../storage/items.ts';
@@ -78,7 +73,7 @@ export const isCurrentClient = async (clientId: string): Promise<boolean> =>
 export async function createClient(
   loginAppId: string,
   grantTypes?: GrantType[],
-  more: { recipients?: boolean; expires_at?: number } = {},
+  more: { recipients?: boolean | undefined; expires_at?: number } = {},
 ): Promise<{ client_id: string; client_secret: string }> {
   const client_id = `${loginAppId}.${newId('c')}`;
   const client_secret = newSecret(secretPrefix);
@@ -109,15 +104,8 @@ export const setGrantTypes = (
   });
 
 /** Gives a client a new secret; the old one is valid until it is revoked. */
-export const rotateClientSecret = (loginAppId: string, client: LoginAppClient): Promise<RotatedSecrets> =>
+export const rotateClientSecret = (loginAppId: string, client: LoginAppClient) =>
   rotateSecretOf(clientItem(loginAppId, client.client_id), client, secretPrefix);
-
-/** Takes one of the secrets of a client away. */
-export const revokeClientSecret = (
-  loginAppId: string,
-  client: LoginAppClient,
-  secretId: string,
-): Promise<RevokedSecret> => revokeSecretOf(clientItem(loginAppId, client.client_id), client, secretId);
 
 export const revokeClient = (loginAppId: string, clientId: string): Promise<void> =>
   deleteItem(clientItem(loginAppId, clientId));

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { epochSeconds, timestamp } from '../foundation/clock.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 import { cached } from '../storage/cache.ts';
 import { type ItemOf, itemKind, readItem, updateItem, updateOwnItem } from '../storage/items.ts';
 import { loginAppKey } from '../storage/keys.ts';
@@ -56,43 +57,55 @@ const clockTolerance = 1;
 /**
  * Ends every session of a Login App that began before now, with one write. Sessions know the second in which they began,
  * and the clocks of instances differ a little, so those that begin within the next two seconds end as well.
- * @returns from when sessions are valid, in epoch seconds; or why nothing was changed: there is no such Login App, or
- *   somebody else changed it meanwhile
+ * @returns from when sessions are valid, in epoch seconds
+ * @throws ServiceError when there is no such Login App, or somebody else changed it meanwhile
  */
-export async function endAllSessions(loginAppId: string): Promise<number | 'unknown' | 'changed'> {
-  const stored = await readStored(loginAppId);
-  if (!stored) return 'unknown';
+export async function endAllSessions(loginAppId: string): Promise<number> {
+  const stored = await requireStored(loginAppId);
   const sessions_valid_from = epochSeconds() + 1 + clockTolerance;
-  const { done } = await updateItem(statusItem(loginAppId), {
-    set: { sessions_valid_from, sessions_valid_from_before: stored.sessions_valid_from ?? 0 },
-    when: unchanged(stored),
-  });
-  return done ? sessions_valid_from : 'changed';
+  const sessions_valid_from_before = stored.sessions_valid_from ?? 0;
+  await replaceLogout(loginAppId, stored, { sessions_valid_from, sessions_valid_from_before });
+  return sessions_valid_from;
 }
 
 /**
  * Takes the latest logout back: sessions that it ended go on, unless they have expired or were ended otherwise. Those
  * that an earlier logout ended stay ended.
- * @returns from when sessions are valid now, in epoch seconds, 0 for no limit; or why nothing was changed
+ * @returns from when sessions are valid now, in epoch seconds, 0 for no limit
+ * @throws ServiceError as `endAllSessions` does, and when there is no logout to undo
  */
-export async function undoLogout(loginAppId: string): Promise<number | 'unknown' | 'changed' | 'none'> {
-  const stored = await readStored(loginAppId);
-  if (!stored) return 'unknown';
+export async function undoLogout(loginAppId: string): Promise<number> {
+  const stored = await requireStored(loginAppId);
   const { sessions_valid_from_before: before } = stored;
-  if (before === undefined) return 'none';
-  const { done } = await updateItem(statusItem(loginAppId), {
-    set: { sessions_valid_from: before },
-    remove: ['sessions_valid_from_before'],
-    when: unchanged(stored),
+  if (before === undefined)
+    throw new ServiceError('invalid_request', 'The Login App has no logout that can be undone.');
+  await replaceLogout(loginAppId, stored, {
+    sessions_valid_from: before,
+    sessions_valid_from_before: undefined,
   });
-  return done ? before : 'changed';
+  return before;
 }
 
-/** The condition that nobody has logged the Login App out or undone a logout since. Two logouts of one second differ in what was before. */
-const unchanged = ({ sessions_valid_from, sessions_valid_from_before }: Stored) => ({
-  pk: { exists: true },
-  sessions_valid_from: still(sessions_valid_from),
-  sessions_valid_from_before: still(sessions_valid_from_before),
-});
+async function requireStored(loginAppId: string): Promise<Stored> {
+  const stored = await readStored(loginAppId);
+  if (!stored) throw new ServiceError('not_found', 'There is no such Login App.');
+  return stored;
+}
+
+/** Replaces the latest logout, if nobody has logged the Login App out or undone a logout since. Two of one second differ in what was before. */
+async function replaceLogout(loginAppId: string, before: Stored, set: Stored): Promise<void> {
+  const { done } = await updateItem(statusItem(loginAppId), {
+    set,
+    when: {
+      pk: { exists: true },
+      sessions_valid_from: still(before.sessions_valid_from),
+      sessions_valid_from_before: still(before.sessions_valid_from_before),
+    },
+  });
+  if (done) return;
+  const message =
+    'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.';
+  throw new ServiceError('invalid_request', message);
+}
 
 const still = (is: number | undefined) => (is === undefined ? { exists: false } : { is });

@@ -34,7 +34,7 @@ const linkedIdentityItem = v.object({
  * the first one, and the profile.
  */
 export type LinkedIdentity = v.InferOutput<typeof linkedIdentityItem> & {
-  last_login_at?: string;
+  last_login_at?: string | undefined;
   profile?: Profile | undefined;
 };
 
@@ -80,18 +80,18 @@ export function linkedIdentitiesIn(item: Item): LinkedIdentity[] {
     .filter(([name]) => name.startsWith(identityAttributes.linked('')))
     .map(([, value]) => {
       const identity = v.parse(linkedIdentityItem, value);
-      const lastLogin = item[identityAttributes.lastLogin(identity.identity_id)];
-      return {
-        ...identity,
-        ...(typeof lastLogin === 'string' && { last_login_at: lastLogin }),
-        profile: profileOf(item, identity.identity_id),
-      };
+      const { identity_id: id } = identity;
+      return { ...identity, last_login_at: lastLoginOf(item, id), profile: profileOf(item, id) };
     });
 }
 
 /** The id of a person's first identity. It tells nothing that the id of the person does not. */
 export const firstIdentityId = (loginUserId: string): string =>
   `i_${hashOf('first identity', loginUserId).slice(0, 22)}`;
+
+/** The time of the latest login with an identity, in the item of its Login User. */
+export const lastLoginOf = (item: Item, identityId: string): string | undefined =>
+  v.parse(v.optional(v.string()), item[identityAttributes.lastLogin(identityId)]);
 
 /** The profile of an identity in the item of its Login User. */
 export const profileOf = (item: Item, identityId: string): Profile | undefined =>

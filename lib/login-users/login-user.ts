@@ -13,9 +13,9 @@ import {
   firstIdentityId,
   type Identity,
   type IdentityAttributes,
-  identityAttributes,
   type identityIndexItem,
   type LinkedIdentity,
+  lastLoginOf,
   linkedIdentitiesIn,
   profileOf,
 } from './linked-identity.ts';
@@ -93,8 +93,7 @@ export function loginUserIn(item: Item | undefined): LoginUser | undefined {
   const last_session_id = lastSessionIdOf(item);
   // Absent of one who has not logged in since there can be several identities: then every login was with the first.
   const first = firstIdentityId(user.login_user_id);
-  const firstUsed = item[identityAttributes.lastLogin(first)];
-  const first_used_at = typeof firstUsed === 'string' ? firstUsed : user.last_login_at;
+  const first_used_at = lastLoginOf(item, first) ?? user.last_login_at;
   const first_profile = profileOf(item, first);
   return { ...user, last_session_id, linked: linkedIdentitiesIn(item), first_used_at, first_profile };
 }
@@ -155,5 +154,5 @@ const message = 'The Login User is blocked.';
 export const blockedError = (code: BlockedCode): ServiceError =>
   new ServiceError(code, message, {
     reason: 'login_user_blocked',
-    ...(code === 'unprocessable_entity' && { errors: [{ field: 'device_id', message }] }),
+    errors: code === 'unprocessable_entity' ? [{ field: 'device_id', message }] : undefined,
   });

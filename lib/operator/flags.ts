@@ -14,7 +14,7 @@ export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
   /** The schema of the value. Its messages go on after the flag's name: `must be an integer`. */
   schema: Schema;
   /** The command, or commands, that show such ids. */
-  from?: string;
+  from?: string | undefined;
   optional?: true;
 }
 
@@ -45,7 +45,7 @@ export const id = (form: IdForm, help: string, from?: string) => ({
     help,
     v.pipe(anyTextSchema, v.regex(idForms[form], `must be a complete id of the form ${form}`)),
   ),
-  ...(from !== undefined && { from }),
+  from,
 });
 export const number = (help: string) =>
   flag('number', 'number', help, v.pipe(v.number(integer), v.safeInteger(integer)));

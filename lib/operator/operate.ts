@@ -48,4 +48,4 @@ export async function operate(call: unknown, functionArn: string): Promise<Opera
 
 /** The ids of a result, under their names in the log. Everything else in it may be secret. */
 const loggedResult = (result: Record<string, unknown>): AuditedIds =>
-  idsAmong({ ...result, ...('id' in result && { event_id: result.id }) });
+  idsAmong({ ...result, event_id: result.id });

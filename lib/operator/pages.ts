@@ -33,7 +33,7 @@ export async function readPageAcross<Member>(
   count: number,
   after: string | undefined,
   read: ReadList<Member>,
-): Promise<{ members: Member[]; next?: string }> {
+): Promise<{ members: Member[]; next: string | undefined }> {
   const members: Member[] = [];
   let next: Place | undefined = after === undefined ? { list: 0 } : readPlace(after, count);
   while (next && members.length < pageSize) {
@@ -42,7 +42,7 @@ export async function readPageAcross<Member>(
     members.push(...found.members);
     next = found.next ? { list, start: found.next } : following(list, count);
   }
-  return { members, ...(next && { next: writePlace(next) }) };
+  return { members, next: next && writePlace(next) };
 }
 
 /**
@@ -54,7 +54,7 @@ export async function readPage(
   lists: string | string[],
   after: string | undefined,
   prefix = '',
-): Promise<{ items: Item[]; next?: string }> {
+): Promise<{ items: Item[]; next: string | undefined }> {
   const names = [lists].flat();
   const { members, ...page } = await readPageAcross<Key>(names.length, after, async (list, from) => {
     const name = names[list] ?? '';
@@ -73,11 +73,11 @@ export function pageOf<Member>(
   members: Iterable<Member>,
   idOf: (member: Member) => string,
   after: string | undefined,
-): { page: Member[]; next?: string } {
+): { page: Member[]; next: string | undefined } {
   const rest = [...members].filter((member) => after === undefined || idOf(member) > after);
   const page = rest.slice(0, pageSize);
   const last = page.at(-1);
-  return { page, ...(last && rest.length > pageSize && { next: idOf(last) }) };
+  return { page, next: last && rest.length > pageSize ? idOf(last) : undefined };
 }
 
 const following = (list: number, count: number): Place | undefined =>

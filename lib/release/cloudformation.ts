@@ -33,7 +33,7 @@ export async function respond(
     headers: { 'content-type': '' },
     body: JSON.stringify({
       Status: failure === undefined ? 'SUCCESS' : 'FAILED',
-      ...(failure !== undefined && { Reason: failure }),
+      Reason: failure,
       PhysicalResourceId: PhysicalResourceId ?? LogicalResourceId,
       StackId,
       RequestId,

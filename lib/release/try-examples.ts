@@ -36,12 +36,9 @@ export async function tryExamples(
     const request = v.parse(requestSchema, example);
     const { authorization = '' } = request.headers;
     const real = request.routeKey.startsWith('GET ') ? credentials.get(authorization) : undefined;
-    await send(key, {
-      ...request,
-      ...(real && { headers: { ...request.headers, authorization: real } }),
-      ...(request.pathParameters?.access_request_id !== undefined && {
-        pathParameters: { access_request_id: String(accessRequestId) },
-      }),
-    });
+    if (real) request.headers.authorization = real;
+    const { pathParameters } = request;
+    if (pathParameters?.access_request_id) pathParameters.access_request_id = String(accessRequestId);
+    await send(key, request);
   }
 }

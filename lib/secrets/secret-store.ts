@@ -19,7 +19,7 @@ const client = new SecretsManagerClient(requestTimeouts(2));
  */
 export async function readSecret(secretId: string, versionId?: string): Promise<string> {
   const { SecretString } = await client.send(
-    new GetSecretValueCommand({ SecretId: secretId, ...(versionId && { VersionId: versionId }) }),
+    new GetSecretValueCommand({ SecretId: secretId, VersionId: versionId }),
   );
   if (SecretString === undefined) throw new Error('The secret has no text value.');
   return SecretString;
@@ -74,10 +74,7 @@ export async function versionsOf(secretId: string) {
  * @throws Error when another one has become current meanwhile
  */
 export const makeCurrent = (secretId: string, versionId: string, from: string | undefined) =>
-  moveStage(secretId, 'AWSCURRENT', {
-    MoveToVersionId: versionId,
-    ...(from && { RemoveFromVersionId: from }),
-  });
+  moveStage(secretId, 'AWSCURRENT', { MoveToVersionId: versionId, RemoveFromVersionId: from });
 
 /** Gives up a version that a rotation has prepared. The next rotation prepares another. */
 export const abandonPending = (secretId: string, versionId: string) =>
@@ -86,7 +83,7 @@ export const abandonPending = (secretId: string, versionId: string) =>
 async function moveStage(
   SecretId: string,
   VersionStage: string,
-  versions: { MoveToVersionId?: string; RemoveFromVersionId?: string },
+  versions: { MoveToVersionId?: string; RemoveFromVersionId: string | undefined },
 ): Promise<void> {
   await client.send(new UpdateSecretVersionStageCommand({ SecretId, VersionStage, ...versions }));
 }

@@ -25,21 +25,11 @@ export const firstSecret = (secret: string): WithSecrets => ({
   secrets_version: newSecretsVersion(),
 });
 
-const storeSecret = (secret: string): StoredSecret => ({
+export const storeSecret = (secret: string): StoredSecret => ({
   secret_id: newId('sec'),
   sha256: sha256(secret),
   created_at: timestamp(),
 });
-
-/** The most secrets that are valid side by side: a new one, and the old one until it is revoked. */
-const mostSecrets = 2;
-
-/** The secrets and a new one, or undefined when there are two already. */
-export function withNewSecret(stored: StoredSecret[], prefix: string) {
-  if (stored.length >= mostSecrets) return undefined;
-  const secret = newSecret(prefix);
-  return { secret, secrets: [...stored, storeSecret(secret)] };
-}
 
 /** Compares two texts in a time that does not depend on where they differ. */
 export function equalInConstantTime(a: string, b: string): boolean {

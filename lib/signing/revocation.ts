@@ -6,7 +6,7 @@ export type SigningKeyRevocation = v.InferOutput<typeof signingKeyRevocationSche
 
 /** The key that signs from now on and what that breaks, or why nothing was revoked. */
 export const revocationAnswerSchema = v.union([
-  v.object({ signing_kid: v.string(), warning: v.exactOptional(v.string()) }),
+  v.object({ signing_kid: v.string(), warning: v.optional(v.string()) }),
   v.object({ error: v.string() }),
 ]);
 export type RevocationAnswer = v.InferOutput<typeof revocationAnswerSchema>;

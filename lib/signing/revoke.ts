@@ -31,7 +31,7 @@ export async function revokeSigningKey(kid: string): Promise<RevocationAnswer> {
   const signing_kid = keyThatSigns(following).kid;
   logEvent('signing_key_revoked', { kid, signing_kid });
   const knownFrom = signingKeyKnownFrom(following, set);
-  return { signing_kid, ...(knownFrom > epochSeconds() && { warning: warningUntil(knownFrom) }) };
+  return { signing_kid, warning: knownFrom > epochSeconds() ? warningUntil(knownFrom) : undefined };
 }
 
 const warningUntil = (knownFrom: number): string =>

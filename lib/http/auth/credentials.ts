@@ -101,7 +101,9 @@ export function bearerToken(header: string | undefined): string | undefined {
  */
 export function noBearerToken(message: string, headers: (string | undefined)[]): ServiceError {
   const isMissing = !headers.some((header) => /^Bearer\b/i.test(header ?? ''));
-  return new ServiceError('invalid_token', message, isMissing ? { reason: 'credentials_missing' } : {});
+  return new ServiceError('invalid_token', message, {
+    reason: isMissing ? 'credentials_missing' : undefined,
+  });
 }
 
 function formDecoded(text: string): string | undefined {

@@ -4,12 +4,11 @@ import {
   createAccount,
   deleteAccount,
   renameAccount,
-  revokeAccountSecret,
   rotateAccountSecret,
   setAccountDisabled,
   setReadOnly,
 } from '../../access-requests/account.ts';
-import { shownSecret } from '../../secrets/item-secrets.ts';
+import { revokeSecretOf, shownSecret } from '../../secrets/item-secrets.ts';
 import { accountsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { defineCommands } from '../command.ts';
 import { choice, optional } from '../flags.ts';
@@ -22,8 +21,6 @@ import {
   name,
   namePrefix,
   requireAccount,
-  revokedOrThrow,
-  rotatedOrThrow,
   secretOf,
   secretTo,
 } from './shared.ts';
@@ -105,7 +102,7 @@ export const accountCommands = defineCommands({
     files: secretTo,
     run: async ({ account: id }) => {
       const found = await requireAccount(id);
-      const { secret, old_secrets } = rotatedOrThrow(await rotateAccountSecret(found), found);
+      const { secret, old_secrets } = await rotateAccountSecret(found);
       return { account_id: found.account_id, account_secret: secret, old_secrets };
     },
   },
@@ -122,8 +119,8 @@ export const accountCommands = defineCommands({
     flags: { account, secret: secretOf('accounts show') },
     run: async ({ account: id, secret }) => {
       const found = await requireAccount(id);
-      const left = revokedOrThrow(await revokeAccountSecret(found, secret), found);
-      return { account_id: found.account_id, ...left };
+      const { account_id } = found;
+      return { account_id, ...(await revokeSecretOf(accountItem(account_id), found, secret)) };
     },
   },
 });

@@ -1,31 +1,21 @@
 import { loginAppIdOf } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import {
+  clientItem,
   createClient,
   type LoginAppClient,
   readsRecipients,
   revokeClient,
-  revokeClientSecret,
   rotateClientSecret,
   setGrantTypes,
 } from '../../login-apps/clients.ts';
 import { grantTypes } from '../../login-apps/grant-types.ts';
-import { shownSecret } from '../../secrets/item-secrets.ts';
+import { revokeSecretOf, shownSecret } from '../../secrets/item-secrets.ts';
 import { matchesAny } from '../../secrets/secrets.ts';
 import { defineCommands } from '../command.ts';
 import { id, membersOf, onOff, optional, secret, subset } from '../flags.ts';
 import { pageOf } from '../pages.ts';
-import {
-  client,
-  existingOf,
-  loginApp,
-  nextPage,
-  requireLoginApp,
-  revokedOrThrow,
-  rotatedOrThrow,
-  secretOf,
-  secretTo,
-} from './shared.ts';
+import { client, existingOf, loginApp, nextPage, requireLoginApp, secretOf, secretTo } from './shared.ts';
 
 /** A client of a Login App. @throws ServiceError when there is none */
 async function requireClient(loginAppId: string, clientId: string) {
@@ -96,7 +86,7 @@ export const clientCommands = defineCommands({
     run: async ({ 'login-app': id, 'grant-types': given = 'all', recipients }) => {
       const { login_app_id } = await requireLoginApp(id);
       const allowed = membersOf(given, grantTypes);
-      return { login_app_id, ...(await createClient(login_app_id, allowed, recipients && { recipients })) };
+      return { login_app_id, ...(await createClient(login_app_id, allowed, { recipients })) };
     },
   },
   'clients update': {
@@ -123,7 +113,7 @@ export const clientCommands = defineCommands({
     run: async ({ 'login-app': id, client }) => {
       const found = await requireClient(id, client);
       const { login_app_id, client_id } = found;
-      const { secret, old_secrets } = rotatedOrThrow(await rotateClientSecret(login_app_id, found), found);
+      const { secret, old_secrets } = await rotateClientSecret(login_app_id, found);
       return { login_app_id, client_id, client_secret: secret, old_secrets };
     },
   },
@@ -134,7 +124,7 @@ export const clientCommands = defineCommands({
       const found = await requireClient(id, client);
       const { login_app_id, client_id } = found;
       if (secret !== undefined) {
-        const left = revokedOrThrow(await revokeClientSecret(login_app_id, found, secret), found);
+        const left = await revokeSecretOf(clientItem(login_app_id, client_id), found, secret);
         return { login_app_id, client_id, ...left };
       }
       await revokeClient(login_app_id, client_id);

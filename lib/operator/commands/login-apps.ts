@@ -35,21 +35,11 @@ async function disable(login_app_id: string, disabled: boolean): Promise<Record<
   return { login_app_id, disabled };
 }
 
-/** The time from which sessions are valid after a logout or its undoing. @throws ServiceError when nothing was changed */
-function validFromOrThrow(outcome: Awaited<ReturnType<typeof undoLogout>>): number {
-  if (typeof outcome === 'number') return outcome;
-  existing(outcome !== 'unknown', 'Login App');
-  const changed =
-    'Somebody else logged the Login App out meanwhile; nothing was changed. Run the command again.';
-  const none = 'The Login App has no logout that can be undone.';
-  throw new ServiceError('invalid_request', outcome === 'none' ? none : changed);
-}
-
 const loginAppShown = (app: LoginAppItem) => ({
   login_app_id: app.login_app_id,
   name: app.name,
   ...disabledSince(app.disabled_at),
-  ...(app.sessions_valid_from !== undefined && { sessions_valid_from: app.sessions_valid_from }),
+  sessions_valid_from: app.sessions_valid_from,
   created_at: app.created_at,
 });
 
@@ -144,7 +134,7 @@ export const loginAppCommands = defineCommands({
     flags: { 'login-app': loginApp },
     run: async ({ 'login-app': login_app_id }) => ({
       login_app_id,
-      sessions_valid_from: validFromOrThrow(await endAllSessions(login_app_id)),
+      sessions_valid_from: await endAllSessions(login_app_id),
     }),
   },
   'login-apps undo-logout': {
@@ -152,7 +142,7 @@ export const loginAppCommands = defineCommands({
     flags: { 'login-app': loginApp },
     run: async ({ 'login-app': login_app_id }) => ({
       login_app_id,
-      sessions_valid_from: validFromOrThrow(await undoLogout(login_app_id)),
+      sessions_valid_from: await undoLogout(login_app_id),
     }),
   },
   'login-apps tokens create': {

@@ -78,13 +78,12 @@ export const loginUserCommands = defineCommands({
     run: async ({ 'login-user': id }) => {
       const deletion = existing(await deleteLoginUser(id, 'operator'), 'Login User');
       const { openSessions, sessions, relations, identities, revocations } = deletion;
-      const { revoked: tokens_revoked, not_revoked: tokens_not_revoked } = revocations;
       return {
         login_user_id: id,
         sessions_ended: openSessions,
         removed: { sessions, device_relations: relations, identities },
-        ...(tokens_revoked > 0 && { tokens_revoked }),
-        ...(tokens_not_revoked > 0 && { tokens_not_revoked }),
+        tokens_revoked: revocations.revoked || undefined,
+        tokens_not_revoked: revocations.not_revoked || undefined,
         deleted: true,
       };
     },
@@ -93,13 +92,12 @@ export const loginUserCommands = defineCommands({
     summary: 'Finish the deletions that were interrupted, as the service does every ten minutes',
     flags: {},
     run: async (_, operator) => {
-      const finished = await finishDeletions({ caller: 'operator', operator });
-      const { loginUsers: login_users, failed, isAll } = finished;
+      const { loginUsers, failed, isAll } = await finishDeletions({ caller: 'operator', operator });
       return {
         deleted: isAll && failed === 0,
-        removed: { login_users, links: 0 },
-        ...(failed > 0 && { not_finished: failed }),
-        ...(!isAll && { again_after_seconds: 0 }),
+        removed: { login_users: loginUsers, links: 0 },
+        not_finished: failed || undefined,
+        again_after_seconds: isAll ? undefined : 0,
       };
     },
   },
@@ -123,7 +121,7 @@ const loginUserShown = ({ blocked_at, ...user }: LoginUser) => ({
   last_login_at: user.last_login_at,
   last_session_id: user.last_session_id,
   blocked: blocked_at !== undefined,
-  ...(blocked_at !== undefined && { blocked_at }),
+  blocked_at,
 });
 
 async function overview(user: LoginUser): Promise<Record<string, unknown>> {

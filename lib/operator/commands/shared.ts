@@ -2,14 +2,11 @@
 
 import { readAccessRequest } from '../../access-requests/access-request.ts';
 import { readAccount } from '../../access-requests/account.ts';
-import { definedOnly } from '../../foundation/defined-only.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { readLoginApp } from '../../login-apps/login-app.ts';
 import { platforms } from '../../login-apps/platforms.ts';
 import { readLoginUser } from '../../login-users/login-user.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
-import type { RevokedSecret, RotatedSecrets } from '../../secrets/item-secrets.ts';
-import type { WithSecrets } from '../../secrets/secrets.ts';
 import { choice, id, number, optional, text } from '../flags.ts';
 
 export const loginApp = id('la_…', 'The Login App', 'login-apps list or login-apps find');
@@ -53,28 +50,7 @@ export function existingOf<Found>(
 }
 
 /** Whether a Login App or an account is disabled, and since when, as an operator sees it. */
-export const disabledSince = (disabled_at: string | undefined) =>
-  definedOnly({ disabled: disabled_at !== undefined, disabled_at });
-
-const changed = 'Somebody else changed the secrets meanwhile; nothing was changed. Run the command again.';
-
-const idsOf = ({ secrets }: WithSecrets): string => secrets.map(({ secret_id }) => secret_id).join(', ');
-
-/** A rotation that was done. @throws ServiceError when it was not */
-export function rotatedOrThrow(
-  outcome: RotatedSecrets,
-  before: WithSecrets,
-): Exclude<RotatedSecrets, string> {
-  if (typeof outcome === 'object') return outcome;
-  const tooMany = `There are two secrets already (${idsOf(before)}); revoke one first.`;
-  throw new ServiceError('invalid_request', outcome === 'too_many' ? tooMany : changed);
-}
-
-/** A revocation that was done. @throws ServiceError when it was not */
-export function revokedOrThrow(outcome: RevokedSecret, before: WithSecrets): Exclude<RevokedSecret, string> {
-  if (typeof outcome === 'object') return outcome;
-  if (outcome === 'unknown')
-    throw new ServiceError('not_found', `There is no such secret. Existing secrets: ${idsOf(before)}.`);
-  const only = `${idsOf(before)} is the only secret; rotate first.`;
-  throw new ServiceError('invalid_request', outcome === 'only' ? only : changed);
-}
+export const disabledSince = (disabled_at: string | undefined) => ({
+  disabled: disabled_at !== undefined,
+  disabled_at,
+});

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { clock } from '../../foundation/clock.ts';
+import { definedOnly } from '../../foundation/defined-only.ts';
 import {
   attributesWithoutToken,
   firstIdentityId,
@@ -37,13 +38,9 @@ export async function ownIdentities(user: LoginUser): Promise<ShownIdentity[]> {
   const isConfirmed = await confirmedIds(user.linked);
   const linked = user.linked
     .filter(({ identity_id }) => isConfirmed.has(identity_id))
-    .map(({ identity_id: id, provider, linked_at, last_login_at, profile }) => ({
-      id,
-      provider,
-      linked_at,
-      ...(last_login_at !== undefined && { last_login_at }),
-      ...(profile && { profile }),
-    }))
+    .map(({ identity_id: id, provider, linked_at, last_login_at, profile }) =>
+      definedOnly({ id, provider, linked_at, last_login_at, profile }),
+    )
     .toSorted((a, b) => (a.linked_at < b.linked_at ? -1 : 1));
   return [...firstIdentity(user), ...linked];
 }
@@ -79,7 +76,7 @@ function firstIdentity(user: LoginUser): ShownIdentity[] {
   if (subject === undefined || provider === undefined) return [];
   const id = firstIdentityId(login_user_id);
   const times = { linked_at: created_at, last_login_at: first_used_at };
-  return [{ id, provider, ...times, ...(first_profile && { profile: first_profile }) }];
+  return [{ id, provider, ...times, ...definedOnly({ profile: first_profile }) }];
 }
 
 /** A person as they see themselves. */

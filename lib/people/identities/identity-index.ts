@@ -13,7 +13,7 @@ export interface Owner {
 export interface IdentityIndexItem {
   id: string;
   /** The person to whom the index item assigns the identity; undefined when it is free. */
-  owner?: Owner;
+  owner: Owner | undefined;
   /** The Login Users before it whose deletion has begun and is not finished. */
   unfinished: string[];
 }
@@ -49,7 +49,7 @@ export async function findIndexItem(
   const { created_at, linked_to, identity_id } = item;
   if (linked_to !== undefined && identity_id !== undefined)
     return { id, unfinished, owner: { loginUserId: linked_to, identityId: identity_id } };
-  return { id, unfinished, ...(created_at !== undefined && { owner: { loginUserId: id } }) };
+  return { id, unfinished, owner: created_at === undefined ? undefined : { loginUserId: id } };
 }
 
 /** The owner of an identity; undefined for nobody's. A linked one counts only if its Login User says so too. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { timestamp } from '../../foundation/clock.ts';
+import { definedOnly } from '../../foundation/defined-only.ts';
 import { newId } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { logEvent } from '../../log/log.ts';
@@ -90,7 +91,7 @@ export async function linkIdentity(
     }
     if (await claimIdentity(indexItem, login_user_id, identity_id)) {
       logEvent('identity_linked', { login_user_id, identity_id, provider });
-      return { isNew: true, identity: { id: identity_id, provider, linked_at, ...(profile && { profile }) } };
+      return { isNew: true, identity: definedOnly({ id: identity_id, provider, linked_at, profile }) };
     }
     await removeIdentity(login_user_id, identity_id);
     return undefined;
@@ -120,7 +121,7 @@ async function asVerified(
   verified: VerifiedIdentity,
 ): Promise<ShownIdentity | undefined> {
   const { profile, revocableToken } = verified;
-  const current = { ...identity, ...(profile && { profile }) };
+  const current = { ...identity, ...definedOnly({ profile }) };
   if (isDeepStrictEqual(known, profile) && revocableToken === undefined) return current;
   const { set, remove } = changedProfile(identity.id, profile);
   const kept = await keepingToken(loginUserId, identity.id, place, verified);

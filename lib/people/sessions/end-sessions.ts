@@ -76,10 +76,10 @@ export async function endSessions(
   await endRelationsWhere(loginUserId, ({ related_session_id: id }) => id !== undefined && id !== except);
   const { done } = await updateItem(loginUserItem(loginUserId), {
     set: {
-      ...{ sessions_ended_at: timestamp(), sessions_ended_before: begun },
-      ...(except !== undefined && { sessions_ended_except: except }),
+      sessions_ended_at: timestamp(),
+      sessions_ended_before: begun,
+      sessions_ended_except: except,
     },
-    ...(except === undefined && { remove: ['sessions_ended_except'] }),
     when: { ...whileExisting, sessions_ended_before: { isNotFrom: begun + 1 } },
   });
   if (done) logEvent('sessions_ended', { login_user_id: loginUserId, by });

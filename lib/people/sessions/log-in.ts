@@ -96,7 +96,7 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, verified
     },
     copy: kept.copy,
     remove: profile.remove,
-    ...(isFirst && { setIfAbsent: { created_at: now, ...placeAmongPeople(person, now) } }),
+    setIfAbsent: isFirst ? { created_at: now, ...placeAmongPeople(person, now) } : {},
     count: { sessions_begun: { by: 1 } },
     when: isFirst
       ? { blocked_at: { exists: false }, next_slot: { exists: false }, linked_to: { exists: false } }

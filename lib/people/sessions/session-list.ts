@@ -29,7 +29,7 @@ const shownSessionSchema = v.pipe(
 export const sessionListSchema = v.object({
   sessions: v.array(shownSessionSchema),
   next_cursor: v.pipe(
-    v.exactOptional(v.string()),
+    v.optional(v.string()),
     v.description('The `cursor` of the next page; absent on the last one.'),
   ),
 });
@@ -66,7 +66,7 @@ export async function listSessions(
   const last = page.at(-1);
   return {
     sessions: page.map(({ session }) => shown(session, current)),
-    ...(last && active.length > limit && { next_cursor: last.position }),
+    next_cursor: last && active.length > limit ? last.position : undefined,
   };
 }
 
