@@ -1,12 +1,5 @@
 import { Duration, type Stack } from 'aws-cdk-lib';
-import {
-  Alarm,
-  ComparisonOperator,
-  type IMetric,
-  MathExpression,
-  Stats,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Rule } from 'aws-cdk-lib/aws-events';
 import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
@@ -60,12 +53,6 @@ export function alarmTopic(stack: Stack, { settings, secrets, key }: Deployment)
 }
 
 /** An endpoint, the function that serves it, and whether its route has a throttle of its own. */
-interface WatchedEndpoint {
-  endpoint: AnyEndpoint;
-  served: ServiceFunction;
-  isThrottled: boolean;
-}
-
 /** Parts of a deployment that alarms are about. */
 export interface Watched {
   topic: ITopic;
@@ -73,7 +60,8 @@ export interface Watched {
   measurements: Measurements;
   rotations: IFunction[];
   finishing: IFunction;
-  endpoints: readonly WatchedEndpoint[];
+  /** Each endpoint, the function that serves it, and whether its route has a throttle of its own. */
+  endpoints: readonly { endpoint: AnyEndpoint; served: ServiceFunction; isThrottled: boolean }[];
   forwarder: IFunction;
   /** The queue of audit lines that were not forwarded. */
   undeliveredAudit: IQueue;
@@ -81,222 +69,182 @@ export interface Watched {
   publishing: EventPublishing | undefined;
 }
 
-/** An alarm by its name, its metric, and the rule by which it goes off: in `periods` of the last `of` periods, it was at least `from`. */
-type AlarmRow = [name: string, metric: IMetric, rule: { from: number; periods: number; of: number }];
-
-/** The rule of what must never happen. */
-const once = { from: 1, periods: 1, of: 1 };
+/** An alarm: its name, its metric, the least value at which it goes off, and in how many of the last periods. @default in one of one */
+type AlarmRow = [
+  name: string,
+  metric: cloudwatch.IMetric,
+  least: number,
+  periods?: readonly [some: number, last: number],
+];
 
 /**
- * The rule of what must never happen, for a sum of metrics that may be missing. The latest minute of such a sum is 0 until its metrics arrive, so an
- * alarm that looks at one minute might never go off.
+ * The periods for what must never happen, of a sum of metrics that may be missing. The latest minute of such a sum is 0 until
+ * its metrics arrive, so an alarm that looks at one minute might never go off.
  * @see Amazon CloudWatch user guide, "Using math expressions with CloudWatch metrics": FILL
  */
-const onceOfSum = { from: 1, periods: 1, of: 5 };
+const onceOfSum = [1, 5] as const;
 
-const perMinute = { statistic: Stats.SUM, period: minute };
+const perMinute = { statistic: cloudwatch.Stats.SUM, period: minute };
 /** The highest value of a minute. */
-const most = { statistic: Stats.MAXIMUM, period: minute };
+const most = { statistic: cloudwatch.Stats.MAXIMUM, period: minute };
 
 /** The alarms, and those that new versions are rolled back on. `docs/watching.md` says what to do about each. */
 export function makeAlarms(stack: Stack, watched: Watched) {
   const scope = new Construct(stack, 'Alarms');
   const action = new SnsAction(watched.topic);
-  const alarmOf = ([name, metric, { from, periods, of }]: AlarmRow): Alarm => {
-    const alarm = new Alarm(scope, name, {
+  const alarmOf = ([name, metric, threshold, [some, last] = [1, 1]]: AlarmRow): cloudwatch.Alarm => {
+    const alarm = new cloudwatch.Alarm(scope, name, {
       alarmDescription: `${name}: see docs/watching.md`,
       metric,
-      threshold: from,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      datapointsToAlarm: periods,
-      evaluationPeriods: of,
-      treatMissingData: TreatMissingData.NOT_BREACHING,
+      threshold,
+      comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      datapointsToAlarm: some,
+      evaluationPeriods: last,
+      treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
     });
     alarm.addAlarmAction(action);
     alarm.addOkAction(action);
     return alarm;
   };
-  const { measurements, settings, endpoints } = watched;
-  const wholeApi = alarmOf([
-    'ServerErrors',
-    rate('5xx', measurements.serverErrors(), measurements.requests(), settings.alarmFewest),
-    { from: settings.alarmErrorPercent, periods: 2, of: 3 },
-  ]);
-  const routes = new Map(endpoints.map((one) => [one.served.key, alarmOf(serverErrorsOf(one, watched))]));
-  const [service, others] = [aboutService(watched), aboutTheRest(watched)];
+  const { measurements, settings } = watched;
+  const { alarmErrorPercent, alarmThrottledPercent, alarmFewest } = settings;
+  const errors = rate('5xx', measurements.serverErrors, measurements.requests, alarmFewest);
+  const wholeApi = alarmOf(['ServerErrors', errors, alarmErrorPercent, [2, 3]]);
+  // The share of all requests hides a route that few use. Such a route may get less than one request a minute, so its errors are
+  // added up over a longer time: a few in a row are enough, even minutes apart.
+  const serverErrors = rateByRoute(watched, 'ServerErrorsOf', '5xx', routeServerErrors, alarmFewest, 15);
+  const routes = new Map(serverErrors.map(({ key, row }) => [key, alarmOf([...row, alarmErrorPercent])]));
+  const service = aboutService(watched).map(alarmOf);
+  const throttles = rateByRoute(watched, 'ThrottledAt', '429', routeThrottles, 20, 5)
+    .filter(({ isThrottled }) => isThrottled)
+    .map(({ row }) => alarmOf([...row, alarmThrottledPercent]));
+  const events = aboutEvents(watched).map(alarmOf);
   return {
-    all: [wholeApi, ...service.map(alarmOf), ...routes.values(), ...others.map(alarmOf)],
+    all: [wholeApi, ...service, ...routes.values(), ...throttles, ...events],
     /** Alarms that a new version of a function is rolled back on: about the whole API, and about its own route. */
-    about: (key: string): Alarm[] => [wholeApi, ...[routes.get(key) ?? []].flat()],
+    about: (key: string): cloudwatch.Alarm[] =>
+      [wholeApi, routes.get(key)].filter((alarm) => alarm !== undefined),
   };
 }
 
 /**
- * The alarm about one route. The share of all requests hides a route that few use. Such a route may get less than one
- * request a minute, so its errors are added up over a longer time: a few in a row are enough, even minutes apart. The
- * access log counts the errors; a request that has reached no function is no invocation.
+ * The name and the metric of an alarm for each route: the share of its requests that the access log counts under a metric. A
+ * request that has reached no function is no invocation.
  */
-const serverErrorsOf = (one: WatchedEndpoint, { measurements, settings }: Watched): AlarmRow => [
-  `ServerErrorsOf${logicalIdOf(one.served.key)}`,
-  rateOfRoute('5xx', measurements, one, routeServerErrors, settings.alarmFewest, Duration.minutes(15)),
-  { from: settings.alarmErrorPercent, periods: 1, of: 1 },
-];
+const rateByRoute = (
+  { endpoints, measurements }: Watched,
+  prefix: string,
+  label: string,
+  metricName: string,
+  fewest: number,
+  minutes: number,
+) =>
+  endpoints.map(({ endpoint, served: { key, lambda }, isThrottled }) => {
+    const period = Duration.minutes(minutes);
+    const part = measurements.ofRoute(metricName, routeKeyOf(endpoint), period);
+    const metric = rate(label, part, invocationsOf(lambda, period), fewest, period);
+    return { key, isThrottled, row: [`${prefix}${logicalIdOf(key)}`, metric] as const };
+  });
 
 function aboutService({ measurements, settings, rotations, finishing }: Watched): AlarmRow[] {
   const { alarmFewest: fewest } = settings;
-  const throttled = { from: settings.alarmThrottledPercent, periods: 2, of: 5 };
-  const throttles = measurements.ofFunctions('Throttles');
-  const [consumedReads, consumedWrites] = measurements.consumed();
-  const calls = measurements.total('ProviderLatency', Stats.SAMPLE_COUNT);
+  const { requests, consumedReads, consumedWrites } = measurements;
+  const invocations = measurements.ofFunctions('Invocations');
   const refreshes = measurements
     .total('TokensIssued')
     .with({ dimensionsMap: { grant_type: 'refresh_token' } });
-  const rateOfRefreshes = (which: 'Repeated' | 'Reused', fewest: number) =>
+  const ofRefreshes = (which: 'Repeated' | 'Reused', fewest: number) =>
     rate(`${which} refresh tokens`, measurements.total(`RefreshTokens${which}`), refreshes, fewest);
+  // A wrong secret of a client, an account or a Login App Token.
   const wrongSecrets = sum('Wrong secrets', {
     tokens: measurements.because('TokensRefused', 'secret_wrong'),
     others: measurements.because('RequestsRefused', 'secret_wrong'),
   });
+  // 0 while there are fewer than twenty in a minute, of which one can be a cold start.
+  const latency = new cloudwatch.MathExpression({
+    expression: 'IF(requests >= 20, latency, 0)',
+    usingMetrics: { requests, latency: measurements.latency(cloudwatch.Stats.p(99)) },
+    label: 'Latency, ms',
+    period: minute,
+  });
+  const throttles = rate('Throttled invocations', measurements.ofFunctions('Throttles'), invocations, fewest);
+  // About: a request consumes one unit or a few.
+  const units = sum('Units', { consumedReads, consumedWrites });
+  const tableThrottles = rate('Table throttles', measurements.tableThrottles, units, fewest);
+  const calls = measurements.total('ProviderLatency', cloudwatch.Stats.SAMPLE_COUNT);
+  const providerFailures = rate('Provider failures', measurements.total('ProviderFailures'), calls, fewest);
+  const missed = uninvoked('Missed invocation', finishing, Duration.minutes(10), '1');
   return [
-    [
-      'Latency',
-      // 0 while there are fewer than twenty in a minute, of which one can be a cold start.
-      new MathExpression({
-        expression: 'IF(requests >= 20, latency, 0)',
-        usingMetrics: { requests: measurements.requests(), latency: measurements.latency(Stats.p(99)) },
-        label: 'Latency, ms',
-        period: minute,
-      }),
-      { from: settings.alarmLatencyMilliseconds, periods: 5, of: 5 },
-    ],
-    [
-      'FunctionThrottles',
-      rate('Throttled invocations', throttles, measurements.ofFunctions('Invocations'), fewest),
-      throttled,
-    ],
-    [
-      'TableThrottles',
-      // About: a request consumes one unit or a few.
-      rate(
-        'Table throttles',
-        measurements.tableThrottles(),
-        sum('Units', { consumedReads, consumedWrites }),
-        fewest,
-      ),
-      throttled,
-    ],
-    [
-      'ProviderFailures',
-      rate('Provider failures', measurements.total('ProviderFailures'), calls, fewest),
-      { from: settings.alarmProviderFailurePercent, periods: 3, of: 5 },
-    ],
-    ['StaleSecrets', measurements.total('StaleSecrets'), { from: 1, periods: 2, of: 5 }],
+    ['Latency', latency, settings.alarmLatencyMilliseconds, [5, 5]],
+    ['FunctionThrottles', throttles, settings.alarmThrottledPercent, [2, 5]],
+    ['TableThrottles', tableThrottles, settings.alarmThrottledPercent, [2, 5]],
+    ['ProviderFailures', providerFailures, settings.alarmProviderFailurePercent, [3, 5]],
+    ['StaleSecrets', measurements.total('StaleSecrets'), 1, [2, 5]],
     // The number of outdated refresh tokens, in per cent of the refreshes.
-    [
-      'RefreshTokensReused',
-      rateOfRefreshes('Reused', fewest),
-      { from: settings.alarmReusedPercent, periods: 1, of: 1 },
-    ],
+    ['RefreshTokensReused', ofRefreshes('Reused', fewest), settings.alarmReusedPercent],
     // The refresh token had been used once before; a few have lost their response, at any time.
-    [
-      'RefreshTokensRepeated',
-      rateOfRefreshes('Repeated', 20),
-      { from: settings.alarmRepeatedPercent, periods: 3, of: 5 },
-    ],
-    // A wrong secret of a client, an account or a Login App Token; 0 for fewer than a hundred a minute.
+    ['RefreshTokensRepeated', ofRefreshes('Repeated', 20), settings.alarmRepeatedPercent, [3, 5]],
     [
       'WrongSecrets',
-      rate('Wrong secrets', wrongSecrets, measurements.requests(), 100),
-      { from: settings.alarmWrongSecretPercent, periods: 3, of: 5 },
+      rate('Wrong secrets', wrongSecrets, requests, 100),
+      settings.alarmWrongSecretPercent,
+      [3, 5],
     ],
-    ['AccessRequestFull', measurements.because('RequestsRefused', 'access_request_full'), once],
-    ['RotationFailure', errorsOf(rotations), onceOfSum],
-    ['DeletionsUnfinished', errorsOf([finishing]), onceOfSum],
-    ['FinishDeletionsStopped', missedInvocation(finishing), { from: 1, periods: 3, of: 3 }],
+    ['AccessRequestFull', measurements.because('RequestsRefused', 'access_request_full'), 1],
+    ['RotationFailure', errorsOf(rotations), 1, onceOfSum],
+    ['DeletionsUnfinished', errorsOf([finishing]), 1, onceOfSum],
+    ['FinishDeletionsStopped', missed, 1, [3, 3]],
   ];
 }
 
-function aboutTheRest(watched: Watched): AlarmRow[] {
-  const { measurements, settings, endpoints, forwarder, undeliveredAudit, publishing } = watched;
-  const period = Duration.minutes(5);
-  return [
-    ...endpoints
-      .filter(({ isThrottled }) => isThrottled)
-      .map(
-        (one): AlarmRow => [
-          `ThrottledAt${logicalIdOf(one.served.key)}`,
-          rateOfRoute('429', measurements, one, routeThrottles, 20, period),
-          { from: settings.alarmThrottledPercent, periods: 1, of: 1 },
-        ],
-      ),
-    // Attempts to forward audit lines that failed, and deliveries that wait in the queue.
-    [
-      'AuditFailure',
-      sum('Audit failures', {
-        failed: forwarder.metricErrors(perMinute),
-        waiting: undeliveredAudit.metricApproximateNumberOfMessagesVisible(most),
-      }),
-      onceOfSum,
-    ],
-    ...(publishing ? aboutPublishing(publishing, measurements, settings) : []),
-  ];
-}
-
-const aboutPublishing = (
-  { publisher, deadLetters }: EventPublishing,
-  measurements: Measurements,
-  settings: Settings,
-): AlarmRow[] => [
-  ['EventsDelayed', publisher.metric('IteratorAge', most), { from: 15 * 60_000, periods: 3, of: 5 }],
-  [
-    'EventsStopped',
-    unpublishedWrites(measurements, publisher),
-    { from: settings.alarmFewest, periods: 2, of: 4 },
-  ],
-  ['EventsUndeliverable', deadLetters.metricApproximateNumberOfMessagesVisible(most), once],
-];
-
-/** The share of the requests to one route that the access log counts under a metric. */
-function rateOfRoute(
-  label: string,
-  measurements: Measurements,
-  { endpoint, served }: WatchedEndpoint,
-  metricName: string,
-  fewest: number,
-  period: Duration,
-): IMetric {
-  const part = measurements.ofRoute(metricName, routeKeyOf(endpoint), period);
-  return rate(label, part, invocationsOf(served.lambda, period), fewest, period);
-}
-
-/** Units that were written to the table in 15 minutes in which the publisher was not invoked, else 0. */
-function unpublishedWrites(measurements: Measurements, publisher: IFunction): IMetric {
+/** The alarms about the audit lines, and about published events if there are any. */
+function aboutEvents({
+  measurements,
+  settings,
+  forwarder,
+  undeliveredAudit,
+  publishing,
+}: Watched): AlarmRow[] {
+  const auditFailures = sum('Audit failures', {
+    failed: forwarder.metricErrors(perMinute),
+    waiting: undeliveredAudit.metricApproximateNumberOfMessagesVisible(most),
+  });
+  const audit: AlarmRow = ['AuditFailure', auditFailures, 1, onceOfSum];
+  if (!publishing) return [audit];
+  const { publisher, deadLetters } = publishing;
   const period = Duration.minutes(15);
-  const [, written] = measurements.consumed();
-  return new MathExpression({
-    expression: 'IF(FILL(invocations, 0) < 1, FILL(written, 0), 0)',
-    usingMetrics: { invocations: invocationsOf(publisher, period), written: written.with({ period }) },
-    label: 'Unpublished write units',
-    period,
+  const written = measurements.consumedWrites.with({ period });
+  const unpublished = uninvoked('Unpublished write units', publisher, period, 'FILL(written, 0)', {
+    written,
   });
+  return [
+    audit,
+    ['EventsDelayed', publisher.metric('IteratorAge', most), 15 * 60_000, [3, 5]],
+    ['EventsStopped', unpublished, settings.alarmFewest, [2, 4]],
+    ['EventsUndeliverable', deadLetters.metricApproximateNumberOfMessagesVisible(most), 1],
+  ];
 }
 
-/** 1 while a function that is invoked every ten minutes was not, else 0. */
-function missedInvocation(lambda: IFunction): IMetric {
-  const period = Duration.minutes(10);
-  return new MathExpression({
-    expression: 'IF(FILL(invocations, 0) < 1, 1, 0)',
-    usingMetrics: { invocations: invocationsOf(lambda, period) },
-    label: 'Missed invocation',
+/** An expression for each period in which a function was not invoked, else 0. */
+const uninvoked = (
+  label: string,
+  lambda: IFunction,
+  period: Duration,
+  expression: string,
+  metrics: Record<string, cloudwatch.IMetric> = {},
+): cloudwatch.IMetric =>
+  new cloudwatch.MathExpression({
+    expression: `IF(FILL(invocations, 0) < 1, ${expression}, 0)`,
+    usingMetrics: { invocations: invocationsOf(lambda, period), ...metrics },
+    label,
     period,
   });
-}
 
-const invocationsOf = (lambda: IFunction, period: Duration): IMetric =>
-  lambda.metricInvocations({ statistic: Stats.SUM, period });
+const invocationsOf = (lambda: IFunction, period: Duration): cloudwatch.IMetric =>
+  lambda.metricInvocations({ statistic: cloudwatch.Stats.SUM, period });
 
 /** Errors of the given functions, summed. */
-const errorsOf = (lambdas: IFunction[]): IMetric =>
+const errorsOf = (lambdas: IFunction[]): cloudwatch.IMetric =>
   sum(
     'Errors',
     Object.fromEntries(lambdas.map((lambda, place) => [`errors${place}`, lambda.metricErrors(perMinute)])),

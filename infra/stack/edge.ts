@@ -1,19 +1,6 @@
 import { type App, CfnOutput, Fn, RemovalPolicy, SecretValue, Stack, Validations } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
-import {
-  AllowedMethods,
-  CachePolicy,
-  Distribution,
-  HttpVersion,
-  OriginProtocolPolicy,
-  OriginRequestCookieBehavior,
-  OriginRequestHeaderBehavior,
-  OriginRequestPolicy,
-  OriginRequestQueryStringBehavior,
-  ResponseHeadersPolicy,
-  SecurityPolicyProtocol,
-  ViewerProtocolPolicy,
-} from 'aws-cdk-lib/aws-cloudfront';
+import * as cloudfront from 'aws-cdk-lib/aws-cloudfront';
 import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
 import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import { CfnDelivery, CfnDeliveryDestination, CfnDeliverySource, LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -65,32 +52,34 @@ export class Edge extends Stack {
       reason:
         'A rotation takes two deployments, since the functions know the hash; the page on settings tells how',
     });
-    const distribution = new Distribution(this, 'Distribution', {
+    const distribution = new cloudfront.Distribution(this, 'Distribution', {
       domainNames: [domainName],
       certificate: Certificate.fromCertificateArn(this, 'Certificate', settings.edgeCertificateArn),
-      minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
-      httpVersion: HttpVersion.HTTP2_AND_3,
+      minimumProtocolVersion: cloudfront.SecurityPolicyProtocol.TLS_V1_2_2021,
+      httpVersion: cloudfront.HttpVersion.HTTP2_AND_3,
       webAclId: webAcl.attrArn,
       defaultBehavior: {
         origin: this.#origin(settings, secret),
-        allowedMethods: AllowedMethods.ALLOW_ALL,
-        cachePolicy: CachePolicy.CACHING_DISABLED,
-        originRequestPolicy: this.#originRequests(),
+        allowedMethods: cloudfront.AllowedMethods.ALLOW_ALL,
+        cachePolicy: cloudfront.CachePolicy.CACHING_DISABLED,
+        // All that a client sends, with the Host header, by which API Gateway knows the API; and the address that it sends from.
+        originRequestPolicy: new cloudfront.OriginRequestPolicy(this, 'OriginRequests', {
+          headerBehavior: cloudfront.OriginRequestHeaderBehavior.all(viewerAddressHeader),
+          queryStringBehavior: cloudfront.OriginRequestQueryStringBehavior.all(),
+          cookieBehavior: cloudfront.OriginRequestCookieBehavior.all(),
+        }),
         // For what API Gateway and AWS WAF answer themselves.
-        responseHeadersPolicy: ResponseHeadersPolicy.SECURITY_HEADERS,
+        responseHeadersPolicy: cloudfront.ResponseHeadersPolicy.SECURITY_HEADERS,
         // Not redirected: a client that sends credentials without TLS has to notice.
-        viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
+        viewerProtocolPolicy: cloudfront.ViewerProtocolPolicy.HTTPS_ONLY,
       },
     });
-    Validations.of(distribution).acknowledge({
-      id: 'AwsSolutions-CFR1',
-      reason: 'People log in from any country',
-    });
-    Validations.of(distribution).acknowledge({
-      id: 'AwsSolutions-CFR3',
-      reason:
-        'The setting edgeLogs has CloudFront log each request, in a way that this rule does not look for',
-    });
+    const logsElsewhere =
+      'The setting edgeLogs has CloudFront log each request, in a way that this rule does not look for';
+    Validations.of(distribution).acknowledge(
+      { id: 'AwsSolutions-CFR1', reason: 'People log in from any country' },
+      { id: 'AwsSolutions-CFR3', reason: logsElsewhere },
+    );
     if (settings.edgeLogs) addLogs(this, settings, distribution, webAcl, key);
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
     new CfnOutput(this, 'OriginSecretArn', { value: secret.secretArn });
@@ -106,33 +95,28 @@ export class Edge extends Stack {
     const target = Fn.getStackOutput(stack, 'DomainTarget', region);
     const version = originSecretVersion ? { versionId: originSecretVersion } : {};
     return new HttpOrigin(target, {
-      protocolPolicy: OriginProtocolPolicy.HTTPS_ONLY,
+      protocolPolicy: cloudfront.OriginProtocolPolicy.HTTPS_ONLY,
       // CloudFormation resolves it; the template has the reference only.
       customHeaders: { [originSecretHeader]: SecretValue.secretsManager(secretArn, version).unsafeUnwrap() },
     });
   }
 
-  /** All that a client sends, with the Host header, by which API Gateway knows the API; and the address that it sends from. */
-  #originRequests(): OriginRequestPolicy {
-    return new OriginRequestPolicy(this, 'OriginRequests', {
-      headerBehavior: OriginRequestHeaderBehavior.all(viewerAddressHeader),
-      queryStringBehavior: OriginRequestQueryStringBehavior.all(),
-      cookieBehavior: OriginRequestCookieBehavior.all(),
-    });
-  }
-
   /** Stops an address that sends too much, unless it is allowed. Samples of requests are off: they would show credentials. */
   #webAcl({ stack, edgeRateLimit, edgeTokenRateLimit, edgeAllowedAddresses }: EdgeSettings): CfnWebACL {
-    const visible = (metricName: string) => ({
-      cloudWatchMetricsEnabled: true,
-      sampledRequestsEnabled: false,
-      metricName,
-    });
-    const block = (name: string, metric: string, limit: number, conditions: Condition[]) => ({
+    const shown = { cloudWatchMetricsEnabled: true, sampledRequestsEnabled: false };
+    // An address that sends more requests in five minutes that meet all conditions.
+    const block = (name: string, metric: string, limit: number, statements: Condition[]) => ({
       name,
-      statement: atMost(limit, conditions),
+      statement: {
+        rateBasedStatement: {
+          limit,
+          aggregateKeyType: 'IP',
+          evaluationWindowSec: 300,
+          ...(statements.length > 0 && { scopeDownStatement: { andStatement: { statements } } }),
+        },
+      },
       action: { block: {} },
-      visibilityConfig: visible(`${stack}-${metric}`),
+      visibilityConfig: { ...shown, metricName: `${stack}-${metric}` },
     });
     const counted = edgeAllowedAddresses ? this.#outside(edgeAllowedAddresses) : [];
     const rules = [block('RatePerAddress', 'rate-per-address', edgeRateLimit, counted)];
@@ -143,7 +127,7 @@ export class Edge extends Stack {
     return new CfnWebACL(this, 'WebAcl', {
       scope: 'CLOUDFRONT',
       defaultAction: { allow: {} },
-      visibilityConfig: visible(stack),
+      visibilityConfig: { ...shown, metricName: stack },
       rules: rules.map((rule, priority) => ({ ...rule, priority })),
     });
   }
@@ -163,37 +147,20 @@ export class Edge extends Stack {
 
 type Condition = CfnWebACL.StatementProperty;
 
-/** Blocks an address that sends more requests in five minutes that meet all conditions. */
-const atMost = (limit: number, conditions: Condition[]): Condition => ({
-  rateBasedStatement: {
-    limit,
-    aggregateKeyType: 'IP',
-    evaluationWindowSec: 300,
-    ...(conditions.length > 0 && { scopeDownStatement: { andStatement: { statements: conditions } } }),
-  },
-});
+const match = (
+  fieldToMatch: CfnWebACL.FieldToMatchProperty,
+  positionalConstraint: 'EXACTLY' | 'STARTS_WITH',
+  searchString: string,
+  decoded: string[],
+): Condition => {
+  const textTransformations = decoded.map((type, priority) => ({ priority, type }));
+  return { byteMatchStatement: { fieldToMatch, positionalConstraint, searchString, textTransformations } };
+};
 
 /** The conditions of a request to the token route, however its path is encoded. */
-const tokenRequests: Condition[] = [
-  {
-    byteMatchStatement: {
-      fieldToMatch: { method: {} },
-      positionalConstraint: 'EXACTLY',
-      searchString: 'POST',
-      textTransformations: [{ priority: 0, type: 'NONE' }],
-    },
-  },
-  {
-    byteMatchStatement: {
-      fieldToMatch: { uriPath: {} },
-      positionalConstraint: 'STARTS_WITH',
-      searchString: tokenPath,
-      textTransformations: [
-        { priority: 0, type: 'URL_DECODE' },
-        { priority: 1, type: 'NORMALIZE_PATH' },
-      ],
-    },
-  },
+const tokenRequests = [
+  match({ method: {} }, 'EXACTLY', 'POST', ['NONE']),
+  match({ uriPath: {} }, 'STARTS_WITH', tokenPath, ['URL_DECODE', 'NORMALIZE_PATH']),
 ];
 
 /** Fields of CloudFront's access log. Paths hold ids of devices, and queries may hold anything, so neither is among them. */
@@ -219,7 +186,7 @@ const secretHeaders = ['authorization', 'authentication', 'cookie'];
 function addLogs(
   edge: Edge,
   { stack: deployment, logRetentionDays }: EdgeSettings,
-  { distributionArn }: Distribution,
+  { distributionArn }: cloudfront.Distribution,
   webAcl: CfnWebACL,
   key: IKey | undefined,
 ): void {

@@ -1,4 +1,12 @@
-import { Aws, CfnResource, CustomResource, Duration, type NestedStack, Validations } from 'aws-cdk-lib';
+import {
+  Aws,
+  CfnResource,
+  CustomResource,
+  Duration,
+  type NestedStack,
+  type Stack,
+  Validations,
+} from 'aws-cdk-lib';
 import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { CfnApplication, CfnDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
@@ -7,7 +15,7 @@ import { Construct } from 'constructs';
 import { readableFormats, writtenFormat } from '../../lib/storage/table-format.ts';
 import type { Settings } from '../settings/settings.ts';
 import { allow, InlineRole } from './rights.ts';
-import { logicalIdOf, resourceOf, type ServiceFunction } from './service-function.ts';
+import { logicalIdOf, resourceOf, ServiceFunction } from './service-function.ts';
 
 /** Resources that CodeDeploy needs to move aliases to a new version and back. */
 const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';
@@ -89,7 +97,7 @@ export function newVersionCheck(
   served: readonly ServiceFunction[],
   application: string,
 ): IFunction {
-  const groupsArn = (partition: string, region: string, account: string): string =>
+  const groups = (partition: string, region: string, account: string): string =>
     `arn:${partition}:codedeploy:${region}:${account}:deploymentgroup:${application}/*`;
   // One variable, and no ARNs: the environment of a function takes 4 KB.
   const versions = served.map(
@@ -99,18 +107,19 @@ export function newVersionCheck(
   // Not of one version alone: a new permission may take effect after CodeDeploy's call.
   const anyVersions = served.map(({ lambda }) => `${lambda.functionArn}:*`);
   allow(check.lambda, ['lambda:InvokeFunction'], anyVersions);
-  const groups = [groupsArn(Aws.PARTITION, Aws.REGION, Aws.ACCOUNT_ID)];
-  allow(check.lambda, ['codedeploy:PutLifecycleEventHookExecutionStatus'], groups);
-  Validations.of(check).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::${groupsArn('<AWS::Partition>', '<AWS::Region>', '<AWS::AccountId>')}]`,
-    reason:
-      'The application has no other groups, and with one by one the role would near the most that IAM takes',
-  });
+  const ownGroups = groups(Aws.PARTITION, Aws.REGION, Aws.ACCOUNT_ID);
+  allow(check.lambda, ['codedeploy:PutLifecycleEventHookExecutionStatus'], [ownGroups]);
+  const acknowledge = (resource: string, reason: string) =>
+    Validations.of(check).acknowledge({ id: `AwsSolutions-IAM5[Resource::${resource}]`, reason });
+  acknowledge(
+    groups('<AWS::Partition>', '<AWS::Region>', '<AWS::AccountId>'),
+    'The application has no other groups, and with one by one the role would near the most that IAM takes',
+  );
   for (const { key } of served) {
-    Validations.of(check).acknowledge({
-      id: `AwsSolutions-IAM5[Resource::<${logicalIdOf(key)}.Arn>:*]`,
-      reason: 'Each deployment makes a version, which it must call before it can be sure of a new permission',
-    });
+    acknowledge(
+      `<${logicalIdOf(key)}.Arn>:*`,
+      'Each deployment makes a version, which it must call before it can be sure of a new permission',
+    );
   }
   return check.lambda;
 }
@@ -148,7 +157,8 @@ export function deploymentGroups(
       },
       autoRollbackConfiguration: {
         enabled: true,
-        events: ['DEPLOYMENT_FAILURE', ...(alarms.length > 0 ? ['DEPLOYMENT_STOP_ON_ALARM'] : [])],
+        events:
+          alarms.length > 0 ? ['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM'] : ['DEPLOYMENT_FAILURE'],
       },
     });
   }
@@ -157,39 +167,24 @@ export function deploymentGroups(
 /**
  * Keeps code away from a table that it cannot read. With a canary or without, the new code looks at the table's format
  * before any other function is updated, and notes its own format when all are live.
+ * @param guard `functions/guard-table-format.ts`
+ * @returns the resource that notes the format, once what it depends on is live
  */
-export class TableFormat extends Construct {
-  readonly #guard: IFunction;
-  readonly #tableName: string;
-
-  /** @param guard `functions/guard-table-format.ts` */
-  constructor(scope: Construct, id: string, guard: IFunction, tableName: string) {
-    super(scope, id);
-    this.#guard = guard;
-    this.#tableName = tableName;
-  }
-
-  /** Updates none of these functions before the format has been checked. */
-  checkBefore(functions: readonly ServiceFunction[]): void {
-    // CloudFormation asks again whenever a property changes.
-    const check = resourceOf(this.#step('check', String(readableFormats)), CfnResource);
-    for (const { lambda } of functions) {
-      if (lambda !== this.#guard) resourceOf(lambda, CfnFunction).addResourceDependency(check);
-    }
-  }
-
-  /** Notes the format in which the functions write, once all of these are live. */
-  recordAfter(live: readonly CfnAlias[]): void {
-    this.#step('record', String(writtenFormat)).node.addDependency(...live);
-  }
-
-  #step(Step: 'check' | 'record', Format: string): CustomResource {
-    return new CustomResource(this, Step, {
+export function guardTableFormat(stack: Stack, guard: ServiceFunction, TableName: string): CustomResource {
+  const scope = new Construct(stack, 'TableFormat');
+  const step = (Step: 'check' | 'record', Format: string): CustomResource =>
+    new CustomResource(scope, Step, {
       resourceType: 'Custom::TableFormat',
-      serviceToken: this.#guard.functionArn,
+      serviceToken: guard.lambda.functionArn,
       // Three attempts, with pauses of one and two minutes. Without a response, CloudFormation would wait for an hour.
       serviceTimeout: Duration.minutes(6),
-      properties: { Step, Format, TableName: this.#tableName },
+      // CloudFormation asks again whenever a property changes.
+      properties: { Step, Format, TableName },
     });
+  const check = resourceOf(step('check', String(readableFormats)), CfnResource);
+  for (const one of stack.node.findAll()) {
+    if (one instanceof ServiceFunction && one !== guard)
+      resourceOf(one.lambda, CfnFunction).addResourceDependency(check);
   }
+  return step('record', String(writtenFormat));
 }

@@ -12,8 +12,8 @@ import { alarmTopic } from './alarms.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { stackDescription, versionOutput, versionTag } from './description.ts';
 import { EventPublishing } from './event-publishing.ts';
-import { LiveVersions, newVersionCheck, TableFormat } from './live-versions.ts';
-import { Measurements } from './measurements.ts';
+import { guardTableFormat, LiveVersions, newVersionCheck } from './live-versions.ts';
+import { measurementsOf } from './measurements.ts';
 import { pinSettings } from './pinned-settings.ts';
 import { allow } from './rights.ts';
 import { awaitFirstRotation, rotate, signingKeyWindows } from './rotations.ts';
@@ -33,7 +33,7 @@ export class LoginService extends Stack {
       description: stackDescription,
       tags: { ...tags, [versionTag]: version },
       terminationProtection: stage === 'production',
-      ...(account && region && { env: { account, region } }),
+      ...definedOnly({ env: account && region ? { account, region } : undefined }),
     });
     pinSettings(this, settings);
     const key = kmsKeyArn ? Key.fromKeyArn(this, 'Key', kmsKeyArn) : undefined;
@@ -90,7 +90,6 @@ export class LoginService extends Stack {
       : undefined;
 
     const topic = alarmTopic(this, deployment);
-
     // Last, the function whose failure is noticed most: what others check tokens with is live before it.
     const issuesTokens = ({ path }: AnyEndpoint): boolean => path === tokenPath;
     const inOrder = [...endpoints]
@@ -104,13 +103,11 @@ export class LoginService extends Stack {
       ? newVersionCheck(withoutRoute('check-new-versions'), functions, settings.stack)
       : undefined;
     const live = new LiveVersions(this, 'LiveVersions', settings, check);
-    const guard = withoutRoute('guard-table-format').lambda;
-    const format = new TableFormat(this, 'TableFormat', guard, table.tableName);
-    format.checkBefore(this.node.findAll().filter((one) => one instanceof ServiceFunction));
+    const format = guardTableFormat(this, withoutRoute('guard-table-format'), table.tableName);
     this.watching = new Watching(this, 'Watching', live.role, {
       topic,
       settings,
-      measurements: new Measurements(settings.stack, api.api, table),
+      measurements: measurementsOf(settings.stack, api.api, table),
       rotations: [keyRotation, secretRotation],
       finishing: finishing.lambda,
       endpoints: inOrder.map((watched) => ({ ...watched, isThrottled: api.isThrottled(watched.served.key) })),
@@ -122,7 +119,7 @@ export class LoginService extends Stack {
       if (isAudited(endpoint)) audit.of(served);
       api.addRoute(served.key, endpoint, live.of(served, this.watching));
     }
-    format.recordAfter(live.aliases);
+    format.node.addDependency(...live.aliases);
 
     const outputs = {
       [versionOutput]: version,

@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { LogReason } from '../../lib/foundation/reasons.ts';
 import type { metrics } from '../../lib/log/metrics.ts';
 import { table } from '../../lib/storage/table.ts';
@@ -15,79 +16,69 @@ export const routeThrottles = 'RouteThrottles';
 export const minute = Duration.minutes(1);
 
 /** Metrics that alarms and dashboard show, per minute unless said otherwise. */
-export class Measurements {
-  readonly #namespace: string;
-  readonly #api: HttpApi;
-  readonly #table: TableInUse;
+export type Measurements = ReturnType<typeof measurementsOf>;
 
-  constructor(namespace: string, api: HttpApi, table: TableInUse) {
-    this.#namespace = namespace;
-    this.#api = api;
-    this.#table = table;
-  }
-
-  requests = (): Metric => this.#ofApi('Count', Stats.SUM);
-  clientErrors = (): Metric => this.#ofApi('4xx', Stats.SUM);
-  serverErrors = (): Metric => this.#ofApi('5xx', Stats.SUM);
-  latency = (statistic: string): Metric => this.#ofApi('Latency', statistic);
-
-  /** A metric of all functions of the account in this region, which share one limit: one function can use it up for all. */
-  ofFunctions = (metricName: 'Throttles' | 'Invocations'): Metric =>
-    new Metric({ namespace: 'AWS/Lambda', metricName, statistic: Stats.SUM, period: minute });
-
-  /**
-   * Throttled requests of the table and of its global indexes, which are throttled by themselves. Each is missing while nothing is throttled.
-   * @see Amazon DynamoDB developer guide, "DynamoDB Metrics and dimensions": GlobalSecondaryIndexName
-   */
-  tableThrottles = (): IMetric => {
-    const throttles: Record<string, IMetric> = {};
-    for (const index of [undefined, ...Object.keys(table.globalIndexes)]) {
-      const suffix = index === undefined ? '' : `_${index}`;
-      throttles[`reads${suffix}`] = this.#ofTable('ReadThrottleEvents', index);
-      throttles[`writes${suffix}`] = this.#ofTable('WriteThrottleEvents', index);
-    }
-    return sum('Table throttles', throttles);
-  };
-
-  /** Units that were read from the table, and written to it. */
-  consumed = (): [Metric, Metric] => [
-    this.#ofTable('ConsumedReadCapacityUnits'),
-    this.#ofTable('ConsumedWriteCapacityUnits'),
-  ];
-
-  /** A metric of the service's own, over all values of its fields. */
-  total = (metricName: OwnMetric, statistic: string = Stats.SUM): Metric =>
-    new Metric({ namespace: this.#namespace, metricName, statistic, period: minute });
-
-  /** A metric of the service's own, for one reason. */
-  because = (metricName: OwnMetric, reason: LogReason): Metric =>
-    this.total(metricName).with({ dimensionsMap: { reason } });
-
-  /** A metric from the log with a line for each value of a field. */
-  by = (metricName: OwnMetric, field: string, statistic: string = Stats.SUM): IMetric =>
-    new MathExpression({
-      expression: `SEARCH('{"${this.#namespace}","${field}"} MetricName="${metricName}"', '${statistic}', 60)`,
-      usingMetrics: {},
-      label: '',
+export function measurementsOf(namespace: string, { apiId }: HttpApi, inUse: TableInUse) {
+  const { SUM: statistic } = Stats;
+  const ofApi = (metricName: string, statistic: string): Metric =>
+    new Metric({
+      namespace: 'AWS/ApiGateway',
+      metricName,
+      dimensionsMap: { ApiId: apiId },
+      statistic,
       period: minute,
     });
-
-  /** A metric of the access log, for one route. Without such requests there is no metric, which costs nothing. */
-  ofRoute = (metricName: string, route: string, period: Duration): Metric => {
-    const [namespace, dimensionsMap] = [this.#namespace, { route }];
-    return new Metric({ namespace, metricName, dimensionsMap, statistic: Stats.SUM, period });
+  const ofTable = (metricName: string, GlobalSecondaryIndexName?: string): Metric => {
+    const dimensionsMap = definedOnly({ TableName: inUse.tableName, GlobalSecondaryIndexName });
+    return inUse.metric(metricName, { dimensionsMap, statistic, period: minute });
   };
-
-  #ofApi(metricName: string, statistic: string): Metric {
-    const dimensionsMap = { ApiId: this.#api.apiId };
-    return new Metric({ namespace: 'AWS/ApiGateway', metricName, dimensionsMap, statistic, period: minute });
-  }
-
-  #ofTable(metricName: string, GlobalSecondaryIndexName?: string): Metric {
-    const { tableName: TableName } = this.#table;
-    const dimensionsMap = { TableName, ...(GlobalSecondaryIndexName && { GlobalSecondaryIndexName }) };
-    return this.#table.metric(metricName, { dimensionsMap, statistic: Stats.SUM, period: minute });
-  }
+  /** A metric of the service's own, over all values of its fields. */
+  const total = (metricName: OwnMetric, statistic: string = Stats.SUM): Metric =>
+    new Metric({ namespace, metricName, statistic, period: minute });
+  return {
+    total,
+    requests: ofApi('Count', statistic),
+    clientErrors: ofApi('4xx', statistic),
+    serverErrors: ofApi('5xx', statistic),
+    latency: (statistic: string): Metric => ofApi('Latency', statistic),
+    /** A metric of all functions of the account in this region, which share one limit: one function can use it up for all. */
+    ofFunctions: (metricName: 'Throttles' | 'Invocations'): Metric =>
+      new Metric({ namespace: 'AWS/Lambda', metricName, statistic, period: minute }),
+    /**
+     * Throttled requests of the table and of its global indexes, which are throttled by themselves. Each is missing while nothing is throttled.
+     * @see Amazon DynamoDB developer guide, "DynamoDB Metrics and dimensions": GlobalSecondaryIndexName
+     */
+    tableThrottles: sum(
+      'Table throttles',
+      Object.fromEntries(
+        [undefined, ...Object.keys(table.globalIndexes)].flatMap((index) => {
+          const suffix = index === undefined ? '' : `_${index}`;
+          return [
+            [`reads${suffix}`, ofTable('ReadThrottleEvents', index)],
+            [`writes${suffix}`, ofTable('WriteThrottleEvents', index)],
+          ];
+        }),
+      ),
+    ),
+    /** Units that were read from the table. */
+    consumedReads: ofTable('ConsumedReadCapacityUnits'),
+    /** Units that were written to the table. */
+    consumedWrites: ofTable('ConsumedWriteCapacityUnits'),
+    /** A metric of the service's own, for one reason. */
+    because: (metricName: OwnMetric, reason: LogReason): Metric =>
+      total(metricName).with({ dimensionsMap: { reason } }),
+    /** A metric from the log with a line for each value of a field. */
+    by: (metricName: OwnMetric, field: string, statistic: string = Stats.SUM): IMetric =>
+      new MathExpression({
+        expression: `SEARCH('{"${namespace}","${field}"} MetricName="${metricName}"', '${statistic}', 60)`,
+        usingMetrics: {},
+        label: '',
+        period: minute,
+      }),
+    /** A metric of the access log, for one route. Without such requests there is no metric, which costs nothing. */
+    ofRoute: (metricName: string, route: string, period: Duration): Metric =>
+      new Metric({ namespace, metricName, dimensionsMap: { route }, statistic, period }),
+  };
 }
 
 /** The sum of metrics of which some may be missing. */

@@ -1,30 +1,22 @@
 import { Stack } from 'aws-cdk-lib';
-import {
-  type AddToPrincipalPolicyResult,
-  type IGrantable,
-  type IManagedPolicy,
-  PolicyDocument,
-  PolicyStatement,
-  Role,
-  ServicePrincipal,
-} from 'aws-cdk-lib/aws-iam';
+import * as iam from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 
 /** A service's role that holds its rights itself. The CDK's default is a policy beside it, one more of the 500 resources of a stack. */
-export class InlineRole extends Role {
-  readonly #rights: PolicyDocument;
+export class InlineRole extends iam.Role {
+  readonly #rights: iam.PolicyDocument;
 
   /** @param service such as `lambda.amazonaws.com`, which assumes the role */
-  constructor(scope: Construct, id: string, service: string, managedPolicies: IManagedPolicy[] = []) {
-    const rights = new PolicyDocument();
+  constructor(scope: Construct, id: string, service: string, managedPolicies: iam.IManagedPolicy[] = []) {
+    const rights = new iam.PolicyDocument();
     // Not the name of the policy that earlier versions had beside the role: its deletion would take this one along.
     const inlinePolicies = { Rights: rights };
-    super(scope, id, { assumedBy: new ServicePrincipal(service), managedPolicies, inlinePolicies });
+    super(scope, id, { assumedBy: new iam.ServicePrincipal(service), managedPolicies, inlinePolicies });
     this.#rights = rights;
   }
 
-  override addToPrincipalPolicy(statement: PolicyStatement): AddToPrincipalPolicyResult {
+  override addToPrincipalPolicy(statement: iam.PolicyStatement): iam.AddToPrincipalPolicyResult {
     this.#rights.addStatements(statement);
     return { statementAdded: true, policyDependable: this };
   }
@@ -32,12 +24,12 @@ export class InlineRole extends Role {
 
 /** Lets a role do something with resources. @param conditions as a policy has them */
 export function allow(
-  { grantPrincipal }: IGrantable,
+  { grantPrincipal }: iam.IGrantable,
   actions: string[],
   resources: string[],
   conditions: Record<string, object> = {},
 ): void {
-  grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources, conditions }));
+  grantPrincipal.addToPrincipalPolicy(new iam.PolicyStatement({ actions, resources, conditions }));
 }
 
 const reading = ['kms:Decrypt', 'kms:DescribeKey'];
@@ -50,7 +42,7 @@ const writing = [...reading, 'kms:Encrypt', 'kms:GenerateDataKey', 'kms:ReEncryp
  * @see AWS KMS developer guide, "kms:ViaService"
  */
 export function allowKey(
-  role: IGrantable,
+  role: iam.IGrantable,
   key: IKey | undefined,
   may: 'read' | 'write',
   service: 'dynamodb' | 'secretsmanager' | 'sqs',

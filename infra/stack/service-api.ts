@@ -1,13 +1,6 @@
 import { CfnOutput, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
-import {
-  CfnStage,
-  DomainName,
-  HttpApi,
-  HttpMethod,
-  HttpStage,
-  LogGroupLogDestination,
-} from 'aws-cdk-lib/aws-apigatewayv2';
+import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
@@ -57,9 +50,9 @@ function throttlesOf(settings: Settings): ReadonlyMap<string, Limits> {
 export class ServiceApi extends Construct {
   /** The address at which clients reach the API. */
   readonly url: string;
-  readonly api: HttpApi;
+  readonly api: apigateway.HttpApi;
   readonly #settings: Settings;
-  readonly #stage: HttpStage;
+  readonly #stage: apigateway.HttpStage;
   readonly #throttles: ReadonlyMap<string, Limits>;
   readonly #routeSettings: Record<string, Limits> = {};
 
@@ -69,7 +62,7 @@ export class ServiceApi extends Construct {
     this.#settings = settings;
     this.#throttles = throttlesOf(settings);
     const { domainName, certificateArn } = settings;
-    this.api = new HttpApi(this, 'Http', {
+    this.api = new apigateway.HttpApi(this, 'Http', {
       apiName: settings.stack,
       createDefaultStage: false,
       // With your own domain, this address would be one more way past a firewall.
@@ -82,13 +75,13 @@ export class ServiceApi extends Construct {
     });
     this.url = domainName ? `https://${domainName}` : this.api.apiEndpoint;
     const domain = domainName && certificateArn ? this.#ownDomain(domainName, certificateArn) : undefined;
-    this.#stage = new HttpStage(this, 'Stage', {
+    this.#stage = new apigateway.HttpStage(this, 'Stage', {
       httpApi: this.api,
       autoDeploy: true,
       // For each route separately.
       throttle: { rateLimit: settings.rateLimit, burstLimit: settings.burstLimit },
       accessLogSettings: {
-        destination: new LogGroupLogDestination(this.#accessLogGroup(key)),
+        destination: new apigateway.LogGroupLogDestination(this.#accessLogGroup(key)),
         format: AccessLogFormat.custom(accessLog),
       },
       ...definedOnly({ domainMapping: domain && { domainName: domain } }),
@@ -102,13 +95,13 @@ export class ServiceApi extends Construct {
   addRoute(key: string, endpoint: AnyEndpoint, target: IFunction): void {
     const routes = this.api.addRoutes({
       path: endpoint.path,
-      methods: [HttpMethod[endpoint.method]],
+      methods: [apigateway.HttpMethod[endpoint.method]],
       integration: new HttpLambdaIntegration(key, target),
     });
     const limits = this.#throttles.get(key);
     if (!limits) return;
     this.#routeSettings[routeKeyOf(endpoint)] = limits;
-    const stage = resourceOf(this.#stage, CfnStage);
+    const stage = resourceOf(this.#stage, apigateway.CfnStage);
     stage.routeSettings = this.#routeSettings;
     // A route must exist before it can be throttled.
     stage.node.addDependency(...routes);
@@ -139,9 +132,9 @@ export class ServiceApi extends Construct {
   }
 
   /** The owner of the domain creates its DNS record, which points to the output `DomainTarget`. */
-  #ownDomain(domainName: string, certificateArn: string): DomainName {
+  #ownDomain(domainName: string, certificateArn: string): apigateway.DomainName {
     const certificate = Certificate.fromCertificateArn(this, 'Certificate', certificateArn);
-    const domain = new DomainName(this, 'Domain', { domainName, certificate });
+    const domain = new apigateway.DomainName(this, 'Domain', { domainName, certificate });
     new CfnOutput(Stack.of(this), 'DomainTarget', { value: domain.regionalDomainName });
     return domain;
   }

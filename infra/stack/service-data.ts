@@ -1,13 +1,5 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
-import {
-  AttributeType,
-  BillingMode,
-  type ITable,
-  ProjectionType,
-  StreamViewType,
-  Table,
-  TableEncryption,
-} from 'aws-cdk-lib/aws-dynamodb';
+import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
@@ -17,7 +9,7 @@ import { table } from '../../lib/storage/table.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** The table of a deployment: its own, or an existing one. */
-export type TableInUse = Pick<ITable, 'tableName' | 'tableArn' | 'encryptionKey' | 'metric'> & {
+export type TableInUse = Pick<dynamodb.ITable, 'tableName' | 'tableArn' | 'encryptionKey' | 'metric'> & {
   tableStreamArn?: string | undefined;
 };
 
@@ -34,7 +26,7 @@ export const removalPolicyOf = (settings: Settings): RemovalPolicy =>
 export const removalPolicyOnceUsed = (settings: Settings): RemovalPolicy =>
   settings.removalPolicy === 'retain' ? RETAIN_ON_UPDATE_OR_DELETE : DESTROY;
 
-const text = (name: string) => ({ name, type: AttributeType.STRING });
+const text = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
 
 /** The one table, which in production cannot be deleted by mistake; or an existing one, such as a restored one, that the settings name. */
 export function serviceTable(
@@ -45,7 +37,7 @@ export function serviceTable(
   const { tableName, tableStreamArn, warmReadUnits, warmWriteUnits, maxWriteUnits } = settings;
   const own = definedOnly({ encryptionKey });
   if (tableName)
-    return Table.fromTableAttributes(scope, 'ExistingTable', {
+    return dynamodb.Table.fromTableAttributes(scope, 'ExistingTable', {
       tableName,
       ...definedOnly({ tableStreamArn }),
       ...own,
@@ -56,13 +48,15 @@ export function serviceTable(
   });
   // Not RetainExceptOnCreate: after a failed first deployment, the protection would keep CloudFormation from deleting it.
   const removalPolicy = removalPolicyOf(settings);
-  const created = new Table(scope, 'Table', {
+  const created = new dynamodb.Table(scope, 'Table', {
     partitionKey: text(table.partitionKey),
     sortKey: text(table.sortKey),
-    stream: StreamViewType.NEW_AND_OLD_IMAGES,
+    stream: dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
     timeToLiveAttribute: table.timeToLive,
-    billingMode: BillingMode.PAY_PER_REQUEST,
-    encryption: encryptionKey ? TableEncryption.CUSTOMER_MANAGED : TableEncryption.AWS_MANAGED,
+    billingMode: dynamodb.BillingMode.PAY_PER_REQUEST,
+    encryption: encryptionKey
+      ? dynamodb.TableEncryption.CUSTOMER_MANAGED
+      : dynamodb.TableEncryption.AWS_MANAGED,
     ...own,
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
     deletionProtection: removalPolicy === RETAIN,
@@ -71,11 +65,11 @@ export function serviceTable(
     ...(Object.keys(warmThroughput).length > 0 && { warmThroughput }),
   });
   for (const [indexName, { sortKey, projection }] of Object.entries(table.localIndexes)) {
-    const projectionType = ProjectionType[projection];
+    const projectionType = dynamodb.ProjectionType[projection];
     created.addLocalSecondaryIndex({ indexName, sortKey: text(sortKey), projectionType });
   }
   for (const [indexName, { partitionKey, sortKey, projection }] of Object.entries(table.globalIndexes)) {
-    const projectionType = ProjectionType[projection];
+    const projectionType = dynamodb.ProjectionType[projection];
     const keys = { partitionKey: text(partitionKey), sortKey: text(sortKey) };
     created.addGlobalSecondaryIndex({ indexName, ...keys, projectionType });
   }
@@ -83,7 +77,7 @@ export function serviceTable(
 }
 
 /** Without a wildcard, so that the template shows a function's permissions. */
-export const indexArnsOf = ({ tableArn }: Pick<ITable, 'tableArn'>): string[] =>
+export const indexArnsOf = ({ tableArn }: Pick<dynamodb.ITable, 'tableArn'>): string[] =>
   [...Object.keys(table.localIndexes), ...Object.keys(table.globalIndexes)].map(
     (name) => `${tableArn}/index/${name}`,
   );

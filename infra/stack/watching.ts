@@ -1,12 +1,5 @@
 import { NestedStack } from 'aws-cdk-lib';
-import {
-  type Alarm,
-  AlarmStatusWidget,
-  Dashboard,
-  GraphWidget,
-  type IMetric,
-  Stats,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import { makeAlarms, type Watched } from './alarms.ts';
 import { deploymentGroups } from './live-versions.ts';
@@ -29,17 +22,17 @@ export class Watching extends NestedStack {
   }
 }
 
-const graph = (title: string, ...left: IMetric[]): GraphWidget =>
-  new GraphWidget({ title, left, width: 8, height: 6 });
+const graph = (title: string, ...left: cloudwatch.IMetric[]): cloudwatch.GraphWidget =>
+  new cloudwatch.GraphWidget({ title, left, width: 8, height: 6 });
 
 /** A page that shows whether the service is healthy, and if not, where to look. */
-function addDashboard(scope: Construct, of: Measurements, alarms: Alarm[]): void {
-  const dashboard = new Dashboard(scope, 'Dashboard');
-  dashboard.addWidgets(new AlarmStatusWidget({ title: 'Alarms', alarms, width: 24 }));
+function addDashboard(scope: Construct, of: Measurements, alarms: cloudwatch.Alarm[]): void {
+  const dashboard = new cloudwatch.Dashboard(scope, 'Dashboard');
+  dashboard.addWidgets(new cloudwatch.AlarmStatusWidget({ title: 'Alarms', alarms, width: 24 }));
   dashboard.addWidgets(
-    graph('Requests', of.requests(), of.clientErrors(), of.serverErrors()),
-    graph('Latency, ms', of.latency(Stats.p(50)), of.latency(Stats.p(99))),
-    graph('Throttles', of.ofFunctions('Throttles'), of.tableThrottles()),
+    graph('Requests', of.requests, of.clientErrors, of.serverErrors),
+    graph('Latency, ms', of.latency(cloudwatch.Stats.p(50)), of.latency(cloudwatch.Stats.p(99))),
+    graph('Throttles', of.ofFunctions('Throttles'), of.tableThrottles),
   );
   dashboard.addWidgets(
     graph('Tokens issued, by grant', of.by('TokensIssued', 'grant_type')),
@@ -57,9 +50,9 @@ function addDashboard(scope: Construct, of: Measurements, alarms: Alarm[]): void
     graph('Rejected token requests, by provider', of.by('TokensRefused', 'provider')),
   );
   dashboard.addWidgets(
-    graph('Latency of providers, p99, ms', of.by('ProviderLatency', 'provider', Stats.p(99))),
+    graph('Latency of providers, p99, ms', of.by('ProviderLatency', 'provider', cloudwatch.Stats.p(99))),
     graph('Provider failures', of.by('ProviderFailures', 'provider')),
-    graph('Table, units consumed', ...of.consumed()),
+    graph('Table, units consumed', of.consumedReads, of.consumedWrites),
   );
   dashboard.addWidgets(
     graph('Devices registered', of.by('DevicesRegistered', 'outcome')),
