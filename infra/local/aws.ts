@@ -1,9 +1,8 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as v from 'valibot';
-import type { AwsEndpoint } from '../invoke-function.ts';
 import { LocalSecrets } from './local-secrets.ts';
-import { type LoopbackServer, readBody, serve } from './loopback-server.ts';
+import { readBody, serve } from './loopback-server.ts';
 import { answerIdentity, isSigned, localAccount } from './signature.ts';
 
 /** A function that can be invoked by name; its context is what the service reads of Lambda's. */
@@ -12,14 +11,11 @@ export type InvocableFunction = (
   context: { awsRequestId: string; invokedFunctionArn?: string },
 ) => Promise<unknown>;
 
-/** The AWS services that the service uses, apart from DynamoDB: Lambda's Invoke, Secrets Manager, EventBridge, SQS and STS. */
-export interface LocalAws extends LoopbackServer {
-  endpoint: AwsEndpoint;
-  secrets: LocalSecrets;
-}
+export type LocalAws = Awaited<ReturnType<typeof startLocalAws>>;
 
 /**
- * Serves them on a loopback port, with an access key of its own. Requests must be signed with it.
+ * Serves the AWS services that the service uses, apart from DynamoDB, on a loopback port: Lambda's Invoke, Secrets Manager,
+ * EventBridge, SQS and STS. It has an access key of its own, with which requests must be signed.
  * @param functions by name; may be filled later
  * @param options.bus receives what is published
  * @param options.secretsFile keeps the secrets; without one they end with the process
@@ -27,7 +23,7 @@ export interface LocalAws extends LoopbackServer {
 export async function startLocalAws(
   functions: Map<string, InvocableFunction>,
   { bus = noBus, secretsFile }: { bus?: Bus | undefined; secretsFile?: string | undefined } = {},
-): Promise<LocalAws> {
+) {
   const secrets = new LocalSecrets(secretsFile);
   const secret_access_key = randomBytes(32).toString('base64url');
   const server = await serve((request, response) => {
@@ -38,13 +34,14 @@ export async function startLocalAws(
   return { ...server, endpoint: { url: server.url, secret_access_key }, secrets };
 }
 
-const noBus: Bus = { takeEvent: () => {}, takeDeadLetter: () => {} };
-
-interface Parts extends Pick<AwsEndpoint, 'secret_access_key'> {
+interface Parts {
   functions: Map<string, InvocableFunction>;
   secrets: LocalSecrets;
   bus: Bus;
+  secret_access_key: string;
 }
+
+const noBus: Bus = { takeEvent: () => {}, takeDeadLetter: () => {} };
 
 async function answer(
   { functions, secrets, bus, secret_access_key }: Parts,
@@ -58,17 +55,12 @@ async function answer(
     return;
   }
   if (!(await isSigned(request, secret_access_key))) {
-    return sendJson(response, 403, {
-      __type: 'InvalidSignatureException',
-      message: 'The request is not signed with the access key of this stack.',
-    });
+    const message = 'The request is not signed with the access key of this stack.';
+    return sendJson(response, 403, { __type: 'InvalidSignatureException', message });
   }
   const body: unknown = JSON.parse((await readBody(request)).toString() || '{}');
-  const invoked = request.url?.match(/^\/2015-03-31\/functions\/([^/]+)\/invocations/)?.[1];
-  if (invoked) {
-    const name = decodeURIComponent(invoked);
-    return invoke({ name, handler: functions.get(name) }, body, response);
-  }
+  const [, invoked] = url.pathname.match(/^\/2015-03-31\/functions\/([^/]+)\/invocations/) ?? [];
+  if (invoked) return invoke(functions, decodeURIComponent(invoked), body, response);
   const target = String(request.headers['x-amz-target']);
   if (target === 'AWSEvents.PutEvents') return sendJson(response, 200, putEvents(bus, body));
   if (target === 'AmazonSQS.SendMessage') return sendJson(response, 200, sendMessage(bus, body));
@@ -77,10 +69,12 @@ async function answer(
 }
 
 async function invoke(
-  { name, handler }: { name: string; handler: InvocableFunction | undefined },
+  functions: Parts['functions'],
+  name: string,
   event: unknown,
   response: ServerResponse,
 ): Promise<void> {
+  const handler = functions.get(name);
   if (!handler)
     return sendJson(response, 404, { __type: 'ResourceNotFoundException', message: 'Function not found' });
   const awsRequestId = randomUUID();

@@ -4,7 +4,6 @@ import * as v from 'valibot';
 import type { ProviderId } from '../../lib/providers/provider-ids.ts';
 import { type PageFile, pageFiles } from '../docs/page/page-files.ts';
 import type { Demo } from './demo.ts';
-import { demoRequests, readDevice, readTokens } from './demo-requests.ts';
 import type { Route } from './gateway.ts';
 
 type Handler = Route['handler'];
@@ -40,33 +39,41 @@ const answer = (statusCode: number, body: string, contentType: string) => ({
 
 const notFound = answer(404, '{"message":"Not Found"}', 'application/json');
 
-const issuedSchema = v.object({
-  access_token: v.optional(v.string(), ''),
-  access_secret: v.optional(v.string(), ''),
-  id_token: v.optional(v.string(), ''),
-  authorization_code: v.optional(v.string(), ''),
+const text = v.optional(v.string(), '');
+/** The fields of an answer, of the sandbox or the API, that the page has a use for. */
+const answerSchema = v.object({
+  access_token: text,
+  access_secret: text,
+  id_token: text,
+  authorization_code: text,
+  refresh_token: text,
+  id: text,
 });
 
-const identitySchema = v.object({ id: v.string() });
+const read = async (url: string, init?: RequestInit) =>
+  v.parse(answerSchema, await (await fetch(url, init)).json());
 
 /**
  * Credentials for each security scheme of the API document, and what to put in the place of the placeholders in its
  * examples: fresh ones each time, since some work once.
  */
-async function demoCredentials(demo: Demo) {
-  const { login_app, account, sandbox_url } = demo;
-  const requests = demoRequests(demo);
-  const from = async (provider: ProviderId, query: Record<string, string> = {}) => {
-    const parameters = new URLSearchParams({ subject: 'alice', ...query });
-    return v.parse(
-      issuedSchema,
-      await (await fetch(`${sandbox_url}/${provider}/credentials?${parameters}`)).json(),
-    );
+async function demoCredentials({ base_url, sandbox_url, login_app, account }: Demo) {
+  const from = (provider: ProviderId, query: Record<string, string> = {}) =>
+    read(`${sandbox_url}/${provider}/credentials?${new URLSearchParams({ subject: 'alice', ...query })}`);
+  const post = (path: string, authorization: string, body: URLSearchParams | Blob) =>
+    read(`${base_url}/v2/marketing/${path}`, { method: 'POST', headers: { authorization }, body });
+  const json = (value: object) => new Blob([JSON.stringify(value)], { type: 'application/json' });
+  const client = `Basic ${btoa(`${login_app.client_id}:${login_app.client_secret}`)}`;
+  const token = (grant_type: string, credential: Record<string, string> = {}) =>
+    post('oauth/token', client, new URLSearchParams({ grant_type, ...credential }));
+  const logIn = async (subject: string) => {
+    const { id_token } = await from('provider_f', { subject });
+    return token('provider_credentials', { provider: 'provider_f', id_token });
   };
-  const logIn = async (subject: string) => readTokens((await requests.logIn('provider_f', subject))());
-  const { access_token: appToken } = await readTokens(requests.clientCredentials()());
+  const { access_token: appToken } = await token('client_credentials');
+  const phone = json({ device: { platform: 'android', token: 'alices-phone' } });
   // Two people: revoking the token of the example leaves the other one logged in.
-  const [alice, bob, a, b, c, f, linked, notification, { id: device }] = await Promise.all([
+  const [alice, bob, a, b, c, f, elsewhere, notification, { id: device }] = await Promise.all([
     logIn('alice'),
     logIn('bob'),
     from('provider_a'),
@@ -76,13 +83,12 @@ async function demoCredentials(demo: Demo) {
     // Nobody logs in with this one, so it can always be linked.
     from('provider_a', { subject: 'alice-elsewhere' }),
     from('provider_f', { claims: JSON.stringify(consentRevoked()) }),
-    readDevice(requests.register(appToken, 'alices-phone')()),
+    post('push_notifications/devices', `Bearer ${appToken}`, phone),
   ]);
-  await requests.relate(alice.access_token, device)();
-  const { id: linkedIdentity } = v.parse(
-    identitySchema,
-    await (await requests.link(alice.access_token, 'provider_a', linked.access_token)()).json(),
-  );
+  const asAlice = `Bearer ${alice.access_token}`;
+  await post('login/user/push_notifications/devices', asAlice, json({ device_id: device }));
+  const identity = new URLSearchParams({ provider: 'provider_a', access_token: elsewhere.access_token });
+  const linked = await post('login/user/identities', asAlice, identity);
   return {
     basic: {
       login_app_client: { username: login_app.client_id, password: login_app.client_secret },
@@ -91,7 +97,7 @@ async function demoCredentials(demo: Demo) {
     tokens: {
       login_app_token: appToken,
       login_user_token: alice.access_token,
-      login_user_token_in_authentication: `Bearer ${alice.access_token}`,
+      login_user_token_in_authentication: asAlice,
     },
     examples: {
       PROVIDER_ACCESS_TOKEN: a.access_token,
@@ -104,7 +110,7 @@ async function demoCredentials(demo: Demo) {
       PROVIDER_NOTIFICATION: notification.id_token,
       [`la_${'A'.repeat(22)}`]: login_app.login_app_id,
       [`s_${'A'.repeat(22)}`]: String(decodeJwt(alice.access_token).sid),
-      [`i_${'A'.repeat(22)}`]: linkedIdentity,
+      [`i_${'A'.repeat(22)}`]: linked.id,
       [`d_${'0'.repeat(43)}`]: device,
       [`d_${'A'.repeat(43)}`]: device,
     },

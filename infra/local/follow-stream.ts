@@ -3,60 +3,48 @@ import * as v from 'valibot';
 
 type Call = (event: { Records: unknown[] }) => Promise<unknown>;
 
-interface FollowOptions {
-  /** The address of DynamoDB Local. */
-  endpoint: string;
-  streamArn: string;
-  /** Calls the function with a batch of records. */
-  call: Call;
-}
-
 /** Milliseconds between two looks at the stream, and before a batch is repeated. */
 const usualPause = 1_000;
 
 const recordSchema = v.looseObject({ dynamodb: v.looseObject({ SequenceNumber: v.string() }) });
-const shardsAnswerSchema = v.object({
-  StreamDescription: v.object({ Shards: v.array(v.object({ ShardId: v.string() })) }),
-});
-const iteratorAnswerSchema = v.object({ ShardIterator: v.string() });
-const recordsAnswerSchema = v.object({
-  Records: v.array(recordSchema),
-  NextShardIterator: v.optional(v.string()),
-});
+/** The answer to each action on a stream. */
+const answerSchemas = {
+  DescribeStream: v.object({
+    StreamDescription: v.object({ Shards: v.array(v.object({ ShardId: v.string() })) }),
+  }),
+  GetShardIterator: v.object({ ShardIterator: v.string() }),
+  GetRecords: v.object({ Records: v.array(recordSchema), NextShardIterator: v.optional(v.string()) }),
+};
 const batchAnswerSchema = v.object({ batchItemFailures: v.array(v.object({ itemIdentifier: v.string() })) });
 
 /**
  * Calls a function with the records of a table's stream, as Lambda's event source mapping does: each shard in its order, and
  * again from the first record that failed.
+ * @param endpoint the address of DynamoDB Local
+ * @param call calls the function with a batch of records
  */
-export function followStream({ endpoint, streamArn: StreamArn, call }: FollowOptions) {
+export function followStream(endpoint: string, StreamArn: string, call: Call) {
   const stopping = new AbortController();
   /** The place at which to go on in each shard; undefined in one that was read to its end. */
   const places = new Map<string, string | undefined>();
 
   const startOf = async (ShardId: string): Promise<string> => {
     const input = { StreamArn, ShardId, ShardIteratorType: 'TRIM_HORIZON' };
-    return v.parse(iteratorAnswerSchema, await ask(endpoint, 'GetShardIterator', input)).ShardIterator;
+    return (await request(endpoint, 'GetShardIterator', input)).ShardIterator;
   };
   const look = async (): Promise<void> => {
-    const described = await ask(endpoint, 'DescribeStream', { StreamArn });
-    for (const { ShardId } of v.parse(shardsAnswerSchema, described).StreamDescription.Shards) {
+    const { StreamDescription } = await request(endpoint, 'DescribeStream', { StreamArn });
+    for (const { ShardId } of StreamDescription.Shards) {
       if (!places.has(ShardId)) places.set(ShardId, await startOf(ShardId));
       const ShardIterator = places.get(ShardId);
       if (ShardIterator === undefined) continue;
-      const read = v.parse(
-        recordsAnswerSchema,
-        await ask(endpoint, 'GetRecords', { ShardIterator, Limit: 100 }),
-      );
+      const read = await request(endpoint, 'GetRecords', { ShardIterator, Limit: 100 });
       await deliver(read.Records, call, stopping.signal);
       places.set(ShardId, read.NextShardIterator);
     }
   };
   const follow = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      await look();
-      await wait(usualPause);
-    }
+    for (; !stopping.signal.aborted; await wait(usualPause)) await look();
   };
   const followed = follow().catch((error: unknown) => {
     process.stderr.write(`Events are no longer published: ${String(error)}\n`);
@@ -70,7 +58,11 @@ export function followStream({ endpoint, streamArn: StreamArn, call }: FollowOpt
 }
 
 /** DynamoDB Local wants a signature, but does not check it. Its records are, as JSON, those that Lambda passes on. */
-async function ask(endpoint: string, action: string, input: object): Promise<unknown> {
+async function request<Action extends keyof typeof answerSchemas>(
+  endpoint: string,
+  action: Action,
+  input: object,
+): Promise<v.InferOutput<(typeof answerSchemas)[Action]>> {
   const response = await fetch(endpoint, {
     method: 'POST',
     headers: {
@@ -83,7 +75,7 @@ async function ask(endpoint: string, action: string, input: object): Promise<unk
     body: JSON.stringify(input),
   });
   if (!response.ok) throw new Error(`${action}: ${response.status} ${await response.text()}`);
-  return response.json();
+  return v.parse(answerSchemas[action], await response.json());
 }
 
 /**
@@ -99,16 +91,12 @@ export async function deliver(
 ): Promise<void> {
   let left = records;
   while (left.length > 0 && !signal.aborted) {
-    const answer = await call({ Records: left }).catch(() => undefined);
-    const [failed] =
-      answer === undefined
-        ? left
-        : v
-            .parse(batchAnswerSchema, answer)
-            .batchItemFailures.map(({ itemIdentifier }) =>
-              left.find(({ dynamodb }) => dynamodb.SequenceNumber === itemIdentifier),
-            );
-    left = failed ? left.slice(left.indexOf(failed)) : [];
-    if (failed) await wait(pause);
+    const failed = await call({ Records: left }).then(
+      (answer) => v.parse(batchAnswerSchema, answer).batchItemFailures[0]?.itemIdentifier,
+      () => left[0]?.dynamodb.SequenceNumber,
+    );
+    const from = left.findIndex(({ dynamodb }) => dynamodb.SequenceNumber === failed);
+    left = from === -1 ? [] : left.slice(from);
+    if (left.length > 0) await wait(pause);
   }
 }

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import type { RequestFields } from '../../lib/log/events.ts';
 import { annotateLog, withRequest } from '../../lib/log/request-fields.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import { MissingRight } from '../table-rights.ts';
-import { ignoredNames } from './ignored-names.ts';
+import { ignoredNames, nearestRoute, patternOf } from './hints.ts';
 import { readBody } from './loopback-server.ts';
-import { nearestRoute, patternOf } from './nearest-route.ts';
 import { localAccount } from './signature.ts';
 
 /** A route to a Lambda handler. */
@@ -87,12 +87,11 @@ async function answer(
     ignored.push(...ignoredNames(endpoint, request.headers, body.toString()));
     const event = eventOf(request, url, routeKeyOf(endpoint), match.groups ?? {}, body);
     const result = await handler(event, contextOf(event.requestContext.requestId));
-    return send(response, v.parse(handlerResultSchema, result));
+    const { statusCode, headers, body: sent } = v.parse(handlerResultSchema, result);
+    return void response.writeHead(statusCode, headers).end(sent);
   }
-  const hint = nearestRoute(
-    routes.map(({ endpoint }) => endpoint),
-    { method: request.method ?? '', path: url.pathname },
-  );
+  const endpoints = routes.map(({ endpoint }) => endpoint);
+  const hint = nearestRoute(endpoints, { method: request.method ?? '', path: url.pathname });
   if (hint !== undefined) {
     annotateLog({ reason: hint });
     // The body is API Gateway's own, to the letter.
@@ -111,7 +110,11 @@ function eventOf(
   const headers = Object.fromEntries(
     Object.entries(request.headersDistinct).map(([name, values = []]) => [name, values.join(',')]),
   );
-  const names = [...new Set(url.searchParams.keys())];
+  const query = [...new Set(url.searchParams.keys())].map((name) => [
+    name,
+    url.searchParams.getAll(name).join(','),
+  ]);
+  const inPath = Object.entries(pathParameters).map(([name, value]) => [name, decoded(value)]);
   const isText = isTextType(headers['content-type']);
   const now = new Date();
   return {
@@ -120,17 +123,11 @@ function eventOf(
     rawPath: url.pathname,
     rawQueryString: url.search.slice(1),
     headers,
-    ...(names.length > 0 && {
-      queryStringParameters: Object.fromEntries(
-        names.map((name) => [name, url.searchParams.getAll(name).join(',')]),
-      ),
+    ...definedOnly({
+      queryStringParameters: query.length > 0 ? Object.fromEntries(query) : undefined,
+      pathParameters: inPath.length > 0 ? Object.fromEntries(inPath) : undefined,
+      body: body.length > 0 ? body.toString(isText ? 'utf8' : 'base64') : undefined,
     }),
-    ...(Object.keys(pathParameters).length > 0 && {
-      pathParameters: Object.fromEntries(
-        Object.entries(pathParameters).map(([name, value]) => [name, decoded(value)]),
-      ),
-    }),
-    ...(body.length > 0 && { body: body.toString(isText ? 'utf8' : 'base64') }),
     isBase64Encoded: body.length > 0 && !isText,
     requestContext: {
       accountId: localAccount,
@@ -164,20 +161,8 @@ const contextOf = (requestId: string) => ({
 const isTextType = (contentType = 'application/json'): boolean =>
   /^(text\/.*|application\/(json|xml|javascript)|application\/.*\+(json|xml)) *(;|$)/i.test(contentType);
 
-function send(
-  response: ServerResponse,
-  { statusCode, headers, body }: v.InferOutput<typeof handlerResultSchema>,
-): void {
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  response.writeHead(statusCode).end(body);
-}
-
 const sendMessage = (response: ServerResponse, status: number, message: string): void =>
-  send(response, {
-    statusCode: status,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ message }),
-  });
+  void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }));
 
 const urlOf = (request: IncomingMessage): URL => new URL(`http://127.0.0.1${request.url ?? '/'}`);
 

@@ -13,13 +13,6 @@ interface FunctionSurroundings {
   awsEndpoint: AwsEndpoint;
 }
 
-/** The names of the secrets; in a deployment, CloudFormation chooses them. */
-export const secretIds = {
-  signingKeys: 'signing-keys',
-  refreshTokens: 'refresh-tokens',
-  providerSettings: 'provider-settings',
-} as const;
-
 /** Sets the environment, as Lambda does, but keeps an algorithm and lifetimes that are already set. The AWS clients read it when the functions load. */
 export function setEnvironment(surroundings: FunctionSurroundings): void {
   const { url, secret_access_key } = surroundings.awsEndpoint;
@@ -29,9 +22,9 @@ export function setEnvironment(surroundings: FunctionSurroundings): void {
     ...process.env,
     TABLE_NAME: surroundings.tableName,
     ISSUER: surroundings.issuer,
-    SIGNING_KEYS_SECRET_ID: secretIds.signingKeys,
-    REFRESH_TOKENS_SECRET_ID: secretIds.refreshTokens,
-    PROVIDER_SETTINGS_SECRET_ID: secretIds.providerSettings,
+    SIGNING_KEYS_SECRET_ID: 'signing-keys',
+    REFRESH_TOKENS_SECRET_ID: 'refresh-tokens',
+    PROVIDER_SETTINGS_SECRET_ID: 'provider-settings',
     EVENT_BUS_NAME: 'login-service',
     DEAD_LETTER_QUEUE_URL: `${url}/dead-letters`,
     SIGNING_KEY_ROTATION_FUNCTION: 'rotate-signing-keys',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as v from 'valibot';
@@ -6,9 +7,11 @@ import { auditTrail } from '../../lib/log/log.ts';
 /** The folder and files in which a running stack describes itself. */
 type LocalFiles = ReturnType<typeof filesIn>;
 
+/** The git-ignored folder of everything that is written here. */
+const localFolder = join(import.meta.dirname, '../../.local');
+
 /** Files of the stack that `npm start` runs. `LOCAL_DIR` keeps several stacks apart. */
-export const localFiles = (): LocalFiles =>
-  filesIn(process.env.LOCAL_DIR ?? join(import.meta.dirname, '..', '..', '.local'));
+export const localFiles = (): LocalFiles => filesIn(process.env.LOCAL_DIR ?? localFolder);
 
 export const filesIn = (directory: string) => ({
   directory,
@@ -97,4 +100,31 @@ export function makeFolder(folder: string, mode?: number): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder), mode);
   mkdirSync(folder, mode);
+}
+
+/** A folder below the git-ignored `.local/`, made when it is not there. */
+export function localDirectory(...names: string[]): string {
+  const directory = join(localFolder, ...names);
+  mkdirSync(directory, { recursive: true });
+  return directory;
+}
+
+/**
+ * A folder with something that takes long to install. It is installed once for each content of `versionFile`, which
+ * says what is installed. What was left of an installation that failed is thrown away.
+ */
+export async function installed(
+  name: string,
+  versionFile: string,
+  install: (directory: string) => Promise<unknown>,
+): Promise<string> {
+  const version = createHash('sha256').update(readFileSync(versionFile)).digest('hex').slice(0, 8);
+  const directory = join(localDirectory('installed'), `${name}-${version}`);
+  const whole = join(directory, '.installed');
+  if (existsSync(whole)) return directory;
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory);
+  await install(directory);
+  writeFileSync(whole, '');
+  return directory;
 }

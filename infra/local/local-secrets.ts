@@ -15,58 +15,45 @@ const callSchema = v.object({
 });
 type Call = v.InferOutput<typeof callSchema>;
 
-interface Secret {
-  values: Map<string, string>;
-  /** Stage to version id. */
-  stages: Map<string, string>;
-}
+const textsSchema = v.record(v.string(), v.string());
+/** A secret: its values by version id, and the version id of each stage. */
+const secretSchema = v.object({ values: textsSchema, stages: textsSchema });
+type Secret = v.InferOutput<typeof secretSchema>;
 
 interface SecretsAnswer {
   status: number;
   body: unknown;
 }
 
-const textsSchema = v.record(v.string(), v.string());
-const savedSecretsSchema = v.record(v.string(), v.object({ values: textsSchema, stages: textsSchema }));
-
 /** The part of AWS Secrets Manager that reads and rotates secrets: in memory, and in a file if one is named. */
 export class LocalSecrets {
-  readonly #secrets: Map<string, Secret>;
+  readonly #secrets: Record<string, Secret>;
   readonly #file: string | undefined;
 
   constructor(file?: string) {
     this.#file = file;
-    const saved = file && existsSync(file) ? readWhole(file, savedSecretsSchema) : {};
-    this.#secrets = new Map(
-      Object.entries(saved).map(([id, { values, stages }]) => [
-        id,
-        { values: new Map(Object.entries(values)), stages: new Map(Object.entries(stages)) },
-      ]),
-    );
+    this.#secrets = file && existsSync(file) ? readWhole(file, v.record(v.string(), secretSchema)) : {};
   }
 
   /** Creates a secret, unless there is one of that name. */
   create(id: string, value: string): void {
-    if (this.#secrets.has(id)) return;
+    if (this.#secrets[id]) return;
     const version = randomUUID();
-    this.#secrets.set(id, {
-      values: new Map([[version, value]]),
-      stages: new Map([['AWSCURRENT', version]]),
-    });
+    this.#secrets[id] = { values: { [version]: value }, stages: { AWSCURRENT: version } };
     this.#save();
   }
 
   /** The value that a secret has now; undefined if there is no such secret. */
   current(id: string): string | undefined {
-    const { values, stages } = this.#secrets.get(id) ?? {};
-    return values?.get(stages?.get('AWSCURRENT') ?? '');
+    const { values, stages } = this.#secrets[id] ?? {};
+    return values?.[stages?.AWSCURRENT ?? ''];
   }
 
   /** Answers one call, named as in the header `x-amz-target`: `secretsmanager.GetSecretValue`. */
   answer(target: string, body: unknown): SecretsAnswer {
     const action = actions[target.replace('secretsmanager.', '')];
     const input = v.parse(callSchema, body);
-    const secret = this.#secrets.get(input.SecretId);
+    const secret = this.#secrets[input.SecretId];
     if (!action || !secret) return notFound;
     const answer = action(secret, input);
     if (target.includes('Put') || target.includes('Update')) this.#save();
@@ -74,39 +61,37 @@ export class LocalSecrets {
   }
 
   #save(): void {
-    if (!this.#file) return;
-    const secrets = [...this.#secrets].map(([id, { values, stages }]) => [
-      id,
-      { values: Object.fromEntries(values), stages: Object.fromEntries(stages) },
-    ]);
-    writeWhole(this.#file, Object.fromEntries(secrets));
+    if (this.#file) writeWhole(this.#file, this.#secrets);
   }
 }
 
 const actions: Record<string, (secret: Secret, input: Call) => SecretsAnswer> = {
   GetSecretValue({ values, stages }, { VersionId, VersionStage = VersionId ? undefined : 'AWSCURRENT' }) {
-    const staged = VersionStage && stages.get(VersionStage);
+    const staged = VersionStage && stages[VersionStage];
     const version = VersionId ?? staged;
     const agree = VersionStage === undefined || staged === version;
-    const value = version && agree ? values.get(version) : undefined;
-    return value === undefined
+    const SecretString = version && agree ? values[version] : undefined;
+    return SecretString === undefined
       ? notFound
-      : { status: 200, body: { SecretString: value, VersionId: version } };
+      : { status: 200, body: { SecretString, VersionId: version } };
   },
-  PutSecretValue(secret, { ClientRequestToken = randomUUID(), SecretString = '', VersionStages }) {
-    secret.values.set(ClientRequestToken, SecretString);
-    for (const stage of VersionStages) secret.stages.set(stage, ClientRequestToken);
-    return { status: 200, body: { VersionId: ClientRequestToken } };
+  PutSecretValue(
+    { values, stages },
+    { ClientRequestToken: version = randomUUID(), SecretString = '', VersionStages },
+  ) {
+    values[version] = SecretString;
+    for (const stage of VersionStages) stages[stage] = version;
+    return { status: 200, body: { VersionId: version } };
   },
   DescribeSecret({ stages }) {
-    const stagesOf = Map.groupBy(stages, ([, version]) => version);
+    const stagesOf = Map.groupBy(Object.entries(stages), ([, version]) => version);
     const named = [...stagesOf].map(([version, staged]) => [version, staged.map(([stage]) => stage)]);
     return { status: 200, body: { VersionIdsToStages: Object.fromEntries(named) } };
   },
   UpdateSecretVersionStage({ stages }, { VersionStage = '', MoveToVersionId, RemoveFromVersionId }) {
-    if (stages.get(VersionStage) !== RemoveFromVersionId) return stageElsewhere;
-    if (MoveToVersionId) stages.set(VersionStage, MoveToVersionId);
-    else stages.delete(VersionStage);
+    if (stages[VersionStage] !== RemoveFromVersionId) return stageElsewhere;
+    if (MoveToVersionId) stages[VersionStage] = MoveToVersionId;
+    else delete stages[VersionStage];
     return { status: 200, body: {} };
   },
 };

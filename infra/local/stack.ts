@@ -15,7 +15,7 @@ import {
 } from './dynamodb.ts';
 import { followStream } from './follow-stream.ts';
 import { gateway, type RequestLine, type Route } from './gateway.ts';
-import { loadOtherFunctions, loadRoutes, secretIds, setEnvironment } from './load-functions.ts';
+import { loadOtherFunctions, loadRoutes, setEnvironment } from './load-functions.ts';
 import { type LocalData, portOf } from './local-data.ts';
 import { otherData } from './local-files.ts';
 import { type LoopbackServer, serve } from './loopback-server.ts';
@@ -56,8 +56,8 @@ export async function startStack(options: StackOptions) {
   const dynamoDb = localDynamoDb(endpoint);
   const { tableName, streamArn } = await openStore(dynamoDb, { dynamoDbEndpoint, data });
 
-  aws.secrets.create(secretIds.signingKeys, 'to be replaced by the first rotation');
-  for (const id of [secretIds.refreshTokens, secretIds.providerSettings]) {
+  aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
+  for (const id of ['refresh-tokens', 'provider-settings']) {
     aws.secrets.create(id, randomBytes(48).toString('base64url'));
   }
   setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.endpoint });
@@ -69,7 +69,7 @@ export async function startStack(options: StackOptions) {
 
   const call = async (event: unknown) =>
     functions.get('publish-events')?.(event, { awsRequestId: randomUUID() });
-  const stream = streamArn === undefined ? undefined : followStream({ endpoint, streamArn, call });
+  const stream = streamArn === undefined ? undefined : followStream(endpoint, streamArn, call);
 
   const finish = () =>
     Promise.resolve(functions.get('finish-deletions')?.({}, { awsRequestId: randomUUID() })).catch(() => {});
@@ -158,10 +158,10 @@ export async function rotateSecret(endpoint: AwsEndpoint, rotation: string, Secr
 }
 
 export const rotateSigningKeys = (endpoint: AwsEndpoint): Promise<void> =>
-  rotateSecret(endpoint, 'rotate-signing-keys', secretIds.signingKeys);
+  rotateSecret(endpoint, 'rotate-signing-keys', 'signing-keys');
 
 export async function rotateServiceSecrets(endpoint: AwsEndpoint): Promise<void> {
-  for (const id of [secretIds.refreshTokens, secretIds.providerSettings]) {
+  for (const id of ['refresh-tokens', 'provider-settings']) {
     await rotateSecret(endpoint, 'rotate-service-secrets', id);
   }
 }
@@ -171,7 +171,7 @@ export async function rotateServiceSecrets(endpoint: AwsEndpoint): Promise<void>
  * signs at once: no other process has cached the keys, so nothing has to wait for a day.
  */
 async function followAlgorithm({ secrets, endpoint }: LocalAws): Promise<void> {
-  const SecretId = secretIds.signingKeys;
+  const SecretId = 'signing-keys';
   const algorithm = wantedAlgorithm();
   const kept = () => parseKeySet(secrets.current(SecretId) ?? '');
   if (kept()?.next.alg !== algorithm) await rotateSigningKeys(endpoint);

@@ -8,7 +8,6 @@ import { callOperator } from '../../infra/call-operator.ts';
 import { localAws } from '../../infra/invoke-function.ts';
 import type { Demo } from '../../infra/local/demo.ts';
 import { startDynalite } from '../../infra/local/dynamodb.ts';
-import { secretIds } from '../../infra/local/load-functions.ts';
 import { filesIn, readStackFile, writeLocalFiles } from '../../infra/local/local-files.ts';
 import { readBody } from '../../infra/local/loopback-server.ts';
 
@@ -65,7 +64,7 @@ describe('a stack on this machine', () => {
   });
 
   test('[CWE-347] whoever does not know the access key of the stack gets no secret, and no command carried out', async () => {
-    const read = new GetSecretValueCommand({ SecretId: secretIds.signingKeys });
+    const read = new GetSecretValueCommand({ SecretId: 'signing-keys' });
     expect((await new SecretsManagerClient(localAws(endpoint)).send(read)).SecretString).toContain('"d":');
     for (const secret_access_key of ['local', '', endpoint.secret_access_key.slice(1)]) {
       const guessed = { url: endpoint.url, secret_access_key };

@@ -4,8 +4,8 @@ import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { seedDemo } from '../../infra/local/demo.ts';
-import { demoRequests, readDevice, readTokens, type Send } from '../../infra/local/demo-requests.ts';
 import { startStack } from '../../infra/local/stack.ts';
+import { demoRequests, readDevice, readTokens, type Send } from '../support/demo-requests.ts';
 import { addresses, answer, type Operation, type TestRequest } from './serving-messages.ts';
 
 /** Requests that are sent, and not measured, until the engine has compiled what they need. */

@@ -1,5 +1,5 @@
 import type { Demo } from '../../infra/local/demo.ts';
-import { demoRequests, readDevice, readTokens, type Send } from '../../infra/local/demo-requests.ts';
+import { demoRequests, readDevice, readTokens, type Send } from '../support/demo-requests.ts';
 import type { Cost, Meter } from './measure.ts';
 import { assumptions } from './prices.ts';
 

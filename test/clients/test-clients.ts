@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { build } from 'esbuild';
 import { execa } from 'execa';
 import { tryIt } from '../../infra/local/demo.ts';
-import { localDirectory } from '../../infra/local/local-directories.ts';
+import { localDirectory } from '../../infra/local/local-files.ts';
 import { codeBlock } from '../support/code-blocks.ts';
 import { asTested, installPython } from '../support/commands.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';

@@ -9,7 +9,7 @@ import { decodeProtectedHeader } from 'jose';
 import { callOperator } from '../../infra/call-operator.ts';
 import { seedDemo } from '../../infra/local/demo.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
-import { localDirectory } from '../../infra/local/local-directories.ts';
+import { localDirectory } from '../../infra/local/local-files.ts';
 import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { rotateSecret } from '../../infra/local/stack.ts';
 import { version } from '../../infra/version.ts';

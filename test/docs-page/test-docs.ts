@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import type { Page } from 'playwright-core';
 import * as v from 'valibot';
-import { localDirectory } from '../../infra/local/local-directories.ts';
+import { localDirectory } from '../../infra/local/local-files.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { startService } from '../support/start-service.ts';

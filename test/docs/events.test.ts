@@ -6,7 +6,7 @@ import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { execa } from 'execa';
 import { forwardEvents } from '../../infra/local/forward-events.ts';
-import { localDirectory } from '../../infra/local/local-directories.ts';
+import { localDirectory } from '../../infra/local/local-files.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { problemsOf } from '../support/bus-stand-in.ts';
 import { codeBlock } from '../support/code-blocks.ts';

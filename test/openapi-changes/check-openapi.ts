@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import * as v from 'valibot';
-import { installed } from '../../infra/local/local-directories.ts';
+import { installed } from '../../infra/local/local-files.ts';
 import { shown } from '../support/commands.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { print, runCheck, step } from '../support/steps.ts';

@@ -4,12 +4,7 @@ import * as v from 'valibot';
 import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { type InvocableFunction, startLocalAws } from '../../infra/local/aws.ts';
 import type { Route } from '../../infra/local/gateway.ts';
-import {
-  loadOtherFunctions,
-  loadRoutes,
-  secretIds,
-  setEnvironment,
-} from '../../infra/local/load-functions.ts';
+import { loadOtherFunctions, loadRoutes, setEnvironment } from '../../infra/local/load-functions.ts';
 import { readBody, serve } from '../../infra/local/loopback-server.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
 import { clock } from '../../lib/foundation/clock.ts';
@@ -29,8 +24,8 @@ const codeDeploy = await serve(async (request, response) => {
 });
 afterAll(() => Promise.all([table.stop(), aws.close(), codeDeploy.close()]));
 
-aws.secrets.create(secretIds.signingKeys, 'to be replaced by the first rotation');
-for (const id of [secretIds.refreshTokens, secretIds.providerSettings]) aws.secrets.create(id, 'a secret');
+aws.secrets.create('signing-keys', 'to be replaced by the first rotation');
+for (const id of ['refresh-tokens', 'provider-settings']) aws.secrets.create(id, 'a secret');
 setEnvironment({
   issuer: 'https://login.example.com',
   tableName: table.tableName,

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
-import { localDirectory } from '../../infra/local/local-directories.ts';
+import { localDirectory } from '../../infra/local/local-files.ts';
 import { installPython, startServer } from '../support/commands.ts';
 import { containerTools, requireTools, tools } from '../support/needed-tools.ts';
 import { countedChecks, runCheck, step } from '../support/steps.ts';

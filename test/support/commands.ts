@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { execa, type Options } from 'execa';
-import { installed } from '../../infra/local/local-directories.ts';
+import { installed } from '../../infra/local/local-files.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
 
 /** For a command whose output is shown as it comes. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { localDirectory } from '../../infra/local/local-directories.ts';
+import { localDirectory } from '../../infra/local/local-files.ts';
 import { type RunningService, startService } from './start-service.ts';
 import { noteOutcome } from './steps.ts';
 

@@ -2,7 +2,6 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import { decodeJwt, importJWK, SignJWT } from 'jose';
 import * as v from 'valibot';
 import { type AwsEndpoint, localAws } from '../../infra/invoke-function.ts';
-import { secretIds } from '../../infra/local/load-functions.ts';
 import { filesIn, readStackFile } from '../../infra/local/local-files.ts';
 import { keySetSchema, type PrivateJwk } from '../../lib/signing/key-set.ts';
 import { clockOffset } from './clock-offset.ts';
@@ -15,7 +14,7 @@ export const awsEndpointOf = ({ directory }: Pick<RunningService, 'directory'>):
 /** The signing keys with their private parts, as somebody has them who could read the secret. */
 export async function stolenSigningKeys(running: RunningService) {
   const client = new SecretsManagerClient(localAws(awsEndpointOf(running)));
-  const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: secretIds.signingKeys }));
+  const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: 'signing-keys' }));
   client.destroy();
   return v.parse(v.pipe(v.string(), v.parseJson(), keySetSchema), SecretString);
 }

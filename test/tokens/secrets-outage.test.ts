@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
-import { secretIds, setEnvironment } from '../../infra/local/load-functions.ts';
+import { setEnvironment } from '../../infra/local/load-functions.ts';
 import { rotationSteps } from '../../infra/local/stack.ts';
 import { startOwnTable } from '../support/own-table.ts';
 import { startSecretsStandIn } from '../support/secrets-stand-in.ts';
@@ -18,7 +18,8 @@ setEnvironment({
   dynamoDbEndpoint: table.url,
   awsEndpoint: { url: manager.url, secret_access_key: 'local' },
 });
-for (const id of Object.values(secretIds)) manager.secrets.create(id, 'a secret');
+for (const id of ['signing-keys', 'refresh-tokens', 'provider-settings'])
+  manager.secrets.create(id, 'a secret');
 const { handler: issueToken } = await import('../../functions/issue-token.ts');
 const { handler: rotation } = await import('../../functions/rotate-signing-keys.ts');
 const { createLoginApp } = await import('../../lib/login-apps/login-app.ts');
@@ -27,8 +28,7 @@ const { createClient } = await import('../../lib/login-apps/clients.ts');
 const pass = stopClock();
 const minute = 60_000;
 const ClientRequestToken = randomUUID();
-for (const Step of rotationSteps)
-  await rotation({ SecretId: secretIds.signingKeys, ClientRequestToken, Step });
+for (const Step of rotationSteps) await rotation({ SecretId: 'signing-keys', ClientRequestToken, Step });
 const client = await createClient((await createLoginApp('Test')).login_app_id);
 
 let log: string;
@@ -90,7 +90,7 @@ test('while Secrets Manager fails, the last key signs for six hours; the secret 
   expect(linesOf('secret_stale')).toEqual([
     expect.objectContaining({
       level: 'ERROR',
-      secret: secretIds.signingKeys,
+      secret: 'signing-keys',
       age_seconds: 300,
       failure: expect.objectContaining({ name: 'AccessDeniedException' }),
     }),

@@ -3,7 +3,6 @@ import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, expect, test } from '@jest/globals';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
-import { secretIds } from '../../infra/local/load-functions.ts';
 import { rotateServiceSecrets, rotationSteps } from '../../infra/local/stack.ts';
 import { providerSettingsKey } from '../../lib/storage/keys.ts';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
@@ -94,7 +93,7 @@ test('a rotation within ten minutes of the one before fails and changes nothing'
 
 /** The steps of one rotation of the secret of provider settings, each when the test wants it. */
 function stepByStep() {
-  const event = { SecretId: secretIds.providerSettings, ClientRequestToken: randomUUID() };
+  const event = { SecretId: 'provider-settings', ClientRequestToken: randomUUID() };
   const rotation = { name: 'rotate-service-secrets', endpoint: awsEndpointOf(running) };
   return (Step: string) => invokeFunction(rotation, { ...event, Step });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeProtectedHeader, type JWK } from 'jose';
-import { secretIds, setEnvironment } from '../../infra/local/load-functions.ts';
+import { setEnvironment } from '../../infra/local/load-functions.ts';
 import { rotationSteps } from '../../infra/local/stack.ts';
 import { ownService } from '../support/own-service.ts';
 import { unique } from '../support/service.ts';
@@ -35,8 +35,7 @@ async function otherDeployment() {
   return async (algorithm: string): Promise<void> => {
     process.env.TOKEN_ALGORITHM = algorithm;
     const ClientRequestToken = randomUUID();
-    for (const Step of rotationSteps)
-      await handler({ SecretId: secretIds.signingKeys, ClientRequestToken, Step });
+    for (const Step of rotationSteps) await handler({ SecretId: 'signing-keys', ClientRequestToken, Step });
   };
 }
 const deployWith = await otherDeployment();

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:
 import { join } from 'node:path';
 import { execa } from 'execa';
 import * as v from 'valibot';
-import { localDirectory } from '../../infra/local/local-directories.ts';
+import { localDirectory } from '../../infra/local/local-files.ts';
 import { shown } from '../support/commands.ts';
 
 const project = join(import.meta.dirname, '..', '..');

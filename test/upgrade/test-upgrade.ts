@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { localDirectory } from '../../infra/local/local-directories.ts';
+import { localDirectory } from '../../infra/local/local-files.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { type Service, serviceOf } from '../support/service.ts';
 import { startService } from '../support/start-service.ts';

@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { execa } from 'execa';
-import { installed, localDirectory } from '../../infra/local/local-directories.ts';
+import { installed, localDirectory } from '../../infra/local/local-files.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { codeBlock } from '../support/code-blocks.ts';
 import { asTested, freePort, installPython, shown, startServer } from '../support/commands.ts';

@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { installed } from '../local-directories.ts';
+import { installed } from '../local-files.ts';
 import type { LoopbackServer } from '../loopback-server.ts';
 
 const pom = join(import.meta.dirname, 'pom.xml');

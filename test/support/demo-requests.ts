@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Demo } from './demo.ts';
+import type { Demo } from '../../infra/local/demo.ts';
 
 /** Sends one request: to the demo's API, or to another base address. */
 export type Send = (base?: string) => Promise<Response>;
