@@ -38,8 +38,8 @@ export const { endpoint, handler } = serve({
   },
   example: { query: { except: 'current' } },
   handle: async ({ caller, query }) => {
-    const { user, sessionId } = caller;
-    await endSessions(requireActiveUser(caller), user, 'person', query.except && sessionId);
+    const user = requireActiveUser(caller);
+    await endSessions(user.login_user_id, user, 'person', query.except && caller.sessionId);
     return noContent();
   },
 });

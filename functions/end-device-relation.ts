@@ -31,7 +31,7 @@ export const { endpoint, handler } = serve({
   },
   example: { path: { device_id: `d_${'A'.repeat(43)}` } },
   handle: async ({ caller, path }) => {
-    await endRelation(requireActiveUser(caller), path.device_id);
+    await endRelation(requireActiveUser(caller).login_user_id, path.device_id);
     return noContent();
   },
 });

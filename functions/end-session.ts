@@ -32,7 +32,7 @@ export const { endpoint, handler } = serve({
   },
   example: { path: { session_id: `s_${'A'.repeat(22)}` } },
   handle: async ({ caller, path }) => {
-    await endOwnSession(requireActiveUser(caller), caller.loginAppId, path.session_id);
+    await endOwnSession(requireActiveUser(caller), path.session_id);
     return noContent();
   },
 });

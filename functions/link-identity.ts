@@ -1,7 +1,7 @@
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { form } from '../lib/http/body.ts';
 import { created, ok, serve } from '../lib/http/serve.ts';
-import { activeUser } from '../lib/login-users/login-user.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { requireRecentLogin } from '../lib/login-users/recent-login.ts';
 import { shownIdentitySchema } from '../lib/people/identities/identities-of-person.ts';
 import { identityFormSchema } from '../lib/people/identities/identity-form.ts';
@@ -73,7 +73,7 @@ export const { endpoint, handler } = serve({
   },
   idIs: 'identity_id',
   handle: async ({ caller, body }) => {
-    const user = activeUser(caller, 'forbidden');
+    const user = requireActiveUser(caller);
     requireRecentLogin(caller);
     const person = await countingRejections(user, () => verifyCredential(caller.loginAppId, body));
     const { isNew, identity } = await linkIdentity(user, body.provider, person);

@@ -45,5 +45,5 @@ export const { endpoint, handler } = serve({
     Query: ['devices'],
     UpdateItem: ['devices'],
   },
-  handle: async ({ caller }) => ok(await listDevices(requireActiveUser(caller))),
+  handle: async ({ caller }) => ok(await listDevices(requireActiveUser(caller).login_user_id)),
 });

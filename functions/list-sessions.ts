@@ -47,6 +47,6 @@ export const { endpoint, handler } = serve({
   table: { GetItem: ['login_apps', 'signing_keys'], BatchGetItem: ['login_users'], Query: ['login_users'] },
   handle: async ({ caller, query }) => {
     const page = { current: caller.sessionId, ...query };
-    return ok(await listSessions(requireActiveUser(caller), caller.loginAppId, page));
+    return ok(await listSessions(requireActiveUser(caller), page));
   },
 });

@@ -1,6 +1,6 @@
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { ok, serve } from '../lib/http/serve.ts';
-import { activeUser } from '../lib/login-users/login-user.ts';
+import { requireActiveUser } from '../lib/login-users/login-user.ts';
 import { showLoginUser, shownLoginUserSchema } from '../lib/people/identities/identities-of-person.ts';
 import { activeUserErrors } from './shared/errors.ts';
 
@@ -42,5 +42,5 @@ export const { endpoint, handler } = serve({
   },
   errors: activeUserErrors,
   table: { GetItem: ['login_apps', 'signing_keys'], BatchGetItem: ['login_users'] },
-  handle: async ({ caller }) => ok(await showLoginUser(activeUser(caller, 'forbidden'))),
+  handle: async ({ caller }) => ok(await showLoginUser(requireActiveUser(caller))),
 });

@@ -40,9 +40,9 @@ export const { endpoint, handler } = serve({
   secrets: ['provider-settings'],
   example: { path: { identity_id: `i_${'A'.repeat(22)}` } },
   handle: async ({ caller, path }) => {
-    const id = requireActiveUser(caller);
+    const { login_user_id } = requireActiveUser(caller);
     requireRecentLogin(caller);
-    await unlinkIdentity(id, path.identity_id);
+    await unlinkIdentity(login_user_id, path.identity_id);
     return noContent();
   },
 });

@@ -68,8 +68,7 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
     command.action(() => {
       const lines = lineFlag === undefined ? undefined : { flag: lineFlag, file: command.args[0] ?? '' };
       const flags = { ...typedIn(command, typedNames(record)), ...(lines && { [lines.flag]: lines.file }) };
-      const read = readFlags(record.flags, flags);
-      if ('problems' in read) throw new Error(`${record.words}: ${read.problems.join('; ')}.`);
+      readFlags(record.words, record.flags, flags);
       const files = v.parse(
         v.record(v.string(), v.string()),
         typedIn(

@@ -3,7 +3,7 @@ import { timestamp } from '../foundation/clock.ts';
 import { isId } from '../foundation/ids.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { annotateIds } from '../log/request-fields.ts';
-import { type AuthenticatedUser, activeUser } from '../login-users/login-user.ts';
+import { type AuthenticatedUser, requireActiveUser } from '../login-users/login-user.ts';
 import { isLoginRecent, requireRecentLogin } from '../login-users/recent-login.ts';
 import { updateItem } from '../storage/items.ts';
 import { devicesOfLoginUserList } from '../storage/keys.ts';
@@ -25,7 +25,7 @@ export const relationRequestSchema = v.object(
  */
 export async function relateDevice(caller: AuthenticatedUser, id: string): Promise<void> {
   const { loginAppId, loginUserId, sessionId } = caller;
-  const { created_at } = activeUser(caller, 'unprocessable_entity');
+  const { created_at } = requireActiveUser(caller, 'unprocessable_entity');
   if (!isId('d_…', id)) throw noSuchDevice();
   const isRecent = isLoginRecent(caller);
   if (!isRecent && (await findSurplus(loginUserId, id)).length > 0) requireRecentLogin(caller);

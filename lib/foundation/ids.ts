@@ -19,47 +19,27 @@ export const newSessionPrefix = (): string => newId('s').slice(0, -3);
 export const sessionIdAt = (prefix: string, place: number): string =>
   `${prefix}${String(place).padStart(3, '0')}`;
 
-/** The digits of the place that a session's id ends in. An id from before sessions had places never ends in a digit. */
+/** The digits of the place that a session's id ends in; undefined for a text of another form. */
 export const ringIndexIn = (sessionId: string): string | undefined =>
   /^s_[\w-]{19}(\d{3})$/.exec(sessionId)?.[1];
 
-/** 128 random bits. */
-const random = String.raw`[\w-]{22}`;
-/** 256 bits: random, or a hash. */
-const long = String.raw`[\w-]{43}`;
-
-/** The pattern of each kind of id, to be used within a longer one. No secret has such a form. */
-export const idPatterns = {
-  'la_…': `la_${random}`,
-  'la_….c_…': String.raw`la_${random}\.c_${random}`,
-  't_…': `t_${random}`,
-  'ac_…': `ac_${random}`,
-  'sec_…': `sec_${random}`,
-  'lu_…': `lu_${long}`,
-  'i_…': `i_${random}`,
-  's_…': `s_${random}`,
-  'd_…': `d_${long}`,
-  'k_…': `k_${random}`,
-} as const;
-
-/** A kind of id, as commands name it. `…` stands for 128 random bits or, for Login Users and devices, for 256. */
-export type IdForm = keyof typeof idPatterns;
-
-const formOf = (form: IdForm): RegExp => new RegExp(`^${idPatterns[form]}$`);
-
-/** The form of each kind of id, as a whole text. */
+/**
+ * The form of each kind of id, by the name that commands give it: `…` stands for 128 random bits or, for Login Users and
+ * devices, for 256. No secret has such a form.
+ */
 export const idForms = {
-  'la_…': formOf('la_…'),
-  'la_….c_…': formOf('la_….c_…'),
-  't_…': formOf('t_…'),
-  'ac_…': formOf('ac_…'),
-  'sec_…': formOf('sec_…'),
-  'lu_…': formOf('lu_…'),
-  'i_…': formOf('i_…'),
-  's_…': formOf('s_…'),
-  'd_…': formOf('d_…'),
-  'k_…': formOf('k_…'),
-} as const satisfies Record<IdForm, RegExp>;
+  'la_…': /^la_[\w-]{22}$/,
+  'la_….c_…': /^la_[\w-]{22}\.c_[\w-]{22}$/,
+  't_…': /^t_[\w-]{22}$/,
+  'ac_…': /^ac_[\w-]{22}$/,
+  'sec_…': /^sec_[\w-]{22}$/,
+  'lu_…': /^lu_[\w-]{43}$/,
+  'i_…': /^i_[\w-]{22}$/,
+  's_…': /^s_[\w-]{22}$/,
+  'd_…': /^d_[\w-]{43}$/,
+  'k_…': /^k_[\w-]{22}$/,
+} as const;
+export type IdForm = keyof typeof idForms;
 
 /** Whether a text has the form of an id. One that has not is the id of nothing. */
 export const isId = (form: IdForm, text: string): boolean => idForms[form].test(text);
@@ -69,11 +49,8 @@ export const loginAppIdOf = (clientId: string): string | undefined =>
   isId('la_….c_…', clientId) ? clientId.split('.')[0] : undefined;
 
 /** A long-lived Login App Token: `LOGIN_APP_ID.TOKEN_ID.SECRET` */
-export const loginAppTokenForm = new RegExp(
-  String.raw`^${idPatterns['la_…']}\.${idPatterns['t_…']}\.las_${long}$`,
-);
+export const loginAppTokenForm = /^la_[\w-]{22}\.t_[\w-]{22}\.las_[\w-]{43}$/;
 
 /** A refresh token: `rt.lu_….s_….GENERATION.KEY_ID.MAC`, with groups for the signed text and each of its parts. */
-export const refreshTokenForm = new RegExp(
-  String.raw`^(rt\.(${idPatterns['lu_…']})\.(${idPatterns['s_…']})\.(0|[1-9]\d{0,9})\.([\w-]{8}))\.(${long})$`,
-);
+export const refreshTokenForm =
+  /^(rt\.(lu_[\w-]{43})\.(s_[\w-]{22})\.(0|[1-9]\d{0,9})\.([\w-]{8}))\.([\w-]{43})$/;

@@ -103,18 +103,14 @@ export function loginUserIn(item: Item | undefined): LoginUser | undefined {
  * @param blockedAs the code for a blocked person
  * @throws ServiceError `not_found` when a session outlived its Login User, or `blockedAs`
  */
-export function activeUser({ user }: AuthenticatedUser, blockedAs: BlockedCode): LoginUser {
+export function requireActiveUser(
+  { user }: AuthenticatedUser,
+  blockedAs: BlockedCode = 'forbidden',
+): LoginUser {
   if (!user) throw new ServiceError('not_found', 'The Login User does not exist.');
   if (user.blocked_at) throw blockedError(blockedAs);
   return user;
 }
-
-/**
- * The id of a person who may see what is theirs and change it.
- * @throws ServiceError `not_found` when a session outlived its Login User, `forbidden` when the Login User is blocked
- */
-export const requireActiveUser = (caller: AuthenticatedUser): string =>
-  activeUser(caller, 'forbidden').login_user_id;
 
 /**
  * The id of an identity's first index item, which is that of the Login User whom its first login creates: a hash, so no race makes

@@ -18,14 +18,14 @@ export const sessionsOfPerson = {
   sessions_ended_except: v.optional(v.string()),
 };
 const countersItem = v.object(sessionsOfPerson);
+const countersIn = (person: Item | undefined) => v.parse(countersItem, person ?? {});
 
 /** The number of logins of a Login User that were counted so far. */
-export const begunIn = (person: Item | undefined): number =>
-  v.parse(countersItem, person ?? {}).sessions_begun ?? 0;
+export const begunIn = (person: Item | undefined): number => countersIn(person).sessions_begun ?? 0;
 
 /** The id of the session that the latest login of a Login User started. */
 export function lastSessionIdOf(person: Item): string | undefined {
-  const { sessions_begun, session_places, last_session_id } = v.parse(countersItem, person);
+  const { sessions_begun, session_places, last_session_id } = countersIn(person);
   if (last_session_id === undefined || sessions_begun === undefined || session_places === undefined)
     return undefined;
   return sessionIdAt(last_session_id, (sessions_begun - 1) % session_places);
@@ -41,26 +41,20 @@ export const begunSession = {
 };
 export const begunItem = v.object(begunSession);
 
-const endOfOthersItem = v.pick(countersItem, [
-  'sessions_ended_at',
-  'sessions_ended_before',
-  'sessions_ended_except',
-]);
-
 /**
  * The attributes of a Login User that say which sessions have ended together, as a login finds them. The session that begins
  * keeps them, so that it shows whether the one whose place it takes had ended.
  */
-export const endOfOthersIn = (person: Item | undefined) => v.parse(endOfOthersItem, person ?? {});
+export function endOfOthersIn(person: Item | undefined) {
+  const { sessions_ended_at, sessions_ended_before, sessions_ended_except } = countersIn(person);
+  return { sessions_ended_at, sessions_ended_before, sessions_ended_except };
+}
 
 /** The time at which a session ended together with others of its person; undefined if it did not. */
 export function endWithOthers(person: Item | undefined, session: v.InferOutput<typeof begunItem>) {
-  const {
-    sessions_ended_at: at,
-    sessions_ended_before: before = 0,
-    sessions_ended_except: except,
-  } = v.parse(countersItem, person ?? {});
-  return session.session_id !== except && session.ordinal < before ? at : undefined;
+  const { sessions_ended_at, sessions_ended_before = 0, sessions_ended_except } = countersIn(person);
+  const hasEnded = session.session_id !== sessions_ended_except && session.ordinal < sessions_ended_before;
+  return hasEnded ? sessions_ended_at : undefined;
 }
 
 /**
@@ -80,6 +74,6 @@ export function sessionAllows(
       endWithOthers(person, v.parse(begunItem, stored)) === undefined
     );
   }
-  const { sessions_ended_at = '', sessions_ended_except } = v.parse(countersItem, person ?? {});
+  const { sessions_ended_at = '', sessions_ended_except } = countersIn(person);
   return sessionId === sessions_ended_except || relatedAt > sessions_ended_at;
 }

@@ -1,4 +1,3 @@
-import { ServiceError } from '../foundation/service-error.ts';
 import { type Flags, type FlagValues, readFlags } from './flags.ts';
 
 /** An operator command. `Taken` are its flags. */
@@ -41,21 +40,12 @@ export function defineCommands<const Taken extends Record<string, Flags>>(
   },
 ): Command[] {
   const commands: Command[] = [];
-  for (const words in definitions) commands.push(commandOf(words, definitions[words]));
+  for (const words in definitions) {
+    const definition = definitions[words];
+    const [noun = '', ...verb] = words.split(' ');
+    const run: Command['run'] = async (given, operator) =>
+      definition.run(readFlags(words, definition.flags, given), operator);
+    commands.push({ ...definition, words, noun, verb: verb.join(' '), run });
+  }
   return commands;
-}
-
-function commandOf<Taken extends Flags>(words: string, definition: Definition<Taken>): Command {
-  const [noun = '', ...verb] = words.split(' ');
-  return {
-    ...definition,
-    words,
-    noun,
-    verb: verb.join(' '),
-    run: async (given, operator) => {
-      const read = readFlags(definition.flags, given);
-      if ('values' in read) return definition.run(read.values, operator);
-      throw new ServiceError('invalid_request', `${words}: ${read.problems.join('; ')}.`);
-    },
-  };
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { type IdForm, idForms } from '../foundation/ids.ts';
+import { ServiceError } from '../foundation/service-error.ts';
 
 export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
   /**
@@ -74,20 +75,26 @@ export const optional = <Schema extends v.GenericSchema>(needed: Flag<Schema>) =
 });
 
 /**
- * The values of a command's flags, or each reason why it cannot be carried out with these. The command line asks before
- * it calls the operator function, and the function asks again, since anything with IAM permission can invoke it.
+ * The values of a command's flags. The command line asks before it calls the operator function, and the function asks
+ * again, since anything with IAM permission can invoke it.
+ * @param words of the command, which an error begins with
+ * @throws ServiceError with each reason why the command cannot be carried out with these
  */
 export function readFlags<Taken extends Flags>(
+  words: string,
   known: Taken,
   given: Record<string, unknown>,
-): { values: FlagValues<Taken> } | { problems: string[] } {
+): FlagValues<Taken> {
   const unknown = Object.keys(given)
     .filter((name) => !Object.hasOwn(known, name))
     .map((name) => `there is no flag --${name}`);
   const wrong = Object.entries(known).flatMap(([name, flag]) => problem(name, flag, given[name]) ?? []);
   const problems = [...unknown, ...wrong];
-  const values = v.custom<FlagValues<Taken>>(() => problems.length === 0);
-  return v.is(values, given) ? { values: given } : { problems };
+  if (problems.length > 0) throw new ServiceError('invalid_request', `${words}: ${problems.join('; ')}.`);
+  return v.parse(
+    v.custom<FlagValues<Taken>>(() => true),
+    given,
+  );
 }
 
 /** The flags of a command that go into the log: no text that an operator wrote or pasted. */

@@ -17,7 +17,10 @@ export const loginsOf = ({ providers }: LoginApp): Login[] =>
 
 const rowsOf = ({ provider, companies, protocol, grants, issuers }: OfferedProvider): Login[] =>
   grants.map((grant) => ({
-    ...{ provider, companies, protocol, ...grant },
+    provider,
+    companies,
+    protocol,
+    ...grant,
     issuers: issuers.map(({ issuer, nonce }) =>
       nonce === 'required' ? `${issuer} (nonce required)` : issuer,
     ),

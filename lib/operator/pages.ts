@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { ServiceError } from '../foundation/service-error.ts';
-import type { Item } from '../storage/items.ts';
 import type { Key } from '../storage/keys.ts';
 import { readListInOrder, readMembers } from '../storage/lists.ts';
 
@@ -9,7 +8,6 @@ const pageSize = 100;
 
 /** The place at which a list goes on, in the words of whoever reads it. */
 const startSchema = v.record(v.string(), v.string());
-type Start = v.InferOutput<typeof startSchema>;
 
 /** The beginning of the next page: one of the lists, and the place in it, absent for its first member. */
 const placeSchema = v.object({
@@ -21,8 +19,8 @@ type Place = v.InferOutput<typeof placeSchema>;
 /** Up to `limit` members of a list, and where it goes on; undefined at its end. */
 type ReadList<Member> = (
   list: number,
-  from: { limit: number; start: Start | undefined },
-) => Promise<{ members: Member[]; next: Start | undefined }>;
+  from: { limit: number; start: Place['start'] },
+) => Promise<{ members: Member[]; next: Place['start'] }>;
 
 /**
  * A page of up to 100 members of several lists, one after the other, and for `--after` where the next page begins; absent on the last page.
@@ -33,16 +31,17 @@ export async function readPageAcross<Member>(
   count: number,
   after: string | undefined,
   read: ReadList<Member>,
-): Promise<{ members: Member[]; next: string | undefined }> {
+) {
   const members: Member[] = [];
   let next: Place | undefined = after === undefined ? { list: 0 } : readPlace(after, count);
   while (next && members.length < pageSize) {
     const { list }: Place = next;
     const found = await read(list, { limit: pageSize - members.length, start: next.start });
     members.push(...found.members);
-    next = found.next ? { list, start: found.next } : following(list, count);
+    if (found.next) next = { list, start: found.next };
+    else next = list + 1 < count ? { list: list + 1 } : undefined;
   }
-  return { members, next: next && writePlace(next) };
+  return { members, next: next && Buffer.from(JSON.stringify(next)).toString('base64url') };
 }
 
 /**
@@ -50,11 +49,7 @@ export async function readPageAcross<Member>(
  * @param prefix what their positions begin with
  * @throws ServiceError for an `after` that is not the `next` of such a page
  */
-export async function readPage(
-  lists: string | string[],
-  after: string | undefined,
-  prefix = '',
-): Promise<{ items: Item[]; next: string | undefined }> {
+export async function readPage(lists: string | string[], after: string | undefined, prefix = '') {
   const names = [lists].flat();
   const { members, ...page } = await readPageAcross<Key>(names.length, after, async (list, from) => {
     const name = names[list] ?? '';
@@ -73,17 +68,12 @@ export function pageOf<Member>(
   members: Iterable<Member>,
   idOf: (member: Member) => string,
   after: string | undefined,
-): { page: Member[]; next: string | undefined } {
+) {
   const rest = [...members].filter((member) => after === undefined || idOf(member) > after);
   const page = rest.slice(0, pageSize);
   const last = page.at(-1);
   return { page, next: last && rest.length > pageSize ? idOf(last) : undefined };
 }
-
-const following = (list: number, count: number): Place | undefined =>
-  list + 1 < count ? { list: list + 1 } : undefined;
-
-const writePlace = (next: Place): string => Buffer.from(JSON.stringify(next)).toString('base64url');
 
 function readPlace(text: string, count: number): Place {
   try {

@@ -1,9 +1,8 @@
 import * as v from 'valibot';
 import type { AuthenticatedClient } from '../login-apps/clients.ts';
 import type { GrantType } from '../login-apps/grant-types.ts';
-import { logIn } from '../people/sessions/log-in.ts';
+import { logIn, putSession } from '../people/sessions/log-in.ts';
 import { refreshSession } from '../people/sessions/refresh-session.ts';
-import { putSession } from '../people/sessions/session-store.ts';
 import { codeForm } from '../providers/oauth2/authorization-code.ts';
 import { type Credential, verifyCredential } from '../providers/protocol.ts';
 import { providerIds } from '../providers/provider-ids.ts';

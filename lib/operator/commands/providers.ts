@@ -82,11 +82,10 @@ const shownSchema = v.object({ providers: v.record(v.string(), v.record(v.string
  * @param shown the result of `providers show` before
  */
 export function issuersRemovedBy(flags: Record<string, unknown>, shown: Record<string, unknown>): string[] {
-  const read = readFlags(setFlags, flags);
-  if ('problems' in read) return [];
-  const { provider } = read.values;
+  const given = readFlags('providers set', setFlags, flags);
+  const { provider } = given;
   const before = v.parse(shownSchema, shown).providers[provider];
-  const merged = mergeSettings(provider, settingsFrom(provider, read.values), before);
+  const merged = mergeSettings(provider, settingsFrom(provider, given), before);
   return 'settings' in merged ? removedIssuers(before, merged.settings) : [];
 }
 

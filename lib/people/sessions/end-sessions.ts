@@ -4,7 +4,7 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import type { LogEvents } from '../../log/events.ts';
 import { logEvent } from '../../log/log.ts';
 import { findStatus } from '../../login-apps/status.ts';
-import { loginUserItem, whileExisting } from '../../login-users/login-user.ts';
+import { type LoginUser, loginUserItem, whileExisting } from '../../login-users/login-user.ts';
 import { begunIn } from '../../login-users/sessions-of-person.ts';
 import { forEachInBatches } from '../../storage/batches.ts';
 import { type Item, updateItem } from '../../storage/items.ts';
@@ -45,14 +45,14 @@ export async function endSession(
 }
 
 /** Ends a session that a person names. @throws ServiceError `not_found` when it is not theirs, or is over */
-export async function endOwnSession(loginUserId: string, loginAppId: string, sessionId: string) {
+export async function endOwnSession({ login_user_id, login_app_id }: LoginUser, sessionId: string) {
   const [{ session }, status] = await Promise.all([
-    readLoginUserWithSession(loginUserId, sessionId),
-    findStatus(loginAppId),
+    readLoginUserWithSession(login_user_id, sessionId),
+    findStatus(login_app_id),
   ]);
   if (!session || !isActive(session, status))
     throw new ServiceError('not_found', 'The Login User has no such session, or it is over.');
-  await endSession(loginUserId, sessionId, 'person');
+  await endSession(login_user_id, sessionId, 'person');
 }
 
 type Ender = LogEvents['sessions_ended']['by'];

@@ -1,5 +1,6 @@
-import { timestamp } from '../../foundation/clock.ts';
-import { newSessionPrefix } from '../../foundation/ids.ts';
+import { epochSeconds, timestamp } from '../../foundation/clock.ts';
+import { environmentNumber, environmentSeconds } from '../../foundation/environment.ts';
+import { newSessionPrefix, sessionIdAt } from '../../foundation/ids.ts';
 import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
@@ -13,7 +14,7 @@ import { blockedError, firstIndexId, loginUserItem, whileActive } from '../../lo
 import { placeAmongPeople } from '../../login-users/people-of-login-app.ts';
 import { begunIn, endOfOthersIn } from '../../login-users/sessions-of-person.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
-import { type Item, updateItem } from '../../storage/items.ts';
+import { type Item, putItem, updateItem } from '../../storage/items.ts';
 import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import {
   findIndexItem,
@@ -22,8 +23,15 @@ import {
   releaseIdentity,
 } from '../identities/identity-index.ts';
 import { keepingToken, revokeIfRefused } from '../identities/provider-tokens.ts';
-import type { Session } from './session.ts';
-import { newSession, sessionPlaces } from './session-store.ts';
+import { removeSession, type Session, sessionItem } from './session.ts';
+
+/** Seconds after which a session that is not refreshed ends. */
+const idleLifetime = environmentSeconds('SESSION_IDLE_SECONDS');
+/** Seconds after which every session ends. */
+const absoluteLifetime = environmentSeconds('SESSION_ABSOLUTE_SECONDS');
+
+/** How many sessions of a person can be open: the next login takes the place of the oldest. */
+const sessionPlaces = environmentNumber('MAX_SESSIONS');
 
 interface Login {
   loginAppId: string;
@@ -59,9 +67,19 @@ export async function logIn(
       // 3. The number of the login gives its session a place.
       const { before, after } = outcome;
       const ordinal = after ? begunIn(after) - 1 : begunIn(before);
-      const { loginUserId: login_user_id } = owner;
-      const of = { login_user_id, login_app_id: loginAppId, client_id: clientId, ordinal };
-      return newSession(prefix, { ...endOfOthersIn(after ?? before), ...of });
+      const started_at = epochSeconds();
+      return {
+        ...endOfOthersIn(after ?? before),
+        login_user_id: owner.loginUserId,
+        login_app_id: loginAppId,
+        client_id: clientId,
+        ordinal,
+        session_id: sessionIdAt(prefix, ordinal % sessionPlaces()),
+        generation: 0,
+        started_at,
+        expires_at: endOf(started_at),
+        created_at: timestamp(),
+      };
     }, 'Others keep linking and unlinking the identity.');
   } catch (error) {
     await revokeIfRefused(error, owner.loginUserId, login, verified);
@@ -133,3 +151,18 @@ async function nextOwner(
 
 /** The owner of an identity, or of a free one the Login User who will be created at its index item. */
 const ownerAt = ({ id, owner }: IdentityIndexItem): Owner => owner ?? { loginUserId: id };
+
+/** Stores a new session at its place. After a failure nobody gets its tokens, so it is removed, if it can be. */
+export async function putSession(session: Session): Promise<void> {
+  const { login_user_id, session_id } = session;
+  try {
+    await putItem(sessionItem(login_user_id, session_id), session);
+  } catch (error) {
+    await removeSession(login_user_id, session_id).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The idle or the absolute end of a session that is used now, whichever comes first, in epoch seconds. */
+export const endOf = (startedAt: number): number =>
+  Math.min(epochSeconds() + idleLifetime(), startedAt + absoluteLifetime());

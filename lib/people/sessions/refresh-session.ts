@@ -9,6 +9,7 @@ import { findStatus } from '../../login-apps/status.ts';
 import { blockedError } from '../../login-users/login-user.ts';
 import { updateItem } from '../../storage/items.ts';
 import { endSession } from './end-sessions.ts';
+import { endOf } from './log-in.ts';
 import {
   isActive,
   readLoginUserWithSession,
@@ -18,7 +19,6 @@ import {
   sessionWithId,
   stateOfGeneration,
 } from './session.ts';
-import { endOf } from './session-store.ts';
 
 /** Seconds after a refresh; when the token that it replaced comes back later than that, it is a late replay. */
 const replaySeconds = environmentSeconds('REFRESH_REPLAY_SECONDS');

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isoTime } from '../../foundation/clock.ts';
-import { idPatterns } from '../../foundation/ids.ts';
 import { findStatus } from '../../login-apps/status.ts';
+import type { LoginUser } from '../../login-users/login-user.ts';
 import { integerBetween, once } from '../../schema/form-parameters.ts';
 import { jsonSchema, timestampField } from '../../schema/json-schema.ts';
 import { isActive, readSessions, type Session } from './session.ts';
@@ -9,7 +9,7 @@ import { isActive, readSessions, type Session } from './session.ts';
 type SessionsQuery = v.InferOutput<v.ObjectSchema<typeof sessionsQuery, undefined>>;
 
 /** A position in the list, as `positionOf` writes it. */
-const cursorForm = new RegExp(String.raw`^\d{10}\.${idPatterns['s_…']}$`);
+const cursorForm = /^\d{10}\.s_[\w-]{22}$/;
 
 const shownSessionSchema = v.pipe(
   v.object({
@@ -52,11 +52,10 @@ export const sessionsQuery = {
 
 /** The active sessions of a person, the one used last first. @param page with the id of the session that asks */
 export async function listSessions(
-  loginUserId: string,
-  loginAppId: string,
+  { login_user_id, login_app_id }: LoginUser,
   { current, limit = Infinity, cursor }: { current: string } & SessionsQuery,
 ): Promise<v.InferOutput<typeof sessionListSchema>> {
-  const [sessions, status] = await Promise.all([readSessions(loginUserId), findStatus(loginAppId)]);
+  const [sessions, status] = await Promise.all([readSessions(login_user_id), findStatus(login_app_id)]);
   const active = sessions
     .filter((session) => isActive(session, status))
     .map((session) => ({ session, position: positionOf(session) }))
