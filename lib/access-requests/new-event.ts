@@ -11,8 +11,10 @@ export const longestActorId = 200;
 /**
  * A string without lone surrogates and control characters (Unicode category Cc), which take up to seven bytes each in
  * a function's result; any other character takes at most four.
+ * @param control the control characters that it must not hold, as ranges of a character class
+ * @param except those that it may hold, for the message
  */
-const plainText = (name: string, least: number, most: number, { control, except = '' }: Control) => {
+const plainText = (name: string, least: number, most: number, control: string, except = '') => {
   const forbidden = new RegExp(`[${control}]`);
   const length = `${name} must have ${least > 0 ? `${least} to` : 'at most'} ${most} characters.`;
   return v.pipe(
@@ -27,22 +29,19 @@ const plainText = (name: string, least: number, most: number, { control, except 
   );
 };
 
-/** The control characters that a text must not hold, as ranges of a character class, and which ones it may. */
-interface Control {
-  control: string;
-  except?: string;
-}
-
 const oneOf = <const Options extends readonly string[]>(name: string, options: Options) =>
   v.picklist(options, `${name} must be ${options.join(' or ')}.`);
 
 const shared = {
   actor_type: oneOf('actor_type', actorTypes),
-  actor_id: plainText('actor_id', 1, longestActorId, { control: String.raw`\u0000-\u001f\u007f-\u009f` }),
-  comment: plainText('comment', 0, longestComment, {
-    control: String.raw`\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f`,
-    except: ' other than tab, line feed and carriage return',
-  }),
+  actor_id: plainText('actor_id', 1, longestActorId, String.raw`\u0000-\u001f\u007f-\u009f`),
+  comment: plainText(
+    'comment',
+    0,
+    longestComment,
+    String.raw`\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f`,
+    ' other than tab, line feed and carriage return',
+  ),
 } satisfies Record<keyof typeof content, v.GenericSchema>;
 
 export const newCommentSchema = v.object({ ...shared, type: v.literal('comment') }, keyRequired());

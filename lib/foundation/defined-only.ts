@@ -1,4 +1,5 @@
-type DefinedOnly<Fields> = {
+/** Fields of which those that may be undefined may be left out instead. */
+export type DefinedOnly<Fields> = {
   [Name in keyof Fields as undefined extends Fields[Name] ? never : Name]: Fields[Name];
 } & {
   [Name in keyof Fields as undefined extends Fields[Name] ? Name : never]?: Exclude<Fields[Name], undefined>;

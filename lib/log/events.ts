@@ -1,17 +1,14 @@
+import type { DefinedOnly } from '../foundation/defined-only.ts';
 import type { LogReason } from '../foundation/reasons.ts';
 import type { ErrorCode } from '../foundation/service-error.ts';
 
-/** A field of a line: its content for the docs, and its type. */
+/** A field of a line: its content for the docs, and its type; one that may be undefined may be left out. */
 interface Field<Type> {
   text: string;
   type?: Type;
-  isOptional?: boolean;
 }
 const of = <Type = string>(text: string): Field<Type> => ({ text });
-const maybe = <Type = string>(text: string): Field<Type> & { isOptional: true } => ({
-  text,
-  isOptional: true,
-});
+const maybe = <Type = string>(text: string): Field<Type | undefined> => ({ text });
 
 /** The choices of a field, as the docs write them: `a`, `b` or `c`. */
 const oneOf = <Choice extends string>(...choices: [...Choice[], Choice]): Field<Choice> => {
@@ -177,15 +174,7 @@ export const logEvents = {
 export type LogEvent = keyof typeof logEvents;
 
 type TypeOf<One> = One extends Field<infer Type> ? Type : never;
-type FieldsOf<Fields> = {
-  -readonly [Name in keyof Fields as Fields[Name] extends { isOptional: true } ? never : Name]: TypeOf<
-    Fields[Name]
-  >;
-} & {
-  -readonly [Name in keyof Fields as Fields[Name] extends { isOptional: true } ? Name : never]?: TypeOf<
-    Fields[Name]
-  >;
-};
+type FieldsOf<Fields> = DefinedOnly<{ -readonly [Name in keyof Fields]: TypeOf<Fields[Name]> }>;
 
 /** The own fields of each event. The lines about commands, and about writes, have the ids of what they are about as well. */
 export type LogEvents = {

@@ -44,8 +44,9 @@ export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Prom
       if (!accepted.includes(before.current))
         throw new Error('The current secret would no longer be accepted.');
       if (isOfProviderSettings(step.SecretId)) {
-        const unreadable = await reencrypt(secret);
-        if (unreadable.length > 0) await giveUp(step, unreadableSettings(unreadable));
+        const names = (await reencrypt(secret)).join(', ');
+        const unreadable = `These provider settings can be decrypted with no key that is left: ${names}. Set them again, or remove them. Then rotate again.`;
+        if (names !== '') await giveUp(step, unreadable);
       }
       if (!isInTime(secret)) await giveUp(step, 'The rotation took too long. Rotate again.');
     },
@@ -55,6 +56,3 @@ export const serviceSecretRotation = (reencrypt: (secret: ServiceSecret) => Prom
       logEvent('service_secret_rotated', { secret });
     },
   });
-
-const unreadableSettings = (names: string[]): string =>
-  `These provider settings can be decrypted with no key that is left: ${names.join(', ')}. Set them again, or remove them. Then rotate again.`;

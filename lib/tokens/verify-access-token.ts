@@ -16,10 +16,8 @@ import {
 import { issuer } from './issuer.ts';
 
 /** The payload of one of our own access tokens; undefined for anything but a valid one. */
-export async function readAccessToken(token: string): Promise<AccessTokenPayload | undefined> {
-  const { payload } = await verify(token);
-  return payload;
-}
+export const readAccessToken = async (token: string): Promise<AccessTokenPayload | undefined> =>
+  (await verify(token)).payload;
 
 /** The claims of a Login User Token. @throws ServiceError `invalid_token`, whatever is wrong with it */
 export async function verifyLoginUserToken(token: string): Promise<AccessTokenClaims<'login_user'>> {

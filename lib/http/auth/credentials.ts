@@ -23,8 +23,6 @@ const mismatch = (whose: string) => `The ${whose} id and the ${whose} secret do 
 /** The reason why credentials are not those of a caller, for the log. */
 type WrongCredentials = 'id_unknown' | 'secret_wrong' | 'account_disabled';
 
-const isWrong = (found: object | WrongCredentials): found is WrongCredentials => typeof found === 'string';
-
 interface BasicAuthentication<Caller extends object> {
   scheme: SchemeName;
   /** The owner of id and secret, for the messages. */
@@ -60,7 +58,7 @@ export const basicAuthentication = <Caller extends object>({
       throw new ServiceError(error, message, { reason: 'credentials_missing' });
     }
     const caller = await find(sent.user, sent.password);
-    if (isWrong(caller)) {
+    if (typeof caller === 'string') {
       const isWellFormed = isId(idForm, sent.user);
       if (isWellFormed) annotateLog({ [idField]: sent.user });
       const form = isWellFormed ? '' : ` The ${whose} id has the form ${idForm.replaceAll('…', '*')}.`;

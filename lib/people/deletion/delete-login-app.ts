@@ -53,7 +53,7 @@ export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefin
 /** Whether the tokens that are kept to be revoked can ever be: an operator who removes the provider gives them up. */
 const canRevoke = ({ providers }: LoginApp): boolean => providers.has(authorizationCodeProvider);
 
-async function readPeople(list: string, start?: Item): Promise<{ items: Item[]; next: Item | undefined }> {
+async function readPeople(list: string, start?: Item) {
   const { keys, next } = await readListInOrder(list, { limit: 100, start });
   return { items: await readMembers(keys), next };
 }
@@ -67,13 +67,21 @@ export async function deleteLoginApp(loginApp: LoginApp): Promise<DeletionStep> 
   const { login_app_id, disabled_at } = loginApp;
   await setLoginAppDisabled(login_app_id, true);
   const hasTime = timeLimit();
-  const people = await deletePeople(loginApp, hasTime);
-  const devices = await deleteDevices(login_app_id, hasTime);
-  const removed = { login_users: people.count, devices: devices.count };
-  const isAll = people.isAll && devices.isAll;
-  const isStuck = isAll || people.count + devices.count === 0;
-  if (people.tokensLeft > 0 && isStuck)
-    return { deleted: false, removed, tokens_not_revoked: people.tokensLeft };
+  const removed = { login_users: 0, devices: 0 };
+  let tokens_not_revoked = 0;
+  const noPeople = await forEachMember(peopleLists(login_app_id), readPeople, hasTime, async (item) => {
+    const { isNew, tokensLeft } = await deletePerson(loginApp, String(item.login_user_id));
+    if (isNew) removed.login_users += 1;
+    tokens_not_revoked += tokensLeft;
+  });
+  const readShard = (shard: number, start?: Item) => readDevices(login_app_id, shard, { limit: 100, start });
+  const noDevices = await forEachMember(shards, readShard, hasTime, async (item) => {
+    await deleteDevice(item);
+    removed.devices += 1;
+  });
+  const isAll = noPeople && noDevices;
+  const isStuck = isAll || removed.login_users + removed.devices === 0;
+  if (tokens_not_revoked > 0 && isStuck) return { deleted: false, removed, tokens_not_revoked };
   if (!isAll) return { deleted: false, removed, again_after_seconds: 0 };
   const since = disabled_at === undefined ? 0 : (clock.now().getTime() - Date.parse(disabled_at)) / 1000;
   if (since < settledAfter)
@@ -86,23 +94,23 @@ export async function deleteLoginApp(loginApp: LoginApp): Promise<DeletionStep> 
   return { deleted: true, removed };
 }
 
-async function deletePeople(loginApp: LoginApp, hasTime: () => boolean) {
-  let count = 0;
-  let tokensLeft = 0;
-  for (const list of peopleLists(loginApp.login_app_id)) {
+/** Does something with each member of some lists, page by page, while there is time. False when more is left. */
+async function forEachMember<List>(
+  lists: readonly List[],
+  readPage: (list: List, start?: Item) => Promise<{ items: Item[]; next: Item | undefined }>,
+  hasTime: () => boolean,
+  act: (item: Item) => Promise<void>,
+): Promise<boolean> {
+  for (const list of lists) {
     let start: Item | undefined;
     do {
-      if (!hasTime()) return { count, tokensLeft, isAll: false };
-      const { items, next } = await readPeople(list, start);
-      await forEachInBatches(items, async ({ login_user_id }) => {
-        const person = await deletePerson(loginApp, String(login_user_id));
-        if (person.isNew) count += 1;
-        tokensLeft += person.tokensLeft;
-      });
+      if (!hasTime()) return false;
+      const { items, next } = await readPage(list, start);
+      await forEachInBatches(items, act);
       start = next;
     } while (start);
   }
-  return { count, tokensLeft, isAll: true };
+  return true;
 }
 
 /**
@@ -115,21 +123,6 @@ async function deletePerson(loginApp: LoginApp, id: string): Promise<{ isNew: bo
   const tokensLeft = canRevoke(loginApp) ? (revocations?.not_revoked ?? 0) : 0;
   if (tokensLeft === 0) await deleteItem(loginUserKey(id));
   return { isNew: deletion !== undefined, tokensLeft };
-}
-
-async function deleteDevices(loginAppId: string, hasTime: () => boolean) {
-  let count = 0;
-  for (const shard of shards) {
-    let start: Item | undefined;
-    do {
-      if (!hasTime()) return { count, isAll: false };
-      const { items, next } = await readDevices(loginAppId, shard, { limit: 100, start });
-      await forEachInBatches(items, deleteDevice);
-      count += items.length;
-      start = next;
-    } while (start);
-  }
-  return { count, isAll: true };
 }
 
 /** The device goes last: it tells which installation it belongs to. */

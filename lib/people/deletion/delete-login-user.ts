@@ -17,7 +17,7 @@ import {
 } from '../../storage/items.ts';
 import { deletionKey, unfinishedList } from '../../storage/keys.ts';
 import { releaseIdentity } from '../identities/identity-index.ts';
-import { isStoredToken, type Revocations, revokeStoredTokens } from '../identities/provider-tokens.ts';
+import { isStoredToken, revokeStoredTokens } from '../identities/provider-tokens.ts';
 import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
 
 /** The mark of a deletion: written before everything else and removed after it, so that it leads to what nobody repeats. */
@@ -32,29 +32,15 @@ export const deletionItem = itemKind(
 );
 export type DeletionMark = ItemOf<typeof deletionItem>;
 
-/** Numbers of what a deletion removed. */
-interface Deletion {
-  sessions: number;
-  openSessions: number;
-  relations: number;
-  identities: number;
-  /** Revocations of tokens of providers. */
-  revocations: Revocations;
-}
-
 /**
  * Deletes a Login User: from the first write on nobody gets in, and the other writes remove what was theirs. After an
  * interruption it can be repeated and finishes the work, or the mark leads to it. A device that the index does not show yet is not theirs either:
  * a relation ends with its Login User. Only an operator deletes a blocked person, who could log in again as somebody new.
  * @param last a session that is removed after everything else, so that its token can repeat what was interrupted
- * @returns undefined when there was nothing to delete
+ * @returns the numbers of what was removed; undefined when there was nothing to delete
  * @throws ServiceError `forbidden` for a blocked person, unless an operator asks
  */
-export async function deleteLoginUser(
-  loginUserId: string,
-  by: DeletionMark['by'],
-  last?: string,
-): Promise<Deletion | undefined> {
+export async function deleteLoginUser(loginUserId: string, by: DeletionMark['by'], last?: string) {
   const key = loginUserItem(loginUserId);
   const mark = { login_user_id: loginUserId, by, list_position: timestamp() };
   await putItem(deletionItem(loginUserId), { ...mark, list: unfinishedList });
@@ -96,10 +82,7 @@ async function removeWhatIsStored(loginUserId: string) {
   const remains = new Set(revocations.not_revoked > 0 ? [...remaining, ...listAttributes] : remaining);
   const remove = Object.keys(item).filter((name) => !(remains.has(name) || isStoredToken(name)));
   if (remove.length > 0) {
-    await updateItem(loginUserItem(loginUserId), {
-      remove,
-      when: { deleted_at: { exists: true } },
-    });
+    await updateItem(loginUserItem(loginUserId), { remove, when: { deleted_at: { exists: true } } });
   }
   return { identities: linked.length + (item.subject === undefined ? 0 : 1), revocations };
 }

@@ -109,7 +109,7 @@ export async function revokeIfRefused(
 }
 
 /** Numbers of tokens that were revoked, and that are still to be revoked. */
-export interface Revocations {
+interface Revocations {
   revoked: number;
   not_revoked: number;
 }

@@ -39,7 +39,10 @@ export async function unlinkIdentity(
     if (!identities.some(({ id }) => id === identityId))
       throw new ServiceError('not_found', 'The Login User has no such identity.');
     const other = identities.find(({ id }) => id !== identityId);
-    if (!(other || evenLast)) throw isTheLast();
+    if (!(other || evenLast))
+      throw new ServiceError('unprocessable_entity', last, {
+        errors: [{ field: 'identity_id', message: last }],
+      });
     const { remove, ...change } = withoutIdentity(loginUserId, identityId);
     const left = attributesLeft(user?.linked ?? [], new Set(identities.map(({ id }) => id)));
     const outcome = await updateItem(loginUserItem(loginUserId), {
@@ -86,5 +89,3 @@ export const attributeOf = (loginUserId: string, identityId: string): string =>
 
 const last =
   'The last identity cannot be unlinked: nobody could log in any longer. Delete the account instead.';
-const isTheLast = (): ServiceError =>
-  new ServiceError('unprocessable_entity', last, { errors: [{ field: 'identity_id', message: last }] });
