@@ -1,10 +1,9 @@
 import { addEventFor } from '../lib/access-requests/append-events.ts';
-import { eventSchema } from '../lib/access-requests/event.ts';
 import { commentBodySchema } from '../lib/access-requests/new-event.ts';
 import { json } from '../lib/http/body.ts';
 import { created, serve } from '../lib/http/serve.ts';
 import { invalidFields } from '../lib/schema/validation.ts';
-import { addEventRecord, findEvent, invalidEvent } from './shared/add-event.ts';
+import { addEventRecord, eventAdded, invalidEvent } from './shared/add-event.ts';
 
 export const { endpoint, handler } = serve({
   ...addEventRecord,
@@ -13,29 +12,16 @@ export const { endpoint, handler } = serve({
   description:
     'Adds a comment by an actor to an access request of the account. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
   body: json(commentBodySchema, invalidFields),
-  responses: {
-    201: {
-      description: 'The comment, as a search returns it.',
-      body: eventSchema,
-      example: {
-        id: 4,
-        access_request_id: 1,
-        type: 'comment',
-        actor_type: 'login_user',
-        actor_id: '1001',
-        comment: 'Looks good.',
-        created_at: '2026-01-31T08:00:00.000Z',
-        updated_at: '2026-01-31T08:00:00.000Z',
-      },
-      links: {
-        Find: {
-          operationId: 'search-events',
-          description: 'A search for the id returns the comment.',
-          parameters: findEvent,
-        },
-      },
-    },
-  },
+  responses: eventAdded('comment', 'search-events', {
+    id: 4,
+    access_request_id: 1,
+    type: 'comment',
+    actor_type: 'login_user',
+    actor_id: '1001',
+    comment: 'Looks good.',
+    created_at: '2026-01-31T08:00:00.000Z',
+    updated_at: '2026-01-31T08:00:00.000Z',
+  }),
   errors: {
     ...addEventRecord.errors,
     unprocessable_entity: {

@@ -1,10 +1,9 @@
 import { addEventFor } from '../lib/access-requests/append-events.ts';
-import { eventSchema } from '../lib/access-requests/event.ts';
 import { reviewBodySchema } from '../lib/access-requests/new-event.ts';
 import { json } from '../lib/http/body.ts';
 import { created, serve } from '../lib/http/serve.ts';
 import { invalidFields } from '../lib/schema/validation.ts';
-import { addEventRecord, findEvent, invalidEvent } from './shared/add-event.ts';
+import { addEventRecord, eventAdded, invalidEvent } from './shared/add-event.ts';
 
 export const { endpoint, handler } = serve({
   ...addEventRecord,
@@ -13,30 +12,17 @@ export const { endpoint, handler } = serve({
   description:
     'Adds a review, which approves or rejects, by an actor to an access request of the account. The comment may be left out. `actor_id` names the author in your own system; the service does not interpret it. Send an `Idempotency-Key` of your own: if the response is lost, the same request with the same key returns the same event for 24 hours instead of adding another.',
   body: json(reviewBodySchema, invalidFields),
-  responses: {
-    201: {
-      description: 'The review, as a search returns it.',
-      body: eventSchema,
-      example: {
-        id: 5,
-        access_request_id: 1,
-        type: 'review',
-        actor_type: 'login_user',
-        actor_id: '1001',
-        comment: '',
-        created_at: '2026-01-31T08:00:00.000Z',
-        updated_at: '2026-01-31T08:00:00.000Z',
-        status: 'approved',
-      },
-      links: {
-        Find: {
-          operationId: 'search-reviews',
-          description: 'A search for the id returns the review.',
-          parameters: findEvent,
-        },
-      },
-    },
-  },
+  responses: eventAdded('review', 'search-reviews', {
+    id: 5,
+    access_request_id: 1,
+    type: 'review',
+    actor_type: 'login_user',
+    actor_id: '1001',
+    comment: '',
+    created_at: '2026-01-31T08:00:00.000Z',
+    updated_at: '2026-01-31T08:00:00.000Z',
+    status: 'approved',
+  }),
   errors: {
     ...addEventRecord.errors,
     unprocessable_entity: {

@@ -5,10 +5,16 @@ import { json } from '../lib/http/body.ts';
 import { created, ok, serve } from '../lib/http/serve.ts';
 import { invalidFieldsOf } from '../lib/schema/validation.ts';
 
-const relateLink = {
-  operationId: 'relate-device',
-  description: 'When a person has logged in on the device, relate it to them.',
-  requestBody: { device_id: '$response.body#/id' },
+const registered = {
+  body: registeredDeviceSchema,
+  example: { id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M' },
+  links: {
+    Relate: {
+      operationId: 'relate-device',
+      description: 'When a person has logged in on the device, relate it to them.',
+      requestBody: { device_id: '$response.body#/id' },
+    },
+  },
 };
 
 export const { endpoint, handler } = serve({
@@ -21,18 +27,8 @@ export const { endpoint, handler } = serve({
   authenticate: loginAppToken,
   body: json(registrationRequestSchema, invalidFieldsOf('device')),
   responses: {
-    201: {
-      description: 'The device was registered for the first time.',
-      body: registeredDeviceSchema,
-      example: { id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M' },
-      links: { Relate: relateLink },
-    },
-    200: {
-      description: 'The device had been registered before.',
-      body: registeredDeviceSchema,
-      example: { id: 'd_XwZ30yeACRUPZ7uhn2HMRtKmP4tggv6G4s-UnQ2ff4M' },
-      links: { Relate: relateLink },
-    },
+    201: { description: 'The device was registered for the first time.', ...registered },
+    200: { description: 'The device had been registered before.', ...registered },
   },
   errors: {
     invalid_request: {

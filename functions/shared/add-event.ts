@@ -1,3 +1,5 @@
+import type * as v from 'valibot';
+import { eventSchema } from '../../lib/access-requests/event.ts';
 import { idempotencyKeySchema } from '../../lib/access-requests/idempotency.ts';
 import { accessRequestIdSchema } from '../../lib/access-requests/search-request.ts';
 import { writingAccount } from '../../lib/http/auth/account.ts';
@@ -38,11 +40,28 @@ export const addEventRecord = {
   idIs: 'event_id',
 } as const;
 
-/** The parameters of a search that finds the event of a response. */
-export const findEvent = {
-  access_request_id: '$response.body#/access_request_id',
-  ids: '$response.body#/id',
-};
+/** The response to an event that was added. @param operationId of the search that returns it */
+export const eventAdded = (
+  name: string,
+  operationId: string,
+  example: v.InferOutput<typeof eventSchema>,
+) => ({
+  201: {
+    description: `The ${name}, as a search returns it.`,
+    body: eventSchema,
+    example,
+    links: {
+      Find: {
+        operationId,
+        description: `A search for the id returns the ${name}.`,
+        parameters: {
+          access_request_id: '$response.body#/access_request_id',
+          ids: '$response.body#/id',
+        },
+      },
+    },
+  },
+});
 
 /** The error of both for invalid fields, apart from its example. */
 export const invalidEvent =

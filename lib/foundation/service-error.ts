@@ -4,25 +4,27 @@
 import type { LogReason } from './reasons.ts';
 
 /**
- * The codes of error responses. The first eight are OAuth's
+ * The codes of error responses, each with its HTTP status. Eight are OAuth's
  * (RFC 6749 section 5.2, RFC 7009 section 2.2.1, RFC 6750 section 3.1, RFC 9470 section 3).
  */
-export type ErrorCode =
-  | 'invalid_request'
-  | 'invalid_client'
-  | 'invalid_grant'
-  | 'unauthorized_client'
-  | 'unsupported_grant_type'
-  | 'unsupported_token_type'
-  | 'invalid_token'
-  | 'insufficient_user_authentication'
-  | 'unauthorized'
-  | 'forbidden'
-  | 'not_found'
-  | 'conflict'
-  | 'unprocessable_entity'
-  | 'too_many_requests'
-  | 'temporarily_unavailable';
+export const statuses = {
+  invalid_request: 400,
+  invalid_grant: 400,
+  unauthorized_client: 400,
+  unsupported_grant_type: 400,
+  unsupported_token_type: 400,
+  invalid_client: 401,
+  invalid_token: 401,
+  insufficient_user_authentication: 401,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  unprocessable_entity: 422,
+  too_many_requests: 429,
+  temporarily_unavailable: 503,
+} as const;
+export type ErrorCode = keyof typeof statuses;
 
 /** An error code as the API document describes it. */
 export interface ErrorRecord {

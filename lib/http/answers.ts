@@ -1,7 +1,7 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2, APIGatewayProxyEventV2 as ApiEvent } from 'aws-lambda';
 import { definedOnly } from '../foundation/defined-only.ts';
-import { type ErrorCode, ServiceError } from '../foundation/service-error.ts';
+import { type ErrorCode, ServiceError, statuses } from '../foundation/service-error.ts';
 import { logEvent, logFailure } from '../log/log.ts';
 import { annotateLog } from '../log/request-fields.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
@@ -54,24 +54,6 @@ export const renderAnswer = ({
     request.response = jsonResponse({ ...answer, cacheSeconds }, request.event.requestContext.requestId);
   },
 });
-
-export const statuses: Record<ErrorCode, number> = {
-  invalid_request: 400,
-  invalid_grant: 400,
-  unauthorized_client: 400,
-  unsupported_grant_type: 400,
-  unsupported_token_type: 400,
-  invalid_client: 401,
-  invalid_token: 401,
-  insufficient_user_authentication: 401,
-  unauthorized: 401,
-  forbidden: 403,
-  not_found: 404,
-  conflict: 409,
-  unprocessable_entity: 422,
-  too_many_requests: 429,
-  temporarily_unavailable: 503,
-};
 
 /**
  * The authentication scheme that would work, for the errors that ask for one.

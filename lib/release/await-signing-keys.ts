@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { lastRotation } from '../secrets/secret-store.ts';
-import { customResourceRequestSchema, respond } from './cloudformation.ts';
+import { answerCloudFormation } from './cloudformation.ts';
 
 const propertiesSchema = v.object({ SecretId: v.string() });
 
@@ -18,13 +18,12 @@ const failure =
  * asynchronously, so without it a first deployment would end before the service can sign.
  * @param remaining how many milliseconds the function may still run
  */
-export async function awaitSigningKeys(event: unknown, remaining: () => number): Promise<void> {
-  const request = v.parse(customResourceRequestSchema, event);
-  if (request.RequestType === 'Delete') return respond(request, undefined);
-  const { SecretId } = v.parse(propertiesSchema, request.ResourceProperties);
-  while (!(await lastRotation(SecretId))) {
-    if (remaining() < reserve + pause) return respond(request, failure);
-    await wait(pause);
-  }
-  return respond(request, undefined);
-}
+export const awaitSigningKeys = (event: unknown, remaining: () => number): Promise<void> =>
+  answerCloudFormation(event, async (properties) => {
+    const { SecretId } = v.parse(propertiesSchema, properties);
+    while (!(await lastRotation(SecretId))) {
+      if (remaining() < reserve + pause) return failure;
+      await wait(pause);
+    }
+    return undefined;
+  });

@@ -77,10 +77,10 @@ type Ask = (request: Parameters<typeof invokeVersion>[0]) => Promise<unknown>;
 async function tryVersions(probe: Probe, ask: Ask): Promise<void> {
   await smokeTest(
     { ...probe, issuer: issuer() },
-    async ({ step, headers, form, body }) => {
+    async ({ step, headers = {}, form, body }) => {
       const request = {
         'signing keys': { ...versionOf('list-signing-keys'), routeKey: `GET ${keysPath}`, headers },
-        token: tokenRequest({ ...headers }, { ...form }),
+        token: tokenRequest(headers, { ...form }),
         search: {
           ...versionOf('search-events'),
           routeKey: 'GET /v1/rbac/access_requests/{access_request_id}/events',

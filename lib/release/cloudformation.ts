@@ -4,7 +4,7 @@ import * as v from 'valibot';
  * The event with which CloudFormation invokes the function of a custom resource.
  * @see AWS CloudFormation user guide, "Custom resource request reference"
  */
-export const customResourceRequestSchema = v.object({
+const requestSchema = v.object({
   RequestType: v.picklist(['Create', 'Update', 'Delete']),
   /** Presigned: where the response goes. */
   ResponseURL: v.string(),
@@ -14,19 +14,20 @@ export const customResourceRequestSchema = v.object({
   PhysicalResourceId: v.optional(v.string()),
   ResourceProperties: v.unknown(),
 });
-type CustomResourceRequest = v.InferOutput<typeof customResourceRequestSchema>;
 
 /**
- * Tells CloudFormation how a request ended, which waits for that.
- * @param failure what the operator reads beside the resource; undefined for success
+ * Does what a custom resource is for, unless it is deleted, and tells CloudFormation, which waits for that, how it ended.
+ * @param act gets the properties; returns what the operator reads beside the resource, undefined for success
  * @throws Error when the response is not taken
  * @see AWS CloudFormation user guide, "Custom resource response reference"
  */
-export async function respond(
-  { ResponseURL, PhysicalResourceId, ...request }: CustomResourceRequest,
-  failure: string | undefined,
+export async function answerCloudFormation(
+  event: unknown,
+  act: (properties: unknown) => Promise<string | undefined>,
 ): Promise<void> {
-  const { StackId, RequestId, LogicalResourceId } = request;
+  const { RequestType, ResponseURL, ResourceProperties, ...request } = v.parse(requestSchema, event);
+  const failure = RequestType === 'Delete' ? undefined : await act(ResourceProperties);
+  const { StackId, RequestId, LogicalResourceId, PhysicalResourceId = LogicalResourceId } = request;
   const response = await fetch(ResponseURL, {
     method: 'PUT',
     // The signature of the URL covers an empty content type.
@@ -34,7 +35,7 @@ export async function respond(
     body: JSON.stringify({
       Status: failure === undefined ? 'SUCCESS' : 'FAILED',
       Reason: failure,
-      PhysicalResourceId: PhysicalResourceId ?? LogicalResourceId,
+      PhysicalResourceId,
       StackId,
       RequestId,
       LogicalResourceId,

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { recordFormat, requireReadableFormat, UnreadableFormat } from '../storage/table-format.ts';
-import { customResourceRequestSchema, respond } from './cloudformation.ts';
+import { answerCloudFormation } from './cloudformation.ts';
 
 const propertiesSchema = v.object({
   /** `check` comes before the new code gets requests, `record` after it. */
@@ -19,15 +19,14 @@ const propertiesSchema = v.object({
  * A custom resource that lets a deployment go on only if its version can read the table, and one that notes the format in
  * which the code writes. Any other error is thrown: Lambda then tries again twice, which a role that is new may need.
  */
-export async function guardTableFormat(event: unknown): Promise<void> {
-  const request = v.parse(customResourceRequestSchema, event);
-  if (request.RequestType === 'Delete') return respond(request, undefined);
-  const { Step, Format: formats } = v.parse(propertiesSchema, request.ResourceProperties);
-  try {
-    await (Step === 'check' ? requireReadableFormat({ formats }) : recordFormat());
-  } catch (error) {
-    if (!(error instanceof UnreadableFormat)) throw error;
-    return respond(request, error.message);
-  }
-  return respond(request, undefined);
-}
+export const guardTableFormat = (event: unknown): Promise<void> =>
+  answerCloudFormation(event, async (properties) => {
+    const { Step, Format: formats } = v.parse(propertiesSchema, properties);
+    try {
+      await (Step === 'check' ? requireReadableFormat({ formats }) : recordFormat());
+    } catch (error) {
+      if (!(error instanceof UnreadableFormat)) throw error;
+      return error.message;
+    }
+    return undefined;
+  });

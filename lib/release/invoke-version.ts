@@ -1,24 +1,17 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { requestTimeouts } from '../foundation/aws-client.ts';
+import type { ExampleRequest } from './try-examples.ts';
 
 /** A version has ten seconds for a request, and as many for its start. */
 const client = new LambdaClient(requestTimeouts(3, 25_000));
 
-/** A request to a version of a function. */
-interface VersionRequest {
+/** A request to a version of a function. The status is 200 unless it must answer with another one. */
+interface VersionRequest extends Partial<Omit<ExampleRequest, 'routeKey'>> {
   /** The name of the function, with the version. */
   version: string;
   /** The route as API Gateway writes it. */
   routeKey: string;
-  headers?: Record<string, string> | undefined;
-  rawQueryString?: string;
-  queryStringParameters?: Record<string, string> | undefined;
-  pathParameters?: Record<string, string> | undefined;
-  body?: string | undefined;
-  isBase64Encoded?: boolean;
-  /** The status that it must answer with. @default 200 */
-  status?: number;
 }
 
 const answerSchema = v.object({ statusCode: v.number(), body: v.optional(v.string(), 'null') });

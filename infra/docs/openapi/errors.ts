@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@valibot/to-json-schema';
-import type { ErrorRecord } from '../../../lib/foundation/service-error.ts';
-import { challenges, retryAfterSeconds, statuses } from '../../../lib/http/answers.ts';
+import { type ErrorRecord, statuses } from '../../../lib/foundation/service-error.ts';
+import { challenges, retryAfterSeconds } from '../../../lib/http/answers.ts';
 import type { AnyEndpoint } from '../../../lib/http/endpoint.ts';
 import { originError } from '../../../lib/http/origin-secret.ts';
 import { type Components, pascal } from './json-schema.ts';
