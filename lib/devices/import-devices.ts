@@ -2,18 +2,18 @@ import * as v from 'valibot';
 import { timestamp } from '../foundation/clock.ts';
 import { hasMobileApplication } from '../login-apps/mobile-applications.ts';
 import { readLoginUser } from '../login-users/login-user.ts';
-import { type ImportLine, type ImportResult, lineMessage, readLines } from '../schema/import-lines.ts';
+import { type ImportLine, type ImportResult, readLines } from '../schema/import-lines.ts';
 import { timeField } from '../schema/rfc3339.ts';
 import { putItem } from '../storage/items.ts';
 import { devicesOfLoginUserList } from '../storage/keys.ts';
 import { activeSince, deviceItem } from './device.ts';
 import { claimInstallation } from './installation.ts';
-import { newDevice } from './new-device.ts';
+import { newDeviceSchema } from './new-device.ts';
 import { attributesOf, noMobileApplication } from './register-device.ts';
 
 /** A device with its history; it can be imported if the Login App has what it needs. */
 const lineSchema = v.intersect([
-  newDevice('', lineMessage),
+  newDeviceSchema,
   v.object({
     created_at: timeField('created_at'),
     last_seen_at: timeField('last_seen_at'),

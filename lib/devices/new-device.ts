@@ -15,36 +15,35 @@ function canonicalLocale(tag: string): string | undefined {
 
 const visible = (message: string, pattern: RegExp) => v.pipe(v.string(message), v.regex(pattern, message));
 
-/** Details of a device of any platform, as a registration gives them. @param at what stands before a field's name in messages */
-function detailsAt(at: string) {
-  const locale = `${at}locale must be a language tag of at most 100 characters, such as de-AT.`;
-  return {
-    locale: v.optional(
-      v.pipe(
-        v.string(locale),
-        v.maxLength(100, locale),
-        v.transform(canonicalLocale),
-        v.string(locale),
-        jsonSchema({ type: 'string', minLength: 2, maxLength: 100 }),
-        v.description('The language of the app: a language tag (BCP 47).'),
+const localeMessage = 'locale must be a language tag of at most 100 characters, such as de-AT.';
+
+/** Details of a device of any platform, as a registration gives them. */
+const anyDetails = {
+  locale: v.optional(
+    v.pipe(
+      v.string(localeMessage),
+      v.maxLength(100, localeMessage),
+      v.transform(canonicalLocale),
+      v.string(localeMessage),
+      jsonSchema({ type: 'string', minLength: 2, maxLength: 100 }),
+      v.description('The language of the app: a language tag (BCP 47).'),
+    ),
+  ),
+  app_version: v.optional(
+    v.pipe(
+      visible('app_version must be 1 to 64 visible ASCII characters.', /^[\x21-\x7e]{1,64}$/),
+      v.description('The version of the app.'),
+    ),
+  ),
+  installation_id: v.optional(
+    v.pipe(
+      visible('installation_id must be 1 to 128 visible ASCII characters.', /^[\x21-\x7e]{1,128}$/),
+      v.description(
+        'A random id that the app keeps for as long as it is installed. A registration with another token replaces the device that the installation had, and takes over its person.',
       ),
     ),
-    app_version: v.optional(
-      v.pipe(
-        visible(`${at}app_version must be 1 to 64 visible ASCII characters.`, /^[\x21-\x7e]{1,64}$/),
-        v.description('The version of the app.'),
-      ),
-    ),
-    installation_id: v.optional(
-      v.pipe(
-        visible(`${at}installation_id must be 1 to 128 visible ASCII characters.`, /^[\x21-\x7e]{1,128}$/),
-        v.description(
-          'A random id that the app keeps for as long as it is installed. A registration with another token replaces the device that the installation had, and takes over its person.',
-        ),
-      ),
-    ),
-  } satisfies Record<Exclude<keyof typeof details, 'token_type' | 'environment'>, v.GenericSchema>;
-}
+  ),
+} satisfies Record<Exclude<keyof typeof details, 'token_type' | 'environment'>, v.GenericSchema>;
 
 /** The type of a token, as clients read it. */
 const tokenTypeOnWire = v.pipe(
@@ -56,136 +55,127 @@ const tokenTypeOnWire = v.pipe(
 );
 const firebaseTypes = v.picklist(['fcm', 'fid']);
 
-const environmentAt = (at: string) =>
+const environment = v.optional(
   v.pipe(
-    v.picklist(environments, `${at}environment must be ${environments.join(' or ')}.`),
+    v.picklist(environments, `environment must be ${environments.join(' or ')}.`),
     v.description('The gateway of the push service that issued the token. Without it: production.'),
-  );
+  ),
+);
+const noEnvironment = (kind: string) => v.optional(v.never(`environment must not be supplied for ${kind}.`));
 
-const notText = (at: string): string => `${at}token must be a string.`;
+const anyToken = v.string('token must be a string.');
 
 /** An APNs device token in hexadecimal, of any case. */
 export const apnsToken = /^([0-9a-fA-F]{2}){32,200}$/;
+const apnsMessage = 'token must be 64 to 400 hexadecimal digits for ios, unless token_type is fcm or fid.';
 
 /** Opaque text, as Firebase issues it. @param kind in the message, the devices that are meant */
-const firebaseTokenAt = (at: string, kind: string) =>
+const firebaseToken = (kind: string) =>
   v.pipe(
-    v.string(notText(at)),
-    v.regex(/^[\x21-\x7e]{1,4096}$/, `${at}token must be 1 to 4096 visible ASCII characters for ${kind}.`),
+    anyToken,
+    v.regex(/^[\x21-\x7e]{1,4096}$/, `token must be 1 to 4096 visible ASCII characters for ${kind}.`),
   );
-const noEnvironmentAt = (at: string, kind: string) =>
-  v.optional(v.never(`${at}environment must not be supplied for ${kind}.`));
 
 /** A rule of the API document about one field. It is in an `allOf`, for tools that take any other object to be closed. */
 const fieldWith = (name: string, schema: object) => ({
   allOf: [{ required: [name] }, { properties: { [name]: schema } }],
 });
 
+const ios = v.literal('ios');
+
 /** A new ios device by its token type, with what a token is there. The API document has one schema for both. */
-function iosDeviceAt(at: string) {
-  const message = `${at}token must be 64 to 400 hexadecimal digits for ios, unless token_type is fcm or fid.`;
-  const platform = v.literal('ios');
-  const environment = v.optional(environmentAt(at));
-  const details = detailsAt(at);
-  const either = v.object({
-    platform,
-    token_type: v.optional(tokenTypeOnWire),
-    token: firebaseTokenAt(at, 'ios'),
-    environment,
-    ...details,
-  });
-  return v.pipe(
-    v.variant('token_type', [
-      v.object(
-        {
-          platform,
-          token_type: v.optional(v.literal('apns')),
-          token: v.pipe(v.string(notText(at)), v.regex(apnsToken, message), v.toLowerCase()),
-          environment,
-          ...details,
-        },
-        keyRequired(at),
-      ),
-      v.object(
-        {
-          platform,
-          token_type: firebaseTypes,
-          token: firebaseTokenAt(at, 'fcm or fid'),
-          environment: noEnvironmentAt(at, 'fcm or fid'),
-          ...details,
-        },
-        keyRequired(at),
-      ),
-    ]),
-    jsonSchema(either, {
+const iosDevice = v.pipe(
+  v.variant('token_type', [
+    v.object(
+      {
+        platform: ios,
+        token_type: v.optional(v.literal('apns')),
+        token: v.pipe(anyToken, v.regex(apnsToken, apnsMessage), v.toLowerCase()),
+        environment,
+        ...anyDetails,
+      },
+      keyRequired(),
+    ),
+    v.object(
+      {
+        platform: ios,
+        token_type: firebaseTypes,
+        token: firebaseToken('fcm or fid'),
+        environment: noEnvironment('fcm or fid'),
+        ...anyDetails,
+      },
+      keyRequired(),
+    ),
+  ]),
+  jsonSchema(
+    v.object({
+      platform: ios,
+      token_type: v.optional(tokenTypeOnWire),
+      token: firebaseToken('ios'),
+      environment,
+      ...anyDetails,
+    }),
+    {
       if: fieldWith('token_type', { enum: firebaseTypes.options }),
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
       then: { propertyNames: { not: { enum: ['environment'] } } },
       else: fieldWith('token', { pattern: apnsToken.source }),
-    }),
-    v.title('IosDevice'),
-  );
-}
+    },
+  ),
+  v.title('IosDevice'),
+);
 
-function androidDeviceAt(at: string) {
-  const device = v.object(
-    {
-      platform: v.literal('android'),
-      token_type: v.optional(
-        v.pipe(
-          v.picklist(firebaseTypes.options, `${at}token_type must be fcm or fid for android.`),
-          jsonSchema(tokenTypeOnWire),
-        ),
+const androidFields = v.object(
+  {
+    platform: v.literal('android'),
+    token_type: v.optional(
+      v.pipe(
+        v.picklist(firebaseTypes.options, 'token_type must be fcm or fid for android.'),
+        jsonSchema(tokenTypeOnWire),
       ),
-      token: firebaseTokenAt(at, 'android'),
-      environment: noEnvironmentAt(at, 'android'),
-      ...detailsAt(at),
-    },
-    keyRequired(at),
-  );
-  const rules = { not: fieldWith('token_type', { const: 'apns' }) };
-  return v.pipe(device, jsonSchema(device, rules), v.title('AndroidDevice'));
-}
-
-const deviceOfPlatformAt = (at: string) =>
-  v.pipe(v.variant('platform', [iosDeviceAt(at), androidDeviceAt(at)]), v.title('NewDevice'));
-export type NewDevice = v.InferOutput<ReturnType<typeof deviceOfPlatformAt>>;
-
-/**
- * A device that is to be registered. Each field that is wrong is named, also when the platform or the token type is.
- * @param at what stands before a field's name in messages
- * @param message for what is no JSON object
- */
-export function newDevice(at: string, message: string) {
-  const deviceOfPlatform = deviceOfPlatformAt(at);
-  const deviceOfAnyPlatform = v.object(
-    {
-      platform: v.picklist(platforms, `${at}platform must be ios or android.`),
-      token_type: v.optional(v.picklist(tokenTypes, `${at}token_type must be apns, fcm or fid.`)),
-      token: v.string(notText(at)),
-      environment: v.optional(environmentAt(at)),
-      ...detailsAt(at),
-    },
-    keyRequired(at),
-  );
-  const hasPlatform = v.object({
-    platform: v.picklist(platforms),
-    token_type: v.optional(v.picklist(tokenTypes)),
-  });
-  return v.pipe(
-    jsonObject(message),
-    v.lazy((input) =>
-      v.is(hasPlatform, input) ? deviceOfPlatform : v.pipe(deviceOfAnyPlatform, deviceOfPlatform),
     ),
-    jsonSchema(deviceOfPlatform),
-  );
-}
+    token: firebaseToken('android'),
+    environment: noEnvironment('android'),
+    ...anyDetails,
+  },
+  keyRequired(),
+);
+const androidDevice = v.pipe(
+  androidFields,
+  jsonSchema(androidFields, { not: fieldWith('token_type', { const: 'apns' }) }),
+  v.title('AndroidDevice'),
+);
+
+const deviceOfPlatform = v.pipe(v.variant('platform', [iosDevice, androidDevice]), v.title('NewDevice'));
+export type NewDevice = v.InferOutput<typeof deviceOfPlatform>;
+
+const deviceOfAnyPlatform = v.object(
+  {
+    platform: v.picklist(platforms, 'platform must be ios or android.'),
+    token_type: v.optional(v.picklist(tokenTypes, 'token_type must be apns, fcm or fid.')),
+    token: anyToken,
+    environment,
+    ...anyDetails,
+  },
+  keyRequired(),
+);
+const hasPlatform = v.object({
+  platform: v.picklist(platforms),
+  token_type: v.optional(v.picklist(tokenTypes)),
+});
 
 const deviceMessage = 'device must be a JSON object with the fields token and platform.';
 
+/** A device that is to be registered. Each field that is wrong is named, also when the platform or the token type is. */
+export const newDeviceSchema = v.pipe(
+  jsonObject(deviceMessage),
+  v.lazy((input) =>
+    v.is(hasPlatform, input) ? deviceOfPlatform : v.pipe(deviceOfAnyPlatform, deviceOfPlatform),
+  ),
+  jsonSchema(deviceOfPlatform),
+);
+
 /** `{"device": {"token": …, "platform": "ios" | "android", …}}`; fields that nobody knows are ignored. */
-export const registrationRequestSchema = v.object(
-  { device: newDevice('device.', deviceMessage) },
-  ({ input }) =>
-    input instanceof Object ? deviceMessage : 'The body must be a JSON object with the field device.',
+export const registrationRequestSchema = v.object({ device: newDeviceSchema }, ({ input }) =>
+  input instanceof Object ? deviceMessage : 'The body must be a JSON object with the field device.',
 );

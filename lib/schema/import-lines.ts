@@ -22,9 +22,7 @@ export const importResultSchema = v.object({
 });
 export type ImportResult = v.InferOutput<typeof importResultSchema>;
 
-/** The reason for a line that holds other JSON. */
-export const lineMessage = 'The line must be a JSON object.';
-const objectSchema = jsonObject(lineMessage);
+const objectSchema = jsonObject('The line must be a JSON object.');
 
 /**
  * Reads the JSON objects of lines: those that can be imported, and a result that refuses the others, with a reason that names

@@ -22,12 +22,18 @@ export const unprocessableEntity: MakeError = (errors) =>
 export const invalidFields: MakeError = (errors) =>
   errors.some(({ field }) => field === '') ? invalidRequest(errors) : unprocessableEntity(errors);
 
-/** Errors for an object within the body: `unprocessable_entity` for its fields, `invalid_request` for anything else. */
+/**
+ * Errors for an object within the body: `unprocessable_entity` for its fields, which its schema names alone and messages
+ * by their path, `invalid_request` for anything else.
+ */
 export const invalidFieldsOf =
   (object: string): MakeError =>
   (errors) => {
     const others = errors.filter(({ field }) => !field.startsWith(`${object}.`));
-    return others.length > 0 ? invalidRequest(others) : unprocessableEntity(errors);
+    if (others.length > 0) return invalidRequest(others);
+    return unprocessableEntity(
+      errors.map(({ field, message }) => ({ field, message: `${object}.${message}` })),
+    );
   };
 
 /** The message of an object's schema for a key that it lacks. @param before what stands before the key's name */

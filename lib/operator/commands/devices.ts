@@ -8,7 +8,7 @@ import {
   tokenTypeOf,
 } from '../../devices/device.ts';
 import { importDevices } from '../../devices/import-devices.ts';
-import { registrationRequestSchema } from '../../devices/new-device.ts';
+import { newDeviceSchema } from '../../devices/new-device.ts';
 import {
   disableDevice,
   placeSchema,
@@ -20,7 +20,7 @@ import { deviceIdOf } from '../../devices/register-device.ts';
 import { endLeftoverRelations, mostDevices } from '../../devices/related-devices.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { importLinesSchema } from '../../schema/import-lines.ts';
-import { invalidRequest, validated } from '../../schema/validation.ts';
+import { invalidRequest, type MakeError, validated } from '../../schema/validation.ts';
 import { shards } from '../../storage/table.ts';
 import { defineCommands } from '../command.ts';
 import { id, lines, optional, secret, text } from '../flags.ts';
@@ -59,8 +59,9 @@ export const deviceCommands = defineCommands({
     run: async ({ 'login-app': id, platform, token }) => {
       const { login_app_id } = await requireLoginApp(id);
       // Of this type, any token is valid; the id doesn't depend on it.
-      const given = { device: { platform, token, token_type: 'fcm' } };
-      const { device: asked } = validated(registrationRequestSchema, given, invalidRequest);
+      const given = { platform, token, token_type: 'fcm' };
+      const invalid: MakeError = ([first]) => new ServiceError('invalid_request', `device.${first?.message}`);
+      const asked = validated(newDeviceSchema, given, invalid);
       return deviceShown(await readDevice(deviceIdOf(login_app_id, asked)));
     },
   },
