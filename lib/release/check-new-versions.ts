@@ -56,13 +56,13 @@ export async function checkNewVersions(
 async function work(milliseconds: number, apiId: string): Promise<boolean> {
   const lastRequest = AbortSignal.timeout(milliseconds - longestRequest);
   const end = AbortSignal.timeout(milliseconds);
-  const ask: Ask = async (request) => {
+  const invoke: Invoke = async (request) => {
     if (lastRequest.aborted) throw new Error('The time for the check is up.');
     return invokeVersion(request, apiId, end);
   };
   try {
     await requireReadableFormat();
-    await withProbe((probe) => tryVersions(probe, ask), end);
+    await withProbe((probe) => tryVersions(probe, invoke), end);
     logEvent('new_versions_checked', {});
     return true;
   } catch (error) {
@@ -71,10 +71,10 @@ async function work(milliseconds: number, apiId: string): Promise<boolean> {
   }
 }
 
-type Ask = (request: Parameters<typeof invokeVersion>[0]) => Promise<unknown>;
+type Invoke = (request: Parameters<typeof invokeVersion>[0]) => Promise<unknown>;
 
 /** The first thing that is wrong ends it. @throws Error */
-async function tryVersions(probe: Probe, ask: Ask): Promise<void> {
+async function tryVersions(probe: Probe, invoke: Invoke): Promise<void> {
   await smokeTest(
     { ...probe, issuer: issuer() },
     async ({ step, headers = {}, form, body }) => {
@@ -88,15 +88,15 @@ async function tryVersions(probe: Probe, ask: Ask): Promise<void> {
           headers,
         },
       }[step];
-      return v.parse(body, await ask(request));
+      return v.parse(body, await invoke(request));
     },
     (problem) => {
       throw new Error(problem);
     },
   );
-  const accessToken = await logIn(probe, ask);
-  await tryExamples(probe, accessToken, (key, request) => ask({ ...versionOf(key), ...request }));
-  await ask({
+  const accessToken = await logIn(probe, invoke);
+  await tryExamples(probe, accessToken, (key, request) => invoke({ ...versionOf(key), ...request }));
+  await invoke({
     ...versionOf('delete-login-user'),
     routeKey: 'DELETE /v2/marketing/login/user',
     headers: { authorization: `Bearer ${accessToken}` },
@@ -105,13 +105,13 @@ async function tryVersions(probe: Probe, ask: Ask): Promise<void> {
 }
 
 /** Logs the probe's person in, through its provider. @returns their access token */
-async function logIn({ client, loginAppId, expiresAt }: Probe, ask: Ask): Promise<string> {
+async function logIn({ client, loginAppId, expiresAt }: Probe, invoke: Invoke): Promise<string> {
   const id_token = await setUpProvider(loginAppId, expiresAt);
   const request = tokenRequest(
     { authorization: basic(client) },
     { grant_type: 'provider_credentials', provider, id_token },
   );
-  return v.parse(loginSchema, await ask(request)).access_token;
+  return v.parse(loginSchema, await invoke(request)).access_token;
 }
 
 const loginSchema = v.object({ access_token: v.string(), refresh_token: v.string() });

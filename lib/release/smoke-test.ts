@@ -12,9 +12,9 @@ interface TestRequest<Schema extends v.GenericSchema> {
   body: Schema;
 }
 
-/** Asks a question; undefined when the answer is of no use, which it has noted itself. */
-type Ask = <Schema extends v.GenericSchema>(
-  question: TestRequest<Schema>,
+/** Sends a request; undefined when the answer is of no use, which it has noted itself. */
+type Send = <Schema extends v.GenericSchema>(
+  request: TestRequest<Schema>,
 ) => Promise<v.InferOutput<Schema> | undefined>;
 
 const publishedKeysSchema = v.object({
@@ -33,12 +33,12 @@ export async function smokeTest(
     account,
     loginAppId,
   }: Pick<Probe, 'client' | 'account' | 'loginAppId'> & { issuer: string },
-  ask: Ask,
+  send: Send,
   note: (problem: string) => void,
 ): Promise<void> {
-  const keys = await ask({ step: 'signing keys', body: publishedKeysSchema });
+  const keys = await send({ step: 'signing keys', body: publishedKeysSchema });
   if (!keys) return;
-  const token = await ask({
+  const token = await send({
     step: 'token',
     headers: { authorization: basic(client) },
     form: { grant_type: 'client_credentials' },
@@ -47,7 +47,7 @@ export async function smokeTest(
   const expected = { issuer, audience: loginAppId, typ: 'at+jwt', algorithms: [...tokenAlgorithms] };
   if (token)
     await jwtVerify(token.access_token, createLocalJWKSet(keys), expected).catch(() => note(unverifiable));
-  const found = await ask({
+  const found = await send({
     step: 'search',
     headers: { authorization: basic(account) },
     body: v.looseObject({ results: v.array(v.unknown()) }),

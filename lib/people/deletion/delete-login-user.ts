@@ -6,15 +6,7 @@ import { linkedIdentitiesIn } from '../../login-users/linked-identity.ts';
 import { blockedError, loginUserItem, newIndexId } from '../../login-users/login-user.ts';
 import { listAttributes } from '../../login-users/people-of-login-app.ts';
 import { forEachInBatches } from '../../storage/batches.ts';
-import {
-  deleteItem,
-  type Item,
-  type ItemOf,
-  itemKind,
-  putItem,
-  readItem,
-  updateItem,
-} from '../../storage/items.ts';
+import { deleteItem, type ItemOf, itemKind, putItem, readItem, updateItem } from '../../storage/items.ts';
 import { deletionKey, unfinishedList } from '../../storage/keys.ts';
 import { releaseIdentity } from '../identities/identity-index.ts';
 import { isStoredToken, revokeStoredTokens } from '../identities/provider-tokens.ts';
@@ -79,8 +71,9 @@ async function removeWhatIsStored(loginUserId: string) {
   const linked = linkedIdentitiesIn(item);
   await Promise.all(linked.map(({ slot, identity_id }) => releaseIdentity(slot, identity_id)));
   const revocations = await revokeStoredTokens(item);
-  const remains = new Set(revocations.not_revoked > 0 ? [...remaining, ...listAttributes] : remaining);
-  const remove = Object.keys(item).filter((name) => !(remains.has(name) || isStoredToken(name)));
+  const inList = new Set<string>(revocations.not_revoked > 0 ? listAttributes : []);
+  const remains = (name: string) => remaining.test(name) || inList.has(name) || isStoredToken(name);
+  const remove = Object.keys(item).filter((name) => !remains(name));
   if (remove.length > 0) {
     await updateItem(loginUserItem(loginUserId), { remove, when: { deleted_at: { exists: true } } });
   }
@@ -91,6 +84,4 @@ async function removeWhatIsStored(loginUserId: string) {
  * The attributes that remain of a deleted Login User, so that nobody gets the id again. While a token is to be revoked,
  * the place in the list of the Login App's people remains too: the Login App must not be deleted before.
  */
-const remaining = new Set<keyof Item>([
-  ...['pk', 'sk', 'login_user_id', 'login_app_id', 'deleted_at', 'next_slot', 'write_id', 'created_by'],
-]);
+const remaining = /^(pk|sk|login_user_id|login_app_id|deleted_at|next_slot|write_id|created_by)$/;
