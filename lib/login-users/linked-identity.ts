@@ -51,7 +51,8 @@ export const identityAttributes = {
 export interface IdentityAttributes {
   [linked: ReturnType<typeof identityAttributes.linked>]: LinkedIdentity | string;
   [lastLogin: ReturnType<typeof identityAttributes.lastLogin>]: string;
-  [profile: ReturnType<typeof identityAttributes.profile>]: Profile;
+  /** What the provider told at the latest login or link: undefined removes what it told before. */
+  [profile: ReturnType<typeof identityAttributes.profile>]: Profile | undefined;
   [storedToken: ReturnType<typeof identityAttributes.storedToken>]: object;
 }
 
@@ -96,14 +97,3 @@ export const lastLoginOf = (item: Item, identityId: string): string | undefined 
 /** The profile of an identity in the item of its Login User. */
 export const profileOf = (item: Item, identityId: string): Profile | undefined =>
   v.parse(v.optional(profileSchema), item[identityAttributes.profile(identityId)]);
-
-/** Change of a Login User by which the profile of an identity is what its provider has just told: nothing older remains. */
-export function changedProfile(
-  identityId: string,
-  profile: Profile | undefined,
-): { set: IdentityAttributes; remove: string[] } {
-  const name = identityAttributes.profile(identityId);
-  const set: IdentityAttributes = {};
-  if (profile) set[name] = profile;
-  return { set, remove: profile ? [] : [name] };
-}

@@ -7,7 +7,6 @@ import { logEvent } from '../../log/log.ts';
 import { annotateIds } from '../../log/request-fields.ts';
 import {
   attributesOf,
-  changedProfile,
   firstIdentityId,
   type IdentityAttributes,
   identityAttributes,
@@ -75,13 +74,10 @@ export async function linkIdentity(
     const { namespace, subject, profile } = verified;
     const identity_id = newId('i');
     const linked_at = timestamp();
-    const kept = {
-      ...(await keepingToken(login_user_id, identity_id, place, verified)).set,
-      ...changedProfile(identity_id, profile).set,
-    };
+    const kept = await keepingToken(login_user_id, identity_id, place, verified);
     const identity = { identity_id, slot: indexItem.id, provider, namespace, subject, linked_at };
     const others = await addIdentity(login_user_id, identity, {
-      set: kept,
+      set: { ...kept.set, [identityAttributes.profile(identity_id)]: profile },
       remove: linked.length > 0 ? attributesLeft(linked, await confirmedIds(linked)) : [],
       when: byOperator ? whileExisting : whileActive,
     });
@@ -123,12 +119,10 @@ async function asVerified(
   const { profile, revocableToken } = verified;
   const current = { ...identity, ...definedOnly({ profile }) };
   if (isDeepStrictEqual(known, profile) && revocableToken === undefined) return current;
-  const { set, remove } = changedProfile(identity.id, profile);
   const kept = await keepingToken(loginUserId, identity.id, place, verified);
   const { done } = await updateItem(loginUserItem(loginUserId), {
-    set: { ...set, ...kept.set },
+    set: { ...kept.set, [identityAttributes.profile(identity.id)]: profile },
     copy: kept.copy,
-    remove,
     when: { ...whileExisting, [attributeOf(loginUserId, identity.id)]: { exists: true } },
   });
   return done ? current : undefined;

@@ -36,7 +36,7 @@ export async function endSession(
     set: {
       ended_at: timestamp(),
       expires_at: epochSeconds() + markSeconds,
-      ...(reason && { end_reason: reason }),
+      end_reason: reason,
     },
     when: { session_id: { is: sessionId }, ended_at: { exists: false } },
   });

@@ -5,7 +5,6 @@ import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import {
-  changedProfile,
   firstIdentityId,
   identityAttributes,
   type VerifiedIdentity,
@@ -98,7 +97,6 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, verified
   const now = timestamp();
   const own = identityId ?? firstIdentityId(loginUserId);
   const kept = await keepingToken(loginUserId, own, { loginAppId, provider }, verified);
-  const profile = changedProfile(own, verified.profile);
   const person = { login_user_id: loginUserId, login_app_id: loginAppId };
   const isFirst = identityId === undefined;
   return updateItem(loginUserItem(loginUserId), {
@@ -109,11 +107,10 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, verified
       last_session_id: prefix,
       session_places: sessionPlaces(),
       [identityAttributes.lastLogin(own)]: now,
+      [identityAttributes.profile(own)]: verified.profile,
       ...kept.set,
-      ...profile.set,
     },
     copy: kept.copy,
-    remove: profile.remove,
     setIfAbsent: isFirst ? { created_at: now, ...placeAmongPeople(person, now) } : {},
     count: { sessions_begun: { by: 1 } },
     when: isFirst

@@ -36,7 +36,7 @@ export const sessionItem = itemKind(
     /** Set when it was ended on purpose. The item stays for as long as a device may refer to it. */
     ended_at: v.exactOptional(v.string()),
     /** Set when subscribers are told another reason for the end than `ended`. */
-    end_reason: v.exactOptional(v.literal('reuse')),
+    end_reason: v.optional(v.literal('reuse')),
   }),
   sessionKey,
 );
