@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { extname } from 'node:path';
 import { decodeJwt } from 'jose';
 import * as v from 'valibot';
 import type { ProviderId } from '../../lib/providers/provider-ids.ts';
-import { type PageFile, pageFiles } from '../docs/page/page-files.ts';
+import { pageFiles } from '../docs/page/page-files.ts';
 import type { Demo } from './demo.ts';
 import type { Route } from './gateway.ts';
 
@@ -10,11 +11,11 @@ type Handler = Route['handler'];
 
 /** The routes of the page that shows the API document and tries it out, with the demo's credentials. Of this machine alone. */
 export function docsRoutes(demo: Demo): Route[] {
-  let files: Map<string, PageFile> | undefined;
+  let files: Map<string, string> | undefined;
   const serveFile = async (name = '') => {
-    files ??= pageFiles({ document: '../openapi.json', demo: 'demo' });
-    const file = files.get(name);
-    return file ? answer(200, file.text, file.contentType) : notFound;
+    files ??= new Map(Object.entries(pageFiles({ document: '../openapi.json', demo: 'demo' })));
+    const text = files.get(name);
+    return text === undefined ? notFound : answer(200, text, contentTypes[extname(name)] ?? 'text/plain');
   };
   return [
     route('GET', '/docs', async () => ({ statusCode: 302, headers: { location: '/docs/' } })),
@@ -36,6 +37,12 @@ const answer = (statusCode: number, body: string, contentType: string) => ({
   headers: { 'content-type': contentType, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' },
   body,
 });
+
+const contentTypes: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+};
 
 const notFound = answer(404, '{"message":"Not Found"}', 'application/json');
 

@@ -10,11 +10,6 @@ interface PageSources {
   demo?: string;
 }
 
-export interface PageFile {
-  contentType: string;
-  text: string;
-}
-
 const swaggerUi = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
 /** The browser may load and call this page's own origin alone. */
@@ -28,23 +23,19 @@ const policy = [
   "form-action 'none'",
 ].join('; ');
 
-/** The files of the page by name: Swagger UI from the installed package, and what is our own. */
-export function pageFiles(sources: PageSources): Map<string, PageFile> {
+/** The texts of the page's files by name: Swagger UI from the installed package, and what is our own. */
+export function pageFiles(sources: PageSources): Record<string, string> {
   const own = (name: string) => readFileSync(join(import.meta.dirname, 'browser', name), 'utf8');
-  const theirs = (name: string) => readFileSync(join(swaggerUi, name), 'utf8');
-  const script = (text: string): PageFile => ({ contentType: 'text/javascript; charset=utf-8', text });
-  const styles = (text: string): PageFile => ({ contentType: 'text/css; charset=utf-8', text });
-  return new Map<string, PageFile>([
-    ['index.html', { contentType: 'text/html; charset=utf-8', text: html(sources) }],
-    ['page.js', script(transformSync(own('page.ts'), { loader: 'ts', target: 'es2022' }).code)],
-    ['page.css', styles(own('page.css'))],
-    // Without the pointer to a source map that is not here.
-    [
-      'swagger-ui-bundle.js',
-      script(theirs('swagger-ui-bundle.js').replace(/^\/\/# sourceMappingURL=.*$/m, '')),
-    ],
-    ['swagger-ui.css', styles(theirs('swagger-ui.css').replace(/^\/\*# sourceMappingURL=.*$/m, ''))],
-  ]);
+  // Without the pointer to a source map that is not here.
+  const theirs = (name: string) =>
+    readFileSync(join(swaggerUi, name), 'utf8').replace(/^\/[/*]# sourceMappingURL=.*$/m, '');
+  return {
+    'index.html': html(sources),
+    'page.js': transformSync(own('page.ts'), { loader: 'ts', target: 'es2022' }).code,
+    'page.css': own('page.css'),
+    'swagger-ui-bundle.js': theirs('swagger-ui-bundle.js'),
+    'swagger-ui.css': theirs('swagger-ui.css'),
+  };
 }
 
 const html = ({ document, demo }: PageSources): string => `<!doctype html>

@@ -24,7 +24,7 @@ new Command('npm run docs --')
     try {
       mkdirSync(folder, { recursive: true });
       writeFileSync(join(folder, 'openapi.json'), `${JSON.stringify(served, null, 2)}\n`);
-      for (const [name, { text }] of files) writeFileSync(join(folder, name), text);
+      for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
     } catch (error) {
       const why = error instanceof Error ? error.message : error;
       command.error(`The page cannot be written to ${folder} (${why}). Name a folder that you can write to.`);

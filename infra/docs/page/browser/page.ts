@@ -3,14 +3,7 @@ interface SwaggerUi {
   preauthorizeApiKey(scheme: string, value: string): void;
 }
 
-interface Operation {
-  get(field: 'path' | 'method'): string;
-}
-
-/** The part of Swagger UI's own React that a component of ours needs. */
-interface React {
-  createElement(type: string, properties: null, text: string): unknown;
-}
+type Operation = Map<'path' | 'method', string>;
 
 interface SentRequest {
   url: string;
@@ -18,20 +11,7 @@ interface SentRequest {
   body?: unknown;
 }
 
-declare const SwaggerUIBundle: (options: {
-  spec: object;
-  domNode: Element;
-  validatorUrl: null;
-  deepLinking: boolean;
-  docExpansion: 'list';
-  operationsSorter: (a: Operation, b: Operation) => number;
-  plugins: (() => object)[];
-  defaultModelsExpandDepth: number;
-  displayRequestDuration: boolean;
-  tryItOutEnabled: boolean;
-  supportedSubmitMethods: string[];
-  requestInterceptor: (request: SentRequest) => SentRequest;
-}) => SwaggerUi;
+declare const SwaggerUIBundle: (options: object) => SwaggerUi;
 
 interface DemoCredentials {
   basic: Record<string, { username: string; password: string }>;
@@ -70,7 +50,7 @@ function show(spec: object): SwaggerUi {
     validatorUrl: null,
     deepLinking: true,
     docExpansion: 'list',
-    operationsSorter: (a, b) => placeOf(a) - placeOf(b),
+    operationsSorter: (a: Operation, b: Operation) => placeOf(a) - placeOf(b),
     plugins: [withoutLinksInButtons],
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,
@@ -82,7 +62,7 @@ function show(spec: object): SwaggerUi {
 
 /** Places in the order of use: the token first, then from general to particular, and what deletes last. */
 function placeOf(operation: Operation): number {
-  const path = operation.get('path');
+  const path = operation.get('path') ?? '';
   if (path.endsWith('/token')) return 0;
   return path.split('/').length + (operation.get('method') === 'delete' ? 100 : 0);
 }
@@ -90,7 +70,10 @@ function placeOf(operation: Operation): number {
 /** The path of an operation is a link within the button that opens it, which does the same. */
 function withoutLinksInButtons() {
   const DeepLink =
-    (_: unknown, { React }: { React: React }) =>
+    (
+      _: unknown,
+      { React }: { React: { createElement(type: string, properties: null, text: string): unknown } },
+    ) =>
     ({ text }: { text: string }) =>
       React.createElement('span', null, text);
   return { wrapComponents: { DeepLink } };
