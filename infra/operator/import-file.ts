@@ -17,14 +17,16 @@ export async function runImport(
   const { 'ids-from': idsFrom, 'ids-to': idsTo } = files;
   const rewrite = idsFrom === undefined ? undefined : withNewId(readIdMap('--ids-from', idsFrom));
   if (idsTo === undefined) return sendLines(file, send, { progress, rewrite });
-  const ids = openIdMap(idsTo);
+  const ids: IdMap = existsSync(idsTo) ? readIdMap('--ids-to', idsTo) : new Map();
   const sendAndNote: Send = async (batch) => {
     const result = await send(batch);
-    addIds(ids, result);
+    for (const { id, access_request_id } of v.parse(withIdsSchema, result).ids)
+      ids.set(id, access_request_id);
     return result;
   };
   const summary = await sendLines(file, sendAndNote, { progress, rewrite });
-  writeIdMap(idsTo, ids);
+  const lines = [...ids].map(([id, access_request_id]) => `${JSON.stringify({ id, access_request_id })}\n`);
+  writeFileSync(idsTo, lines.join(''));
   return summary;
 }
 
@@ -133,9 +135,6 @@ const withIdsSchema = v.object({ ids: v.array(idPairSchema) });
 /** New ids by the ids before. */
 type IdMap = Map<string, number>;
 
-/** The map in a file; an empty one when there is no file yet. @throws Error when the file is something else */
-const openIdMap = (file: string): IdMap => (existsSync(file) ? readIdMap('--ids-to', file) : new Map());
-
 /** The map in a file. @param flag that names the file @throws Error when it cannot be read */
 function readIdMap(flag: string, file: string): IdMap {
   try {
@@ -148,34 +147,18 @@ function readIdMap(flag: string, file: string): IdMap {
   }
 }
 
-function writeIdMap(file: string, ids: IdMap): void {
-  const lines = [...ids].map(([id, access_request_id]) => `${JSON.stringify({ id, access_request_id })}\n`);
-  writeFileSync(file, lines.join(''));
-}
-
-/** Takes over the ids that the result for some lines names. */
-function addIds(ids: IdMap, result: unknown): void {
-  for (const { id, access_request_id } of v.parse(withIdsSchema, result).ids) ids.set(id, access_request_id);
-}
-
 /** A line with the new id of its access request, or why it has none. A line that is no event stays as it is. */
 const withNewId =
   (ids: IdMap) =>
   (text: string): { text: string } | { reason: string } => {
-    const event = parsed(text);
+    const event = v.safeParse(jsonSchema, text).output;
     if (!(event instanceof Object) || !('access_request_id' in event)) return { text };
     const access_request_id = ids.get(String(event.access_request_id));
     if (access_request_id === undefined) return { reason: 'The map of ids lacks its access_request_id.' };
     return { text: JSON.stringify({ ...event, access_request_id }) };
   };
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+const jsonSchema = v.pipe(v.string(), v.parseJson());
 
 /** Shows which part of a file is done, from 0 to 1. */
 type Progress = (share: number, lines: number) => void;

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Help, Option } from 'commander';
-import * as v from 'valibot';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { Command as OperatorCommand } from '../../lib/operator/command.ts';
 import { commands } from '../../lib/operator/commands/index.ts';
@@ -64,18 +63,20 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
   for (const record of commands.values()) {
     const command = commandAt(program, record.words.split(' ')).description(record.summary);
     command.addHelpText('after', `\nExample:\n  ${exampleOf(record)}`);
-    const lineFlag = addFlags(command, record);
+    const typed = new Map<string, unknown>();
+    for (const [name, flag] of Object.entries(record.flags)) addFlag(command, name, flag, typed);
+    const files: Record<string, string> = {};
+    for (const [name, help] of Object.entries(record.files ?? {})) {
+      command.option(`--${name} <FILE>`, help).on(`option:${name}`, (file) => (files[name] = file));
+    }
+    const linesFlag = Object.keys(record.flags).find((name) => record.flags[name]?.kind === 'lines');
     command.action(() => {
-      const lines = lineFlag === undefined ? undefined : { flag: lineFlag, file: command.args[0] ?? '' };
-      const flags = { ...typedIn(command, typedNames(record)), ...(lines && { [lines.flag]: lines.file }) };
-      readFlags(record.words, record.flags, flags);
-      const files = v.parse(
-        v.record(v.string(), v.string()),
-        typedIn(
-          command,
-          Object.keys(record.files ?? {}).map((name) => [name, name]),
-        ),
+      const lines = linesFlag === undefined ? undefined : { flag: linesFlag, file: command.args[0] ?? '' };
+      if (lines) typed.set(lines.flag, lines.file);
+      const flags = definedOnly(
+        Object.fromEntries(Object.keys(record.flags).map((name) => [name, typed.get(name)])),
       );
+      readFlags(record.words, record.flags, flags);
       const { local, stack, yes: isConfirmed = false, json: isJson = false } = program.opts();
       const target = targetOf({ local, stack });
       parsed.push({ ...record, flags, lines, files, target, isConfirmed, isJson });
@@ -114,19 +115,17 @@ export function exampleOf({ words, flags, example }: OperatorCommand): string {
 
 const programName = 'npm run -s operator --';
 
-/** Declares what a command takes; the name of the flag that is typed as a file without a name. */
-function addFlags(command: Command, { flags, files = {} }: OperatorCommand): string | undefined {
-  for (const [name, flag] of Object.entries(flags)) {
-    const help = `${flag.help}${sourceOf(flag)}${flag.optional ? ' (optional)' : ''}`;
-    if (flag.kind === 'lines') command.argument(`<${flag.placeholder}>`, help);
-    else if (flag.kind === 'switch') command.option(`--${name}`, help);
-    else
-      command.option(`--${typedName(name, flag)} <${flag.placeholder}>`, help, (text) =>
-        convert(typedName(name, flag), flag, text),
-      );
-  }
-  for (const [name, help] of Object.entries(files)) command.option(`--${name} <FILE>`, help);
-  return Object.keys(flags).find((name) => flags[name]?.kind === 'lines');
+/** Declares a flag, whose value goes to those that were typed; that of a flag for lines is an argument without a name. */
+function addFlag(command: Command, name: string, flag: Flag, typed: Map<string, unknown>): void {
+  const help = `${flag.help}${sourceOf(flag)}${flag.optional ? ' (optional)' : ''}`;
+  const typedAs = typedName(name, flag);
+  if (flag.kind === 'lines') command.argument(`<${flag.placeholder}>`, help);
+  else if (flag.kind === 'switch')
+    command.option(`--${typedAs}`, help).on(`option:${typedAs}`, () => typed.set(name, true));
+  else
+    command
+      .option(`--${typedAs} <${flag.placeholder}>`, help)
+      .on(`option:${typedAs}`, (text) => typed.set(name, convert(typedAs, flag, text)));
 }
 
 function convert(name: string, { kind }: Flag, text: string): unknown {
@@ -150,17 +149,6 @@ function readGiven(name: string, file: string): string {
 
 const givenAs = (file: string): string => (file === '-' ? 'standard input' : `the file ${file}`);
 const standardInput = 0;
-
-/** The values that were typed, by other names than those they were typed under. */
-function typedIn(command: Command, names: [name: string, typed: string][]): Record<string, unknown> {
-  const typed = new Map(
-    command.options.map((option) => [option.name(), command.getOptionValue(option.attributeName())]),
-  );
-  return definedOnly(Object.fromEntries(names.map(([name, typedName]) => [name, typed.get(typedName)])));
-}
-
-const typedNames = ({ flags }: OperatorCommand) =>
-  Object.entries(flags).map(([name, flag]): [string, string] => [name, typedName(name, flag)]);
 
 function targetOf({ local, stack }: { local?: boolean; stack?: string }): Target | undefined {
   if (local) return { local };

@@ -23,88 +23,6 @@ const metadataSchema = v.looseObject({
 /** Milliseconds for which the first rotation is awaited, and between two looks. */
 const rotationWait = { patience: 120_000, pause: 2_000 };
 
-/**
- * Uses a deployment as a stranger would, who finds its addresses in the metadata. Stops at the first step without which the
- * next cannot be made.
- * @see RFC 8414, section 3
- */
-export async function checkService(own: Probe, waiting = rotationWait): Promise<Step[]> {
-  const steps: Step[] = [];
-  const taken = <Body>({ step, body }: { step: Step; body: Body }): Body => {
-    steps.push(step);
-    return body;
-  };
-  const about = taken(
-    await ask({
-      step: 'metadata',
-      url: `${own.issuer}/.well-known/oauth-authorization-server`,
-      status: 200,
-      body: metadataSchema,
-    }),
-  );
-  if (!about) return steps;
-  const { origin } = new URL(own.issuer);
-  for (const url of [about.jwks_uri, about.token_endpoint]) {
-    if (URL.parse(url)?.origin === origin) continue;
-    addProblem(
-      steps,
-      `The metadata leads away from ${origin}. The check goes no further, since it would send a secret there.`,
-    );
-    return steps;
-  }
-  if (about.issuer !== own.issuer) addProblem(steps, `The issuer is ${about.issuer}, not ${own.issuer}.`);
-  const events = `${own.issuer}/v1/rbac/access_requests/${own.access_request_id}/events`;
-  const urls = { 'signing keys': about.jwks_uri, token: about.token_endpoint, search: events };
-  await smokeTest(
-    {
-      issuer: own.issuer,
-      loginAppId: own.login_app_id,
-      client: { id: own.client_id, secret: own.client_secret },
-      account: { id: own.account_id, secret: own.account_secret },
-    },
-    async ({ step, headers = {}, form, body }) => {
-      const init = { headers, ...(form && { method: 'POST', body: new URLSearchParams(form) }) };
-      return taken(await askUntilKeys({ step, url: urls[step], init, status: 200, body }, waiting));
-    },
-    (problem) => addProblem(steps, problem),
-  );
-  if (steps.at(-1)?.step === 'signing keys') return steps;
-  const error = v.looseObject({ error: v.string() });
-  taken(await ask({ step: 'search without credentials', url: events, status: 401, body: error }));
-  if (steps.at(-1)?.status === 401 && !challengeIn(steps.at(-1)))
-    addProblem(
-      steps,
-      'The 401 has no WWW-Authenticate header, under no name: something in front of the service drops it.',
-    );
-  return steps;
-}
-
-/** Under whichever name the challenge arrives; API Gateway renames the header in some of its API types. */
-const challengeIn = (step: Step | undefined): [string, string] | undefined =>
-  Object.entries(step?.headers ?? {}).find(([name]) => /(^|-)www-authenticate$/i.test(name));
-
-function addProblem(steps: Step[], problem: string): void {
-  const step = steps.at(-1);
-  if (step) step.problem ??= problem;
-}
-
-const noKeysSchema = v.object({ keys: v.strictTuple([]) });
-
-/** Sends a request again while its answer is an empty key set: the first rotation takes a while. */
-async function askUntilKeys<Schema extends v.GenericSchema>(
-  question: TestRequest<Schema>,
-  { patience, pause }: typeof rotationWait,
-) {
-  const deadline = Date.now() + patience;
-  for (;;) {
-    const answer = await ask(question);
-    if (!v.is(noKeysSchema, answer.body)) return answer;
-    const problem = `There was no key after ${patience / 1000} seconds: read the log of rotate-signing-keys.`;
-    if (Date.now() > deadline) return { step: { ...answer.step, problem }, body: undefined };
-    await wait(pause);
-  }
-}
-
 /** A call of the service, as the check reports it. */
 export interface Step {
   step: string;
@@ -118,48 +36,117 @@ export interface Step {
   problem?: string;
 }
 
+/**
+ * Uses a deployment as a stranger would, who finds its addresses in the metadata. Stops at the first step without which the
+ * next cannot be made.
+ * @see RFC 8414, section 3
+ */
+export async function checkService(own: Probe, waiting = rotationWait): Promise<Step[]> {
+  const steps: Step[] = [];
+  const addProblem = (problem: string): void => {
+    const last = steps.at(-1);
+    if (last) last.problem ??= problem;
+  };
+  const metadataUrl = `${own.issuer}/.well-known/oauth-authorization-server`;
+  const about = await take(steps, { step: 'metadata', url: metadataUrl, body: metadataSchema });
+  if (!about) return steps;
+  const { origin } = new URL(own.issuer);
+  if ([about.jwks_uri, about.token_endpoint].some((url) => URL.parse(url)?.origin !== origin)) {
+    addProblem(
+      `The metadata leads away from ${origin}. The check goes no further, since it would send a secret there.`,
+    );
+    return steps;
+  }
+  if (about.issuer !== own.issuer) addProblem(`The issuer is ${about.issuer}, not ${own.issuer}.`);
+  const events = `${own.issuer}/v1/rbac/access_requests/${own.access_request_id}/events`;
+  const urls = { 'signing keys': about.jwks_uri, token: about.token_endpoint, search: events };
+  await smokeTest(
+    {
+      issuer: own.issuer,
+      loginAppId: own.login_app_id,
+      client: { id: own.client_id, secret: own.client_secret },
+      account: { id: own.account_id, secret: own.account_secret },
+    },
+    ({ step, headers = {}, form, body }) => {
+      const init = form ? { headers, method: 'POST', body: new URLSearchParams(form) } : { headers };
+      return takeOnceKeys(steps, { step, url: urls[step], init, body }, waiting);
+    },
+    addProblem,
+  );
+  if (steps.at(-1)?.step === 'signing keys') return steps;
+  const error = v.looseObject({ error: v.string() });
+  await take(steps, { step: 'search without credentials', url: events, status: 401, body: error });
+  const { status, headers = {} } = steps.at(-1) ?? {};
+  // Under whichever name the challenge arrives; API Gateway renames the header in some of its API types.
+  if (status === 401 && !Object.keys(headers).some((name) => /(^|-)www-authenticate$/i.test(name)))
+    addProblem(
+      'The 401 has no WWW-Authenticate header, under no name: something in front of the service drops it.',
+    );
+  return steps;
+}
+
 /** A request, and what must come of it. */
 interface TestRequest<Schema extends v.GenericSchema> {
   step: string;
   url: string;
   init?: RequestInit;
-  status: number;
+  /** @default 200 */
+  status?: number;
   body: Schema;
+}
+
+const noKeysSchema = v.object({ keys: v.strictTuple([]) });
+
+/** Takes a step again while its answer is an empty key set: the first rotation takes a while. */
+async function takeOnceKeys<Schema extends v.GenericSchema>(
+  steps: Step[],
+  wanted: TestRequest<Schema>,
+  { patience, pause }: typeof rotationWait,
+): Promise<v.InferOutput<Schema> | undefined> {
+  const deadline = Date.now() + patience;
+  for (;;) {
+    const body = await take(steps, wanted);
+    if (!v.is(noKeysSchema, body)) return body;
+    const last = steps.pop();
+    if (last && Date.now() > deadline) {
+      const problem = `There was no key after ${patience / 1000} seconds: read the log of rotate-signing-keys.`;
+      steps.push({ ...last, problem });
+      return undefined;
+    }
+    await wait(pause);
+  }
 }
 
 /** Milliseconds: API Gateway answers within 30 s. */
 const patience = 30_000;
 
-/** Sends a request. The body is undefined when there is a problem. */
-async function ask<Schema extends v.GenericSchema>({
-  step,
-  url,
-  init = {},
-  ...expected
-}: TestRequest<Schema>): Promise<{ step: Step; body: v.InferOutput<Schema> | undefined }> {
+/** Sends a request and adds its step. @returns the body; undefined when there is a problem */
+async function take<Schema extends v.GenericSchema>(
+  steps: Step[],
+  { step, url, init = {}, status: wanted = 200, body: schema }: TestRequest<Schema>,
+): Promise<v.InferOutput<Schema> | undefined> {
   const begun = performance.now();
-  const report = ({ status, ...seen }: Partial<Step>): Step => ({
-    step,
-    request: `${init.method ?? 'GET'} ${url}`,
-    ...definedOnly({ status }),
-    milliseconds: Math.round(performance.now() - begun),
-    ...seen,
-  });
+  const add = ({ status, ...seen }: Partial<Step>): void => {
+    const milliseconds = Math.round(performance.now() - begun);
+    const request = `${init.method ?? 'GET'} ${url}`;
+    steps.push({ step, request, ...definedOnly({ status }), milliseconds, ...seen });
+  };
   try {
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(patience), redirect: 'manual' });
     const text = await response.text();
     const { status } = response;
-    const reported = report({ status, headers: Object.fromEntries(response.headers) });
-    const body = v.safeParse(v.pipe(v.string(), v.parseJson(), expected.body), text);
-    if (status === expected.status && body.success) return { step: reported, body: body.output };
-    const problem =
-      status === expected.status
-        ? 'The response is not what this version of the service sends.'
-        : explainStatus(status, expected.status, text);
-    return { step: { ...reported, problem }, body: undefined };
+    const body = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), text);
+    const reported = { status, headers: Object.fromEntries(response.headers) };
+    if (status === wanted && body.success) {
+      add(reported);
+      return body.output;
+    }
+    const unknown = 'The response is not what this version of the service sends.';
+    add({ ...reported, problem: status === wanted ? unknown : explainStatus(status, wanted, text) });
   } catch (error) {
-    return { step: report({ problem: explainNetwork(error, new URL(url)) }), body: undefined };
+    add({ problem: explainNetwork(error, new URL(url)) });
   }
+  return undefined;
 }
 
 const serviceErrorSchema = v.pipe(
