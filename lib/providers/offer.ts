@@ -4,13 +4,13 @@ import {
   requireEnabled,
   requireMoreThanIntrospection,
 } from '../login-apps/clients.ts';
-import { sorted } from '../schema/form-parameters.ts';
+import { type SortedParameters, sorted } from '../schema/form-parameters.ts';
 import { loginAppPartition, loginAppSortKeys } from '../storage/keys.ts';
 import { readPartition } from '../storage/lists.ts';
-import { canonicalIssuer } from './oidc/issuer.ts';
 import { codeParameters, parametersOf } from './parameters.ts';
 import { companyAt } from './presets/companies.ts';
 import { type ProtocolName, type ProviderId, protocolNames, providerIds } from './provider-ids.ts';
+import { issuersIn } from './settings/issuers.ts';
 
 const issuerSchema = v.object({
   issuer: v.pipe(v.string(), v.description('The `iss` of id tokens that are accepted.')),
@@ -25,6 +25,7 @@ const grantSchema = v.object({
   required: v.pipe(v.array(v.string()), v.description('The parameters that must be sent.')),
   optional: v.pipe(v.array(v.string()), v.description('The parameters that may be sent.')),
 });
+type Grant = v.InferOutput<typeof grantSchema>;
 
 /** A provider of a Login App, as those who write the app need to know it. */
 export const offeredProviderSchema = v.pipe(
@@ -48,92 +49,48 @@ export const offeredProviderSchema = v.pipe(
   v.title('Provider'),
 );
 export type OfferedProvider = v.InferOutput<typeof offeredProviderSchema>;
-type Issuer = OfferedProvider['issuers'][number];
 
-const issuerSettings = v.object({
-  issuer: v.pipe(v.string(), v.transform(canonicalIssuer)),
-  nonce: v.optional(issuerSchema.entries.nonce, 'optional'),
-});
-
-/** The parts of any provider's stored settings that say how to log in. Secrets and app ids stay behind. */
+/** The parts of any provider's stored settings that say how to log in, besides the issuers. */
 const relevantSettings = v.object({
-  issuers: v.optional(v.array(issuerSettings), []),
   verify_url: v.optional(v.string()),
   user_info: v.optional(v.object({ url: v.string() })),
-  audience_validation: v.optional(v.object({ issuer: v.optional(v.string()) })),
+  audience_validation: v.optional(v.object({})),
   authorization_code: v.optional(
-    v.object({
-      token_url: v.string(),
-      redirect_uris: v.optional(v.array(v.string()), []),
-      id_token: v.optional(issuerSettings),
-    }),
+    v.object({ token_url: v.string(), redirect_uris: v.optional(v.array(v.string()), []) }),
   ),
 });
-type RelevantSettings = v.InferOutput<typeof relevantSettings>;
 
-/** A provider as those who write the app need to know it, by the stored settings. */
+/** A provider as those who write the app need to know it, by the stored settings. Secrets and app ids stay behind. */
 export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
   const settings = v.parse(relevantSettings, stored);
-  const { authorization_code: exchange } = settings;
-  const issuers = exchange?.id_token ? [exchange.id_token] : settings.issuers;
+  const { verify_url, user_info, authorization_code: exchange } = settings;
+  const { idTokens, accessTokens } = issuersIn(stored);
+  const issuers = [...idTokens, ...accessTokens].map(({ issuer }) => companyAt(issuer) ?? issuer);
+  const addresses = [verify_url ?? user_info?.url ?? exchange?.token_url].filter((one) => one !== undefined);
+  const hosts = addresses.map((address) => companyAt(address) ?? new URL(address).host);
   const protocol = protocolNames[provider];
   const takesCredentials = protocol !== 'oauth2' || settings.audience_validation !== undefined;
+  const isNonceRequired = idTokens.length > 0 && idTokens.every(({ nonce }) => nonce === 'required');
+  const isTaken: Record<string, boolean> = {
+    provider: false,
+    nonce: idTokens.length > 0 && !isNonceRequired,
+    redirect_uri: exchange !== undefined && exchange.redirect_uris.length > 0,
+  };
+  const taken = (names: string[]) => names.filter((name) => isTaken[name] ?? true);
+  const grant = (grant_type: Grant['grant_type'], { required, optional }: SortedParameters): Grant => ({
+    grant_type,
+    required: [...taken(required), ...(isNonceRequired && optional.includes('nonce') ? ['nonce'] : [])],
+    optional: taken(optional),
+  });
   return {
     provider,
-    companies: companiesOf(settings, issuers),
+    companies: [...new Set(issuers.length > 0 ? issuers : hosts)],
     protocol,
     grants: [
-      ...(takesCredentials ? [credentialGrant(provider, settings.issuers)] : []),
-      ...(exchange ? [codeGrant(exchange)] : []),
+      ...(takesCredentials ? [grant('provider_credentials', parametersOf(provider))] : []),
+      ...(exchange ? [grant('provider_authorization_code', sorted(codeParameters))] : []),
     ],
-    issuers,
-  };
-}
-
-function companiesOf(settings: RelevantSettings, issuers: Issuer[]) {
-  const { verify_url, user_info, audience_validation, authorization_code } = settings;
-  const ofAccessTokens = audience_validation?.issuer;
-  const authorities = ofAccessTokens === undefined ? issuers : [...issuers, { issuer: ofAccessTokens }];
-  const address = verify_url ?? user_info?.url ?? authorization_code?.token_url;
-  const names =
-    authorities.length > 0
-      ? authorities.map(({ issuer }) => companyAt(issuer) ?? issuer)
-      : [address].filter((one) => one !== undefined).map((one) => companyAt(one) ?? new URL(one).host);
-  return [...new Set(names)];
-}
-
-function credentialGrant(provider: ProviderId, issuers: Issuer[]) {
-  const grant_type = 'provider_credentials' as const;
-  return withRequiredNonce({ grant_type, ...parametersOf(provider) }, issuers);
-}
-
-function codeGrant({ id_token, redirect_uris }: NonNullable<RelevantSettings['authorization_code']>) {
-  const { required, optional } = sorted(codeParameters);
-  const isTaken: Record<string, boolean> = {
-    nonce: id_token !== undefined,
-    redirect_uri: redirect_uris.length > 0,
-  };
-  return withRequiredNonce(
-    {
-      grant_type: 'provider_authorization_code' as const,
-      required: required.filter((name) => name !== 'provider'),
-      optional: optional.filter((name) => isTaken[name] ?? true),
-    },
-    id_token ? [id_token] : [],
-  );
-}
-
-/** A grant with the nonce among what it requires, if every issuer requires it. */
-function withRequiredNonce(
-  { grant_type, required, optional }: v.InferOutput<typeof grantSchema>,
-  issuers: Issuer[],
-) {
-  const isRequired = issuers.length > 0 && issuers.every(({ nonce }) => nonce === 'required');
-  if (!isRequired) return { grant_type, required, optional };
-  return {
-    grant_type,
-    required: [...required, 'nonce'],
-    optional: optional.filter((name) => name !== 'nonce'),
+    issuers: idTokens.map(({ issuer, nonce }) => ({ issuer, nonce })),
   };
 }
 

@@ -1,13 +1,14 @@
 import * as v from 'valibot';
 import { definedOnly } from '../../foundation/defined-only.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
-import { removedIssuers, withoutIssuer } from '../../providers/oidc/settings.ts';
+import { withoutIssuer } from '../../providers/oidc/settings.ts';
 import { applyPreset } from '../../providers/presets/apply.ts';
 import { presetNames } from '../../providers/presets/presets.ts';
 import type { MergeResult, SettingsInput } from '../../providers/protocol.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
 import { maskSecrets } from '../../providers/settings/encryption.ts';
+import { removedIssuers } from '../../providers/settings/issuers.ts';
 import { checkSettings, lookAtIssuers, mergeSettings, warnOfSpaces } from '../../providers/settings/merge.ts';
 import { changeProviderSettings, removeProviderSettings } from '../../providers/settings/stored.ts';
 import { defineCommands } from '../command.ts';

@@ -1,11 +1,9 @@
 import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import { type LoginUser, readLoginUser } from '../../login-users/login-user.ts';
-import type { TrustedIssuer } from '../../providers/oidc/issuer.ts';
 import { type Notification, verifyNotification } from '../../providers/oidc/notification.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
-import { protocolOf } from '../../providers/providers.ts';
-import type { StoredSettings } from '../../providers/settings/encryption.ts';
+import { issuersIn } from '../../providers/settings/issuers.ts';
 import { findProviderSettingsForAnybody, notSetUp } from '../../providers/settings/stored.ts';
 import {
   confirmedOwner,
@@ -24,10 +22,10 @@ import { deleteLoginUser, hasBegun } from './delete-login-user.ts';
  */
 export async function receiveNotification(loginAppId: string, provider: ProviderId, payload: string) {
   const stored = await findProviderSettingsForAnybody(loginAppId, provider);
-  const issuers = stored ? await issuersOf(provider, stored) : [];
-  if (issuers.length === 0) throw notSetUp(provider);
+  const { idTokens } = issuersIn(stored?.settings);
+  if (idTokens.length === 0) throw notSetUp(provider);
   annotateLog({ login_app_id: loginAppId, provider });
-  const notification = await verifyNotification(issuers, payload);
+  const notification = await verifyNotification(idTokens, payload);
   const done = notification && (await act(loginAppId, notification));
   annotateLog({ outcome: done?.outcome ?? 'ignored' });
   if (done) logEvent('provider_notified', done);
@@ -73,12 +71,4 @@ function latestLogin({ linked, first_used_at }: LoginUser, { identityId }: Owner
   const identity = linked.find(({ identity_id }) => identity_id === identityId);
   const latest = identity ? (identity.last_login_at ?? identity.linked_at) : first_used_at;
   return Math.floor(Date.parse(latest) / 1000);
-}
-
-/** The issuers whose id tokens log in at a provider; none where id tokens play no part. */
-async function issuersOf(provider: ProviderId, stored: StoredSettings): Promise<TrustedIssuer[]> {
-  const settings = await protocolOf(provider).read(stored);
-  if ('issuers' in settings) return settings.issuers;
-  const exchange = 'authorization_code' in settings ? settings.authorization_code : undefined;
-  return exchange?.id_token ? [{ ...exchange.id_token, audiences: [exchange.client_id] }] : [];
 }

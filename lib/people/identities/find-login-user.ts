@@ -3,8 +3,8 @@ import type { LoginApp } from '../../login-apps/login-app.ts';
 import type { Identity } from '../../login-users/linked-identity.ts';
 import { type LoginUser, readLoginUser } from '../../login-users/login-user.ts';
 import { authorityOf, canonicalIssuer } from '../../providers/oidc/issuer.ts';
-import { issuerEntriesOf } from '../../providers/oidc/settings.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
+import { issuersIn } from '../../providers/settings/issuers.ts';
 import { valueAtPath } from '../../schema/value-at-path.ts';
 import { confirmedOwner, findIndexItem } from './identity-index.ts';
 
@@ -62,7 +62,7 @@ function namespacesOf(settings: object | undefined): string[] {
   const namespace = valueAtPath(settings, 'namespace');
   const known = [
     ...(typeof namespace === 'string' ? [namespace] : []),
-    ...issuerEntriesOf(settings).map(authorityOf),
+    ...issuersIn(settings).idTokens.map(authorityOf),
   ];
   return [...new Set(known)];
 }
@@ -70,6 +70,6 @@ function namespacesOf(settings: object | undefined): string[] {
 /** The namespaces that an issuer may stand for: the one of its name, and the one that its settings give it. */
 function namespacesNamed(issuer: string, settings: object | undefined): string[] {
   const name = canonicalIssuer(issuer);
-  const entries = issuerEntriesOf(settings).filter((entry) => entry.issuer === name);
+  const entries = issuersIn(settings).idTokens.filter((entry) => entry.issuer === name);
   return [...new Set([name, ...entries.map(authorityOf)])];
 }

@@ -20,8 +20,9 @@ export const authorityOf = ({ issuer, namespace = issuer }: Pick<TrustedIssuer, 
 /** Seconds for which an id token counts at most, unless the settings of its issuer say otherwise. */
 export const defaultMaxAge = 86_400;
 /** Action on a person of whom their issuer tells something. */
-const actionsSchema = v.picklist(['end_sessions', 'delete'], 'must be end_sessions or delete');
+export const actionsSchema = v.picklist(['end_sessions', 'delete'], 'must be end_sessions or delete');
 
+export const nonceRuleSchema = v.picklist(['optional', 'required'], 'must be optional or required');
 const nonceFormSchema = v.picklist(['plain', 'sha256', 'either'], 'must be plain, sha256 or either');
 /** The form in which an issuer's id tokens carry the nonce of a login. */
 export type NonceForm = v.InferOutput<typeof nonceFormSchema>;
@@ -51,7 +52,7 @@ export const issuerEntries = {
     'where its keys are, which saves the discovery; needed when they are on another host',
   ),
   nonce: described(
-    v.optional(v.picklist(['optional', 'required'], 'must be optional or required'), 'optional'),
+    v.optional(nonceRuleSchema, 'optional'),
     'whether a login must send the `nonce` of its id token',
   ),
   nonce_form: described(

@@ -3,7 +3,8 @@ import * as v from 'valibot';
 import { ServiceError } from '../../foundation/service-error.ts';
 import type { Identity } from '../../login-users/linked-identity.ts';
 import { rejected, subjectAt, wellFormedCredential } from '../credential.ts';
-import { authorityOf, type TrustedIssuer } from './issuer.ts';
+import type { KnownIssuer } from '../settings/issuers.ts';
+import { authorityOf } from './issuer.ts';
 import { reasonOf, rejectOutdated, trustedIssuerOf, verifiedJwt } from './verify.ts';
 
 /** Kinds of notifications about a person; anything else is ignored. Apple has written the second in two ways. */
@@ -38,7 +39,7 @@ const eventsSchema = v.union([eventSchema, v.pipe(v.string(), v.parseJson(), eve
  * @see https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts
  */
 export async function verifyNotification(
-  issuers: TrustedIssuer[],
+  issuers: KnownIssuer[],
   jwt: string,
 ): Promise<Notification | undefined> {
   try {

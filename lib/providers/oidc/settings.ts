@@ -1,8 +1,7 @@
 import * as v from 'valibot';
-import { valueAtPath } from '../../schema/value-at-path.ts';
 import type { MergeResult, SettingsInput } from '../protocol.ts';
 import { audiences } from '../settings/fields.ts';
-import { authorityOf, canonicalIssuer, issuerEntries } from './issuer.ts';
+import { canonicalIssuer, issuerEntries } from './issuer.ts';
 
 /** Settings of an OpenID Connect provider. */
 export const oidcSettingsSchema = v.strictObject({
@@ -36,33 +35,9 @@ export function mergeIssuers(
   return { settings: { issuers: [...issuers.values()] } };
 }
 
-/** The issuers of stored settings; none of settings of another protocol. They hold nothing that is encrypted. */
-function issuersOf(current: object | undefined): OidcSettings['issuers'] {
-  const result = v.safeParse(oidcSettingsSchema, current);
-  return result.success ? result.output.issuers : [];
-}
-
-/** The issuers of stored settings of any protocol: their own, and that of a code exchange. */
-export function issuerEntriesOf(settings: object | undefined): v.InferOutput<typeof entrySchema>[] {
-  const ofCodes = v.safeParse(entrySchema, valueAtPath(settings, 'authorization_code.id_token'));
-  return [...(ofCodes.success ? [ofCodes.output] : []), ...issuersOf(settings)];
-}
-const entrySchema = v.object({ issuer: v.string(), namespace: v.optional(v.string()) });
-
-/**
- * Names of what stored settings have of issuers and new ones no longer: an issuer, or the namespace in which it vouches
- * for its people, who are new Login Users in another one.
- */
-export function removedIssuers(before: object | undefined, after: object): string[] {
-  const authorities = new Map(issuerEntriesOf(after).map((entry) => [entry.issuer, authorityOf(entry)]));
-  const ofIdTokens = issuerEntriesOf(before).flatMap((entry) => {
-    const [now, known] = [authorities.get(entry.issuer), authorityOf(entry)];
-    if (now === undefined) return [`the issuer ${entry.issuer}`];
-    return now === known ? [] : [`the namespace ${known} of the issuer ${entry.issuer}`];
-  });
-  const [known, now] = [before, after].map((one) => valueAtPath(one, 'audience_validation.issuer'));
-  return [...ofIdTokens, ...(typeof known === 'string' && known !== now ? [`the issuer ${known}`] : [])];
-}
+/** Stored issuers, which the operator's changes write back with all of their settings; none if any is no longer valid. */
+const issuersOf = (current: object | undefined) =>
+  v.parse(v.fallback(oidcSettingsSchema, { issuers: [] }), current).issuers;
 
 /** Stored settings without one of their issuers. The last one stays: without any, nobody could log in. */
 export function withoutIssuer(current: object | undefined, issuer: string): MergeResult {

@@ -2,11 +2,12 @@ import * as v from 'valibot';
 import { verificationDeadline } from '../call-provider.ts';
 import { explainFailure } from '../checks.ts';
 import { discoverKeys, isElsewhere } from '../oidc/fetch-issuer-keys.ts';
-import { type KeySource, keysAddressOf } from '../presets/known-issuers.ts';
+import { keysAddressOf } from '../presets/known-issuers.ts';
 import type { MergeResult, SettingsInput } from '../protocol.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { authorizationCodeProvider, type ProviderId } from '../provider-ids.ts';
 import { protocolOf } from '../providers.ts';
+import { issuersIn, type KnownIssuer } from './issuers.ts';
 
 /** Settings of a provider with their defaults, or every problem they have. */
 export function checkSettings(provider: ProviderId, input: unknown): MergeResult {
@@ -57,14 +58,6 @@ function appIdsIn(settings: object): string[] {
   });
 }
 
-const issuerSchema = v.object({ issuer: v.string(), jwks_uri: v.optional(v.string()) });
-const issuersSchema = v.object({
-  issuers: v.optional(v.array(issuerSchema), []),
-  // Only that of JWTs has an issuer.
-  audience_validation: v.fallback(v.optional(issuerSchema), undefined),
-  authorization_code: v.optional(v.object({ id_token: v.optional(issuerSchema) })),
-});
-
 /** A reason not to store settings, or one to tell the operator after they are stored. */
 type Finding = { problem: string } | { warning: string };
 
@@ -74,14 +67,9 @@ type Finding = { problem: string } | { warning: string };
  * @param settings that have been checked
  */
 export async function lookAtIssuers(settings: object) {
-  const { issuers, audience_validation, authorization_code } = v.parse(issuersSchema, settings);
-  const ofCodes = authorization_code?.id_token;
+  const { idTokens, accessTokens } = issuersIn(settings);
   const signal = verificationDeadline();
-  const looks = [
-    ...issuers.map((source, at) => lookAt(source, `issuers.${at}.jwks_uri`, signal)),
-    ...(audience_validation ? [lookAt(audience_validation, 'audience_validation.jwks_uri', signal)] : []),
-    ...(ofCodes ? [lookAt(ofCodes, 'authorization_code.id_token.jwks_uri', signal)] : []),
-  ];
+  const looks = [...accessTokens, ...idTokens].map((issuer) => lookAt(issuer, signal));
   const findings = (await Promise.all(looks)).flat();
   return {
     problems: findings.flatMap((finding) => ('problem' in finding ? finding.problem : [])),
@@ -89,13 +77,13 @@ export async function lookAtIssuers(settings: object) {
   };
 }
 
-async function lookAt(source: KeySource, setting: string, signal: AbortSignal): Promise<Finding[]> {
+async function lookAt(source: KnownIssuer, signal: AbortSignal): Promise<Finding[]> {
   if (keysAddressOf(source) !== undefined) return [];
   try {
     const address = await discoverKeys(source.issuer, signal);
     if (!isElsewhere(source.issuer, address)) return [];
     const where = `the keys of ${source.issuer} are on another host: ${address.slice(0, 2_000)}, if you trust it`;
-    return [{ problem: `${setting}: must be set, since ${where}` }];
+    return [{ problem: `${source.place}.jwks_uri: must be set, since ${where}` }];
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
     const why = explainFailure(error);

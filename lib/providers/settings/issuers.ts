@@ -1,0 +1,54 @@
+import * as v from 'valibot';
+import { actionsSchema, authorityOf, canonicalIssuer, nonceRuleSchema } from '../oidc/issuer.ts';
+
+/** An issuer in settings, whose rules were checked when they were set. */
+const knownIssuerSchema = v.object({
+  issuer: v.pipe(v.string(), v.transform(canonicalIssuer)),
+  namespace: v.optional(v.string()),
+  jwks_uri: v.optional(v.string()),
+  nonce: v.optional(nonceRuleSchema, 'optional'),
+  audiences: v.optional(v.array(v.string()), []),
+  on_consent_revoked: v.optional(actionsSchema),
+  on_account_deleted: v.optional(actionsSchema),
+});
+const settingsSchema = v.object({
+  issuers: v.optional(v.array(knownIssuerSchema), []),
+  // Only that of JWTs has an issuer.
+  audience_validation: v.fallback(v.optional(knownIssuerSchema), undefined),
+  authorization_code: v.optional(
+    v.object({ client_id: v.string(), id_token: v.optional(knownIssuerSchema) }),
+  ),
+});
+
+/** An issuer that settings trust; `place` is where they name it. */
+export type KnownIssuer = v.InferOutput<typeof knownIssuerSchema> & { place: string };
+
+/** The issuers that a provider's settings trust, by what they issue. None of it is encrypted in stored settings. */
+export function issuersIn(settings: object = {}): Record<'idTokens' | 'accessTokens', KnownIssuer[]> {
+  const { issuers, audience_validation, authorization_code } = v.parse(settingsSchema, settings);
+  const idTokens = issuers.map((one, at) => ({ ...one, place: `issuers.${at}` }));
+  if (authorization_code?.id_token) {
+    const audiences = [authorization_code.client_id];
+    idTokens.push({ ...authorization_code.id_token, audiences, place: 'authorization_code.id_token' });
+  }
+  const accessTokens = audience_validation ? [{ ...audience_validation, place: 'audience_validation' }] : [];
+  return { idTokens, accessTokens };
+}
+
+/**
+ * Names of what stored settings have of issuers and new ones no longer: an issuer, or the namespace in which it vouches
+ * for its people, who are new Login Users in another one.
+ */
+export function removedIssuers(before: object | undefined, after: object): string[] {
+  const [known, now] = [issuersIn(before), issuersIn(after)];
+  const authorities = new Map(now.idTokens.map((one) => [one.issuer, authorityOf(one)]));
+  const ofIdTokens = known.idTokens.flatMap((one) => {
+    const [authority, former] = [authorities.get(one.issuer), authorityOf(one)];
+    if (authority === undefined) return [`the issuer ${one.issuer}`];
+    return authority === former ? [] : [`the namespace ${former} of the issuer ${one.issuer}`];
+  });
+  const ofAccessTokens = known.accessTokens
+    .filter(({ issuer }) => !now.accessTokens.some((one) => one.issuer === issuer))
+    .map(({ issuer }) => `the issuer ${issuer}`);
+  return [...ofIdTokens, ...ofAccessTokens];
+}
