@@ -14,7 +14,7 @@ export interface Identity {
 /** An identity that a provider has just vouched for. */
 export interface VerifiedIdentity extends Identity {
   /** The provider's own refresh token, where its settings say that it is kept to be revoked. */
-  revocableToken?: string;
+  revocableToken?: string | undefined;
   /** The claims about the person that the settings name; absent when it has told none of them. */
   profile?: Profile | undefined;
 }

@@ -1,3 +1,4 @@
+import { definedOnly } from '../foundation/defined-only.ts';
 import { logEvent } from '../log/log.ts';
 import { rejected } from './credential.ts';
 import { ProviderFailure } from './provider-failure.ts';
@@ -20,7 +21,7 @@ interface ProviderCall {
   headers?: Record<string, string>;
   /** Posted as a form; without this or `json` the call is a GET. */
   form?: Record<string, string>;
-  json?: unknown;
+  json?: Record<string, string>;
   /** The status says everything: a successful answer need not be JSON. */
   statusOnly?: boolean;
   signal: AbortSignal;
@@ -35,20 +36,21 @@ export const verificationDeadline = (): AbortSignal => AbortSignal.timeout(verif
  */
 export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> {
   const { url, headers, form, json, statusOnly = false, signal } = call;
+  const body = form ? new URLSearchParams(form) : json && JSON.stringify(json);
   const startedAt = performance.now();
   try {
     const response = await fetch(url, {
-      headers: {
+      method: body ? 'POST' : 'GET',
+      headers: definedOnly({
         accept: 'application/json',
         // A socket may die while Lambda has frozen the instance, and a request on it would fail. It must not be sent again
         // either: it may hold an authorization code.
         // @see AWS Lambda developer guide, "Best practices for working with AWS Lambda functions": idle connections are purged
         connection: 'close',
-        ...(json !== undefined && { 'content-type': 'application/json' }),
+        'content-type': json && 'application/json',
         ...headers,
-      },
-      ...(form && { method: 'POST', body: new URLSearchParams(form) }),
-      ...(json !== undefined && { method: 'POST', body: JSON.stringify(json) }),
+      }),
+      body: body ?? null,
       redirect: 'manual',
       signal,
     });

@@ -47,22 +47,15 @@ export const oauth1 = protocol({
   settings: oauth1SettingsSchema,
   merge: keepNamespace(hostAt('verify_url')),
   parameters: credentialParameters.oauth1,
-  verify: (settings, { access_token, access_secret }) =>
-    verifyOAuth1(settings, { token: access_token, secret: access_secret }),
+  verify: verifyOAuth1,
   check: (settings) => [
     rejectsDummy(
       'verification',
-      () => verifyOAuth1(settings, { token: dummy, secret: dummy }),
+      () => verifyOAuth1(settings, { access_token: dummy, access_secret: dummy }),
       'The provider rejects a made-up token. It would also do so if the consumer key or secret were wrong: only a login shows that they are right.',
     ),
   ],
 });
-
-/** An OAuth 1.0 access token with its secret. */
-export interface OAuth1Token {
-  token: string;
-  secret: string;
-}
 
 /**
  * The person of an OAuth 1.0 token. The call is signed with our consumer key and secret, so the provider itself
@@ -70,9 +63,12 @@ export interface OAuth1Token {
  * @throws ServiceError, ProviderFailure
  * @see RFC 5849 section 3
  */
-async function verifyOAuth1(settings: OAuth1Settings, { token, secret }: OAuth1Token) {
+async function verifyOAuth1(
+  settings: OAuth1Settings,
+  { access_token, access_secret }: { access_token: string; access_secret: string },
+) {
   const { verify_url: url, subject_field, namespace } = settings;
-  const credential = { key: wellFormedCredential(token), secret: wellFormedCredential(secret) };
+  const credential = { key: wellFormedCredential(access_token), secret: wellFormedCredential(access_secret) };
   const { status, body } = await presentCredential({
     url,
     headers: { authorization: authorizationHeader(settings, 'GET', url, credential) },

@@ -9,9 +9,9 @@ import { verifyIdToken } from '../oidc/verify.ts';
 import { codeParameters } from '../parameters.ts';
 import type { StoredSettings } from '../settings/encryption.ts';
 import { oauth2 } from './protocol.ts';
-import { accessTokenSettings, type CodeExchange, type OAuth2Settings } from './settings.ts';
+import type { CodeExchange, OAuth2Settings } from './settings.ts';
 import { type AuthorizationCode, exchangeCode } from './token-endpoint.ts';
-import { personOfOwnToken, verifyAccessToken } from './verify.ts';
+import { verifyAccessToken, verifyOwnToken } from './verify.ts';
 
 const ownEntries = v.object(codeParameters);
 
@@ -43,10 +43,9 @@ async function verifyAuthorizationCode(
   settings: OAuth2Settings,
   credential: CodeCredential,
 ): Promise<VerifiedIdentity | undefined> {
-  const { authorization_code: exchange } = settings;
-  if (exchange?.id_token) return verifyByIdToken(exchange, exchange.id_token, credential);
-  const personOf = ownTokenVerifier(settings);
-  if (!exchange || !personOf) return undefined;
+  const { authorization_code: exchange, audience_validation } = settings;
+  if (!exchange) return undefined;
+  if (exchange.id_token) return verifyByIdToken(exchange, exchange.id_token, credential);
   const { nonce, ...code } = credential;
   if (nonce !== undefined)
     throw new ServiceError(
@@ -55,18 +54,9 @@ async function verifyAuthorizationCode(
     );
   const signal = verificationDeadline();
   const { access_token = '', refresh_token } = await exchangeCode(exchange, code, signal);
-  return { ...(await personOf(access_token, signal)), ...revocable(exchange, refresh_token) };
-}
-
-/** The way to the person of an access token that came for a code; undefined when the settings name none. */
-function ownTokenVerifier(
-  settings: OAuth2Settings,
-): ((token: string, signal: AbortSignal) => Promise<VerifiedIdentity>) | undefined {
-  const forAccessTokens = accessTokenSettings(settings);
-  if (forAccessTokens) return (token, signal) => verifyAccessToken(forAccessTokens, token, signal);
-  const { namespace, user_info } = settings;
-  if (namespace === undefined || !user_info) return undefined;
-  return (token, signal) => personOfOwnToken({ namespace, user_info }, token, signal);
+  const verify = audience_validation ? verifyAccessToken : verifyOwnToken;
+  const person = await verify(settings, access_token, signal);
+  return person && { ...person, revocableToken: revocable(exchange, refresh_token) };
 }
 
 /**
@@ -88,9 +78,9 @@ async function verifyByIdToken(
   await keys;
   const trusted = [{ ...issuer, audiences: [exchange.client_id] }];
   const person = await verifyIdToken(trusted, { id_token, access_token, nonce });
-  return { ...person, ...revocable(exchange, refresh_token) };
+  return { ...person, revocableToken: revocable(exchange, refresh_token) };
 }
 
 /** The provider's refresh token, if the settings say where it can be revoked. */
 const revocable = ({ revocation_url }: CodeExchange, token: string | undefined) =>
-  revocation_url !== undefined && token !== undefined && { revocableToken: token };
+  revocation_url === undefined ? undefined : token;

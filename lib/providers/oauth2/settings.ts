@@ -88,6 +88,12 @@ const jwtSchema = v.strictObject({
   ),
 });
 
+const audienceValidationSchema = v.variant(
+  'method',
+  [introspectionSchema, tokenInfoSchema, jwtSchema],
+  'must say by which method (introspection, token_info or jwt) the audience of a token is validated',
+);
+
 const authorizationCodeSchema = v.pipe(
   v.strictObject({
     token_url: described(providerUrlSchema, 'the token endpoint'),
@@ -144,13 +150,7 @@ export const oauth2SettingsSchema = v.pipe(
       'identifies who vouches for the people. Defaults to the previous value or, for a new provider, the host of `user_info.url`, or the issuer if only JWTs say who a person is',
     ),
     user_info: v.optional(userInfoSchema),
-    audience_validation: v.optional(
-      v.variant(
-        'method',
-        [introspectionSchema, tokenInfoSchema, jwtSchema],
-        'must say by which method (introspection, token_info or jwt) the audience of a token is validated',
-      ),
-    ),
+    audience_validation: v.optional(audienceValidationSchema),
     authorization_code: v.optional(authorizationCodeSchema),
   }),
   v.rawCheck(({ dataset, addIssue }) => {
@@ -168,7 +168,7 @@ export const oauth2SettingsSchema = v.pipe(
     const { user_info, audience_validation } = settings;
     const issuer = audience_validation?.method === 'jwt' ? audience_validation.issuer : undefined;
     const authority = user_info ? hostOf(user_info.url) : issuer;
-    return { ...settings, ...(authority !== undefined && { namespace: settings.namespace ?? authority }) };
+    return { ...settings, namespace: settings.namespace ?? authority };
   }),
 );
 
@@ -185,25 +185,7 @@ const pathItem = (input: Record<string, unknown>, key: string): v.ObjectPathItem
 export type OAuth2Settings = v.InferOutput<typeof oauth2SettingsSchema>;
 export type CodeExchange = v.InferOutput<typeof authorizationCodeSchema>;
 export type UserInfo = v.InferOutput<typeof userInfoSchema>;
+export type AudienceValidation = v.InferOutput<typeof audienceValidationSchema>;
 export type TokenInfo = v.InferOutput<typeof tokenInfoSchema>;
 export type Introspection = v.InferOutput<typeof introspectionSchema>;
 export type JwtValidation = v.InferOutput<typeof jwtSchema>;
-
-/** The settings that say whose an access token is. */
-export interface UserInfoSettings {
-  namespace: string;
-  user_info: UserInfo;
-}
-
-/** Settings that access tokens are verified with. Only a JWT says by itself whose it is. */
-export type AccessTokenSettings =
-  | (UserInfoSettings & { audience_validation: Introspection | TokenInfo | JwtValidation })
-  | { namespace: string; user_info?: undefined; audience_validation: JwtValidation };
-
-/** The settings for access tokens; undefined if the provider only takes codes. */
-export function accessTokenSettings(settings: OAuth2Settings): AccessTokenSettings | undefined {
-  const { namespace, user_info, audience_validation } = settings;
-  if (!namespace || !audience_validation) return undefined;
-  if (user_info) return { namespace, user_info, audience_validation };
-  return audience_validation.method === 'jwt' ? { namespace, audience_validation } : undefined;
-}

@@ -1,3 +1,4 @@
+import { definedOnly } from '../../foundation/defined-only.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { valueAtPath } from '../../schema/value-at-path.ts';
 import {
@@ -33,14 +34,13 @@ export async function exchangeCode(
 ) {
   const { token_url: url } = exchange;
   const code = wellFormedCredential(authorization_code);
-  const redirectUri = redirectUriOf(exchange, redirect_uri);
-  const client_secret = await clientSecretOf(exchange);
-  const parameters = {
+  const parameters = definedOnly({
     grant_type: 'authorization_code',
     code,
-    ...(redirectUri !== undefined && { redirect_uri: redirectUri }),
-    ...(code_verifier !== undefined && { code_verifier }),
-  };
+    redirect_uri: redirectUriOf(exchange, redirect_uri),
+    code_verifier,
+  });
+  const client_secret = await clientSecretOf(exchange);
   const { status, body } = await presentCredential({
     url,
     ...authenticated(exchange, client_secret, parameters),
@@ -51,17 +51,13 @@ export async function exchangeCode(
   const told = [String(status), ...errorCode(error, [code, client_secret, code_verifier ?? ''])].join(', ');
   if (status === 401 || error === 'invalid_client')
     throw new ProviderFailure('refused_our_credentials', url, told);
-  const [access_token, id_token, refresh_token] = ['access_token', 'id_token', 'refresh_token'].map((name) =>
-    valueAtPath(body, name),
-  );
+  const [access_token, id_token, refresh_token] = ['access_token', 'id_token', 'refresh_token']
+    .map((name) => valueAtPath(body, name))
+    .map((token) => (typeof token === 'string' ? token : undefined));
   const [name, needed] = exchange.id_token ? ['id token', id_token] : ['access token', access_token];
-  if (status !== 200 || typeof needed !== 'string')
+  if (status !== 200 || needed === undefined)
     throw new ProviderFailure('unexpected_answer', url, `${told}, no ${name}`);
-  return {
-    ...(typeof access_token === 'string' && { access_token }),
-    ...(typeof id_token === 'string' && { id_token }),
-    ...(typeof refresh_token === 'string' && { refresh_token }),
-  };
+  return { access_token, id_token, refresh_token };
 }
 
 /** A form with our app's credentials, where the provider wants them. @see RFC 6749 section 2.3.1 */

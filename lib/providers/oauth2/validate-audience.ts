@@ -6,7 +6,7 @@ import { basicAuthorization, presentCredential } from '../call-provider.ts';
 import { rejected, rejectForeign, requiredSubject, subjectAt } from '../credential.ts';
 import { claimsOfIdTokens, reasonOf, trustedIssuerOf, verifiedJwt } from '../oidc/verify.ts';
 import { ProviderFailure } from '../provider-failure.ts';
-import type { AccessTokenSettings, Introspection, JwtValidation, TokenInfo, UserInfo } from './settings.ts';
+import type { AudienceValidation, Introspection, JwtValidation, TokenInfo, UserInfo } from './settings.ts';
 
 /**
  * Makes sure that an access token was issued to one of our apps.
@@ -15,17 +15,18 @@ import type { AccessTokenSettings, Introspection, JwtValidation, TokenInfo, User
  * @see RFC 6749 section 10.16
  */
 export async function validateAudience(
-  { audience_validation, user_info }: AccessTokenSettings & { user_info: UserInfo },
+  settings: AudienceValidation,
   token: string,
   signal: AbortSignal,
+  userInfo: UserInfo | undefined,
 ): Promise<string | undefined> {
-  if (audience_validation.method === 'jwt') {
-    const subject = await verifyJwtAccessToken(audience_validation, token);
-    return user_info.subject_field === 'sub' ? subject : undefined;
+  const isComparable = userInfo?.subject_field === 'sub';
+  if (settings.method === 'jwt') {
+    const subject = await verifyJwtAccessToken(settings, token);
+    return isComparable ? subject : undefined;
   }
-  if (audience_validation.method === 'token_info')
-    return askTokenInfo(audience_validation, token, signal, user_info.subject_type);
-  return introspect(audience_validation, token, signal, user_info.subject_field === 'sub');
+  if (settings.method === 'token_info') return askTokenInfo(settings, token, signal, userInfo?.subject_type);
+  return introspect(settings, token, signal, isComparable);
 }
 
 /** @see RFC 7662 section 2 */
@@ -58,7 +59,7 @@ async function askTokenInfo(
   settings: TokenInfo,
   token: string,
   signal: AbortSignal,
-  subjectType: 'string' | 'integer',
+  subjectType: 'string' | 'integer' | undefined,
 ): Promise<string | undefined> {
   const { url, valid_field, subject_field } = settings;
   const { status, body } = await presentCredential({ ...tokenInfoCall(settings, token), signal });
