@@ -94,7 +94,10 @@ export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
   };
 }
 
-const storedSchema = v.object({ provider: v.picklist(providerIds), settings: v.looseObject({}) });
+const storedSchema = v.object({
+  provider: v.picklist(providerIds),
+  settings: v.record(v.string(), v.unknown()),
+});
 
 /**
  * The providers that are set up for the Login App of a client, in the order of their identifiers. One query.

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { applyPreset } from '../../lib/providers/presets/apply.ts';
-import { keysAddressOf } from '../../lib/providers/presets/known-issuers.ts';
+import { keysAddressOf } from '../../lib/providers/presets/companies.ts';
 import type { Preset, PresetOptions } from '../../lib/providers/presets/preset.ts';
 import { presetNames, presets } from '../../lib/providers/presets/presets.ts';
 import {
@@ -34,9 +34,7 @@ const withCode = { ...options, redirectUris };
 const fitting = presetNames.flatMap((name) => {
   const preset: Preset = presets[name];
   return providerIds
-    .filter(
-      (provider) => preset.settings[protocolNames[provider]] || (provider === 'provider_b' && preset.codes),
-    )
+    .filter((provider) => preset[protocolNames[provider]] || (provider === 'provider_b' && preset.codes))
     .map((provider) => [name, provider] as const);
 });
 
@@ -81,7 +79,7 @@ describe('a preset', () => {
 
 describe('an issuer that was set by a preset before presets named its keys', () => {
   const issuers = presetNames
-    .filter((name) => 'oidc' in presets[name].settings)
+    .filter((name) => 'oidc' in presets[name])
     .map((name) => Object(applyPreset(name, 'provider_f', options)).settings.issuers[0]);
 
   test.each(issuers)(

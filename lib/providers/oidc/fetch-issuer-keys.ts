@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { callProvider } from '../call-provider.ts';
-import { type KeySource, keysAddressOf } from '../presets/known-issuers.ts';
+import { type KeySource, keysAddressOf } from '../presets/companies.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { hostOf, providerUrlSchema } from '../settings/fields.ts';
 

@@ -5,7 +5,7 @@ import { logEvent, logFailure } from '../../log/log.ts';
 import { type ItemKey, putItem, readItem } from '../../storage/items.ts';
 import { issuerKeysKey } from '../../storage/keys.ts';
 import { verificationDeadline } from '../call-provider.ts';
-import type { KeySource } from '../presets/known-issuers.ts';
+import type { KeySource } from '../presets/companies.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { fetchIssuerKeys, issuerKeySetSchema } from './fetch-issuer-keys.ts';
 

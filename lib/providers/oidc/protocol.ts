@@ -1,7 +1,7 @@
 import { verificationDeadline } from '../call-provider.ts';
 import { check } from '../checks.ts';
 import { credentialParameters } from '../parameters.ts';
-import type { KeySource } from '../presets/known-issuers.ts';
+import type { KeySource } from '../presets/companies.ts';
 import { protocol } from '../protocol.ts';
 import { fetchIssuerKeys } from './fetch-issuer-keys.ts';
 import { mergeIssuers, oidcSettingsSchema } from './settings.ts';

@@ -12,7 +12,7 @@ import {
   subjectAt,
   wellFormedCredential,
 } from '../credential.ts';
-import type { KeySource } from '../presets/known-issuers.ts';
+import type { KeySource } from '../presets/companies.ts';
 import { authorityOf, canonicalIssuer, defaultMaxAge, spellingsOf, type TrustedIssuer } from './issuer.ts';
 import { issuerKey } from './issuer-keys.ts';
 import { rejectOtherNonce, requireNonce } from './nonce.ts';

@@ -8,7 +8,9 @@ export function applyPreset(name: PresetName, provider: ProviderId, options: Pre
   const preset: Preset = presets[name];
   const fitting = fittingPart(preset, provider);
   if (!fitting) {
-    const names = Object.keys(preset.settings).join(' or ');
+    const names = Object.keys(preset)
+      .filter((name) => protocols.includes(name))
+      .join(' or ');
     const purposes = [
       ...(names ? [`a provider of the family ${names}`] : []),
       ...(preset.codes ? [`authorization codes of ${authorizationCodeProvider}`] : []),
@@ -37,9 +39,20 @@ export function applyPreset(name: PresetName, provider: ProviderId, options: Pre
   return { settings: namespace && namesItsPeople ? { ...settings, namespace } : settings };
 }
 
-function fittingPart({ settings, needs, codes }: Preset, provider: ProviderId): Preset['codes'] {
-  const forCredentials = settings[protocolNames[provider]];
-  if (forCredentials) return { needs, settings: forCredentials };
+const protocols: string[] = Object.values(protocolNames);
+
+function fittingPart(preset: Preset, provider: ProviderId): Preset['codes'] {
+  const { needs = [], oidc, codes } = preset;
+  const protocol = protocolNames[provider];
+  if (protocol === 'oidc')
+    return (
+      oidc && {
+        needs,
+        settings: (options) => ({ issuers: [{ ...oidc(options), audiences: options.appIds }] }),
+      }
+    );
+  const settings = preset[protocol];
+  if (settings) return { needs, settings };
   return provider === authorizationCodeProvider ? codes : undefined;
 }
 

@@ -1,5 +1,5 @@
+import { definedOnly } from '../../foundation/defined-only.ts';
 import type { NonceForm } from '../oidc/issuer.ts';
-import type { ProtocolName } from '../provider-ids.ts';
 
 /** Options that an operator gives for a preset. */
 export interface PresetOptions {
@@ -24,14 +24,23 @@ export interface PresetOptions {
 /** An option that a preset cannot do without, besides an app id. */
 export type Need = 'app-secret' | 'tenant' | 'team-id' | 'key-id' | 'issuer' | 'redirect-uri';
 
-/** A well-known provider: its addresses and its audience validation. */
+/** A well-known provider: its addresses and its audience validation, by the protocols that it speaks. */
 export interface Preset {
   /** The provider's own pages that the settings follow. */
   documentation: string[];
-  needs: Need[];
-  settings: Partial<Record<ProtocolName, (options: PresetOptions) => object>>;
+  needs?: Need[];
+  oauth1?: (options: PresetOptions) => object;
+  oauth2?: (options: PresetOptions) => object;
+  /** The issuer of its id tokens. */
+  oidc?: (options: PresetOptions) => PresetIssuer;
   /** Settings of the provider for authorization codes alone, where it takes no access tokens. */
   codes?: { needs: Need[]; settings: (options: PresetOptions) => object };
+}
+
+interface PresetIssuer {
+  issuer: string;
+  jwks_uri?: string;
+  nonce_form?: NonceForm;
 }
 
 /** The one app id of a provider whose secret belongs to it. */
@@ -46,7 +55,7 @@ export const exchangeAt = (tokenUrl: string, options: PresetOptions, special: ob
   authorization_code: {
     token_url: tokenUrl,
     client_id: firstOf(options),
-    ...(!('client_secret_jwt' in special) && { client_secret: options.appSecret }),
+    client_secret: options.appSecret,
     redirect_uris: options.redirectUris ?? [],
     client_authentication: 'form',
     ...special,
@@ -57,32 +66,18 @@ export const exchangeAt = (tokenUrl: string, options: PresetOptions, special: ob
 export const exchangeForIdToken = (
   tokenUrl: string,
   options: PresetOptions,
-  issuer: KnownIssuer,
+  issuer: PresetIssuer,
   special: object = {},
 ) => {
-  const { namespace } = options;
-  return exchangeAt(tokenUrl, options, {
-    ...special,
-    id_token: { ...issuer, ...(namespace && { namespace }) },
-  });
+  const id_token = definedOnly({ ...issuer, namespace: options.namespace || undefined });
+  return exchangeAt(tokenUrl, options, { ...special, id_token });
 };
 
 /** Id tokens of an issuer, and authorization codes that it exchanges for one. */
-export const openId = (issuer: KnownIssuer, tokenUrl: string) => ({
-  needs: [],
-  settings: { oidc: ({ appIds }: PresetOptions) => trusting(issuer, appIds) },
+export const openId = (issuer: PresetIssuer, tokenUrl: string) => ({
+  oidc: () => issuer,
   codes: {
     needs: ['app-secret'] as Need[],
     settings: (options: PresetOptions) => exchangeForIdToken(tokenUrl, options, issuer),
   },
-});
-
-interface KnownIssuer {
-  issuer: string;
-  jwks_uri?: string;
-  nonce_form?: NonceForm;
-}
-
-export const trusting = (issuer: KnownIssuer, audiences: string[]) => ({
-  issuers: [{ ...issuer, audiences }],
 });

@@ -1,4 +1,5 @@
-import { knownIssuers } from './known-issuers.ts';
+import { definedOnly } from '../../foundation/defined-only.ts';
+import { knownIssuers } from './companies.ts';
 import {
   codeExchange,
   exchangeAt,
@@ -7,7 +8,6 @@ import {
   openId,
   type Preset,
   type PresetOptions,
-  trusting,
 } from './preset.ts';
 
 const appleIssuer = knownIssuers.apple.issuer;
@@ -28,55 +28,50 @@ export const presets = {
       'https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow',
     ],
     needs: ['app-secret'],
-    settings: {
-      oauth2: (options) => ({
-        // The id is the `sub` of Limited Login's id tokens: a person is one Login User, whatever the app sends.
-        namespace: knownIssuers.facebook.issuer,
-        user_info: { url: 'https://graph.facebook.com/me?fields=id', subject_field: 'id' },
-        audience_validation: {
-          method: 'token_info',
-          url: 'https://graph.facebook.com/debug_token',
-          token_parameter: 'input_token',
-          app_token_parameter: 'access_token',
-          app_token_secret: `${firstOf(options)}|${options.appSecret}`,
-          audience_field: 'data.app_id',
-          valid_field: 'data.is_valid',
-          // The error for a token of another app.
-          error_field: 'error.code',
-          refused_errors: ['100'],
-          subject_field: 'data.user_id',
-          audiences: options.appIds,
-        },
-        ...codeExchange(options, 'https://graph.facebook.com/oauth/access_token', {
-          error_field: 'error.code',
-          refused_errors: ['100'],
-        }),
+    oauth2: (options) => ({
+      // The id is the `sub` of Limited Login's id tokens: a person is one Login User, whatever the app sends.
+      namespace: knownIssuers.facebook.issuer,
+      user_info: { url: 'https://graph.facebook.com/me?fields=id', subject_field: 'id' },
+      audience_validation: {
+        method: 'token_info',
+        url: 'https://graph.facebook.com/debug_token',
+        token_parameter: 'input_token',
+        app_token_parameter: 'access_token',
+        app_token_secret: `${firstOf(options)}|${options.appSecret}`,
+        audience_field: 'data.app_id',
+        valid_field: 'data.is_valid',
+        // The error for a token of another app.
+        error_field: 'error.code',
+        refused_errors: ['100'],
+        subject_field: 'data.user_id',
+        audiences: options.appIds,
+      },
+      ...codeExchange(options, 'https://graph.facebook.com/oauth/access_token', {
+        error_field: 'error.code',
+        refused_errors: ['100'],
       }),
-    },
+    }),
   },
   google: {
     documentation: [
       'https://developers.google.com/identity/openid-connect/openid-connect',
       'https://docs.cloud.google.com/docs/authentication/token-types',
     ],
-    needs: [],
-    settings: {
-      oidc: ({ appIds }) => trusting(google, appIds),
-      oauth2: (options) => ({
-        // The `sub` is that of the id tokens: a person is one Login User, whatever the app sends.
-        namespace: google.issuer,
-        user_info: { url: 'https://openidconnect.googleapis.com/v1/userinfo', subject_field: 'sub' },
-        audience_validation: {
-          method: 'token_info',
-          url: 'https://oauth2.googleapis.com/tokeninfo',
-          token_parameter: 'access_token',
-          audience_field: 'aud',
-          subject_field: 'sub',
-          audiences: options.appIds,
-        },
-        ...codeExchange(options, 'https://oauth2.googleapis.com/token', { id_token: google }),
-      }),
-    },
+    oidc: () => google,
+    oauth2: (options) => ({
+      // The `sub` is that of the id tokens: a person is one Login User, whatever the app sends.
+      namespace: google.issuer,
+      user_info: { url: 'https://openidconnect.googleapis.com/v1/userinfo', subject_field: 'sub' },
+      audience_validation: {
+        method: 'token_info',
+        url: 'https://oauth2.googleapis.com/tokeninfo',
+        token_parameter: 'access_token',
+        audience_field: 'aud',
+        subject_field: 'sub',
+        audiences: options.appIds,
+      },
+      ...codeExchange(options, 'https://oauth2.googleapis.com/token', { id_token: google }),
+    }),
   },
   twitter: {
     documentation: [
@@ -84,22 +79,18 @@ export const presets = {
       'https://docs.x.com/x-api/users/lookup/quickstart/authenticated-lookup',
     ],
     needs: ['app-secret'],
-    settings: {
-      oauth1: (options) => ({
-        verify_url: 'https://api.x.com/2/users/me',
-        consumer_key: firstOf(options),
-        consumer_secret: options.appSecret,
-        subject_field: 'data.id',
-      }),
-    },
+    oauth1: (options) => ({
+      verify_url: 'https://api.x.com/2/users/me',
+      consumer_key: firstOf(options),
+      consumer_secret: options.appSecret,
+      subject_field: 'data.id',
+    }),
   },
   x: {
     documentation: [
       'https://docs.x.com/fundamentals/authentication/oauth-2-0/user-access-token',
       'https://docs.x.com/x-api/users/lookup/quickstart/authenticated-lookup',
     ],
-    needs: [],
-    settings: {},
     // X does not say which app an access token was issued to, but redeems a code only for its own app.
     codes: {
       needs: ['app-secret', 'redirect-uri'],
@@ -120,46 +111,41 @@ export const presets = {
       'https://docs.github.com/en/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-oauth-app-access-token-request-errors',
     ],
     needs: ['app-secret'],
-    settings: {
-      oauth2: (options) => ({
-        user_info: { url: 'https://api.github.com/user', subject_field: 'id', subject_type: 'integer' },
-        audience_validation: {
-          method: 'token_info',
-          url: `https://api.github.com/applications/${encodeURIComponent(firstOf(options))}/token`,
-          token_parameter: 'access_token',
-          send_token_as: 'json',
-          client_id: firstOf(options),
-          client_secret: options.appSecret,
-          refused_statuses: [404, 422],
-          audience_field: 'app.client_id',
-          subject_field: 'user.id',
-          audiences: options.appIds,
-        },
-        ...codeExchange(options, 'https://github.com/login/oauth/access_token', {
-          refused_errors: ['bad_verification_code'],
-        }),
+    oauth2: (options) => ({
+      user_info: { url: 'https://api.github.com/user', subject_field: 'id', subject_type: 'integer' },
+      audience_validation: {
+        method: 'token_info',
+        url: `https://api.github.com/applications/${encodeURIComponent(firstOf(options))}/token`,
+        token_parameter: 'access_token',
+        send_token_as: 'json',
+        client_id: firstOf(options),
+        client_secret: options.appSecret,
+        refused_statuses: [404, 422],
+        audience_field: 'app.client_id',
+        subject_field: 'user.id',
+        audiences: options.appIds,
+      },
+      ...codeExchange(options, 'https://github.com/login/oauth/access_token', {
+        refused_errors: ['bad_verification_code'],
       }),
-    },
+    }),
   },
   line: {
     documentation: [
       'https://developers.line.biz/en/reference/line-login/#verify-access-token',
       'https://developers.line.biz/en/reference/line-login/#issue-access-token',
     ],
-    needs: [],
-    settings: {
-      oauth2: (options) => ({
-        user_info: { url: 'https://api.line.me/v2/profile', subject_field: 'userId' },
-        audience_validation: {
-          method: 'token_info',
-          url: 'https://api.line.me/oauth2/v2.1/verify',
-          token_parameter: 'access_token',
-          audience_field: 'client_id',
-          audiences: options.appIds,
-        },
-        ...codeExchange(options, 'https://api.line.me/oauth2/v2.1/token'),
-      }),
-    },
+    oauth2: (options) => ({
+      user_info: { url: 'https://api.line.me/v2/profile', subject_field: 'userId' },
+      audience_validation: {
+        method: 'token_info',
+        url: 'https://api.line.me/oauth2/v2.1/verify',
+        token_parameter: 'access_token',
+        audience_field: 'client_id',
+        audiences: options.appIds,
+      },
+      ...codeExchange(options, 'https://api.line.me/oauth2/v2.1/token'),
+    }),
   },
   apple: {
     documentation: [
@@ -168,13 +154,13 @@ export const presets = {
       'https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret',
       'https://developer.apple.com/documentation/signinwithapplerestapi/revoke-tokens',
     ],
-    needs: [],
     // Apps on iOS send Apple the hash of the nonce. A web page that gets a code may send either.
-    settings: { oidc: ({ appIds }) => trusting({ ...knownIssuers.apple, nonce_form: 'sha256' }, appIds) },
+    oidc: () => ({ ...knownIssuers.apple, nonce_form: 'sha256' }),
     codes: {
       needs: ['app-secret', 'team-id', 'key-id'],
       settings: (options) =>
         exchangeForIdToken(`${appleIssuer}/auth/token`, options, knownIssuers.apple, {
+          client_secret: undefined,
           client_secret_jwt: {
             team_id: options.teamId,
             key_id: options.keyId,
@@ -191,7 +177,7 @@ export const presets = {
       'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow',
     ],
     needs: ['tenant'],
-    settings: { oidc: (options) => trusting(microsoft(options), options.appIds) },
+    oidc: microsoft,
     codes: {
       needs: ['app-secret', 'tenant'],
       settings: (options) =>
@@ -203,28 +189,24 @@ export const presets = {
       'https://developers.facebook.com/docs/facebook-login/limited-login/token',
       'https://developers.facebook.com/docs/facebook-login/limited-login/token/validating',
     ],
-    needs: [],
     // Facebook repeats any nonce: some apps send it the nonce, others the hash.
-    settings: { oidc: ({ appIds }) => trusting(knownIssuers.facebook, appIds) },
+    oidc: () => knownIssuers.facebook,
   },
   discord: {
     documentation: ['https://discord.com/developers/docs/topics/oauth2'],
-    needs: [],
-    settings: {
-      oauth2: (options) => ({
-        user_info: { url: 'https://discord.com/api/v10/users/@me', subject_field: 'id' },
-        audience_validation: {
-          method: 'token_info',
-          url: 'https://discord.com/api/v10/oauth2/@me',
-          send_token_as: 'bearer',
-          audience_field: 'application.id',
-          subject_field: 'user.id',
-          refused_statuses: [401],
-          audiences: options.appIds,
-        },
-        ...codeExchange(options, 'https://discord.com/api/v10/oauth2/token'),
-      }),
-    },
+    oauth2: (options) => ({
+      user_info: { url: 'https://discord.com/api/v10/users/@me', subject_field: 'id' },
+      audience_validation: {
+        method: 'token_info',
+        url: 'https://discord.com/api/v10/oauth2/@me',
+        send_token_as: 'bearer',
+        audience_field: 'application.id',
+        subject_field: 'user.id',
+        refused_statuses: [401],
+        audiences: options.appIds,
+      },
+      ...codeExchange(options, 'https://discord.com/api/v10/oauth2/token'),
+    }),
   },
   twitch: {
     documentation: ['https://dev.twitch.tv/docs/authentication/getting-tokens-oidc/'],
@@ -251,10 +233,7 @@ export const presets = {
   oidc: {
     documentation: ['https://openid.net/specs/openid-connect-core-1_0.html'],
     needs: ['issuer'],
-    settings: {
-      oidc: ({ issuer = '', jwksUri, appIds }) =>
-        trusting({ issuer, ...(jwksUri !== undefined && { jwks_uri: jwksUri }) }, appIds),
-    },
+    oidc: ({ issuer = '', jwksUri }) => definedOnly({ issuer, jwks_uri: jwksUri }),
   },
 } as const satisfies Record<string, Preset>;
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { verificationDeadline } from '../call-provider.ts';
 import { explainFailure } from '../checks.ts';
 import { discoverKeys, isElsewhere } from '../oidc/fetch-issuer-keys.ts';
-import { keysAddressOf } from '../presets/known-issuers.ts';
+import { keysAddressOf } from '../presets/companies.ts';
 import type { MergeResult, SettingsInput } from '../protocol.ts';
 import { ProviderFailure } from '../provider-failure.ts';
 import { authorizationCodeProvider, type ProviderId } from '../provider-ids.ts';
