@@ -55,9 +55,13 @@ export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> 
       signal,
     });
     const { status } = response;
-    if (status >= 300 && status < 400) throw await givenUp(response, new ProviderFailure('redirected', url));
-    if (status === 429 || status >= 500)
-      throw await givenUp(response, new ProviderFailure('unexpected_status', url, String(status)));
+    const isRedirect = status >= 300 && status < 400;
+    if (isRedirect || status === 429 || status >= 500) {
+      await response.body?.cancel();
+      throw isRedirect
+        ? new ProviderFailure('redirected', url)
+        : new ProviderFailure('unexpected_status', url, String(status));
+    }
     const text = await readText(response, url);
     return { status, body: statusOnly && status < 400 ? undefined : parsed(response, text, url) };
   } catch (error) {
@@ -112,11 +116,6 @@ function parsed({ status, headers }: Response, text: string, url: string): unkno
 
 /** @see RFC 6839 section 3.1 for the suffix */
 const isJson = (contentType: string): boolean => /^application\/([\w.+-]+\+)?json *(;|$)/i.test(contentType);
-
-async function givenUp(response: Response, failure: ProviderFailure): Promise<ProviderFailure> {
-  await response.body?.cancel();
-  return failure;
-}
 
 function connectionFailure(error: unknown, url: string): ProviderFailure {
   const timedOut = error instanceof Error && error.name === 'TimeoutError';

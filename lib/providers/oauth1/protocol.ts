@@ -12,7 +12,6 @@ import { ProviderFailure } from '../provider-failure.ts';
 import {
   described,
   fieldPathSchema,
-  hostAt,
   hostOf,
   keepNamespace,
   providerUrlSchema,
@@ -45,7 +44,7 @@ export const oauth1 = protocol({
   name: 'oauth1',
   title: 'OAuth 1.0',
   settings: oauth1SettingsSchema,
-  merge: keepNamespace(hostAt('verify_url')),
+  merge: keepNamespace,
   parameters: credentialParameters.oauth1,
   verify: verifyOAuth1,
   check: (settings) => [

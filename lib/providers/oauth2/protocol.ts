@@ -3,7 +3,7 @@ import { type CheckResult, dummy, rejectsDummy } from '../checks.ts';
 import { checkKeys } from '../oidc/protocol.ts';
 import { credentialParameters } from '../parameters.ts';
 import { protocol } from '../protocol.ts';
-import { hostAt, issuerAt, keepNamespace } from '../settings/fields.ts';
+import { keepNamespace } from '../settings/fields.ts';
 import {
   type AudienceValidation,
   type CodeExchange,
@@ -19,7 +19,7 @@ export const oauth2 = protocol({
   name: 'oauth2',
   title: 'OAuth 2.0',
   settings: oauth2SettingsSchema,
-  merge: keepNamespace(hostAt('user_info.url'), issuerAt('audience_validation.issuer')),
+  merge: keepNamespace,
   parameters: credentialParameters.oauth2,
   verify: (settings, { access_token }) => verifyAccessToken(settings, access_token, verificationDeadline()),
   check: ({ audience_validation, user_info, authorization_code }) => {

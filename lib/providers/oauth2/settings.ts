@@ -3,9 +3,9 @@ import { clientSecretJwtSchema } from '../client-secret.ts';
 import { issuerEntries, issuerOf } from '../oidc/issuer.ts';
 import {
   audiences,
+  authorityIn,
   described,
   fieldPathSchema,
-  hostOf,
   profile,
   providerUrlSchema,
   textSchema,
@@ -164,12 +164,10 @@ export const oauth2SettingsSchema = v.pipe(
       if (!dataset.value[key]) addIssue({ message: 'is missing', path: [pathItem(dataset.value, key)] });
     }
   }),
-  v.transform((settings) => {
-    const { user_info, audience_validation } = settings;
-    const issuer = audience_validation?.method === 'jwt' ? audience_validation.issuer : undefined;
-    const authority = user_info ? hostOf(user_info.url) : issuer;
-    return { ...settings, namespace: settings.namespace ?? authority };
-  }),
+  v.transform((settings) => ({
+    ...settings,
+    namespace: settings.namespace ?? authorityIn(settings)?.namespace,
+  })),
 );
 
 const accessTokenKeys = ['user_info', 'audience_validation'] as const;

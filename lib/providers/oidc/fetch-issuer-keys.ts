@@ -17,8 +17,9 @@ type IssuerKeySet = v.InferOutput<typeof issuerKeySetSchema>;
  * @throws ProviderFailure
  */
 export async function fetchIssuerKeys(source: KeySource, signal: AbortSignal): Promise<IssuerKeySet> {
-  const address = keysAddressOf(source) ?? (await discoverKeys(source.issuer, signal));
-  if (keysAddressOf(source) === undefined && isElsewhere(source.issuer, address))
+  const known = keysAddressOf(source);
+  const address = known ?? (await discoverKeys(source.issuer, signal));
+  if (known === undefined && isElsewhere(source.issuer, address))
     throw new ProviderFailure(
       'unexpected_answer',
       source.issuer,

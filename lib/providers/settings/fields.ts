@@ -66,60 +66,42 @@ const isOwnLoopback = ({ hostname }: URL): boolean =>
 /** The host of an address, with its port. */
 export const hostOf = (address: string): string => new URL(address).host;
 
-/** A setting that says who vouches for the people when no namespace is set. */
-interface Authority {
-  /** The setting's place, such as `user_info.url`. */
-  path: string;
-  namespaceOf: (value: string) => string;
-  /** A new value's effect, for the operator. */
-  change: string;
+/**
+ * Who vouches for the people when no namespace is set: the host at the address that names them, or else the issuer, which
+ * vouches for the subjects of its own tokens alone.
+ * @see RFC 7519 section 4.1.2
+ */
+export function authorityIn(settings: object | undefined) {
+  for (const path of ['verify_url', 'user_info.url', issuerPath]) {
+    const value = valueAtPath(settings, path);
+    if (typeof value === 'string') return { path, namespace: path === issuerPath ? value : hostOf(value) };
+  }
+  return undefined;
 }
-
-/** The host at an address, which vouches for the people whom it names. */
-export const hostAt = (path: string): Authority => ({
-  path,
-  namespaceOf: hostOf,
-  change: 'has another host than before',
-});
-
-/** The issuer at a path, which vouches for the subjects of its own tokens alone. @see RFC 7519 section 4.1.2 */
-export const issuerAt = (path: string): Authority => ({
-  path,
-  namespaceOf: (issuer) => issuer,
-  change: 'vouches for the people now',
-});
+const issuerPath = 'audience_validation.issuer';
 
 /**
  * Keeps the namespace that is stored, so that the provider's people stay the same Login Users. When another host or
  * issuer vouches for them, nothing tells a provider that has moved from another provider, so the operator has to say which.
- * @param authorities of which the first one that is set counts
  */
-export const keepNamespace = (...authorities: Authority[]) => {
-  const defaultOf = (settings: object | undefined) => {
-    for (const { path, namespaceOf, change } of authorities) {
-      const value = valueAtPath(settings, path);
-      if (typeof value === 'string') return { path, change, namespace: namespaceOf(value) };
-    }
-    return undefined;
+export function keepNamespace<Settings extends { namespace?: string | undefined }>(
+  checked: Settings,
+  { settings: given, isPreset, named }: SettingsInput,
+  current: object | undefined,
+): MergeResult {
+  const known = valueAtPath(current, 'namespace');
+  const [before, now] = [authorityIn(current), authorityIn(checked)];
+  const isGiven = valueAtPath(given, 'namespace') !== undefined;
+  const isSaid = isPreset ? named?.namespace !== undefined : isGiven;
+  if (isSaid || !now || typeof known !== 'string' || known === checked.namespace)
+    return { settings: checked };
+  // What a preset gives is for a new provider: those who have logged in at a known one are known by its own.
+  if (before?.namespace === now.namespace) return { settings: { ...checked, namespace: known } };
+  if (isGiven) return { settings: checked };
+  const change = now.path === issuerPath ? 'vouches for the people now' : 'has another host than before';
+  return {
+    problems: [
+      `namespace: must be set, since ${now.path} ${change}: ${known} keeps the Login Users, ${now.namespace} starts with new ones`,
+    ],
   };
-  return <Settings extends { namespace?: string | undefined }>(
-    checked: Settings,
-    { settings: given, isPreset, named }: SettingsInput,
-    current: object | undefined,
-  ): MergeResult => {
-    const known = valueAtPath(current, 'namespace');
-    const [before, now] = [defaultOf(current), defaultOf(checked)];
-    const isGiven = valueAtPath(given, 'namespace') !== undefined;
-    const isSaid = isPreset ? named?.namespace !== undefined : isGiven;
-    if (isSaid || !now || typeof known !== 'string' || known === checked.namespace)
-      return { settings: checked };
-    // What a preset gives is for a new provider: those who have logged in at a known one are known by its own.
-    if (before?.namespace === now.namespace) return { settings: { ...checked, namespace: known } };
-    if (isGiven) return { settings: checked };
-    return {
-      problems: [
-        `namespace: must be set, since ${now.path} ${now.change}: ${known} keeps the Login Users, ${now.namespace} starts with new ones`,
-      ],
-    };
-  };
-};
+}
