@@ -1,7 +1,7 @@
 import { optionalEnvironment } from './environment.ts';
 
 /** Milliseconds after which a call that AWS hasn't answered is given up. A stack on one's own machine is slower at times. */
-const patience = Number(optionalEnvironment('AWS_CALL_MILLISECONDS') ?? 1_000);
+export const patience = Number(optionalEnvironment('AWS_CALL_MILLISECONDS') ?? 1_000);
 
 /**
  * Options of a client whose calls end well before the function's timeout: one that is not answered is sent again. Without

@@ -1,10 +1,14 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { requestTimeouts } from '../foundation/aws-client.ts';
+import { patience, requestTimeouts } from '../foundation/aws-client.ts';
 import { environment } from '../foundation/environment.ts';
+import { makeFirstAttempts } from './first-attempt.ts';
 
 export const tableName = environment('TABLE_NAME');
 
-export const documentClient = DynamoDBDocumentClient.from(new DynamoDBClient(requestTimeouts(3)), {
+const client = new DynamoDBClient(requestTimeouts(3));
+makeFirstAttempts(client, patience);
+
+export const documentClient = DynamoDBDocumentClient.from(client, {
   marshallOptions: { removeUndefinedValues: true },
 });

@@ -1,4 +1,6 @@
 import { createHmac, createSecretKey, randomBytes, webcrypto } from 'node:crypto';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as v from 'valibot';
 import { gateway, type Route } from '../../infra/local/gateway.ts';
 import { loadRoutes, setEnvironment } from '../../infra/local/load-functions.ts';
@@ -20,17 +22,17 @@ const empty = await serve(
 );
 const { documentClient } = await import('../../lib/storage/client.ts');
 
-/** The calls of recorded requests, to be made again without a handler. */
-let calls: (() => Promise<unknown>)[] = [];
-let storeRequests = 0;
+type Call = () => Promise<unknown>;
+/** The calls of recorded requests, to be made again without a handler: all, and those of the store by either client. */
+let calls: Record<'calls' | 'store' | 'defaults', Call[]> = { calls: [], store: [], defaults: [] };
 let isRecording = false;
 
 const conditional = v.looseObject({ ConditionExpression: v.string() });
 const send = documentClient.send.bind(documentClient);
+const byDefaults = DynamoDBDocumentClient.from(new DynamoDBClient());
 Object.assign(documentClient, {
   send: (command: Parameters<typeof send>[0]) => {
     if (isRecording) {
-      storeRequests += 1;
       // The condition of a write would not hold again.
       const input = v.is(conditional, command.input)
         ? {
@@ -38,7 +40,11 @@ Object.assign(documentClient, {
             ConditionExpression: `(${command.input.ConditionExpression}) OR attribute_not_exists(nothing)`,
           }
         : command.input;
-      calls.push(() => send(Reflect.construct(command.constructor, [input])));
+      const again = (): typeof command => Reflect.construct(command.constructor, [input]);
+      const call = () => send(again());
+      calls.calls.push(call);
+      calls.store.push(call);
+      calls.defaults.push(() => byDefaults.send(again()));
     }
     return send(command);
   },
@@ -46,7 +52,7 @@ Object.assign(documentClient, {
 
 const { fetch } = globalThis;
 globalThis.fetch = (address, init) => {
-  if (isRecording) calls.push(async () => (await fetch(address, { ...init, signal: null })).text());
+  if (isRecording) calls.calls.push(async () => (await fetch(address, { ...init, signal: null })).text());
   return fetch(address, init);
 };
 
@@ -69,13 +75,15 @@ const operations: Record<Operation, () => unknown> = {
 let used = process.cpuUsage();
 process.on('message', async (message) => {
   const asked = v.parse(question, message);
-  if (asked.ask === 'record') [calls, storeRequests] = [[], 0];
+  if (asked.ask === 'record') calls = { calls: [], store: [], defaults: [] };
   isRecording = asked.ask === 'record';
-  const repeated = asked.ask === 'calls' ? calls : asked.operations.map((name) => operations[name]);
-  for (let time = 0; time < asked.times; time += 1) for (const one of repeated) await one();
+  const {
+    [asked.ask]: recorded = asked.operations.map((name) => operations[name]),
+  }: Record<string, (() => unknown)[]> = calls;
+  for (let time = 0; time < asked.times; time += 1) for (const one of recorded) await one();
   const { user, system } = process.cpuUsage(used);
   used = process.cpuUsage();
-  process.send?.({ milliseconds: (user + system) / 1000, storeRequests });
+  process.send?.({ milliseconds: (user + system) / 1000, storeRequests: calls.store.length });
 });
 process.on('disconnect', () => process.exit());
 process.send?.({ url: served.url, emptyUrl: empty.url });

@@ -1,0 +1,65 @@
+import { createHash, createHmac } from 'node:crypto';
+
+/** The credentials of AWS that a request is signed with. */
+export interface Credentials {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string | undefined;
+}
+
+/** What is signed of a POST to DynamoDB. */
+export interface SignedParts {
+  host: string;
+  path: string;
+  /** The version of the API and the operation: `DynamoDB_20120810.GetItem` */
+  target: string;
+  body: string;
+  time: Date;
+}
+
+/**
+ * Signs requests to DynamoDB in a region, with a key that is made once a day, and again for other credentials.
+ * @returns the headers of the request
+ * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+ */
+export function requestSigner(region: string) {
+  let made: { of: string; key: Buffer } | undefined;
+
+  function signingKey(secret: string, scope: string): Buffer {
+    const of = `${secret} ${scope}`;
+    if (made?.of !== of) {
+      const first = Buffer.from(`AWS4${secret}`);
+      made = { of, key: scope.split('/').reduce((key, part) => hmac(key, part).digest(), first) };
+    }
+    return made.key;
+  }
+
+  return (parts: SignedParts, { accessKeyId, secretAccessKey, sessionToken }: Credentials) => {
+    const time = parts.time.toISOString().replaceAll(/[-:]|\.\d{3}/g, '');
+    const scope = `${time.slice(0, 8)}/${region}/dynamodb/aws4_request`;
+    const payload = sha256(parts.body);
+    // In the order of their names.
+    const signed: Record<string, string> = {
+      'content-type': 'application/x-amz-json-1.0',
+      host: parts.host,
+      'x-amz-content-sha256': payload,
+      'x-amz-date': time,
+      ...(sessionToken !== undefined && { 'x-amz-security-token': sessionToken }),
+      'x-amz-target': parts.target,
+    };
+    const names = Object.keys(signed).join(';');
+    const lines = Object.entries(signed).map(([name, value]) => `${name}:${value}\n`);
+    const request = `POST\n${parts.path}\n\n${lines.join('')}\n${names}\n${payload}`;
+    const text = `AWS4-HMAC-SHA256\n${time}\n${scope}\n${sha256(request)}`;
+    const signature = hmac(signingKey(secretAccessKey, scope), text).digest('hex');
+    const credential = `Credential=${accessKeyId}/${scope}`;
+    return {
+      ...signed,
+      'content-length': String(Buffer.byteLength(parts.body)),
+      authorization: `AWS4-HMAC-SHA256 ${credential}, SignedHeaders=${names}, Signature=${signature}`,
+    };
+  };
+}
+
+const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(text);
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
