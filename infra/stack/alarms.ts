@@ -173,7 +173,8 @@ function aboutService({ measurements, settings, rotations, finishing }: Watched)
   const tableThrottles = rate('Table throttles', measurements.tableThrottles, units, fewest);
   const calls = measurements.total('ProviderLatency', cloudwatch.Stats.SAMPLE_COUNT);
   const providerFailures = rate('Provider failures', measurements.total('ProviderFailures'), calls, fewest);
-  const missed = uninvoked('Missed invocation', finishing, Duration.minutes(10), '1');
+  const often = Duration.minutes(10);
+  const missed = inactive('Missed invocation', often, { invocations: invocationsOf(finishing, often) }, '1');
   return [
     ['Latency', latency, settings.alarmLatencyMilliseconds, [5, 5]],
     ['FunctionThrottles', throttles, settings.alarmThrottledPercent, [2, 5]],
@@ -214,9 +215,12 @@ function aboutEvents({
   const { publisher, deadLetters } = publishing;
   const period = Duration.minutes(15);
   const written = measurements.consumedWrites.with({ period });
-  const unpublished = uninvoked('Unpublished write units', publisher, period, 'FILL(written, 0)', {
-    written,
-  });
+  // Refreshes are read and invoke nothing. After an upgrade from 1.0.0, the last hour has invocations alone.
+  const activity = {
+    invocations: invocationsOf(publisher, period),
+    read: publishing.changesRead.with({ period }),
+  };
+  const unpublished = inactive('Unread write units', period, activity, 'FILL(written, 0)', { written });
   return [
     audit,
     ['EventsDelayed', publisher.metric('IteratorAge', most), 15 * 60_000, [3, 5]],
@@ -225,22 +229,24 @@ function aboutEvents({
   ];
 }
 
-/** An expression for each period in which a function was not invoked, else 0. */
-const uninvoked = (
+/** An expression for each period in which metrics count nothing, else 0. */
+const inactive = (
   label: string,
-  lambda: IFunction,
   period: Duration,
+  activity: Record<string, cloudwatch.Metric>,
   expression: string,
-  metrics: Record<string, cloudwatch.IMetric> = {},
-): cloudwatch.IMetric =>
-  new cloudwatch.MathExpression({
-    expression: `IF(FILL(invocations, 0) < 1, ${expression}, 0)`,
-    usingMetrics: { invocations: invocationsOf(lambda, period), ...metrics },
+  others: Record<string, cloudwatch.Metric> = {},
+): cloudwatch.IMetric => {
+  const counted = Object.keys(activity).map((name) => `FILL(${name}, 0)`);
+  return new cloudwatch.MathExpression({
+    expression: `IF(${counted.join(' + ')} < 1, ${expression}, 0)`,
+    usingMetrics: { ...activity, ...others },
     label,
     period,
   });
+};
 
-const invocationsOf = (lambda: IFunction, period: Duration): cloudwatch.IMetric =>
+const invocationsOf = (lambda: IFunction, period: Duration): cloudwatch.Metric =>
   lambda.metricInvocations({ statistic: cloudwatch.Stats.SUM, period });
 
 /** Errors of the given functions, summed. */

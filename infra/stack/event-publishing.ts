@@ -1,9 +1,17 @@
 import { Duration, Validations } from 'aws-cdk-lib';
+import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { CfnArchive, EventBus } from 'aws-cdk-lib/aws-events';
-import { EventSourceMapping, type IFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import {
+  EventSourceMapping,
+  FilterCriteria,
+  type IFunction,
+  MetricType,
+  StartingPosition,
+} from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
+import { sessionPrefix } from '../../lib/storage/keys.ts';
 import { allow, allowKey } from './rights.ts';
 import type { Deployment } from './service-function.ts';
 
@@ -15,6 +23,8 @@ export class EventPublishing extends Construct {
   readonly bus: EventBus;
   readonly deadLetters: Queue;
   readonly publisher: IFunction;
+  /** Changes that were read from the stream, whether or not they pass its filter. */
+  readonly changesRead: Metric;
 
   /**
    * @param publisher makes the function, with these environment variables too
@@ -58,13 +68,16 @@ export class EventPublishing extends Construct {
     allow(lambda, ['sqs:SendMessage'], [this.deadLetters.queueArn]);
     allowKey(lambda, table.encryptionKey, 'read', 'dynamodb');
     allowKey(lambda, key, 'write', 'sqs');
-    new EventSourceMapping(this, 'Stream', {
+    const mapping = new EventSourceMapping(this, 'Stream', {
       target: lambda,
       eventSourceArn: tableStreamArn,
       // So that nothing is skipped between the creation of the stream and the first call.
       startingPosition: StartingPosition.TRIM_HORIZON,
       batchSize: 100,
       maxBatchingWindow: Duration.seconds(1),
+      // Batches of a shard that are published at the same time. Those of one item stay in order.
+      parallelizationFactor: 10,
+      filters: published.map((pattern) => FilterCriteria.filter(pattern)),
       reportBatchItemFailures: true,
       // A batch that fails as a whole, such as one that takes too long, is tried again in halves.
       bisectBatchOnError: true,
@@ -72,9 +85,28 @@ export class EventPublishing extends Construct {
       // Lambda writes to the dead-letter queue where in the stream the record stands.
       maxRecordAge: Duration.hours(23),
       onFailure: { bind: () => ({ destination: this.deadLetters.queueArn }) },
+      metricsConfig: { metrics: [MetricType.EVENT_COUNT] },
+    });
+    this.changesRead = new Metric({
+      namespace: 'AWS/Lambda',
+      metricName: 'PolledEventCount',
+      dimensionsMap: { EventSourceMappingUUID: mapping.eventSourceMappingId },
+      statistic: Stats.SUM,
     });
   }
 }
+
+/**
+ * Changes that may publish something: all but refreshes, the most frequent ones. A refresh changes a session that goes on;
+ * other changes of sessions are a new one in the place of another, whose generation is 0, and an end.
+ * @see AWS Lambda developer guide, "Control which events Lambda sends to your function"
+ */
+const published = [
+  { eventName: ['INSERT', 'REMOVE'] },
+  { dynamodb: { Keys: { sk: { S: [{ 'anything-but': { prefix: sessionPrefix } }] } } } },
+  { dynamodb: { NewImage: { generation: { N: ['0'] } } } },
+  { dynamodb: { NewImage: { ended_at: { S: [{ exists: true }] } } } },
+];
 
 /** @see AWS Lambda developer guide, "Using AWS Lambda with Amazon DynamoDB": the execution role */
 const streamActions = [

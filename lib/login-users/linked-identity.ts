@@ -51,7 +51,7 @@ export const identityAttributes = {
 export interface IdentityAttributes {
   [linked: ReturnType<typeof identityAttributes.linked>]: LinkedIdentity | string;
   [lastLogin: ReturnType<typeof identityAttributes.lastLogin>]: string;
-  /** What the provider told at the latest login or link: undefined removes what it told before. */
+  /** The profile from the latest login or link: undefined removes the one before. */
   [profile: ReturnType<typeof identityAttributes.profile>]: Profile | undefined;
   [storedToken: ReturnType<typeof identityAttributes.storedToken>]: object;
 }

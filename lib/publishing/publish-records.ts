@@ -32,20 +32,27 @@ const mostEntries = 10;
 export async function publishRecords(records: StreamRecord[]): Promise<BatchResponse> {
   const { pending, deadLetters } = readRecords(records);
   let published = 0;
-  let stop: StreamRecord | undefined;
-  for (const batch of batchesOf(pending)) {
-    const outcomes = await putEntries(batch.map(({ entry }) => entry));
-    for (const [place, { record, entry }] of batch.entries()) {
-      const outcome = outcomes[place];
-      if (outcome?.is === 'published') published += 1;
-      else if (outcome?.is === 'rejected') deadLetters.push({ record, entry, error: outcome.error });
-      else if (!stop) {
-        stop = record;
-        logFailure('events_delayed', outcome?.error, {});
+  let failure: Error | undefined;
+  const unpublished = new Set(pending);
+  for (const round of roundsOf(pending)) {
+    const outcomes = await Promise.all(
+      requestsOf(round).map((request) => putEntries(request.map(({ entry }) => entry))),
+    );
+    for (const [place, outcome] of outcomes.flat().entries()) {
+      const one = round[place];
+      if (!one) continue;
+      if (outcome.is === 'unavailable') {
+        failure ??= outcome.error;
+        continue;
       }
+      unpublished.delete(one);
+      if (outcome.is === 'published') published += 1;
+      else deadLetters.push({ ...one, error: outcome.error });
     }
-    if (stop) break;
+    if (failure) break;
   }
+  if (failure) logFailure('events_delayed', failure, {});
+  let stop = pending.find((one) => unpublished.has(one))?.record;
   // The letters of the record where the batch is repeated, and of those behind it, come again.
   const done = records.slice(0, stop ? records.indexOf(stop) : records.length);
   stop = (await storeDeadLetters(done, deadLetters)) ?? stop;
@@ -70,23 +77,25 @@ function readRecords(records: StreamRecord[]): { pending: Pending[]; deadLetters
 }
 
 /**
- * The requests for some events, in order. No request has two events of the same item: of one request, some entries may
- * fail and later ones succeed.
+ * The first event of every item, then the second of every item that has one, and so on. A round begins when the one before
+ * it has been published whole, so that no item gets ahead of itself.
  */
-function batchesOf(pending: Pending[]): Pending[][] {
-  const batches: Pending[][] = [];
-  let items = new Set<string>();
-  for (const one of pending) {
-    const item = JSON.stringify(one.record.dynamodb.Keys);
-    const last = batches.at(-1);
-    if (last && last.length < mostEntries && !items.has(item)) last.push(one);
-    else {
-      batches.push([one]);
-      items = new Set();
+function roundsOf(pending: Pending[]): Pending[][] {
+  const ofItems = Map.groupBy(pending, ({ record }) => JSON.stringify(record.dynamodb.Keys));
+  const rounds: Pending[][] = [];
+  for (const ofItem of ofItems.values())
+    for (const [round, one] of ofItem.entries()) {
+      rounds[round] ??= [];
+      rounds[round].push(one);
     }
-    items.add(item);
-  }
-  return batches;
+  return rounds;
+}
+
+/** The requests of a round, which are sent at the same time. */
+function requestsOf(round: Pending[]): Pending[][] {
+  const requests: Pending[][] = [];
+  for (let at = 0; at < round.length; at += mostEntries) requests.push(round.slice(at, at + mostEntries));
+  return requests;
 }
 
 /** Sends the dead letters of some records, in their order. Returns the first record whose letter could not be sent. */

@@ -5,7 +5,7 @@ import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import * as v from 'valibot';
 import { requestSigner } from './signature.ts';
 
-/** Where the SDK sends its requests. */
+/** The address of the store, to which the SDK sends its requests. */
 const endpointSchema = v.object({
   protocol: v.string(),
   hostname: v.string(),
@@ -37,7 +37,7 @@ export function makeFirstAttempts({ config, middlewareStack }: DynamoDBClient, m
   let endpoint: Endpoint | undefined;
   let sign: ReturnType<typeof requestSigner> | undefined;
   let noteSuccess: (() => void) | undefined;
-  /** What came of the first attempts that the SDK has to deal with, by the context of their calls. */
+  /** Errors and answers of first attempts that the SDK has to deal with, by the context of their calls. */
   const failures = new WeakMap<object, () => Answer>();
 
   middlewareStack.add(

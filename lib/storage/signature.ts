@@ -7,7 +7,7 @@ export interface Credentials {
   sessionToken?: string | undefined;
 }
 
-/** What is signed of a POST to DynamoDB. */
+/** The parts of a POST to DynamoDB that are signed. */
 export interface SignedParts {
   host: string;
   path: string;

@@ -61,9 +61,9 @@ export function quotasFor(measured: MeasuredRequests): Quota[] {
       instances(waiting),
     ),
     quota(
-      'Lambda, concurrent executions of the publishing function, one for each partition of the table: logins',
+      'Lambda, concurrent executions of the publishing function, up to ten for each partition of the table: logins',
       1000,
-      (rate) => Math.ceil((rate * (login.cost.written.table?.units ?? 0)) / partitionWriteUnits),
+      (rate) => 10 * Math.ceil((rate * (login.cost.written.table?.units ?? 0)) / partitionWriteUnits),
     ),
     writes('logins', 'table', login.cost),
     writes('refreshes', 'table', refresh.cost),
@@ -121,12 +121,12 @@ const writes = (requests: string, place: Place, { written }: Cost): Quota => {
   return quota(`DynamoDB, write units a second of ${where}: ${requests}`, 40_000, (rate) => rate * units);
 };
 
-/** The quotas of EventBridge. Two events of one item never share a request, so the last of one goes with the first of the next. */
+/** The quotas of EventBridge. */
 const publishing = (requests: string, { events }: Cost): Quota[] => [
   quota(
     `EventBridge, requests a second to publish: ${requests}`,
     10_000,
-    (rate) => rate * Math.max(events - 1, events / entriesOfRequest),
+    (rate) => (rate * events) / entriesOfRequest,
   ),
   quota(
     `EventBridge, invocations a second: one rule of yours for every event, ${requests}`,

@@ -5,6 +5,7 @@ import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { version } from '../../infra/version.ts';
 import { table } from '../../lib/storage/table.ts';
+import { type Item, recordOf } from '../support/stream-records.ts';
 import { functions, named, resources, root, template, templateWith, withKey } from '../support/template.ts';
 
 describe('the table', () => {
@@ -321,15 +322,54 @@ test('the stream is read from its start, and what fails is tried again in halves
     FunctionResponseTypes: ['ReportBatchItemFailures'],
     BisectBatchOnFunctionError: true,
     MaximumRecordAgeInSeconds: 23 * 3600,
-    // Its age is the only limit of a record, and each shard is read by one call at a time, in order.
+    // Its age is the only limit of a record.
     MaximumRetryAttempts: Match.absent(),
-    ParallelizationFactor: Match.absent(),
+    ParallelizationFactor: 10,
     DestinationConfig: {
       OnFailure: {
         Destination: { 'Fn::GetAtt': [Match.stringLikeRegexp('^EventPublishingDeadLetters'), 'Arn'] },
       },
     },
   });
+});
+
+describe('the filter of the stream', () => {
+  const [mapping] = Object.values(template.findResources('AWS::Lambda::EventSourceMapping'));
+  const filters: { Pattern: string }[] = mapping?.Properties.FilterCriteria.Filters ?? [];
+  const patterns: unknown[] = filters.map(({ Pattern }) => JSON.parse(Pattern));
+  const session = { pk: 'LOGIN_USER#lu_1', sk: 'SESSION#001', session_id: 's_1', generation: 0 };
+  const refreshed = { ...session, generation: 1 };
+  const user = { pk: 'LOGIN_USER#lu_1', sk: 'LOGIN_USER' };
+
+  test.each<[string, Item | undefined, Item | undefined, boolean]>([
+    ['a refresh', session, refreshed, false],
+    ['another refresh', refreshed, { ...session, generation: 20 }, false],
+    ['a new session', undefined, session, true],
+    ['a new session in the place of another', refreshed, { ...session, session_id: 's_2' }, true],
+    ['the end of a session', refreshed, { ...refreshed, ended_at: '2026-01-31T08:00:00.000Z' }, true],
+    ['the removal of a session', refreshed, undefined, true],
+    ['a login', user, { ...user, last_session_id: 's_1' }, true],
+    [
+      'a device seen again',
+      { pk: 'DEVICE#d_1', sk: 'DEVICE' },
+      { pk: 'DEVICE#d_1', sk: 'DEVICE', at: 1 },
+      true,
+    ],
+  ])('%s', (_, before, after, passes) => {
+    const record = recordOf(before, after);
+    expect(patterns.some((pattern) => matches(pattern, record))).toBe(passes);
+  });
+
+  /** @see Amazon EventBridge user guide, "Comparison operators": those that the patterns use */
+  function matches(pattern: unknown, value: unknown): boolean {
+    if (!Array.isArray(pattern))
+      return Object.entries(Object(pattern)).every(([name, one]) => matches(one, Object(value)[name]));
+    return pattern.some((rule) => {
+      if (typeof rule === 'string') return rule === value;
+      if (rule.exists) return value !== undefined;
+      return value !== undefined && !String(value).startsWith(rule['anything-but'].prefix);
+    });
+  }
 });
 
 test.each(['EVENT_BUS_NAME', 'DEAD_LETTER_QUEUE_URL'])('no other function is told %s', (variable) => {

@@ -85,6 +85,7 @@ const inLambda = (metric: string, key: string): string =>
   `AWS/Lambda ${metric}, FunctionName=${key.replaceAll('-', '')}Function`;
 const inTable = (metric: string, index?: string): string =>
   `AWS/DynamoDB ${metric}, ${index ? `GlobalSecondaryIndexName=${index}, ` : ''}TableName=Table`;
+const changesRead = 'AWS/Lambda PolledEventCount, EventSourceMappingUUID=EventPublishingStream';
 const waitingIn = (queue: string): string =>
   `Maximum of AWS/SQS ApproximateNumberOfMessagesVisible, QueueName=${queue}, in 60 s`;
 const throttled = ['describe-api', 'issue-token', 'link-identity', 'receive-notification', 'unlink-identity'];
@@ -197,8 +198,9 @@ describe('alarms', () => {
       'EventsStopped',
       '2 of 4 from 5',
       [
-        'IF(FILL(invocations, 0) < 1, FILL(written, 0), 0)',
+        'IF(FILL(invocations, 0) + FILL(read, 0) < 1, FILL(written, 0), 0)',
         sum('invocations', inLambda('Invocations', 'publish-events'), 900),
+        sum('read', changesRead, 900),
         sum('written', inTable('ConsumedWriteCapacityUnits'), 900),
       ],
     ],

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { sendMessage } from '../../infra/local/aws.ts';
@@ -46,8 +47,19 @@ export async function startBusStandIn() {
     /** Decides on each request; by default the bus takes everything. */
     decide: (entries: Arrived[]): BusAnswer => ({ errors: entries.map(() => undefined) }),
     queueIsUp: true,
+    /** Milliseconds that each answer takes. */
+    delay: 0,
+    /** The most requests that were under way at the same time. */
+    mostAtOnce: 0,
     forget: () => {
-      Object.assign(standIn, { requests: [], taken: [], letters: [], queueIsUp: true });
+      Object.assign(standIn, {
+        requests: [],
+        taken: [],
+        letters: [],
+        queueIsUp: true,
+        delay: 0,
+        mostAtOnce: 0,
+      });
       standIn.decide = (entries) => ({ errors: entries.map(() => undefined) });
     },
   };
@@ -69,10 +81,14 @@ export async function startBusStandIn() {
     const sent = sendMessage({ takeDeadLetter }, body);
     return { status: 200, body: sent };
   };
+  let open = 0;
   const server = await serve(async (request, response) => {
     const body = JSON.parse((await readBody(request)).toString());
     const isLetter = request.headers['x-amz-target'] === 'AmazonSQS.SendMessage';
     const answer = isLetter ? takeLetter(body) : putEvents(body);
+    standIn.mostAtOnce = Math.max(standIn.mostAtOnce, ++open);
+    await wait(standIn.delay);
+    open -= 1;
     if (!answer) return void response.destroy();
     response.writeHead(answer.status, { 'content-type': 'application/x-amz-json-1.1' });
     response.end(JSON.stringify(answer.body));

@@ -30,9 +30,10 @@ function streamRecord(
   };
 }
 
-type Item = Record<string, unknown>;
+/** An item of the table, in plain values. */
+export type Item = Record<string, unknown>;
 
-/** The same of plain items. */
+/** A record of the stream about plain items. */
 export const recordOf = (
   before: Item | undefined,
   after: Item | undefined,

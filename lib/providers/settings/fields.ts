@@ -67,7 +67,7 @@ const isOwnLoopback = ({ hostname }: URL): boolean =>
 export const hostOf = (address: string): string => new URL(address).host;
 
 /**
- * Who vouches for the people when no namespace is set: the host at the address that names them, or else the issuer, which
+ * The authority for the people when no namespace is set: the host at the address that names them, or else the issuer, which
  * vouches for the subjects of its own tokens alone.
  * @see RFC 7519 section 4.1.2
  */
