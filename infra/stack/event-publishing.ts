@@ -11,6 +11,7 @@ import {
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
+import { publishedKinds } from '../../lib/publishing/changes.ts';
 import { sessionPrefix } from '../../lib/storage/keys.ts';
 import { allow, allowKey } from './rights.ts';
 import type { Deployment } from './service-function.ts';
@@ -96,6 +97,8 @@ export class EventPublishing extends Construct {
   }
 }
 
+const isNotSession = (kind: string): boolean => !sessionPrefix.startsWith(kind);
+
 /**
  * Changes that may publish something: all but refreshes, the most frequent ones. A refresh changes a session that goes on;
  * other changes of sessions are a new one in the place of another, whose generation is 0, and an end.
@@ -103,7 +106,7 @@ export class EventPublishing extends Construct {
  */
 const published = [
   { eventName: ['INSERT', 'REMOVE'] },
-  { dynamodb: { Keys: { sk: { S: [{ 'anything-but': { prefix: sessionPrefix } }] } } } },
+  { dynamodb: { Keys: { sk: { S: publishedKinds.filter(isNotSession).map((prefix) => ({ prefix })) } } } },
   { dynamodb: { NewImage: { generation: { N: ['0'] } } } },
   { dynamodb: { NewImage: { ended_at: { S: [{ exists: true }] } } } },
 ];

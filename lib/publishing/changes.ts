@@ -127,6 +127,9 @@ const projections = new Map<string, Projection>([
   ['EVENT', event],
 ]);
 
+/** The kinds of items whose changes may publish something: a sort key is one, or begins with it. */
+export const publishedKinds = [...projections.keys()];
+
 /** Events that a change to the item with a sort key means to subscribers. */
 export function domainEventsOf(sortKey: string, change: Change): DomainEvent[] {
   const [kind = ''] = sortKey.split('#');

@@ -367,7 +367,7 @@ describe('the filter of the stream', () => {
     return pattern.some((rule) => {
       if (typeof rule === 'string') return rule === value;
       if (rule.exists) return value !== undefined;
-      return value !== undefined && !String(value).startsWith(rule['anything-but'].prefix);
+      return String(value).startsWith(rule.prefix);
     });
   }
 });
