@@ -48,7 +48,7 @@ export async function startStack(options: StackOptions) {
   const api = await serve(gateway(routes, report), port);
   const [aws, sandbox, store] = await Promise.all([
     startLocalAws(functions, { bus, secretsFile: data?.secretsFile }),
-    startSandbox({ port: data?.saved && portOf(data.saved.sandbox_url), keysFolder: data?.folder }),
+    startSandbox(data?.saved && portOf(data.saved.sandbox_url), data?.folder),
     dynamoDbEndpoint ? undefined : startStore(data?.tableFolder),
   ]);
   const servers = [api, aws, sandbox, store].filter((server) => server !== undefined);

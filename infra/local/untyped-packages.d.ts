@@ -44,7 +44,7 @@ declare module 'oidc-provider' {
         redirectUri: string;
         nonce?: string;
         codeChallenge?: string;
-        codeChallengeMethod?: 'S256';
+        codeChallengeMethod?: string;
       }
     >;
   }

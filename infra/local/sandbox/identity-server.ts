@@ -7,18 +7,18 @@ import Provider, { type AccessToken } from 'oidc-provider';
 import * as v from 'valibot';
 import { definedOnly } from '../../../lib/foundation/defined-only.ts';
 import { readWhole, writeWhole } from '../local-files.ts';
-import { type App, epochSeconds, profile } from './sandbox-provider.ts';
+import { type App, type Apps, epochSeconds, profile } from './sandbox-provider.ts';
 
 interface IdentityServerOptions {
   /** The URL it is mounted at. */
   issuer: string;
-  apps: App[];
+  apps: Apps;
   /** Addresses that authorization codes are sent to; without one the apps can't use the code grant. */
   redirectUri?: string | undefined;
   /** A folder that keeps the key that signs its tokens; without one it has a new key. */
   keysFolder?: string | undefined;
   /** The `id` of a subject that the user info has besides `sub`. */
-  idOf?: (subject: string) => string;
+  idOf?: ((subject: string) => string) | undefined;
 }
 
 /** Content of a token: its person, its app and its end in epoch seconds. */
@@ -68,8 +68,11 @@ export async function createIdentityServer(options: IdentityServerOptions) {
       new provider.AuthorizationCode({
         ...(await granted(issue)),
         redirectUri,
-        ...definedOnly({ nonce }),
-        ...(code_challenge !== undefined && { codeChallenge: code_challenge, codeChallengeMethod: 'S256' }),
+        ...definedOnly({
+          nonce,
+          codeChallenge: code_challenge,
+          codeChallengeMethod: code_challenge && 'S256',
+        }),
       }).save(),
     /** Sets the claims of a profile that the user info has from now on, and the id tokens that come for codes. */
     setClaims: (subject: string, claims: object): void => void claimsOf.set(subject, claims),
@@ -106,7 +109,7 @@ function configurationOf(
   const hour = 3600;
   return {
     adapter: memoryAdapter(new Map()),
-    clients: apps.map(({ id, secret }) => ({
+    clients: Object.values(apps).map(({ id, secret }) => ({
       client_id: id,
       client_secret: secret,
       id_token_signed_response_alg: alg,

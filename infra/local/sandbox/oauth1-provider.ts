@@ -1,8 +1,8 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import {
   type App,
-  Apps,
   epochSeconds,
+  newApps,
   type SandboxProvider,
   sendJson,
   validity,
@@ -15,7 +15,8 @@ const verifyPath = '/account/verify_credentials.json';
  * @see https://developer.x.com/en/docs/x-api/v1/accounts-and-users/manage-account-settings/api-reference/get-account-verify_credentials
  */
 export function createOAuth1Provider(url: string, id: string): SandboxProvider {
-  const apps = new Apps(id);
+  const apps = newApps(id);
+  const ours = apps['our-app'];
   const tokens = new Map<string, OAuth1Token>();
   const subjectOf = oauth1Verifier(tokens);
 
@@ -23,26 +24,20 @@ export function createOAuth1Provider(url: string, id: string): SandboxProvider {
     settings: {
       namespace: `${id}.sandbox`,
       verify_url: `${url}${verifyPath}`,
-      consumer_key: apps.ours.id,
-      consumer_secret: apps.ours.secret,
+      consumer_key: ours.id,
+      consumer_secret: ours.secret,
       subject_field: 'id_str',
     },
     async issue({ subject, audience, expired }) {
       const access_token = randomBytes(20).toString('base64url');
       const access_secret = randomBytes(30).toString('base64url');
       const { exp } = validity(expired);
-      tokens.set(access_token, { secret: access_secret, app: apps.of(audience), subject, exp });
+      tokens.set(access_token, { secret: access_secret, app: apps[audience ?? 'our-app'], subject, exp });
       return { access_token, access_secret };
     },
     async answer(path, { method = '', url: target = '', headers }, response) {
-      const subject =
-        path === verifyPath
-          ? subjectOf({
-              method,
-              url: new URL(target, url).href,
-              authorization: headers.authorization,
-            })
-          : undefined;
+      const request = { method, url: new URL(target, url).href, authorization: headers.authorization };
+      const subject = path === verifyPath ? subjectOf(request) : undefined;
       if (subject === undefined)
         return sendJson(response, 401, { errors: [{ code: 32, message: 'Could not authenticate you.' }] });
       const id_str = createHash('sha256').update(subject).digest().readBigUInt64BE().toString();

@@ -3,8 +3,8 @@ import type { AccessToken } from 'oidc-provider';
 import { createIdentityServer } from './identity-server.ts';
 import {
   type App,
-  Apps,
   epochSeconds,
+  newApps,
   profile,
   type SandboxProvider,
   sendJson,
@@ -13,7 +13,9 @@ import {
 
 /** The parts in which OAuth 2.0 providers differ: how one says whom a token was issued to, and the like. */
 interface Kind {
-  settings: (url: string, app: App) => object;
+  subjectField: 'sub' | 'id';
+  /** The settings of its audience validation, but for the audiences. */
+  validation: (url: string, app: App) => object;
   /** The endpoint of its own at `/token_info`, from the query and the token that was found for it. */
   tokenInfo?: {
     parameter: string;
@@ -25,6 +27,7 @@ interface Kind {
   };
   /** The id that it gives a person; otherwise the subject itself. */
   idOf?: (subject: string) => string;
+  /** The address that authorization codes are sent to; without one it issues none. */
   redirectUri?: string;
 }
 
@@ -32,61 +35,40 @@ const digestOf = (subject: string): Buffer => createHash('sha256').update(subjec
 
 /** Token introspection. @see RFC 7662 */
 const introspection: Kind = {
-  settings: (url, { id, secret }) => ({
-    user_info: { url: `${url}/me`, subject_field: 'sub', profile },
-    audience_validation: {
-      method: 'introspection',
-      url: `${url}/token/introspection`,
-      client_id: id,
-      client_secret: secret,
-      audiences: [id],
-    },
+  subjectField: 'sub',
+  validation: (url, { id, secret }) => ({
+    method: 'introspection',
+    url: `${url}/token/introspection`,
+    client_id: id,
+    client_secret: secret,
   }),
 };
-
-const redirectUri = 'https://app.example/callback';
 
 /** Introspection, and authorization codes that are exchanged once. @see RFC 6749, section 4.1.3 */
-const codes: Kind = {
-  redirectUri,
-  settings: (url, app) => ({
-    ...introspection.settings(url, app),
-    authorization_code: {
-      token_url: `${url}/token`,
-      client_id: app.id,
-      client_secret: app.secret,
-      redirect_uris: [redirectUri],
-    },
-  }),
-};
+const codes: Kind = { ...introspection, redirectUri: 'https://app.example/callback' };
 
 /**
  * A token-info endpoint that anyone may ask, as LINE and Google have it.
  * @see https://developers.line.biz/en/reference/line-login/#verify-access-token
  */
 const tokenInfo: Kind = {
+  subjectField: 'id',
   /** An opaque id such as `U2bd806c97f0e00af1a1fc3328fa763a9`. */
   idOf: (subject) => `U${digestOf(subject).toString('hex').slice(0, 32)}`,
-  settings: (url, { id }) => ({
-    user_info: { url: `${url}/me`, subject_field: 'id', profile },
-    audience_validation: {
-      method: 'token_info',
-      url: `${url}/token_info`,
-      token_parameter: 'access_token',
-      audience_field: 'aud',
-      subject_field: 'user_id',
-      audiences: [id],
-    },
+  validation: (url) => ({
+    method: 'token_info',
+    url: `${url}/token_info`,
+    token_parameter: 'access_token',
+    audience_field: 'aud',
+    subject_field: 'user_id',
   }),
   tokenInfo: {
     parameter: 'access_token',
-    answer: (_query, token) =>
-      token
-        ? [
-            200,
-            { aud: token.clientId, expires_in: token.exp - epochSeconds(), user_id: idOf(tokenInfo, token) },
-          ]
-        : [400, { error: 'invalid_token' }],
+    answer(_query, token) {
+      if (!token) return [400, { error: 'invalid_token' }];
+      const { clientId: aud, exp } = token;
+      return [200, { aud, expires_in: exp - epochSeconds(), user_id: idOf(tokenInfo, token) }];
+    },
   },
 };
 
@@ -96,21 +78,18 @@ const tokenInfo: Kind = {
  * @see https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging
  */
 const debugToken: Kind = {
+  subjectField: 'id',
   /** A decimal id of 63 bits, most of them more than a double can hold. */
   idOf: (subject) => (digestOf(subject).readBigUInt64BE() >> 1n).toString(),
-  settings: (url, app) => ({
-    user_info: { url: `${url}/me`, subject_field: 'id', profile },
-    audience_validation: {
-      method: 'token_info',
-      url: `${url}/token_info`,
-      token_parameter: 'input_token',
-      app_token_parameter: 'access_token',
-      app_token_secret: appToken(app),
-      audience_field: 'data.app_id',
-      valid_field: 'data.is_valid',
-      subject_field: 'data.user_id',
-      audiences: [app.id],
-    },
+  validation: (url, app) => ({
+    method: 'token_info',
+    url: `${url}/token_info`,
+    token_parameter: 'input_token',
+    app_token_parameter: 'access_token',
+    app_token_secret: appToken(app),
+    audience_field: 'data.app_id',
+    valid_field: 'data.is_valid',
+    subject_field: 'data.user_id',
   }),
   tokenInfo: {
     parameter: 'input_token',
@@ -135,26 +114,36 @@ export async function createOAuth2Provider(
   name: keyof typeof kinds,
 ): Promise<SandboxProvider> {
   const kind: Kind = kinds[name];
-  const apps = new Apps(id);
-  const server = await createIdentityServer({ issuer: url, apps: [apps.ours, apps.another], ...kind });
+  const { redirectUri } = kind;
+  const apps = newApps(id);
+  const ours = apps['our-app'];
+  const server = await createIdentityServer({ issuer: url, apps, redirectUri, idOf: kind.idOf });
   return {
-    // All providers of the sandbox have one host, and each has people of its own.
-    settings: { namespace: `${id}.sandbox`, ...kind.settings(url, apps.ours) },
+    settings: {
+      // All providers of the sandbox have one host, and each has people of its own.
+      namespace: `${id}.sandbox`,
+      user_info: { url: `${url}/me`, subject_field: kind.subjectField, profile },
+      audience_validation: { ...kind.validation(url, ours), audiences: [ours.id] },
+      authorization_code: redirectUri && {
+        token_url: `${url}/token`,
+        client_id: ours.id,
+        client_secret: ours.secret,
+        redirect_uris: [redirectUri],
+      },
+    },
     async issue({ subject, audience, expired, claims, ...protection }) {
       if (claims) server.setClaims(subject, claims);
-      const issue = { subject, app: apps.of(audience), ...validity(expired) };
+      const issue = { subject, app: apps[audience ?? 'our-app'], ...validity(expired) };
       const access_token = await server.issueAccessToken(issue);
-      if (!kind.redirectUri) return { access_token };
-      return {
-        access_token,
-        authorization_code: await server.issueAuthorizationCode(issue, kind.redirectUri, protection),
-      };
+      if (!redirectUri) return { access_token };
+      const authorization_code = await server.issueAuthorizationCode(issue, redirectUri, protection);
+      return { access_token, authorization_code };
     },
     async answer(path, request, response) {
       if (!kind.tokenInfo || path !== '/token_info') return server.answer(path, request, response);
       const query = new URL(request.url ?? '', url).searchParams;
       const token = await server.findAccessToken(query.get(kind.tokenInfo.parameter) ?? '');
-      return sendJson(response, ...kind.tokenInfo.answer(query, token, apps.ours));
+      return sendJson(response, ...kind.tokenInfo.answer(query, token, ours));
     },
   };
 }

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { definedOnly } from '../../../lib/foundation/defined-only.ts';
 import { createIdentityServer } from './identity-server.ts';
-import { Apps, profile, type SandboxProvider, validity } from './sandbox-provider.ts';
+import { type Apps, newApps, profile, type SandboxProvider, validity } from './sandbox-provider.ts';
 
 const secondPath = '/second';
 
@@ -14,7 +14,7 @@ export async function createOpenIdProvider(
   id: string,
   keysFolder?: string,
 ): Promise<SandboxProvider> {
-  const apps = new Apps(id);
+  const apps = newApps(id);
   const [first, second] = await Promise.all([
     createIssuer(url, apps, keysFolder),
     createIssuer(`${url}${secondPath}`, apps, keysFolder),
@@ -30,11 +30,11 @@ export async function createOpenIdProvider(
 }
 
 async function createIssuer(url: string, apps: Apps, keysFolder?: string): Promise<SandboxProvider> {
-  const server = await createIdentityServer({ issuer: url, apps: [apps.ours, apps.another], keysFolder });
+  const server = await createIdentityServer({ issuer: url, apps, keysFolder });
   return {
-    settings: { issuer: url, audiences: [apps.ours.id], profile },
+    settings: { issuer: url, audiences: [apps['our-app'].id], profile },
     async issue({ subject, audience, expired, with_access_token, nonce, claims }) {
-      const app = apps.of(audience);
+      const app = apps[audience ?? 'our-app'];
       const times = validity(expired);
       const common = { iss: url, sub: subject, aud: app.id, ...times };
       const accessTokens = {
@@ -43,15 +43,9 @@ async function createIssuer(url: string, apps: Apps, keysFolder?: string): Promi
         jwt: () => server.signJwt({ ...common, client_id: app.id, jti: randomUUID() }, 'at+jwt'),
       };
       const access_token = await accessTokens[with_access_token]();
-      const all = {
-        ...common,
-        azp: app.id,
-        nonce,
-        at_hash: access_token && accessTokenHash(access_token),
-        ...claims,
-      };
-      const kept = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
-      const id_token = await server.signJwt(kept);
+      const at_hash = access_token && accessTokenHash(access_token);
+      const all = Object.entries({ ...common, azp: app.id, nonce, at_hash, ...claims });
+      const id_token = await server.signJwt(Object.fromEntries(all.filter(([, value]) => value !== null)));
       return definedOnly({ id_token, access_token });
     },
     answer: server.answer,

@@ -23,20 +23,11 @@ export interface App {
 }
 
 /** The two apps that each provider knows: ours, and another one whose credentials must let nobody in. */
-export class Apps {
-  readonly ours: App;
-  readonly another: App;
-
-  constructor(providerId: string) {
-    this.ours = { id: `${providerId}-our-app`, secret: newSecret() };
-    this.another = { id: `${providerId}-another-app`, secret: newSecret() };
-  }
-
-  /** The app that a credential is to be issued to, by the `audience` of a request for it. */
-  of(audience: CredentialsQuery['audience']): App {
-    return audience === 'another-app' ? this.another : this.ours;
-  }
-}
+export const newApps = (providerId: string) => ({
+  'our-app': { id: `${providerId}-our-app`, secret: newSecret() },
+  'another-app': { id: `${providerId}-another-app`, secret: newSecret() },
+});
+export type Apps = ReturnType<typeof newApps>;
 
 /** Ends in characters that a caller has to encode, in HTTP Basic too: RFC 6749, section 2.3.1. */
 const newSecret = (): string => `${randomBytes(24).toString('base64url')}+/%&:`;
@@ -64,7 +55,7 @@ const flagSchema = v.optional(
   'false',
 );
 
-const credentialsQuerySchema = v.strictObject(
+export const credentialsQuerySchema = v.strictObject(
   {
     subject: v.pipe(v.string(), v.minLength(1, 'must not be empty')),
     audience: v.optional(v.literal('another-app', 'must be another-app, or left out')),
@@ -95,11 +86,3 @@ const credentialsQuerySchema = v.strictObject(
 );
 
 type CredentialsQuery = v.InferOutput<typeof credentialsQuerySchema>;
-
-/** Reads the query; for a bad one returns the reason as text. */
-export function parseCredentialsQuery(query: URLSearchParams): CredentialsQuery | string {
-  const parsed = v.safeParse(credentialsQuerySchema, Object.fromEntries(query));
-  if (parsed.success) return parsed.output;
-  const [issue] = parsed.issues;
-  return `${v.getDotPath(issue) ?? 'query'}: ${issue.message}`;
-}

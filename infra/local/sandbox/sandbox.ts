@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import * as v from 'valibot';
 import type { ProviderId } from '../../../lib/providers/provider-ids.ts';
 import { type LoopbackServer, serve } from '../loopback-server.ts';
 import { createOAuth1Provider } from './oauth1-provider.ts';
 import { createOAuth2Provider } from './oauth2-provider.ts';
 import { createOpenIdProvider } from './openid-provider.ts';
-import { parseCredentialsQuery, type SandboxProvider, sendJson } from './sandbox-provider.ts';
+import { credentialsQuerySchema, type SandboxProvider, sendJson } from './sandbox-provider.ts';
 
 /** Each provider is mounted below the address, under its identifier. */
 export interface Sandbox extends LoopbackServer {
@@ -12,15 +13,12 @@ export interface Sandbox extends LoopbackServer {
   settings: Record<string, object>;
 }
 
-interface SandboxOptions {
-  /** 0 takes a free one. */
-  port?: number | undefined;
-  /** A folder that keeps the keys of the OpenID provider, since the service remembers them. */
-  keysFolder?: string | undefined;
-}
-
-/** Starts all six identity providers on one loopback port. State lives in memory and ends with the sandbox. */
-export async function startSandbox({ port = 0, keysFolder }: SandboxOptions = {}): Promise<Sandbox> {
+/**
+ * Starts all six identity providers on one loopback port. State lives in memory and ends with the sandbox.
+ * @param port 0 takes a free one
+ * @param keysFolder keeps the keys of the OpenID provider, since the service remembers them
+ */
+export async function startSandbox(port = 0, keysFolder?: string): Promise<Sandbox> {
   const mounted = new Map<string, SandboxProvider>();
   // The providers know their own address, so they are mounted once the server listens.
   const { url, close } = await serve((request, response) => {
@@ -58,8 +56,9 @@ async function answer(
     return sendJson(response, 404, { error: 'not_found', error_description });
   }
   if (`${request.method} ${path}` !== 'GET /credentials') return provider.answer(path, request, response);
-  const wanted = parseCredentialsQuery(searchParams);
-  if (typeof wanted === 'string')
-    return sendJson(response, 400, { error: 'invalid_request', error_description: wanted });
-  sendJson(response, 200, await provider.issue(wanted));
+  const wanted = v.safeParse(credentialsQuerySchema, Object.fromEntries(searchParams));
+  if (wanted.success) return sendJson(response, 200, await provider.issue(wanted.output));
+  const [issue] = wanted.issues;
+  const error_description = `${v.getDotPath(issue) ?? 'query'}: ${issue.message}`;
+  sendJson(response, 400, { error: 'invalid_request', error_description });
 }
