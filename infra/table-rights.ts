@@ -11,7 +11,7 @@ export interface TableRight {
 export class MissingRight extends Error {}
 
 /** All that a function may do with the table. Its role in the stack says so, and the local stack enforces it. */
-export const tableRightsOf = ({ table }: Access): TableRight[] =>
+export const tableRightsOf = ({ table }: Pick<Access, 'table'>): TableRight[] =>
   Object.entries(table).map(([action, kinds]) => ({
     action: action as TableAction,
     keys: kinds.flatMap((kind) => leadingKeys[kind]),

@@ -100,7 +100,7 @@ export class LoginService extends Stack {
       });
     const functions = inOrder.map(({ served }) => served);
     const check = settings.canary
-      ? newVersionCheck(withoutRoute('check-new-versions'), functions, settings.stack)
+      ? newVersionCheck(withoutRoute('check-new-versions', { inlineRights: true }), functions, settings.stack)
       : undefined;
     const live = new LiveVersions(this, 'LiveVersions', settings, check);
     const format = guardTableFormat(this, withoutRoute('guard-table-format'), table.tableName);

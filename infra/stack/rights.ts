@@ -1,9 +1,13 @@
-import { Stack } from 'aws-cdk-lib';
+import { createHash } from 'node:crypto';
+import { Lazy, Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 
-/** A service's role that holds its rights itself. The CDK's default is a policy beside it, one more of the 500 resources of a stack. */
+/**
+ * A service's role that holds its rights itself. The CDK's default is a policy beside it, one more of the 500 resources of a
+ * stack. An update changes the rights before it changes what has the role.
+ */
 export class InlineRole extends iam.Role {
   readonly #rights: iam.PolicyDocument;
 
@@ -19,6 +23,47 @@ export class InlineRole extends iam.Role {
   override addToPrincipalPolicy(statement: iam.PolicyStatement): iam.AddToPrincipalPolicyResult {
     this.#rights.addStatements(statement);
     return { statementAdded: true, policyDependable: this };
+  }
+}
+
+/**
+ * The role of a function, with its rights in a policy whose logical id and name end in a hash of them. An update that changes
+ * the rights creates another policy before the function changes, and deletes the old one when everything is live; a rollback
+ * deletes the new one last. So every version has its rights for as long as it may be called.
+ *
+ * Version 1.0.0 had the rights in the roles. They stay there for one release: an update removes them from a role before it
+ * creates the policy.
+ * @see AWS CloudFormation user guide, "Understand update behaviors of stack resources": Replacement
+ */
+export class FunctionRole extends InlineRole {
+  readonly #rights = new iam.PolicyDocument();
+
+  constructor(scope: Construct, id: string) {
+    super(scope, id, 'lambda.amazonaws.com');
+    const stack = Stack.of(this);
+    const hash = (): string =>
+      createHash('sha256')
+        .update(JSON.stringify(stack.resolve(this.#rights)))
+        .digest('hex')
+        .slice(0, 16);
+    const policy = new iam.CfnPolicy(this, 'Rights', {
+      // Two policies of the same name on one role would be the same one, and the deletion of the old one would delete both.
+      policyName: Lazy.string({ produce: () => `Rights-${hash()}` }),
+      policyDocument: this.#rights,
+      roles: [this.roleName],
+    });
+    const logicalId: unknown = stack.resolve(policy.logicalId);
+    policy.overrideLogicalId(Lazy.uncachedString({ produce: () => `${logicalId}${hash()}` }));
+  }
+
+  override addToPrincipalPolicy(statement: iam.PolicyStatement): iam.AddToPrincipalPolicyResult {
+    this.#rights.addStatements(statement);
+    return super.addToPrincipalPolicy(statement);
+  }
+
+  /** Leaves the role a right that the function of 1.0.0 had and that of today doesn't need. */
+  keepFormer(statement: iam.PolicyStatement): void {
+    super.addToPrincipalPolicy(statement);
   }
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type CfnResource, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Architecture, CfnFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -8,9 +9,9 @@ import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { Access, SecretName } from '../../lib/http/endpoint.ts';
 import type { Settings } from '../settings/settings.ts';
-import { tableRightsOf } from '../table-rights.ts';
+import { type TableRight, tableRightsOf } from '../table-rights.ts';
 import { bundling } from './bundling.ts';
-import { allow, allowKey, InlineRole } from './rights.ts';
+import { allow, allowKey, FunctionRole, InlineRole } from './rights.ts';
 import { indexArnsOf, type ServiceSecrets, type TableInUse } from './service-data.ts';
 
 /** A deployment, as all its functions see it. */
@@ -27,6 +28,11 @@ export interface Deployment {
 /** Properties that single functions have. */
 interface SpecialProps extends Pick<NodejsFunctionProps, 'functionName' | 'reservedConcurrentExecutions'> {
   environment?: Record<string, string>;
+  /**
+   * Whether its role holds its rights itself: for a function that nothing calls while it is updated, and whose rights are too
+   * long for a role to have those of two versions. @default false
+   */
+  inlineRights?: true;
   /** Provisioned concurrency: instances of the live version that are kept warm. @default 0 */
   warm?: number;
 }
@@ -37,6 +43,13 @@ const secretVariables: Record<SecretName, string> = {
   'signing-keys': 'SIGNING_KEYS_SECRET_ID',
   'refresh-tokens': 'REFRESH_TOKENS_SECRET_ID',
   'provider-settings': 'PROVIDER_SETTINGS_SECRET_ID',
+};
+
+/** Rights on the table that functions of 1.0.0 had and those of today don't need. Their roles keep them with the others of 1.0.0. */
+const formerRights: Record<string, Access['table']> = {
+  'create-access-request': { Query: ['access_requests'] },
+  'link-identity': { PutItem: ['issuer_keys', 'login_users'], DeleteItem: ['login_users'] },
+  'receive-notification': { PutItem: ['issuer_keys', 'login_users'] },
 };
 
 /**
@@ -51,7 +64,7 @@ export class ServiceFunction extends Construct {
   constructor(scope: Construct, key: string, access: Access, shared: Deployment, special: SpecialProps = {}) {
     super(scope, key);
     const { settings, table, secrets } = shared;
-    const { environment, warm = 0, ...props } = special;
+    const { environment, warm = 0, inlineRights = false, ...props } = special;
     const { secrets: readable = [], summary, seconds = 10 } = access;
     this.key = key;
     this.log = new LogGroup(this, 'Log', {
@@ -62,7 +75,9 @@ export class ServiceFunction extends Construct {
       removalPolicy: RemovalPolicy.DESTROY,
     });
     // The CDK's default role may write to every log group of the account.
-    const role = new InlineRole(this, 'Role', 'lambda.amazonaws.com');
+    const role = inlineRights
+      ? new InlineRole(this, 'Role', 'lambda.amazonaws.com')
+      : new FunctionRole(this, 'Role');
     this.log.grantWrite(role);
 
     this.lambda = new NodejsFunction(this, 'Function', {
@@ -100,12 +115,16 @@ export class ServiceFunction extends Construct {
         reason: 'X-Ray has no resources that a role could be limited to when it writes traces',
       });
     }
+    const onTable = ({ action, keys }: TableRight): PolicyStatement =>
+      new PolicyStatement({
+        actions: [`dynamodb:${action}`],
+        resources: action === 'Query' ? [table.tableArn, ...indexArnsOf(table)] : [table.tableArn],
+        conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } },
+      });
     const tableRights = tableRightsOf(access);
-    for (const { action, keys } of tableRights) {
-      const resources = action === 'Query' ? [table.tableArn, ...indexArnsOf(table)] : [table.tableArn];
-      const onKeys = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } };
-      allow(role, [`dynamodb:${action}`], resources, onKeys);
-    }
+    for (const right of tableRights) role.addToPrincipalPolicy(onTable(right));
+    if (role instanceof FunctionRole)
+      for (const right of tableRightsOf({ table: formerRights[key] ?? {} })) role.keepFormer(onTable(right));
     if (tableRights.length > 0) {
       const writes = tableRights.some(({ action }) => !['GetItem', 'BatchGetItem', 'Query'].includes(action));
       allowKey(role, table.encryptionKey, writes ? 'write' : 'read', 'dynamodb');

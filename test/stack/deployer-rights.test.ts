@@ -51,6 +51,7 @@ const handlerPermissions: Record<string, string> = {
     'events:CreateEventBus,DeleteEventBus,DescribeEventBus,ListTagsForResource,PutPermission,RemovePermission,TagResource,UntagResource,UpdateEventBus kms:Decrypt,DescribeKey,Encrypt,GenerateDataKey',
   'AWS::Events::Rule':
     'events:DeleteRule,DescribeRule,ListTagsForResource,ListTargetsByRule,PutRule,PutTargets,RemoveTargets,TagResource,UntagResource iam:PassRole',
+  'AWS::IAM::Policy': 'iam:DeleteRolePolicy,GetRolePolicy,PutRolePolicy',
   'AWS::IAM::Role':
     'iam:AttachRolePolicy,CreateRole,DeleteRole,DeleteRolePermissionsBoundary,DeleteRolePolicy,DetachRolePolicy,GetRole,GetRolePolicy,ListAttachedRolePolicies,ListRolePolicies,PutRolePermissionsBoundary,PutRolePolicy,TagRole,UntagRole,UpdateAssumeRolePolicy,UpdateRole,UpdateRoleDescription',
   'AWS::Lambda::Alias':
@@ -156,7 +157,7 @@ describe('the boundary', () => {
   test('allows exactly what the roles may do', () => {
     const given = templates.flatMap(
       (one) =>
-        JSON.stringify(one.findResources('AWS::IAM::Role')).match(
+        JSON.stringify([one.findResources('AWS::IAM::Role'), one.findResources('AWS::IAM::Policy')]).match(
           /(?<=")(?!sts:|kms:ViaService|dynamodb:LeadingKeys)[a-z\d]+:(?=[A-Z])[A-Za-z]+(?=")/g,
         ) ?? [],
     );

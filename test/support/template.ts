@@ -138,6 +138,18 @@ const statements = v.array(
   }),
 );
 
+const ref = v.object({ Ref: v.string() });
+
+/** The policies that have the rights of functions, each of one role. */
+export const policies = resources(
+  'AWS::IAM::Policy',
+  v.strictObject({
+    PolicyName: v.string(),
+    PolicyDocument: v.object({ Statement: statements }),
+    Roles: v.tuple([ref]),
+  }),
+);
+
 export const roles = resources(
   'AWS::IAM::Role',
   v.looseObject({
@@ -145,7 +157,6 @@ export const roles = resources(
   }),
 );
 
-const ref = v.object({ Ref: v.string() });
 const getAtt = v.object({ 'Fn::GetAtt': v.tuple([v.string(), v.string()]) });
 const joined = v.object({ 'Fn::Join': v.tuple([v.literal(''), v.array(v.unknown())]) });
 
@@ -172,21 +183,25 @@ interface Right {
   keys: string[] | undefined;
 }
 
+/** Those of the policy beside a role. The one role without has them in itself. */
+function statementsOf(role: unknown) {
+  const beside = policies.filter(({ properties }) => properties.Roles[0].Ref === text(role));
+  const within = roles.filter(({ id }) => id === text(role)).flatMap(({ properties }) => properties.Policies);
+  const documents = beside.length > 0 ? beside.map(({ properties }) => properties) : within;
+  return documents.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
+}
+
 const rightsIn = (role: unknown): Right[] =>
-  roles
-    .filter(({ id }) => id === text(role))
-    .flatMap(({ properties }) => properties.Policies)
-    .flatMap(({ PolicyDocument }) => PolicyDocument.Statement)
-    .flatMap(({ Action, Resource, Condition }) => {
-      const keys = Condition?.['ForAllValues:StringLike']['dynamodb:LeadingKeys'];
-      return listed(Action).flatMap((action) =>
-        listed(Resource).map((on) => ({
-          action: text(action),
-          on: readable(on),
-          keys: keys === undefined ? undefined : listed(keys).map(text),
-        })),
-      );
-    });
+  statementsOf(role).flatMap(({ Action, Resource, Condition }) => {
+    const keys = Condition?.['ForAllValues:StringLike']['dynamodb:LeadingKeys'];
+    return listed(Action).flatMap((action) =>
+      listed(Resource).map((on) => ({
+        action: text(action),
+        on: readable(on),
+        keys: keys === undefined ? undefined : listed(keys).map(text),
+      })),
+    );
+  });
 
 /** All that a role may do, one line per action and resource: `dynamodb:Query Table/index/by_actor if DEVICE#*`. */
 export const rightsOf = (role: unknown): string[] =>
