@@ -1,9 +1,9 @@
 import { loginUserTokenForDeletion } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
-import { requireRecentLogin } from '../lib/login-users/recent-login.ts';
+import { requireStepUp } from '../lib/login-users/recent-login.ts';
 import { deleteLoginUser } from '../lib/people/deletion/delete-login-user.ts';
-import { activeUserErrors, recentLoginErrors } from './shared/errors.ts';
+import { activeUserErrors, stepUpErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   method: 'DELETE',
@@ -16,7 +16,7 @@ export const { endpoint, handler } = serve({
   responses: {
     204: { description: 'The Login User is deleted. A second call is a 401: no session is left.' },
   },
-  errors: { ...activeUserErrors, ...recentLoginErrors },
+  errors: { ...activeUserErrors, ...stepUpErrors },
   table: {
     GetItem: ['login_apps', 'signing_keys', 'login_users', 'devices'],
     BatchGetItem: ['login_users', 'devices'],
@@ -30,7 +30,7 @@ export const { endpoint, handler } = serve({
     // One whose deletion was interrupted is neither there nor blocked, and can't log in again.
     if (!caller.isDeleted) {
       requireActiveUser(caller);
-      requireRecentLogin(caller);
+      requireStepUp(caller);
     }
     await deleteLoginUser(caller.loginUserId, 'person', caller.sessionId);
     return noContent();

@@ -2,14 +2,14 @@ import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { form } from '../lib/http/body.ts';
 import { created, ok, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
-import { requireRecentLogin } from '../lib/login-users/recent-login.ts';
+import { requireStepUp } from '../lib/login-users/recent-login.ts';
 import { shownIdentitySchema } from '../lib/people/identities/identities-of-person.ts';
 import { identityFormSchema } from '../lib/people/identities/identity-form.ts';
 import { linkIdentity } from '../lib/people/identities/link-identity.ts';
 import { countingRejections, tooManyRejected } from '../lib/people/identities/rejected-credentials.ts';
 import { verifyCredential } from '../lib/providers/protocol.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
-import { activeUserErrors, recentLoginErrors } from './shared/errors.ts';
+import { activeUserErrors, stepUpErrors } from './shared/errors.ts';
 
 const example = {
   id: 'i_b2FhJ7yDk4GqXe9AoMnC5t',
@@ -51,7 +51,7 @@ export const { endpoint, handler } = serve({
       example: 'The provider does not accept this credential for this Login App.',
     },
     ...activeUserErrors,
-    ...recentLoginErrors,
+    ...stepUpErrors,
     conflict: {
       when: 'The identity belongs to another Login User, who would have to unlink it or delete their account. Or the Login User has linked 20 identities, which is the most.',
       example: 'The identity belongs to another Login User of this Login App.',
@@ -74,7 +74,7 @@ export const { endpoint, handler } = serve({
   idIs: 'identity_id',
   handle: async ({ caller, body }) => {
     const user = requireActiveUser(caller);
-    requireRecentLogin(caller);
+    requireStepUp(caller);
     const person = await countingRejections(user, () => verifyCredential(caller.loginAppId, body));
     const { isNew, identity } = await linkIdentity(user, body.provider, person);
     return isNew ? created(identity) : ok(identity);

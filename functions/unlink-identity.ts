@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { loginUserToken } from '../lib/http/auth/login-user-token.ts';
 import { noContent, serve } from '../lib/http/serve.ts';
 import { requireActiveUser } from '../lib/login-users/login-user.ts';
-import { requireRecentLogin } from '../lib/login-users/recent-login.ts';
+import { requireStepUp } from '../lib/login-users/recent-login.ts';
 import { unlinkIdentity } from '../lib/people/identities/unlink-identity.ts';
-import { activeUserErrors, recentLoginErrors } from './shared/errors.ts';
+import { activeUserErrors, stepUpErrors } from './shared/errors.ts';
 
 export const { endpoint, handler } = serve({
   method: 'DELETE',
@@ -20,7 +20,7 @@ export const { endpoint, handler } = serve({
   responses: { 204: { description: 'The identity is no longer theirs.' } },
   errors: {
     forbidden: activeUserErrors.forbidden,
-    ...recentLoginErrors,
+    ...stepUpErrors,
     not_found: {
       when: 'The person has no such identity, or does not exist.',
       example: 'The Login User has no such identity.',
@@ -41,7 +41,7 @@ export const { endpoint, handler } = serve({
   example: { path: { identity_id: `i_${'A'.repeat(22)}` } },
   handle: async ({ caller, path }) => {
     const { login_user_id } = requireActiveUser(caller);
-    requireRecentLogin(caller);
+    requireStepUp(caller);
     await unlinkIdentity(login_user_id, path.identity_id);
     return noContent();
   },

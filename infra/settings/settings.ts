@@ -94,6 +94,9 @@ const settingsSchema = v.object({
   sessionIdleSeconds: v.optional(whole(3600, year), 30 * 86_400),
   sessionAbsoluteSeconds: v.optional(whole(3600, 10 * year), year),
   recentLoginSeconds: v.optional(whole(0, year), defaultRecentLoginSeconds),
+  stepUpAcrValues: v.optional(
+    text(/^[!#-[\]-~]+( [!#-[\]-~]+)*$/, 'must be acr values, separated by spaces'),
+  ),
   maxSessions: v.optional(whole(1, largestRing), 100),
   refreshGraceSeconds: v.optional(whole(0, 30 * 86_400)),
   refreshReplaySeconds: v.optional(whole(1, 30 * 86_400), 60),
@@ -221,6 +224,7 @@ export const tokenVariables = (settings: Settings): Record<string, string> => ({
   SESSION_ABSOLUTE_SECONDS: String(settings.sessionAbsoluteSeconds),
   RECENT_LOGIN_SECONDS: String(settings.recentLoginSeconds),
   MAX_SESSIONS: String(settings.maxSessions),
+  ...(settings.stepUpAcrValues !== undefined && { STEP_UP_ACR_VALUES: settings.stepUpAcrValues }),
   ...(settings.refreshGraceSeconds !== undefined && {
     REFRESH_GRACE_SECONDS: String(settings.refreshGraceSeconds),
   }),

@@ -43,6 +43,7 @@ export const logReasons = {
   login_app_token_sent: 'A Login App Token was sent in the place of a Login User Token',
   login_user_token_sent: 'A Login User Token was sent in the place of a Login App Token',
   refresh_token_malformed: 'The refresh token is not one of ours',
+  acr_insufficient: 'The login of the session has none of the acr values that the request needs',
   login_not_recent: 'The login of the session is too long ago for what the person asks for',
   session_ended: 'The session of the token has ended',
   issued_to_another_client: 'The refresh token was issued to another client',

@@ -51,8 +51,8 @@ export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly errors: FieldError[] | undefined;
   readonly reason: LogReason | undefined;
-  /** Seconds since a login, at most, that the challenge asks for. @see RFC 9470 section 3 */
-  readonly maxAge: number | undefined;
+  /** Parameters of the challenge: the login that would be sufficient. @see RFC 9470 section 3 */
+  readonly challenge: Record<string, string | number> | undefined;
   /** Seconds to wait before the request is sent again, where they are known better than by the code. */
   readonly retryAfterSeconds: number | undefined;
 
@@ -62,7 +62,7 @@ export class ServiceError extends Error {
     detail: {
       errors?: FieldError[] | undefined;
       reason?: LogReason | undefined;
-      maxAge?: number;
+      challenge?: Record<string, string | number>;
       retryAfterSeconds?: number;
     } = {},
   ) {
@@ -70,7 +70,7 @@ export class ServiceError extends Error {
     this.code = code;
     this.errors = detail.errors;
     this.reason = detail.reason;
-    this.maxAge = detail.maxAge;
+    this.challenge = detail.challenge;
     this.retryAfterSeconds = detail.retryAfterSeconds;
   }
 }

@@ -104,11 +104,12 @@ export const renderErrors = ({
 });
 
 function responseTo(error: ServiceError) {
-  const { code, message, errors, reason, maxAge } = error;
+  const { code, message, errors, reason } = error;
   const lacksToken = code === 'invalid_token' && reason === 'credentials_missing';
   const scheme = lacksToken ? challengeWithoutError : challenges[code];
-  const needed = maxAge === undefined ? '' : `, error_description="${message}", max_age=${maxAge}`;
-  const challenge = scheme && `${scheme}${needed}`;
+  const needed = error.challenge && Object.entries({ error_description: message, ...error.challenge });
+  const told = needed?.map(([name, value]) => `, ${name}=${JSON.stringify(value)}`) ?? [];
+  const challenge = scheme && [scheme, ...told].join('');
   const retryAfter = error.retryAfterSeconds ?? retryAfterSeconds[code];
   return {
     status: statuses[code],

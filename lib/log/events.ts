@@ -112,6 +112,10 @@ export const logEvents = {
     when: 'A provider told claims of a profile that are too long, of another type or unprintable; they are not kept',
     fields: { fields: of('the names of the claims') },
   },
+  login_claims_left_out: {
+    when: 'An id token has an `acr` or `amr` that is too long or of another type; the session does without',
+    fields: { fields: of('the names of the claims') },
+  },
   provider_keys_fetched: {
     when: 'The signing keys of an OpenID provider were fetched',
     fields: { issuer: of('the provider') },

@@ -11,12 +11,33 @@ export interface Identity {
   subject: string;
 }
 
+const claimText = v.pipe(v.string(), v.nonEmpty(), v.maxLength(255));
+
+/**
+ * Claims about how a person logged in at their provider: the authentication context class, and the methods.
+ * @see OpenID Connect Core 1.0, section 2; RFC 9068, section 2.2.1
+ */
+export const loginClaims = {
+  acr: v.exactOptional(v.pipe(claimText, v.description('The `acr` of the id token of the login.'))),
+  amr: v.exactOptional(
+    v.pipe(
+      v.array(claimText),
+      v.maxLength(20),
+      v.description('The `amr` of the id token of the login: how the person was authenticated.'),
+    ),
+  ),
+};
+export const loginClaimsSchema = v.object(loginClaims);
+export type LoginClaims = v.InferOutput<typeof loginClaimsSchema>;
+
 /** An identity that a provider has just vouched for. */
 export interface VerifiedIdentity extends Identity {
   /** The provider's own refresh token, where its settings say that it is kept to be revoked. */
   revocableToken?: string | undefined;
   /** The claims about the person that the settings name; absent when it has told none of them. */
   profile?: Profile | undefined;
+  /** The claims about this login that the settings name; absent when the id token has none of them. */
+  login_claims?: LoginClaims | undefined;
 }
 
 const linkedIdentityItem = v.object({

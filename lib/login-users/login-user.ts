@@ -70,6 +70,8 @@ export interface AuthenticatedUser {
   sessionId: string;
   /** Epoch seconds of the login that began the session. */
   loggedInAt: number;
+  /** The authentication context class of that login, if the session keeps it. */
+  acr: string | undefined;
   user: LoginUser | undefined;
   isDeleted: boolean;
 }

@@ -1,5 +1,6 @@
 import { epochSeconds } from '../foundation/clock.ts';
-import { optionalEnvironmentSeconds } from '../foundation/environment.ts';
+import { optionalEnvironment, optionalEnvironmentSeconds } from '../foundation/environment.ts';
+import type { LogReason } from '../foundation/reasons.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import type { AuthenticatedUser } from './login-user.ts';
 
@@ -17,6 +18,9 @@ export function isLoginRecent({ loggedInAt }: AuthenticatedUser): boolean {
   return age === 0 || epochSeconds() - loggedInAt <= age;
 }
 
+/** The authentication context classes of which a login must have one, separated by spaces; none unless the deployment sets some. */
+const acrValues = (): string | undefined => optionalEnvironment('STEP_UP_ACR_VALUES');
+
 /**
  * Lets nobody do what can't be undone with a token alone, which may be stolen: the person must have logged in recently.
  * @throws ServiceError `insufficient_user_authentication`
@@ -25,8 +29,24 @@ export function isLoginRecent({ loggedInAt }: AuthenticatedUser): boolean {
 export function requireRecentLogin(user: AuthenticatedUser): void {
   if (isLoginRecent(user)) return;
   const message = `This needs a login at most ${maxAge()} seconds ago: log in again and repeat the request.`;
-  throw new ServiceError('insufficient_user_authentication', message, {
-    reason: 'login_not_recent',
-    maxAge: maxAge(),
-  });
+  throw insufficient(message, 'login_not_recent', { max_age: maxAge() });
 }
+
+/**
+ * Lets nobody change how an account is reached, or end it, unless they have logged in recently and, where the deployment
+ * demands it, in one of its authentication context classes.
+ * @throws ServiceError `insufficient_user_authentication`
+ * @see RFC 9470 section 3
+ */
+export function requireStepUp(user: AuthenticatedUser): void {
+  const acr_values = acrValues();
+  if (acr_values && !acr_values.split(' ').includes(user.acr ?? ''))
+    throw insufficient(otherClass, 'acr_insufficient', { acr_values });
+  requireRecentLogin(user);
+}
+
+const otherClass =
+  'This needs a login with one of the acr_values: log in again with it, and repeat the request.';
+
+const insufficient = (message: string, reason: LogReason, challenge: Record<string, string | number>) =>
+  new ServiceError('insufficient_user_authentication', message, { reason, challenge });

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { LogReason } from '../foundation/reasons.ts';
 import { ServiceError } from '../foundation/service-error.ts';
 import { logEvent } from '../log/log.ts';
+import { type LoginClaims, loginClaimsSchema } from '../login-users/linked-identity.ts';
 import { type Profile, profileSchema } from '../login-users/profile.ts';
 import { valueAtPath } from '../schema/value-at-path.ts';
 import { ProviderFailure } from './provider-failure.ts';
@@ -85,18 +86,40 @@ export function rejectForeign({ client, aud, parties }: TokenAudience, audiences
 }
 
 /**
- * The claims that settings name, from a provider's answer or id token; undefined when there are none. One that is too
- * long or of another type is left out and logged by its name. No claim is worth a login that fails.
+ * The profile that settings name, from a provider's answer or id token; undefined when there is none.
  */
-export function profileIn(answer: unknown, setting: ProfileSetting): Profile | undefined {
-  const named = Object.entries(setting ?? {}).map(
-    ([name, path]) => [name, valueAtPath(answer, path)] as const,
+export const profileIn = (answer: unknown, setting: ProfileSetting): Profile | undefined =>
+  usable(
+    profileSchema,
+    Object.entries(setting ?? {}).map(([name, path]) => [name, valueAtPath(answer, path)]),
+    (fields) => logEvent('profile_fields_left_out', { fields }),
   );
+
+/** The claims about a login that settings name, from its id token; undefined when there are none. */
+export const loginClaimsIn = (
+  claims: Record<string, unknown>,
+  names: readonly (keyof LoginClaims)[] = [],
+): LoginClaims | undefined =>
+  usable(
+    loginClaimsSchema,
+    names.map((name) => [name, claims[name]]),
+    (fields) => logEvent('login_claims_left_out', { fields }),
+  );
+
+/**
+ * The claims that a schema accepts; undefined when there are none. One that is too long or of another type is left out and
+ * logged by its name. No claim is worth a login that fails.
+ */
+function usable<Claims>(
+  schema: v.GenericSchema<unknown, Claims>,
+  named: (readonly [name: string, value: unknown])[],
+  log: (leftOut: string) => void,
+): Claims | undefined {
   // Null and an empty text stand for no claim. @see OpenID Connect Core 1.0, section 5.3.2
   const told = named.filter(([, value]) => value !== undefined && value !== null && value !== '');
-  const { issues = [] } = v.safeParse(profileSchema, Object.fromEntries(told));
-  const unusable = new Set(issues.map((issue) => v.getDotPath(issue)));
-  if (unusable.size > 0) logEvent('profile_fields_left_out', { fields: [...unusable].join(', ') });
-  const usable = told.filter(([name]) => !unusable.has(name));
-  return usable.length > 0 ? v.parse(profileSchema, Object.fromEntries(usable)) : undefined;
+  const { issues = [] } = v.safeParse(schema, Object.fromEntries(told));
+  const unusable = new Set(issues.map(({ path }) => path?.[0]?.key));
+  if (unusable.size > 0) log([...unusable].join(', '));
+  const left = told.filter(([name]) => !unusable.has(name));
+  return left.length > 0 ? v.parse(schema, Object.fromEntries(left)) : undefined;
 }

@@ -1,6 +1,7 @@
 import { decodeJwt, type JWTPayload } from 'jose';
 import * as v from 'valibot';
 import { idForms, refreshTokenForm } from '../foundation/ids.ts';
+import { loginClaims } from '../login-users/linked-identity.ts';
 
 const epochSecondsSchema = v.pipe(v.number(), v.safeInteger());
 
@@ -24,6 +25,7 @@ const loginUserClaimsSchema = v.object({
   sid: v.string(),
   /** Epoch seconds of the login that began the session; absent from tokens that were issued before there was this claim. */
   auth_time: v.exactOptional(epochSecondsSchema),
+  ...loginClaims,
 });
 
 const loginAppClaimsSchema = v.object({

@@ -8,6 +8,7 @@ import { type Credential, verifyCredential } from '../providers/protocol.ts';
 import { providerIds } from '../providers/provider-ids.ts';
 import { protocolOf } from '../providers/providers.ts';
 import { parameters, required } from '../schema/form-parameters.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
 import type { TokenUse } from './access-token.ts';
 import { readRefreshToken } from './refresh-token.ts';
 import { loginAppTokenOf, loginUserTokenOf, type TokenResponse } from './token-response.ts';
@@ -42,20 +43,40 @@ const grantForm = <Schema extends FormSchema>(
  * that fails leaves none that its owner would see.
  * @throws ServiceError, ProviderFailure
  */
-async function startSession(client: AuthenticatedClient, credential: Credential): Promise<TokenResponse> {
+async function startSession(
+  client: AuthenticatedClient,
+  { session_name, ...credential }: Credential & { session_name?: string | undefined },
+): Promise<TokenResponse> {
   const identity = await verifyCredential(client.loginAppId, credential);
-  const session = await logIn(client, credential.provider, identity);
+  const session = await logIn(client, credential.provider, identity, session_name);
   const tokens = await loginUserTokenOf(session);
   await putSession(session);
   return tokens;
 }
+
+/** The parameters of every login. */
+const login = {
+  session_name: v.optional(
+    v.pipe(
+      required('session_name'),
+      v.regex(
+        /^\P{Cc}{1,64}$/u,
+        'The parameter session_name must have 1 to 64 characters, none of them a control character.',
+      ),
+      jsonSchema({ type: 'string', minLength: 1, maxLength: 64 }),
+      v.description(
+        'A name by which the person recognizes the session in a list, such as that of their phone.',
+      ),
+    ),
+  ),
+};
 
 /** A credential that a provider issued to the app: the other parameters depend on the provider's protocol. */
 const providerCredentials = v.variant(
   'provider',
   providerIds.map((provider) => {
     const grant_type = v.literal('provider_credentials');
-    const form = protocolOf(provider).form(provider, { grant_type }, {});
+    const form = protocolOf(provider).form(provider, { grant_type }, login);
     const title = `Provider${provider.slice(-1).toUpperCase()}Credentials`;
     return grantForm(v.pipe(form, v.title(title)), 'login_user', startSession);
   }),
@@ -64,7 +85,7 @@ const providerCredentials = v.variant(
 /** An authorization code that a provider issued to the app. */
 const providerAuthorizationCode = grantForm(
   v.pipe(
-    codeForm({ grant_type: v.literal('provider_authorization_code') }, {}),
+    codeForm({ grant_type: v.literal('provider_authorization_code') }, login),
     v.title('AuthorizationCodeGrant'),
   ),
   'login_user',

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { type AuthenticatedClient, isCurrentClient } from '../login-apps/clients.ts';
 import { findStatus } from '../login-apps/status.ts';
+import { loginClaims } from '../login-users/linked-identity.ts';
 import { hasIssued, type SessionGeneration, stateOfGeneration } from '../people/sessions/session.ts';
 import { countField } from '../schema/json-schema.ts';
 import type { AccessTokenPayload } from './access-token.ts';
@@ -28,6 +29,7 @@ export const introspectionSchema = v.pipe(
             v.description('When the person logged in, in epoch seconds. A refresh does not change it.'),
           ),
         ),
+        ...loginClaims,
         jti: v.exactOptional(v.string()),
         iat: v.exactOptional(countField),
         exp: v.exactOptional(countField),
@@ -96,5 +98,6 @@ async function refreshToken(loginAppId: string, content: SessionGeneration): Pro
     sid: session.session_id,
     client_id: session.client_id,
     auth_time: session.started_at,
+    ...session.login_claims,
   };
 }

@@ -20,6 +20,14 @@ export const tokenResponseSchema = v.pipe(
     refresh_token: v.exactOptional(
       v.pipe(v.string(), v.description('Gets the next token response. Absent for `client_credentials`.')),
     ),
+    refresh_token_expires_in: v.exactOptional(
+      v.pipe(
+        countField,
+        v.description(
+          'Seconds until the refresh token expires, unless it is used before. The name is not a standard yet.',
+        ),
+      ),
+    ),
     scope: v.exactOptional(
       v.pipe(v.string(), v.description('The scope of the token, where the request asked for another one.')),
     ),
@@ -41,12 +49,13 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
         sid: session_id,
         client_id,
         auth_time: session.started_at,
+        ...session.login_claims,
       },
       session.expires_at,
     ),
     writeRefreshToken({ loginUserId: login_user_id, sessionId: session_id, generation }),
   ]);
-  return { ...token, refresh_token };
+  return { ...token, refresh_token, refresh_token_expires_in: session.expires_at - epochSeconds() };
 }
 
 /** The Login App Token of a client. It has no refresh token: the client can ask again. @see RFC 6749 section 4.4.3 */

@@ -265,6 +265,16 @@ test('profile_fields_left_out: the names of claims that are not kept, never what
   }
 });
 
+test('login_claims_left_out: the names of claims that no token has, never what they say', async () => {
+  const claims = { acr: 7, amr: Array.from({ length: 21 }, (_, index) => `method-${index}`) };
+  const answer = await logInWith('provider_f', { claims: JSON.stringify(claims) });
+  expect(await lineOf(answer, 'login_claims_left_out')).toEqual({
+    event: 'login_claims_left_out',
+    ...ofLogin('provider_f'),
+    fields: 'acr, amr',
+  });
+});
+
 describe('request_refused: a rejected caller, by the id that they claim', () => {
   const device = { platform: 'android', token: unique('phone') };
   const { login_app, account } = service.demo;

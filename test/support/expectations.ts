@@ -36,7 +36,7 @@ const challenges = new Map([
   ['unauthorized', /^Basic realm=/],
   [
     'insufficient_user_authentication',
-    /^Bearer realm="[^"]+", error="insufficient_user_authentication", error_description="[^"]+", max_age=\d+$/,
+    /^Bearer realm="[^"]+", error="insufficient_user_authentication", error_description="[^"]+", (max_age=\d+|acr_values="[^"]+")$/,
   ],
   ['invalid_token', /^Bearer realm="[^"]+"(, error="invalid_token")?$/],
 ]);
@@ -60,4 +60,5 @@ export const tokenResponse = {
   token_type: 'bearer',
   expires_in: 3600,
   refresh_token: expect.stringMatching(/^rt\./),
+  refresh_token_expires_in: expect.any(Number),
 };

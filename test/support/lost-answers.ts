@@ -99,7 +99,10 @@ function withoutRandomness(value: unknown): unknown {
     .replaceAll(/"rt\.[\w.-]+"/g, '"REFRESH_TOKEN"')
     .replaceAll(/\b([a-z]{1,3})_[\w-]{43}(?![\w-])/g, '$1_…')
     .replaceAll(/\b([a-z]{1,3})_[\w-]{22}(?![\w-])/g, '$1_…')
-    .replaceAll(/"(access_request_id|started_at|expires_at|sessions_valid_from)":\d+/g, '"$1":0')
+    .replaceAll(
+      /"(access_request_id|started_at|expires_at|refresh_token_expires_in|sessions_valid_from)":\d+/g,
+      '"$1":0',
+    )
     .replaceAll(/"id":\d+,"created_at"/g, '"id":0,"created_at"');
   return JSON.parse(text);
 }

@@ -139,13 +139,13 @@ describe('POST /v2/marketing/oauth/token, grant_type provider_authorization_code
 
 describe('POST /v2/marketing/oauth/token, grant_type client_credentials', () => {
   test('200 with a Login App Token and no refresh token', async () => {
-    const { refresh_token: _, ...response } = tokenResponse;
+    const { refresh_token: _, refresh_token_expires_in: __, ...response } = tokenResponse;
     expectAnswer(await token({ grant_type: 'client_credentials' }), 200, response);
   });
 });
 
 describe('POST /v2/marketing/oauth/token, a requested scope (RFC 6749, sections 3.3 and 5.1)', () => {
-  const { refresh_token: _, ...loginAppToken } = tokenResponse;
+  const { refresh_token: _, refresh_token_expires_in: __, ...loginAppToken } = tokenResponse;
   const logIn = () => loginForm('provider_a');
   const code = () => loginForm('provider_b', {}, 'provider_authorization_code');
   const clientCredentials = async () => ({ grant_type: 'client_credentials' });

@@ -32,7 +32,7 @@ export async function createOpenIdProvider(
 async function createIssuer(url: string, apps: Apps, keysFolder?: string): Promise<SandboxProvider> {
   const server = await createIdentityServer({ issuer: url, apps, keysFolder });
   return {
-    settings: { issuer: url, audiences: [apps['our-app'].id], profile },
+    settings: { issuer: url, audiences: [apps['our-app'].id], profile, login_claims: ['acr', 'amr'] },
     async issue({ subject, audience, expired, with_access_token, nonce, claims }) {
       const app = apps[audience ?? 'our-app'];
       const times = validity(expired);

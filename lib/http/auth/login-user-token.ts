@@ -49,6 +49,7 @@ function loginUserTokens({ ofDeletedToo }: { ofDeletedToo: boolean }): Authentic
         sessionId: claims.sid,
         // Tokens that are older than the claim say nothing; what is stored says it of all.
         loggedInAt: session.started_at,
+        acr: session.login_claims?.acr,
         user,
         isDeleted,
       };

@@ -41,12 +41,14 @@ interface Login {
 /**
  * Records a login of a person that a provider has identified, and starts a session. The caller stores it, once it has
  * its tokens.
+ * @param name of the session, for people to tell their sessions apart
  * @throws ServiceError `invalid_grant` when the Login User is blocked
  */
 export async function logIn(
   { clientId, loginAppId }: AuthenticatedClient,
   provider: ProviderId,
   verified: VerifiedIdentity,
+  name?: string,
 ): Promise<Session> {
   const login = { loginAppId, provider, verified };
   let owner: Owner = { loginUserId: firstIndexId(loginAppId, verified) };
@@ -72,6 +74,8 @@ export async function logIn(
         login_user_id: owner.loginUserId,
         login_app_id: loginAppId,
         client_id: clientId,
+        name,
+        login_claims: verified.login_claims,
         ordinal,
         session_id: sessionIdAt(prefix, ordinal % sessionPlaces()),
         generation: 0,

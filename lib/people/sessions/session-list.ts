@@ -15,6 +15,7 @@ const shownSessionSchema = v.pipe(
   v.object({
     id: v.pipe(v.string(), v.description('The `sid` of its access tokens.')),
     current: v.pipe(v.boolean(), v.description('Whether it is the session of the request.')),
+    name: v.pipe(v.optional(v.string()), v.description('The `session_name` of its login.')),
     created_at: timestampField,
     last_used_at: v.pipe(
       timestampField,
@@ -79,6 +80,7 @@ const lastUsed = ({ refreshed_at, started_at }: Session): number => refreshed_at
 const shown = (session: Session, current: string): v.InferOutput<typeof shownSessionSchema> => ({
   id: session.session_id,
   current: session.session_id === current,
+  name: session.name,
   created_at: session.created_at,
   last_used_at: session.refreshed_at === undefined ? session.created_at : isoTime(session.refreshed_at),
   expires_at: isoTime(session.expires_at),

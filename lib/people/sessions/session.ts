@@ -6,6 +6,7 @@ import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
 import { optionalEnvironmentSeconds } from '../../foundation/environment.ts';
 import type { LoginAppStatus } from '../../login-apps/status.ts';
+import { loginClaimsSchema } from '../../login-users/linked-identity.ts';
 import { loginUserIn, loginUserItem } from '../../login-users/login-user.ts';
 import { begunSession, endWithOthers } from '../../login-users/sessions-of-person.ts';
 import { deleteItem, type Item, type ItemOf, itemKind, readItem, readItems } from '../../storage/items.ts';
@@ -22,6 +23,9 @@ export const sessionItem = itemKind(
     login_user_id: v.string(),
     login_app_id: v.string(),
     client_id: v.string(),
+    /** The name that the app gave it, for people to tell their sessions apart. */
+    name: v.optional(v.string()),
+    login_claims: v.optional(loginClaimsSchema),
     /** The number of refreshes so far. */
     generation: v.number(),
     /** Epoch seconds of the last refresh. */

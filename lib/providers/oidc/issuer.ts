@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { loginClaimsSchema } from '../../login-users/linked-identity.ts';
 import { described, profile, providerUrlSchema, textSchema } from '../settings/fields.ts';
 
 /** Google's id tokens name their issuer in one of two ways. @see https://developers.google.com/identity/sign-in/web/backend-auth */
@@ -26,6 +27,11 @@ export const nonceRuleSchema = v.picklist(['optional', 'required'], 'must be opt
 const nonceFormSchema = v.picklist(['plain', 'sha256', 'either'], 'must be plain, sha256 or either');
 /** The form in which an issuer's id tokens carry the nonce of a login. */
 export type NonceForm = v.InferOutput<typeof nonceFormSchema>;
+
+const loginClaimsRule = v.array(
+  v.keyof(loginClaimsSchema, 'must be acr or amr'),
+  'must be a list of acr and amr',
+);
 
 const maxAgeRule = 'must be an integer from 60 to 2592000';
 
@@ -71,6 +77,10 @@ export const issuerEntries = {
     `the seconds since its \`iat\` for which an id token is accepted, unless it expires earlier; ${defaultMaxAge} when left out. One that is valid for more than this, and for more than a day, is rejected`,
   ),
   profile,
+  login_claims: described(
+    v.optional(loginClaimsRule),
+    'which of `acr` and `amr` the tokens of a session have, as its login had them; a list, none when left out',
+  ),
   on_consent_revoked: described(
     v.optional(actionsSchema),
     'what to do when the issuer says that a person revoked their consent: `end_sessions`, also when left out, or `delete` the person',

@@ -6,6 +6,7 @@ import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
 import {
   audienceIn,
+  loginClaimsIn,
   profileIn,
   rejected,
   rejectForeign,
@@ -67,7 +68,12 @@ export async function verifyIdToken(
     if (access_token !== undefined) rejectOtherAccessToken(payload, wellFormedCredential(access_token), alg);
     const subject = subjectAt(payload, 'sub');
     if (!subject) throw rejected('no_usable_subject');
-    return { namespace: authorityOf(trusted), subject, profile: profileIn(payload, trusted.profile) };
+    return {
+      namespace: authorityOf(trusted),
+      subject,
+      profile: profileIn(payload, trusted.profile),
+      login_claims: loginClaimsIn(payload, trusted.login_claims),
+    };
   } catch (error) {
     throw error instanceof errors.JOSEError ? rejected(reasonOf(error)) : error;
   }
