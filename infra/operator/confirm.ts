@@ -10,6 +10,9 @@ export interface Input {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
 }
 
+/** The place where questions are asked and answered. */
+export type Terminal = Input & { stderr: Pick<NodeJS.WriteStream, 'write'> };
+
 /** The names of what a command would take away although its words don't say so; nothing for one that needs no answer. */
 export async function removedBy(
   { noun, verb, flags, isConfirmed }: CommandLine,
@@ -33,16 +36,22 @@ const asksFirst = ({ noun, verb }: CommandLine): boolean =>
 export async function confirm(
   line: CommandLine,
   target: Target,
-  { stdin, stderr, call }: Input & { stderr: Pick<NodeJS.WriteStream, 'write'>; call: Call },
+  { call, ...terminal }: Terminal & { call: Call },
   removed: string[] = [],
 ): Promise<void> {
   const { noun, verb, flags, isConfirmed } = line;
   if (isConfirmed || (!asksFirst(line) && removed.length === 0)) return;
   const effect = removed.length > 0 ? `removes ${removed.join(', ')}` : 'takes effect at once';
-  if (!stdin.isTTY) throw new Error(`${noun} ${verb} ${effect}: add --yes to confirm it.`);
+  if (!terminal.stdin.isTTY) throw new Error(`${noun} ${verb} ${effect}: add --yes to confirm it.`);
   const what = removed.length > 0 ? ` ${effect}` : await describeFlags(flags, call);
   const where = target.local ? 'the stack on this machine' : `the deployed stack ${target.stack}`;
-  stderr.write(harmless(`${noun} ${verb}${what}, on ${where}. Continue? [y/N] `));
+  await ask(`${noun} ${verb}${what}, on ${where}.`, terminal);
+}
+
+/** Asks whether to continue. @throws Error when the answer is not yes, or when there is no terminal to ask on */
+export async function ask(what: string, { stdin, stderr }: Terminal): Promise<void> {
+  if (!stdin.isTTY) throw new Error(`${what} Add --yes to confirm it.`);
+  stderr.write(harmless(`${what} Continue? [y/N] `));
   if (!/^y(es)?$/i.test((await firstLine(stdin)).trim())) throw new Error('Nothing was changed.');
 }
 

@@ -22,14 +22,13 @@ export interface CommandLine extends Pick<OperatorCommand, 'noun' | 'verb' | 'pa
   isJson: boolean;
 }
 
-/** The command line `check`, which calls a whole stack rather than one command of its operator function. */
-interface CheckLine extends Pick<CommandLine, 'target' | 'isJson'> {
-  isCheck: true;
-}
+/** A command line that is about a whole stack, rather than one command of its operator function. */
+type StackLine = Pick<CommandLine, 'target' | 'isConfirmed' | 'isJson'> &
+  ({ about: 'check' } | { about: 'show' | 'back' | 'forward'; functions: string[] });
 
 /** The command that the words say, or the help that they ask for. @throws Error with one line for who typed them */
-export function parseCommandLine(words: string[]): CommandLine | CheckLine | { help: string } {
-  const parsed: (CommandLine | CheckLine)[] = [];
+export function parseCommandLine(words: string[]): CommandLine | StackLine | { help: string } {
+  const parsed: (CommandLine | StackLine)[] = [];
   const written: string[] = [];
   const write = (text: string): void => void written.push(text);
   const program = new Command(programName)
@@ -51,15 +50,17 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
     .helpCommand(false)
     .option('--local', 'the stack that npm start runs on this machine')
     .addOption(new Option('--stack <name>', 'the deployed stack with this name').conflicts('local'))
-    .option('--yes', 'delete, revoke or remove without asking')
+    .option('--yes', 'delete, revoke, remove or move a release without asking')
     .option('--json', 'JSON also on a terminal, where list, show and find print tables');
-  program
-    .command('check')
-    .description('Try a stack out: issue a token, verify it, search, and report what is wrong')
-    .action(() => {
-      const { local, stack, json = false } = program.opts();
-      parsed.push({ isCheck: true, target: targetOf({ local, stack }), isJson: json });
+  for (const { words, summary, about, isSelective } of aboutStacks) {
+    const command = commandAt(program, words.split(' ')).description(summary);
+    if (isSelective)
+      command.option('--function <name...>', 'Only these functions, such as issue-token (optional)');
+    command.action(() => {
+      const { function: functions = [] } = command.opts();
+      parsed.push({ about, functions, ...globalOptions(program) });
     });
+  }
   for (const record of commands.values()) {
     const command = commandAt(program, record.words.split(' ')).description(record.summary);
     command.addHelpText('after', `\nExample:\n  ${exampleOf(record)}`);
@@ -77,9 +78,7 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
         Object.fromEntries(Object.keys(record.flags).map((name) => [name, typed.get(name)])),
       );
       readFlags(record.words, record.flags, flags);
-      const { local, stack, yes: isConfirmed = false, json: isJson = false } = program.opts();
-      const target = targetOf({ local, stack });
-      parsed.push({ ...record, flags, lines, files, target, isConfirmed, isJson });
+      parsed.push({ ...record, flags, lines, files, ...globalOptions(program) });
     });
   }
   try {
@@ -90,6 +89,42 @@ export function parseCommandLine(words: string[]): CommandLine | CheckLine | { h
       throw new Error(lineOf(error, innermostIn(program, words)));
   }
   return parsed[0] ?? { help: written.join('').trimEnd() };
+}
+
+/** Commands that the operator function doesn't carry out. */
+const aboutStacks: readonly {
+  words: string;
+  summary: string;
+  about: StackLine['about'];
+  isSelective?: true;
+}[] = [
+  {
+    words: 'check',
+    summary: 'Try a stack out: issue a token, verify it, search, and report what is wrong',
+    about: 'check',
+  },
+  {
+    words: 'release show',
+    summary: 'Show which versions are live, since when, and their errors',
+    about: 'show',
+  },
+  {
+    words: 'release back',
+    summary: 'Take the last deployment back within seconds: make the versions before it live',
+    about: 'back',
+    isSelective: true,
+  },
+  {
+    words: 'release forward',
+    summary: 'Make the versions live that were deployed last, after a release back',
+    about: 'forward',
+    isSelective: true,
+  },
+];
+
+function globalOptions(program: Command): Pick<CommandLine, 'target' | 'isConfirmed' | 'isJson'> {
+  const { local, stack, yes = false, json = false } = program.opts();
+  return { target: targetOf({ local, stack }), isConfirmed: yes, isJson: json };
 }
 
 /** The command with this name, which may be many words (login-apps tokens create). */

@@ -5,6 +5,7 @@ import { confirm, type Input, removedBy } from './confirm.ts';
 import { progressBar, runImport } from './import-file.ts';
 import { parseCommandLine } from './parse-command-line.ts';
 import { harmless, harmlessOn, isShown, readable } from './readable.ts';
+import { runRelease } from './release/run-release.ts';
 import { printLines, secretToFile, untilDone } from './run-command.ts';
 import { callOf, whichStack } from './target.ts';
 
@@ -26,11 +27,18 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
       return 0;
     }
     if (!line.target) throw new Error(await whichStack());
-    if ('isCheck' in line) {
-      const result = await runCheck(line.target);
-      if (stdout.isTTY && !line.isJson) print(readableCheck(result));
-      else print(JSON.stringify(result, null, 2));
-      return result.ok ? 0 : 2;
+    if ('about' in line) {
+      const isText = stdout.isTTY && !line.isJson;
+      const { target } = line;
+      if (line.about === 'check') {
+        const result = await runCheck(target);
+        print(isText ? readableCheck(result) : JSON.stringify(result, null, 2));
+        return result.ok ? 0 : 2;
+      }
+      const { ok, warnings, ...result } = await runRelease(target, line, { stdin, stderr });
+      for (const warning of warnings) stderr.write(`Warning: ${harmless(warning)}\n`);
+      print(isText ? readable(result) : JSON.stringify(result, null, 2));
+      return ok ? 0 : 2;
     }
     const { noun, verb, flags, lines, pages, text, files, target } = line;
     const callAny = callOf(target);

@@ -57,7 +57,7 @@ const profileVariable = (): string => (profile() ? `AWS_PROFILE (now ${profile()
 const lacking = (): string => `There is no AWS profile ${profile()}, which AWS_PROFILE names, or it has`;
 
 /** Advice when AWS could not be asked; the error's own message where there is none. */
-function explainAwsFailure(failure: Failure): string {
+export function explainAwsFailure(failure: Failure): string {
   if (failure.message === 'Region is missing') {
     const why = profile() ? `${lacking()} no region` : 'No AWS region is set';
     return `${why}: set AWS_REGION, or AWS_PROFILE to a profile with a region.`;

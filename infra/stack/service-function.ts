@@ -105,7 +105,12 @@ export class ServiceFunction extends Construct {
       },
       // Of the version, not of its alias: an alias that is shifting weights can have none.
       // @see AWS Lambda developer guide, "Implement Lambda canary deployments using a weighted alias"
-      currentVersionOptions: warm > 0 ? { provisionedConcurrentExecutions: warm } : {},
+      currentVersionOptions:
+        warm > 0
+          ? // Lambda would go on keeping the instances of an earlier version warm, at the same cost.
+            { provisionedConcurrentExecutions: warm, removalPolicy: RemovalPolicy.DESTROY }
+          : // Earlier versions stay for `release back`, but none of a deployment that was rolled back.
+            { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
     });
     resourceOf(this.lambda, CfnFunction).overrideLogicalId(logicalIdOf(key));
 

@@ -59,6 +59,17 @@ export const subset = (of: readonly string[], help: string) => {
   const isSubset = v.check((value: string) => ['all', 'none'].includes(value) || isSome(value), message);
   return flag('subset', 'list', help, v.pipe(anyTextSchema, isSubset));
 };
+/** Functions and their versions: `issue-token:11,add-comment:7`. */
+export const versions = (help: string) => {
+  const form = /^[a-z-]{1,40}:[1-9]\d{0,9}(,[a-z-]{1,40}:[1-9]\d{0,9})*$/;
+  const message = 'must be functions and versions, as in issue-token:11,add-comment:7';
+  return flag(
+    'subset',
+    'list',
+    help,
+    v.pipe(anyTextSchema, v.maxLength(1000, message), v.regex(form, message)),
+  );
+};
 /** Given or not, without a value. */
 export const onOff = (help: string) => optional(flag('switch', '', help, v.literal(true, 'takes no value')));
 export const text = (help: string) => flag('text', 'text', help, someTextSchema);

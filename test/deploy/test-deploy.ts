@@ -16,7 +16,7 @@ import { version } from '../../infra/version.ts';
 import { runJest } from '../support/commands.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { blackBoxTests } from '../support/select-tests.ts';
-import { type Service, serviceOf } from '../support/service.ts';
+import { type Service, serviceOf, unique } from '../support/service.ts';
 import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { checkOut } from '../upgrade/checkout.ts';
@@ -139,6 +139,8 @@ runCheck(async (cleanUps) => {
   await step('Deploy a changed stack over it', () => deployWith({ ...restored, accessTokenSeconds: '1800' }));
   await step('It issues tokens as changed, and what there was is there', () => findData(service, left, 1800));
 
+  await step('Take that release back, and forth again', () => moveRelease(cloud, service));
+
   await step(
     'The deployed operator function has the signing key revoked, and another one signs',
     async () => {
@@ -187,11 +189,15 @@ async function withTraffic(service: Service, deployment: () => Promise<void>): P
 }
 
 /** The command line finds a deployed stack by its name, and AWS by the environment, as for a person. */
-async function operateByCommandLine(cloud: Cloud): Promise<void> {
-  const words = ['accounts', 'create', '--name', 'Back office', '--stack', stack];
-  const operator = ['run', '--silent', 'operator', '--', ...words];
+async function commandLine(cloud: Cloud, ...words: string[]): Promise<ReturnType<typeof Object>> {
+  const operator = ['run', '--silent', 'operator', '--', ...words, '--stack', stack];
   const { stdout } = await execa('npm', operator, { env: cloudEnvironment(cloud), stderr: 'inherit' });
-  const { account_id, account_secret } = JSON.parse(stdout);
+  return JSON.parse(stdout);
+}
+
+async function operateByCommandLine(cloud: Cloud): Promise<void> {
+  const created = await commandLine(cloud, 'accounts', 'create', '--name', 'Back office');
+  const { account_id, account_secret } = created;
   assert.match(account_id, /^ac_/);
   assert.equal(typeof account_secret, 'string');
   print(`    made the account ${account_id}`);
@@ -199,12 +205,29 @@ async function operateByCommandLine(cloud: Cloud): Promise<void> {
 
 /** Tries the deployment out, as after any deployment. @throws Error with what is wrong */
 async function checkDeployed(cloud: Cloud): Promise<void> {
-  const words = ['run', '--silent', 'operator', '--', 'check', '--stack', stack];
-  const { stdout } = await execa('npm', words, { env: cloudEnvironment(cloud), stderr: 'inherit' });
-  const { version: deployed, steps, problems } = JSON.parse(stdout);
+  const { version: deployed, steps, problems } = await commandLine(cloud, 'check');
   assert.deepEqual({ deployed, problems }, { deployed: version, problems: [] });
   for (const { step: name, status, milliseconds } of steps)
     print(`    ${name}: ${status}, ${milliseconds} ms`);
+}
+
+/** The versions before gave tokens another lifetime than those that were deployed last. */
+async function moveRelease(cloud: Cloud, service: Service): Promise<void> {
+  const lifetime = async () => (await service.logIn(unique('carol'))).body.expires_in;
+  const { functions } = await commandLine(cloud, 'release', 'back', '--yes');
+  assert.equal(await lifetime(), 3600);
+  const shown = await commandLine(cloud, 'release', 'show');
+  const versions = Object.fromEntries(
+    shown.functions.map((row: ReturnType<typeof Object>) => [
+      row.function,
+      [row.deployed_version, row.version],
+    ]),
+  );
+  const moved = functions.map(({ function: key, from, to }: ReturnType<typeof Object>) => [key, [from, to]]);
+  assert.deepEqual(versions, Object.fromEntries(moved));
+  await commandLine(cloud, 'release', 'forward', '--yes');
+  assert.equal(await lifetime(), 1800);
+  print(`    ${functions.length} functions`);
 }
 
 /** `cdk destroy` may report a failure although the stack is gone; what counts is whether it is. */

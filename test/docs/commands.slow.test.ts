@@ -86,11 +86,21 @@ describe('the page about production', () => {
     expectPromised([local, ...here], process.cwd());
   }, 600_000);
 
-  test('gives rights to the roles of the CDK and to what its other commands call, and no more', () => {
+  test('gives rights to the roles of the CDK and to what its other commands and those of maintenance call, and no more', () => {
     const { Statement } = JSON.parse(readFileSync('deployments/policies/deployer.json', 'utf8'));
     expect(Statement.flatMap(({ Action }: { Action: string | string[] }) => Action)).toEqual([
       'sts:AssumeRole',
       'cloudformation:DescribeStacks',
+      'cloudformation:ListStackResources',
+      'lambda:GetAlias',
+      'lambda:ListVersionsByFunction',
+      'lambda:UpdateAlias',
+      'codedeploy:ListDeployments',
+      'codedeploy:StopDeployment',
+      'cloudwatch:GetMetricData',
+      'cloudformation:CancelUpdateStack',
+      'cloudformation:ContinueUpdateRollback',
+      'cloudformation:DescribeStackEvents',
       'cloudformation:UpdateTerminationProtection',
       'acm:RequestCertificate',
       'secretsmanager:GetSecretValue',

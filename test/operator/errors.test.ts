@@ -19,7 +19,7 @@ const approved = ['--status', 'approved'];
 const noAccount = `ac_${'A'.repeat(22)}`;
 
 const nouns =
-  'Choose one of check, accounts, login-apps, clients, mobile-applications, providers, access-requests, comments, reviews, events, devices, signing-keys, probes, login-users, identities, sessions.';
+  'Choose one of check, release, accounts, login-apps, clients, mobile-applications, providers, access-requests, comments, reviews, events, devices, signing-keys, probes, login-users, identities, sessions.';
 const verbs =
   'Choose one of list, find, show, create, rename, update, disable, enable, rotate, delete, revoke.';
 

@@ -172,6 +172,7 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       const { login_app_id, client_id, account_id } = await operate('probes', 'create', {});
       return { 'login-app': login_app_id, client: client_id, account: account_id };
     },
+    'release note': async () => ({ versions: 'issue-token:1' }),
     'devices list': ofPerson,
     'devices import': async () => {
       const device = { platform: 'android', token: unique('phone'), installation_id: unique('installation') };

@@ -125,6 +125,15 @@ describe('the line of a command: what it was about and the choice, but no name, 
     await expectDone('clients update', client, () => ({ login_app_id, client_id, grant_types }));
   });
 
+  test('the versions that were made live', async () => {
+    const flags = { versions: 'issue-token:11,add-comment:7' };
+    await expectDone('release note', flags, () => flags);
+    const other = { versions: 'issue-token:11 for alice' };
+    expect(JSON.stringify(await linesOf(() => operate('release', 'note', other).catch(() => 0)))).not.toMatch(
+      'alice',
+    );
+  });
+
   test('an identity that is moved, and the person who loses it', async () => {
     const [to, from] = [await newPerson(service), await newPerson(service)];
     const flags = { 'login-user': to.loginUserId, provider: 'provider_f', subject: from.subject };

@@ -91,6 +91,20 @@ describe('new code', () => {
     watchingWith(withoutCanary).resourceCountIs('AWS::CodeDeploy::Application', 0);
   });
 
+  test('stays when it is no longer live, unless its deployment is rolled back', () => {
+    const versions = Object.values(template.findResources('AWS::Lambda::Version'));
+    const policies = versions.map(({ DeletionPolicy }) => DeletionPolicy);
+    expect(policies).toEqual(Array(endpoints.size).fill('RetainExceptOnCreate'));
+  });
+
+  test('with warm instances, which cost money, goes when it is no longer live', () => {
+    const version = { Type: 'AWS::Lambda::Version', DeletionPolicy: 'Delete' };
+    const warm = templateWith({ tokenConcurrency: 5 }).findResources('AWS::Lambda::Version', version);
+    expect(Object.values(warm).map(({ Properties }) => Properties.FunctionName)).toEqual([
+      { Ref: 'IssueToken' },
+    ]);
+  });
+
   test('of the token function has as many warm instances as are set, by default none', () => {
     const version = 'AWS::Lambda::Version';
     template.resourcePropertiesCountIs(version, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);

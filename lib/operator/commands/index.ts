@@ -10,6 +10,7 @@ import { loginUserCommands } from './login-users.ts';
 import { mobileApplicationCommands } from './mobile-applications.ts';
 import { probeCommands } from './probes.ts';
 import { providerCommands } from './providers.ts';
+import { releaseCommands } from './release.ts';
 import { sessionCommands } from './sessions.ts';
 import { signingKeyCommands } from './signing-keys.ts';
 
@@ -26,6 +27,7 @@ export const commands: ReadonlyMap<string, Command> = new Map(
     ...deviceCommands,
     ...signingKeyCommands,
     ...probeCommands,
+    ...releaseCommands,
     ...loginUserCommands,
     ...identityCommands,
     ...sessionCommands,

@@ -1,0 +1,119 @@
+import { CodeDeployClient, ListDeploymentsCommand, StopDeploymentCommand } from '@aws-sdk/client-codedeploy';
+import { LambdaClient, UpdateAliasCommand } from '@aws-sdk/client-lambda';
+import { forEachInBatches } from '../../../lib/storage/batches.ts';
+import { patiently, type Release, type Served } from './read-release.ts';
+
+/** To the version before the live one, or to the one that CloudFormation deployed last. */
+export type Direction = 'back' | 'forward';
+
+/** A function that gets another live version. */
+export interface Move extends Pick<Served, 'key' | 'name' | 'revisionId'> {
+  from: number;
+  to: number;
+}
+
+/** The moves of a command, and for each function that can't be moved the reason. */
+export interface Plan {
+  moves: Move[];
+  stuck: string[];
+}
+
+/** States of a stack in which CloudFormation moves no alias, and in which all functions are of one deployment. */
+const settled = /^(CREATE|UPDATE|UPDATE_ROLLBACK|IMPORT)_COMPLETE(_CLEANUP_IN_PROGRESS)?$/;
+
+/**
+ * Decides which functions a command moves. Without names, `back` is about versions that
+ * the last deployment published and that are live, so that it changes nothing when it is repeated.
+ * @param names keys of the functions to move; all when empty
+ * @throws Error when there is nothing to move, or when it would do harm
+ */
+export function planMoves(release: Release, direction: Direction, names: readonly string[]): Plan {
+  const { status, begunAt, functions } = release;
+  const unknown = names.find((name) => !functions.some(({ key }) => key === name));
+  if (unknown !== undefined) {
+    const keys = functions.map(({ key }) => key).join(', ');
+    throw new Error(`No function with an endpoint is called ${unknown}. Choose from ${keys}.`);
+  }
+  if (!settled.test(status) && (names.length === 0 || status.endsWith('_IN_PROGRESS')))
+    throw new Error(unsettled(release));
+  const chosen = functions.filter(({ key, live, deployed }) => {
+    if (names.length > 0) return names.includes(key);
+    return direction === 'forward' || (live === deployed && live.publishedAt >= begunAt);
+  });
+  const moves: Move[] = [];
+  const stuck: string[] = [];
+  for (const { key, name, revisionId, live, deployed, before } of chosen) {
+    const target = direction === 'forward' ? deployed : before;
+    if (!target) stuck.push(`${key} stays: it has no version before ${live.number}.`);
+    else if (target.tableName !== live.tableName)
+      throw new Error(
+        `Version ${target.number} of ${key} works on the table ${target.tableName}, the live one on ${live.tableName}: deploy instead.`,
+      );
+    else if (target !== live) moves.push({ key, name, revisionId, from: live.number, to: target.number });
+  }
+  if (moves.length > 0) return { moves, stuck };
+  if (direction === 'forward') throw new Error('What was deployed last is live already.');
+  throw new Error(
+    stuck.join(' ') ||
+      `No version that was published since ${begunAt.toISOString()}, when the last deployment began, is live. To go further back, name functions with --function; see release show.`,
+  );
+}
+
+/** The reason why aliases of such a stack stay, and what to do instead. */
+const unsettled = ({ status, stack }: Release): string =>
+  status === 'UPDATE_IN_PROGRESS'
+    ? `A deployment is under way. Roll it back as a whole: with release back alone while it has a canary, else with aws cloudformation cancel-update-stack --stack-name ${stack}.`
+    : `The stack is in the state ${status}: see docs/maintenance.md, "When an update can't be rolled back".`;
+
+/**
+ * Moves aliases at once, but none that somebody else has moved since it was read.
+ * @returns moves that were made, and for each other one why not
+ */
+export async function moveAliases(moves: readonly Move[]) {
+  const client = new LambdaClient(patiently);
+  const failures = new Map<Move, string>();
+  await forEachInBatches(moves, async (move) => {
+    const update = new UpdateAliasCommand({
+      FunctionName: move.name,
+      Name: 'live',
+      FunctionVersion: String(move.to),
+      RoutingConfig: { AdditionalVersionWeights: {} },
+      RevisionId: move.revisionId,
+    });
+    try {
+      await client.send(update);
+    } catch (error) {
+      failures.set(move, `${move.key} was not moved: ${error instanceof Error ? error.message : error}`);
+    }
+  });
+  client.destroy();
+  return { moved: moves.filter((move) => !failures.has(move)), failures: [...failures.values()] };
+}
+
+/**
+ * Stops the canaries of the deployment that is under way. CodeDeploy moves all requests to the version before, and
+ * CloudFormation rolls the whole deployment back.
+ * @returns keys of the functions whose canary was stopped
+ */
+export async function stopCanaries({ stack, functions }: Release): Promise<string[]> {
+  const client = new CodeDeployClient(patiently);
+  const stopped: string[] = [];
+  const shifting = functions.filter(({ isShifting }) => isShifting);
+  try {
+    await forEachInBatches(shifting, async ({ key }) => {
+      const running = new ListDeploymentsCommand({
+        applicationName: stack,
+        deploymentGroupName: key,
+        includeOnlyStatuses: ['Created', 'Queued', 'InProgress', 'Ready'],
+      });
+      const { deployments = [] } = await client.send(running);
+      for (const deploymentId of deployments) {
+        await client.send(new StopDeploymentCommand({ deploymentId, autoRollbackEnabled: true }));
+        stopped.push(key);
+      }
+    });
+    return stopped;
+  } finally {
+    client.destroy();
+  }
+}
