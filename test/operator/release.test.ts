@@ -20,6 +20,8 @@ const aws = {
   isOperatorBroken: false,
   notes: [] as unknown[],
   stopped: [] as unknown[],
+  /** Whether CodeDeploy runs a deployment of each function. */
+  isDeploying: true,
   /** Called before each alias is moved. */
   beforeMove: (_: string): void => undefined,
 };
@@ -35,7 +37,8 @@ const functionNamed = (key: string): Function => {
 const liveOf = () => Object.fromEntries([...aws.functions].map(([key, { live }]) => [key, live]));
 
 beforeEach(() => {
-  Object.assign(aws, { status: 'UPDATE_COMPLETE', isOperatorBroken: false, notes: [], stopped: [] });
+  Object.assign(aws, { status: 'UPDATE_COMPLETE', isOperatorBroken: false, isDeploying: true });
+  Object.assign(aws, { notes: [], stopped: [] });
   aws.beforeMove = () => undefined;
   aws.functions = new Map([
     ['issue-token', newFunction({ 3: 1, 5: 10, 6: 20 }, 6)],
@@ -102,7 +105,7 @@ function lambda(method: string, key: string, what: string, body: string): object
 
 const others: Record<string, (input: ReturnType<typeof Object>) => object> = {
   'CodeDeploy_20141006.ListDeployments': ({ applicationName, deploymentGroupName }) => ({
-    deployments: [`d-${applicationName}-${deploymentGroupName}`],
+    deployments: aws.isDeploying ? [`d-${applicationName}-${deploymentGroupName}`] : [],
   }),
   'CodeDeploy_20141006.StopDeployment': (input) => {
     aws.stopped.push(input);
@@ -253,6 +256,12 @@ describe('npm run operator release back', () => {
     expect(JSON.parse(stdout)).toEqual({ stack: 'live', stopped_canaries: ['add-comment'] });
     expect(aws.stopped).toEqual([{ deploymentId: 'd-live-add-comment', autoRollbackEnabled: true }]);
     expect(liveOf()).toEqual(before);
+    aws.isDeploying = false;
+    const { code: nothingStopped, stderr: why } = await release('back', '--yes');
+    expect([nothingStopped, why]).toEqual([
+      2,
+      'Warning: CodeDeploy runs no deployment: look again with release show.\n',
+    ]);
   });
 
   test.each([

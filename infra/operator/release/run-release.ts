@@ -58,7 +58,9 @@ const isInCanary = ({ status, functions }: Release): boolean =>
 
 async function endDeployment(release: Release, confirm: Confirm): Promise<ReleaseResult> {
   await confirm('stops the canaries, which rolls the whole deployment back');
-  return { ok: true, warnings: [], stack: release.stack, stopped_canaries: await stopCanaries(release) };
+  const stopped = await stopCanaries(release);
+  const warnings = stopped.length > 0 ? [] : ['CodeDeploy runs no deployment: look again with release show.'];
+  return { ok: stopped.length > 0, warnings, stack: release.stack, stopped_canaries: stopped };
 }
 
 async function move(
