@@ -1,5 +1,6 @@
 import { globSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { createRequire } from 'node:module';
+import { basename, extname, join } from 'node:path';
 import type { Access, AnyEndpoint } from '../lib/http/endpoint.ts';
 
 const folder = join(import.meta.dirname, '../functions');
@@ -12,13 +13,15 @@ export interface Functions {
   others: ReadonlyMap<string, Access>;
 }
 
-/** Reads the records of all functions. No environment is needed for that. */
-export async function readFunctions(): Promise<Functions> {
+/** Reads the records of all functions, at once, as a construct has to. No environment is needed for that. */
+export function readFunctions(): Functions {
   const endpoints = new Map<string, AnyEndpoint>();
   const others = new Map<string, Access>();
-  for (const file of globSync('*.ts', { cwd: folder }).sort()) {
-    const key = basename(file, '.ts');
-    const { endpoint, access } = await import(join(folder, file));
+  const extension = extname(import.meta.filename);
+  const load = createRequire(import.meta.url);
+  for (const file of globSync(`*${extension}`, { cwd: folder }).sort()) {
+    const key = basename(file, extension);
+    const { endpoint, access } = load(join(folder, file));
     if (endpoint) endpoints.set(key, endpoint);
     else if (access) others.set(key, access);
     else throw new Error(`functions/${file} must export its record, as endpoint or access.`);

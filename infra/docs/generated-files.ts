@@ -10,7 +10,7 @@ import { type Table, tables } from './tables.ts';
 
 /** Everything that is generated from the code, by file: whole files, and pages with generated tables. */
 export async function generatedFiles(root: string): Promise<Map<string, string>> {
-  const { endpoints } = await readFunctions();
+  const { endpoints } = readFunctions();
   const files = new Map<string, string>();
   for (const [key, endpoint] of endpoints) {
     files.set(`test/events/${key}.json`, lineByField(eventOf(endpoint)));

@@ -11,6 +11,7 @@ import { authorizationCodeProvider, type ProviderId, providerIds } from '../../l
 import { protocolOf, protocols } from '../../lib/providers/providers.ts';
 import { publishedEvents } from '../../lib/publishing/published-events.ts';
 import { routeKeyOf } from '../endpoints.ts';
+import { readSettings, settingNames } from '../settings/settings.ts';
 import { tags } from './openapi/document.ts';
 
 export type Table = [head: string[], rows: string[][]];
@@ -35,6 +36,9 @@ export const tables = (
     rooms: [['Room', 'Owns'], roomRows(root)],
   },
   'docs/providers.md': providerTables(),
+  'docs/settings.md': {
+    settings: [['Setting', 'Meaning', 'Allowed', 'Default'], settingRowsOf(root)],
+  },
   'docs/events.md': {
     'published-events': [
       ['Type', 'Published when', 'Fields of its own'],
@@ -69,6 +73,31 @@ export const tables = (
     ],
   },
 });
+
+/** The rows of the table of settings: each with its docstring, and what an error says that it must be. */
+function settingRowsOf(root: string): string[][] {
+  const source = readFileSync(join(root, 'infra/settings/settings.ts'), 'utf8');
+  return settingNames.map((name) => {
+    const [, docstring = ''] =
+      new RegExp(`/\\*\\*((?:(?!\\*/).)*)\\*/\n  ${name}: v\\.`, 's').exec(source) ?? [];
+    const [meaning = '', standard = ''] = docstring
+      .replaceAll(/\s+(\* )?/g, ' ')
+      .trim()
+      .split(/\.? @default /);
+    return [code(name), meaning, allowedFor(name), /^\S+$/.test(standard) ? code(standard) : standard];
+  });
+}
+
+/** The values that a setting may have, in words. No setting can be a function. */
+function allowedFor(name: string): string {
+  try {
+    readSettings({ [name]: () => {} });
+  } catch (error) {
+    const [, allowed] = /must be (.*)\.$/.exec(String(error)) ?? [];
+    if (allowed) return allowed;
+  }
+  throw new Error(`The setting ${name} does not say what it must be.`);
+}
 
 /** The endpoints of a group: the token first, then from general to particular, and what deletes last. */
 function inOrderOfUse(endpoints: AnyEndpoint[]): AnyEndpoint[] {

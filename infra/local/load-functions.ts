@@ -43,12 +43,12 @@ export function setEnvironment(surroundings: FunctionSurroundings): void {
 
 /** Loads every endpoint's handler into the routes of the gateway. */
 export async function loadRoutes(routes: Route[]): Promise<void> {
-  const { endpoints } = await readFunctions();
+  const { endpoints } = readFunctions();
   for (const [key, endpoint] of endpoints) routes.push({ endpoint, handler: await handlerOf(key, endpoint) });
 }
 
 export async function loadOtherFunctions(functions: Map<string, InvocableFunction>): Promise<void> {
-  const { others } = await readFunctions();
+  const { others } = readFunctions();
   for (const [key, access] of others) functions.set(key, await handlerOf(key, access));
 }
 

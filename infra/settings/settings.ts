@@ -44,6 +44,14 @@ const canaryMinutes = [5, 10, 15, 30] as const;
 
 const percent = whole(1, 100);
 
+/** A list. The CDK passes what `-c` sets as text, with commas. */
+const list = <Member extends v.GenericSchema>(member: Member, message: string) =>
+  v.pipe(
+    v.unknown(),
+    v.transform((value) => (typeof value === 'string' ? value.split(',') : value)),
+    v.array(member, message),
+  );
+
 const text = (pattern: RegExp, message: string) => v.pipe(v.string(message), v.regex(pattern, message));
 
 const keyId = 'mrk-[\\da-f]{32}|[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12}';
@@ -59,6 +67,8 @@ function isBlock(text: string): boolean {
   return isIP(address) !== 0 && Number(length) <= (isIP(address) === 4 ? 32 : 128);
 }
 
+const regionName = /^[a-z]{2}(-[a-z]+)+-\d$/;
+const regions = 'must be names of regions, separated by commas';
 const blocks = 'must be blocks of addresses, such as 192.0.2.0/24, separated by commas';
 
 /** The hashes of the origin secrets that a request may prove to know. */
@@ -75,104 +85,239 @@ export const deploymentName = text(
 
 const changes = `must be some of ${pins.join(', ')}, separated by commas`;
 
-/** Every setting of a deployment. `docs/settings.md` says what each is for; a test keeps the two equal. */
+/** Every setting of a deployment. The table of `docs/settings.md` is generated from the texts here. */
 const settingsSchema = v.object({
+  /** The settings file, and the name of the stack */
   deployment: v.optional(deploymentName),
+  /**
+   * The name of the stack when there is no `deployment`. The operator's command line finds the stack by its name
+   * (`--stack`). @default login-service
+   */
   stack: v.optional(deploymentName, 'login-service'),
+  /** The account of the deployment. The CDK then rejects credentials for another one */
   account: v.optional(text(/^\d{12}$/, 'must be the 12 digits of an AWS account')),
-  region: v.optional(text(/^[a-z]{2}(-[a-z]+)+-\d$/, 'must be the name of a region')),
+  /** The deployment's region. Requires `account` */
+  region: v.optional(text(regionName, 'must be the name of a region')),
+  /** The defaults of `removalPolicy` and `canary`. Without a stage, the defaults are the safe ones. @default production */
   stage: v.optional(
     v.picklist(['production', 'development'], 'must be production or development'),
     'production',
   ),
+  /** Your own domain for the API. It is also the issuer of the tokens. Point its DNS record at the output `DomainTarget` */
   domainName: v.optional(text(/^([a-z0-9-]+\.)+[a-z]{2,}$/, 'must be a domain name in lower case')),
+  /** The domain's certificate, in the stack's region */
   certificateArn: v.optional(
     text(/^arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of an ACM certificate'),
   ),
+  /**
+   * The algorithm that access tokens are signed with. API Gateway's JWT authorizer and load balancers accept RS256 only.
+   * [A change](operating.md#changing-the-algorithm-of-tokens) takes effect after a day. @default RS256
+   */
   tokenAlgorithm: v.optional(v.picklist(tokenAlgorithms, 'must be RS256 or ES256'), tokenAlgorithms[0]),
+  /** The lifetime of an access token, in seconds. @default 3600 */
   accessTokenSeconds: v.optional(whole(60, 86_400), 3600),
+  /** The idle timeout of a session, in seconds: a session that isn't refreshed for this long ends. @default 2592000 */
   sessionIdleSeconds: v.optional(whole(3600, year), 30 * 86_400),
+  /** The longest lifetime of any session, in seconds. @default 31536000 */
   sessionAbsoluteSeconds: v.optional(whole(3600, 10 * year), year),
+  /**
+   * How long ago the login of a session may be, in seconds, when a person links or unlinks an identity, deletes their
+   * account or relates a 21st device. `0` means any time. @default 900
+   */
   recentLoginSeconds: v.optional(whole(0, year), defaultRecentLoginSeconds),
+  /**
+   * The `acr` values of which the login of a session must have one when a person links or unlinks an identity or deletes
+   * their account. They need [`login_claims`](providers.md#what-a-login-was) with `acr` at every issuer of such logins.
+   * `npm start` reads `STEP_UP_ACR_VALUES`
+   */
   stepUpAcrValues: v.optional(
     text(/^[!#-[\]-~]+( [!#-[\]-~]+)*$/, 'must be acr values, separated by spaces'),
   ),
+  /**
+   * How many open sessions a person can have. A session ends when the person has logged in this many times since.
+   * @default 100
+   */
   maxSessions: v.optional(whole(1, largestRing), 100),
+  /**
+   * How many seconds a replaced refresh token is accepted again, as long as its successor hasn't been used. Without a
+   * limit, a lost response never costs a login. With `0`, it is never accepted again, so a refresh after a lost response
+   * ends the session; only refreshes at the same moment share their new tokens
+   */
   refreshGraceSeconds: v.optional(whole(0, 30 * 86_400)),
+  /**
+   * After how many seconds a replaced refresh token counts as late when it comes back. Late tokens in three generations in
+   * a row end the session: a thief and the person take turns. A single late token, after a lost response, doesn't. `npm
+   * start` reads `REFRESH_REPLAY_SECONDS`. @default 60
+   */
   refreshReplaySeconds: v.optional(whole(1, 30 * 86_400), 60),
+  /** The token route's throttling rate, in requests per second. @default 200 */
   tokenRateLimit: v.optional(whole(1, 100_000), 200),
+  /** The token route's throttling burst, in requests. @default 400 */
   tokenBurstLimit: v.optional(whole(1, 100_000), 400),
+  /** The throttling rate of each route that links or unlinks an identity, in requests per second. @default 20 */
   identityRateLimit: v.optional(whole(1, 100_000), 20),
+  /** The throttling burst of these routes, in requests. @default 40 */
   identityBurstLimit: v.optional(whole(1, 100_000), 40),
+  /** The throttling rate of the route for provider notifications, in requests per second. @default 20 */
   notificationRateLimit: v.optional(whole(1, 100_000), 20),
+  /** The throttling burst of that route, in requests. @default 40 */
   notificationBurstLimit: v.optional(whole(1, 100_000), 40),
+  /** The throttling rate of `/openapi.json`, in requests per second. @default 2 */
   documentRateLimit: v.optional(whole(1, 100_000), 2),
+  /** The throttling burst of `/openapi.json`, in requests. @default 5 */
   documentBurstLimit: v.optional(whole(1, 100_000), 5),
+  /** The throttling rate of each other route, in requests per second. @default 1000 */
   rateLimit: v.optional(whole(1, 100_000), 1000),
+  /** The throttling burst of each other route, in requests. @default 2000 */
   burstLimit: v.optional(whole(1, 100_000), 2000),
+  /** Retention in days of the other logs: those of the functions, the access log, and the logs of the edge. @default 90 */
   logRetentionDays: v.optional(oneOf(retentionDays), 90),
+  /**
+   * Retention in days of the [audit log](watching.md#the-audit-log). CloudWatch Logs allows these numbers only.
+   * @default 400
+   */
   auditRetentionDays: v.optional(oneOf(retentionDays), 400),
+  /**
+   * [A key of your own](#a-key-of-your-own) that encrypts the table, the secrets, the logs, the alarm topic and the
+   * queues. The default is AWS's keys
+   */
   kmsKeyArn: v.optional(keyArn(/[a-z\d-]+/, 'must be the ARN of a KMS key')),
+  /** [Tags](#tags) of everything that the deployment creates */
   tags: v.optional(tagsSchema),
+  /** Recipient of an e-mail when an alarm goes off or ends. They must confirm the subscription */
   alarmEmail: v.optional(v.pipe(v.string('must be an e-mail address'), v.email('must be an e-mail address'))),
+  /**
+   * The share of 5xx, in per cent, at which the alarms [ServerErrors and ServerErrorsOf…](watching.md#alarms) go off. They
+   * roll back a new version. @default 1
+   */
   alarmErrorPercent: v.optional(percent, 1),
+  /** The fewest errors, throttles or failures in a period at which an alarm about a share goes off. @default 5 */
   alarmFewest: v.optional(whole(1, 100_000), 5),
+  /** The latency (p99), in milliseconds, at which the alarm Latency goes off. @default 3000 */
   alarmLatencyMilliseconds: v.optional(whole(1, 10_000), 3000),
+  /**
+   * The share of throttled invocations, table requests or requests to a route, in per cent, at which the throttling alarms
+   * go off. @default 1
+   */
   alarmThrottledPercent: v.optional(percent, 1),
+  /** The share of failed provider calls, in per cent, at which the alarm ProviderFailures goes off. @default 2 */
   alarmProviderFailurePercent: v.optional(percent, 2),
+  /** How many outdated refresh tokens per 100 refreshes set off the alarm RefreshTokensReused. @default 1 */
   alarmReusedPercent: v.optional(percent, 1),
+  /** The share of repeated refresh tokens, in per cent, at which the alarm RefreshTokensRepeated goes off. @default 10 */
   alarmRepeatedPercent: v.optional(percent, 10),
+  /** The share of requests with a wrong secret, in per cent, at which the alarm WrongSecrets goes off. @default 1 */
   alarmWrongSecretPercent: v.optional(percent, 1),
+  /**
+   * Whether the table, the secrets and the audit log are retained when the stack is deleted. In production they always
+   * are. @default `retain` in production, `destroy` in development
+   */
   removalPolicy: v.optional(v.picklist(['retain', 'destroy'], 'must be retain or destroy')),
+  /** An existing table, such as [a restored one](maintenance.md#restore-the-table), to use instead of the stack's own */
   tableName: v.optional(text(/^[\w.-]{3,255}$/, 'must be the name of a table')),
+  /** The stream of the table that `tableName` names */
   tableStreamArn: v.optional(
     text(
       /^arn:aws[\w-]*:dynamodb:[\w-]+:\d{12}:table\/[\w.-]+\/stream\/[\w:.-]+$/,
       'must be the ARN of the stream of a table',
     ),
   ),
+  /** Whether to [publish events](events.md) on an event bus. @default true */
   publishEvents: v.optional(truthSchema, true),
+  /**
+   * For how many days the bus keeps [an archive of the events](events.md#an-archive), to be published again. Without it
+   * there is none
+   */
   archiveDays: v.optional(whole(1, 3650)),
-  change: v.optional(
-    v.pipe(
-      v.string(changes),
-      v.transform((list) => list.split(',')),
-      v.array(v.picklist(pins, changes)),
-    ),
-  ),
+  /** Settings that this deployment [changes on purpose](#what-a-stack-keeps). Never in the file */
+  change: v.optional(list(v.picklist(pins, changes), changes)),
+  /**
+   * Provisioned concurrency of the token function: instances that are kept warm and billed by the hour. [A
+   * deployment](#provisioned-concurrency) needs twice the number. @default 0
+   */
   tokenConcurrency: v.optional(whole(0, 1000), 0),
+  /**
+   * Reserved concurrency of the token function: instances that no other function can use, and the most it can have. See
+   * [capacity](capacity.md#before-a-launch)
+   */
   tokenReservedConcurrency: v.optional(whole(1, 100_000)),
+  /**
+   * Warm throughput of the table: read units per second that it accepts at once. [It can't be
+   * lowered](capacity.md#before-a-launch)
+   */
   warmReadUnits: v.optional(whole(12_000, 10_000_000)),
+  /**
+   * Warm throughput of the table: write units per second that it accepts at once. [It can't be
+   * lowered](capacity.md#before-a-launch)
+   */
   warmWriteUnits: v.optional(whole(4_000, 10_000_000)),
+  /**
+   * Most write units per second that the table accepts, as [a limit of its costs](capacity.md#before-a-launch). Without
+   * it, the account's quota is the limit
+   */
   maxWriteUnits: v.optional(whole(1, 10_000_000)),
-  replicaRegions: v.optional(
-    text(/^[a-z]{2}(-[a-z]+)+-\d(,[a-z]{2}(-[a-z]+)+-\d)*$/, 'must be names of regions, separated by commas'),
-  ),
+  /**
+   * Regions to which Secrets Manager replicates the service secrets and the signing keys, for [a second
+   * region](maintenance.md#a-second-region). The deployment's own region is ignored
+   */
+  replicaRegions: v.optional(list(text(regionName, regions), regions)),
+  /** Whether X-Ray samples invocations of the functions. HTTP APIs don't support it. @default false */
   tracing: v.optional(truthSchema, false),
+  /**
+   * Whether a new version gets a tenth of the requests for its first minutes, and is rolled back if the API or its route
+   * returns 5xx. @default `true` in production, `false` in development
+   */
   canary: v.optional(truthSchema),
+  /**
+   * How many minutes a new version gets a tenth of the requests. [A deployment](#how-long-a-deployment-takes) takes longer
+   * with more. @default 5
+   */
   canaryMinutes: v.optional(oneOf(canaryMinutes), canaryMinutes[0]),
+  /**
+   * How many functions go live at the same time. More make a deployment faster; with too many, AWS may throttle
+   * CodeDeploy, and the deployment is rolled back. @default 5
+   */
   canariesAtOnce: v.optional(whole(1, 50), 5),
+  /**
+   * Makes the functions reject requests without [the origin secret](#origin-secret) that CloudFront adds. The value is the
+   * SHA-256 of one secret, or of two during a rotation
+   */
   originSecretHashes: v.optional(originSecretHashesSchema),
+  /** The version of the origin secret that CloudFront sends. Only to [rotate it](#rotate-the-secret) */
   originSecretVersion: v.optional(text(/^[\w-]{32,64}$/, 'must be the id of a version of the origin secret')),
+  /**
+   * Puts [CloudFront and AWS WAF](#cloudfront-and-aws-waf) in front, as a second stack. Requires `domainName`, `account`
+   * and `edgeCertificateArn`. @default false
+   */
   edge: v.optional(truthSchema, false),
+  /** The domain's certificate for CloudFront */
   edgeCertificateArn: v.optional(
     text(
       /^arn:aws[\w-]*:acm:us-east-1:\d{12}:certificate\/[\w-]+$/,
       'must be the ARN of an ACM certificate in us-east-1',
     ),
   ),
+  /** How many requests one address may send in five minutes before AWS WAF blocks it. @default 2000 */
   edgeRateLimit: v.optional(whole(10, 1_000_000), 2000),
+  /**
+   * How many requests to the token route one address may send in five minutes. Without it, only `edgeRateLimit` counts
+   * them
+   */
   edgeTokenRateLimit: v.optional(whole(10, 1_000_000)),
-  edgeAllowedAddresses: v.optional(
-    v.pipe(
-      v.string(blocks),
-      v.transform((list) => list.split(',')),
-      v.array(v.pipe(v.string(), v.check(isBlock, blocks))),
-    ),
-  ),
+  /** Addresses that [neither rule counts](#cloudfront-and-aws-waf), such as those of your own backends */
+  edgeAllowedAddresses: v.optional(list(v.pipe(v.string(blocks), v.check(isBlock, blocks)), blocks)),
+  /**
+   * Makes CloudFront log [each request, and AWS WAF each that it blocks](watching.md#the-logs-of-the-edge). @default false
+   */
   edgeLogs: v.optional(truthSchema, false),
+  /** The key of your own for the origin secret and the logs of the edge */
   edgeKmsKeyArn: v.optional(keyArn(/us-east-1/, 'must be the ARN of a KMS key in us-east-1')),
+  /**
+   * Lets this deployment go live although an alarm is on, and rolls nothing back. For [a fix that an alarm
+   * blocks](watching.md#when-an-alarm-blocks-the-fix). @default false
+   */
   ignoreAlarms: v.optional(truthSchema, false),
+  /** Allows `http://127.0.0.1` addresses in provider settings. Only for tests, never in production. @default false */
   loopbackProviders: v.optional(truthSchema, false),
 });
 
@@ -180,11 +325,21 @@ export const settingNames = Object.keys(settingsSchema.entries);
 
 type Given = v.InferOutput<typeof settingsSchema>;
 
+/** Settings that belong to the stack of a service, and not to the service in it. */
+type StackSetting = 'deployment' | 'stack' | 'account' | 'region' | 'tags';
+
+type ServiceEntries = Omit<(typeof settingsSchema)['entries'], StackSetting>;
+
+/** The settings of a service, of which none is required. */
+export type ServiceSettings = {
+  [Name in keyof ServiceEntries]?: v.InferOutput<ServiceEntries[Name]> | undefined;
+};
+
 /** The settings of a deployment, with what follows from its stage. */
 export type Settings = Given & {
   removalPolicy: 'retain' | 'destroy';
   canary: boolean;
-  change: readonly Pin[];
+  change: Pin[];
 };
 
 /** The source of settings that are not from the command line. */

@@ -1,4 +1,4 @@
-import { Duration, type Stack } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Rule } from 'aws-cdk-lib/aws-events';
@@ -18,19 +18,24 @@ import { type Measurements, minute, rate, routeServerErrors, routeThrottles, sum
 import { type Deployment, logicalIdOf, type ServiceFunction } from './service-function.ts';
 
 /**
- * The topic that alarms notify. It stays where it is: operators have subscribed to it. The policy of a deployment's own key must
+ * The topic that alarms notify, or an existing one. It stays where it is: operators have subscribed to it. The policy of a deployment's own key must
  * let CloudWatch and EventBridge use it.
  */
-export function alarmTopic(stack: Stack, { settings, secrets, key }: Deployment): Topic {
-  const scope = new Construct(stack, 'Alarms');
-  const topic = new Topic(scope, 'Topic', { enforceSSL: true, ...definedOnly({ masterKey: key }) });
+export function alarmTopic(
+  service: Construct,
+  { settings, secrets, key }: Deployment,
+  existing: ITopic | undefined,
+): ITopic {
+  const scope = new Construct(service, 'Alarms');
+  const topic =
+    existing ?? new Topic(scope, 'Topic', { enforceSSL: true, ...definedOnly({ masterKey: key }) });
   // This policy replaces the topic's default one, which would let alarms publish.
   topic.addToResourcePolicy(
     new PolicyStatement({
       actions: ['sns:Publish'],
       principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
       resources: [topic.topicArn],
-      conditions: { StringEquals: { 'aws:SourceAccount': stack.account } },
+      conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } },
     }),
   );
   // Secrets Manager reports a rotation that has failed as a whole, also when the function was never invoked. EventBridge

@@ -21,8 +21,9 @@ export class AuditTrail extends Construct {
   readonly #destination: LambdaDestination;
   readonly #permission: CfnPermission;
 
-  constructor(stack: Stack, id: string, { lambda }: ServiceFunction, { settings, key }: Deployment) {
-    super(stack, id);
+  constructor(scope: Construct, id: string, { lambda }: ServiceFunction, { settings, key }: Deployment) {
+    super(scope, id);
+    const stack = Stack.of(this);
     this.logGroup = new LogGroup(this, 'Log', {
       // CloudFormation chooses its name: a group that was retained must not be in the way of a new stack.
       retention: settings.auditRetentionDays,

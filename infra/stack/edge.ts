@@ -1,4 +1,4 @@
-import { type App, CfnOutput, Fn, RemovalPolicy, SecretValue, Stack, Validations } from 'aws-cdk-lib';
+import { CfnOutput, Fn, RemovalPolicy, SecretValue, Stack, Validations } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import * as cloudfront from 'aws-cdk-lib/aws-cloudfront';
 import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
@@ -10,7 +10,7 @@ import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import { originSecretHeader, viewerAddressHeader } from '../../lib/http/origin-secret.ts';
 import { tokenPath } from '../../lib/tokens/issuer.ts';
-import type { Settings } from '../settings/settings.ts';
+import { type Settings, SettingsError } from '../settings/settings.ts';
 import { version } from '../version.ts';
 import { logGroupArn } from './audit-trail.ts';
 import { versionTag } from './description.ts';
@@ -19,9 +19,10 @@ import type { LoginService } from './login-service.ts';
 /** The settings of an edge, all of which `edge: true` demands. */
 type EdgeSettings = Settings & Record<'account' | 'region' | 'domainName' | 'edgeCertificateArn', string>;
 
-export function edgeSettings(settings: Settings): EdgeSettings | undefined {
+function edgeSettings(settings: Settings): EdgeSettings {
   const { account, region, domainName, edgeCertificateArn } = settings;
-  if (!settings.edge || !account || !region || !domainName || !edgeCertificateArn) return undefined;
+  if (!settings.edge || !account || !region || !domainName || !edgeCertificateArn)
+    throw new SettingsError('edge', 'must be true');
   return { ...settings, account, region, domainName, edgeCertificateArn };
 }
 
@@ -31,15 +32,18 @@ export function edgeSettings(settings: Settings): EdgeSettings | undefined {
  * @see AWS CloudFormation template reference, "AWS::WAFv2::WebACL", `Scope`
  */
 export class Edge extends Stack {
-  constructor(app: App, service: LoginService, settings: EdgeSettings) {
+  /** @throws SettingsError when the service does not have the setting `edge` */
+  constructor(scope: Construct, service: LoginService) {
+    const settings = edgeSettings(service.settings);
     const { account, stack, domainName, tags, edgeKmsKeyArn } = settings;
-    super(app, `${stack}-edge`, {
+    super(scope, `${stack}-edge`, {
+      stackName: `${stack}-edge`,
       description: 'CloudFront and AWS WAF in front of a login and access-request service',
       tags: { ...tags, [versionTag]: version },
       env: { account, region: 'us-east-1' },
-      terminationProtection: service.terminationProtection,
+      terminationProtection: Stack.of(service).terminationProtection ?? false,
     });
-    this.addStackDependency(service);
+    this.addStackDependency(Stack.of(service));
     const key = edgeKmsKeyArn ? Key.fromKeyArn(this, 'Key', edgeKmsKeyArn) : undefined;
     const webAcl = this.#webAcl(settings);
     const secret = new Secret(this, 'OriginSecret', {

@@ -1,6 +1,6 @@
 import { Duration, Validations } from 'aws-cdk-lib';
 import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
-import { CfnArchive, EventBus } from 'aws-cdk-lib/aws-events';
+import { CfnArchive, EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
 import {
   EventSourceMapping,
   FilterCriteria,
@@ -16,12 +16,15 @@ import { sessionPrefix } from '../../lib/storage/keys.ts';
 import { allow, allowKey } from './rights.ts';
 import type { Deployment } from './service-function.ts';
 
+/** The bus of a deployment: its own, or an existing one. */
+export type BusInUse = Omit<IEventBus, 'eventSourceName'>;
+
 /**
  * Publishes what happens on an event bus: the table's stream calls a function, which puts events on the bus. Nothing else
  * of the service depends on it.
  */
 export class EventPublishing extends Construct {
-  readonly bus: EventBus;
+  readonly bus: BusInUse;
   readonly deadLetters: Queue;
   readonly publisher: IFunction;
   /** Changes that were read from the stream, whether or not they pass its filter. */
@@ -29,6 +32,7 @@ export class EventPublishing extends Construct {
 
   /**
    * @param publisher makes the function, with these environment variables too
+   * @param existing a bus that is there already
    * @throws Error when the table has no stream
    */
   constructor(
@@ -36,15 +40,14 @@ export class EventPublishing extends Construct {
     id: string,
     { settings, table, key }: Deployment,
     publisher: (environment: Record<string, string>) => IFunction,
+    existing?: BusInUse,
   ) {
     super(scope, id);
     const { stack: busName, archiveDays } = settings;
     const { tableStreamArn } = table;
     if (!tableStreamArn) throw new Error('The table has no stream.');
-    this.bus = new EventBus(this, 'Bus', {
-      eventBusName: busName,
-      description: 'What happened in the login service',
-    });
+    const description = 'What happened in the login service';
+    this.bus = existing ?? new EventBus(this, 'Bus', { eventBusName: busName, description });
     if (archiveDays) {
       const { eventBusArn: sourceArn } = this.bus;
       new CfnArchive(this, 'Archive', { archiveName: busName, sourceArn, retentionDays: archiveDays });
@@ -60,7 +63,8 @@ export class EventPublishing extends Construct {
       reason: 'This is a dead-letter queue itself',
     });
     const lambda = publisher({
-      EVENT_BUS_NAME: this.bus.eventBusName,
+      // A bus that is there already may be that of another account.
+      EVENT_BUS_NAME: existing?.eventBusArn ?? this.bus.eventBusName,
       DEAD_LETTER_QUEUE_URL: this.deadLetters.queueUrl,
     });
     this.publisher = lambda;

@@ -1,12 +1,4 @@
-import {
-  Aws,
-  CfnResource,
-  CustomResource,
-  Duration,
-  type NestedStack,
-  type Stack,
-  Validations,
-} from 'aws-cdk-lib';
+import { Aws, CfnResource, CustomResource, Duration, type NestedStack, Validations } from 'aws-cdk-lib';
 import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { CfnApplication, CfnDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
@@ -170,8 +162,12 @@ export function deploymentGroups(
  * @param guard `functions/guard-table-format.ts`
  * @returns the resource that notes the format, once what it depends on is live
  */
-export function guardTableFormat(stack: Stack, guard: ServiceFunction, TableName: string): CustomResource {
-  const scope = new Construct(stack, 'TableFormat');
+export function guardTableFormat(
+  service: Construct,
+  guard: ServiceFunction,
+  TableName: string,
+): CustomResource {
+  const scope = new Construct(service, 'TableFormat');
   const step = (Step: 'check' | 'record', Format: string): CustomResource =>
     new CustomResource(scope, Step, {
       resourceType: 'Custom::TableFormat',
@@ -182,7 +178,7 @@ export function guardTableFormat(stack: Stack, guard: ServiceFunction, TableName
       properties: { Step, Format, TableName },
     });
   const check = resourceOf(step('check', String(readableFormats)), CfnResource);
-  for (const one of stack.node.findAll()) {
+  for (const one of service.node.findAll()) {
     if (one instanceof ServiceFunction && one !== guard)
       resourceOf(one.lambda, CfnFunction).addResourceDependency(check);
   }

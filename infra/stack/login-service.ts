@@ -1,45 +1,97 @@
-import { type App, CfnOutput, Duration, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Duration, Stack, Token } from 'aws-cdk-lib';
+import type { HttpApi, IDomainName } from 'aws-cdk-lib/aws-apigatewayv2';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
+import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import { Construct, type IConstruct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import { type AnyEndpoint, isAudited } from '../../lib/http/endpoint.ts';
 import { tokenPath } from '../../lib/tokens/issuer.ts';
-import type { Functions } from '../endpoints.ts';
-import { type Settings, tokenVariables } from '../settings/settings.ts';
+import { readFunctions } from '../endpoints.ts';
+import {
+  readSettings,
+  type ServiceSettings,
+  type Settings,
+  SettingsError,
+  tokenVariables,
+} from '../settings/settings.ts';
 import { version } from '../version.ts';
 import { alarmTopic } from './alarms.ts';
 import { AuditTrail } from './audit-trail.ts';
-import { stackDescription, versionOutput, versionTag } from './description.ts';
-import { EventPublishing } from './event-publishing.ts';
+import { stackDescription, versionOutput } from './description.ts';
+import { type BusInUse, EventPublishing } from './event-publishing.ts';
 import { guardTableFormat, LiveVersions, newVersionCheck } from './live-versions.ts';
 import { measurementsOf } from './measurements.ts';
 import { pinSettings } from './pinned-settings.ts';
 import { allow } from './rights.ts';
 import { awaitFirstRotation, rotate, signingKeyWindows } from './rotations.ts';
 import { ServiceApi } from './service-api.ts';
-import { serviceSecrets, serviceTable } from './service-data.ts';
+import { serviceSecrets, serviceTable, type TableInUse } from './service-data.ts';
 import { type Deployment, ServiceFunction } from './service-function.ts';
 import { Watching } from './watching.ts';
 
-/** The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. */
-export class LoginService extends Stack {
+/** Resources of your own that the service uses instead of making some. */
+interface OwnResources {
+  /** A table with the keys, indexes and stream of `docs/data-model.md`, such as a global table. @default a table of the service */
+  table?: TableInUse | undefined;
+  /** The event bus that the service publishes on. @default a bus with the name of the stack */
+  eventBus?: BusInUse | undefined;
+  /**
+   * The topic that alarms notify. The policy of an imported one must let CloudWatch and EventBridge publish. @default a topic of
+   * the service
+   */
+  alarmTopic?: ITopic | undefined;
+  /** A domain of API Gateway for the API, which is then the issuer of the tokens. @default that of `domainName`, if there is one */
+  domain?: IDomainName | undefined;
+}
+
+/** The settings of a service, and resources that it uses instead of its own. All are optional, with safe defaults. */
+export interface LoginServiceProps extends ServiceSettings, OwnResources {}
+
+/**
+ * The whole service: an HTTP API with one function per endpoint, the table, the secrets, and the operator's function. It has the
+ * name of its stack, in which there is one service. In production it protects the stack from termination.
+ * @throws SettingsError naming the first prop that is wrong
+ */
+export class LoginService extends Construct {
+  /** The address at which clients reach the API; the issuer of its tokens. */
+  readonly url: string;
+  readonly api: HttpApi;
+  readonly table: TableInUse;
+  /** The bus with the published events. Absent when none are published. */
+  readonly eventBus: BusInUse | undefined;
+  readonly alarmTopic: ITopic;
   /** The stack within this one, with the alarms. */
   readonly watching: Watching;
+  readonly settings: Settings;
+  readonly #operator: ServiceFunction;
 
-  constructor(app: App, settings: Settings, { endpoints, others }: Functions) {
-    const { account, region, stage, tags, kmsKeyArn } = settings;
-    super(app, settings.stack, {
-      description: stackDescription,
-      tags: { ...tags, [versionTag]: version },
-      terminationProtection: stage === 'production',
-      ...definedOnly({ env: account && region ? { account, region } : undefined }),
+  constructor(scope: Construct, id: string, props: LoginServiceProps = {}) {
+    super(scope, id);
+    // An app that is older than this flag need not have it, and without it the rights of a role exceed what IAM takes.
+    this.node.setContext('@aws-cdk/aws-iam:minimizePolicies', true);
+    const stack = Stack.of(this);
+    const { table: ownTable, eventBus, alarmTopic: ownTopic, domain, ...given } = props;
+    requireConsistent(props);
+    const settings = readSettings({ ...given, stack: stack.stackName, ...placeOf(stack) });
+    this.settings = settings;
+    stack.templateOptions.description ??= stackDescription;
+    if (settings.stage === 'production') stack.terminationProtection = true;
+    const { endpoints, others } = readFunctions();
+    pinSettings(this, {
+      ...settings,
+      ...definedOnly({
+        tableName: ownTable && knownName(ownTable, ownTable.tableName),
+        domainName: domain && knownName(domain, domain.name),
+      }),
     });
-    pinSettings(this, settings);
+    const { kmsKeyArn } = settings;
     const key = kmsKeyArn ? Key.fromKeyArn(this, 'Key', kmsKeyArn) : undefined;
-    const table = serviceTable(this, settings, key);
+    const table = ownTable ?? serviceTable(this, settings, key);
     const secrets = serviceSecrets(this, settings, key);
-    const api = new ServiceApi(this, 'Api', settings, key);
+    const api = new ServiceApi(this, 'Api', settings, key, domain);
     const deployment: Deployment = {
       settings,
       key,
@@ -86,10 +138,10 @@ export class LoginService extends Stack {
     const publisher = (environment: Record<string, string>) =>
       withoutRoute('publish-events', { environment }).lambda;
     const publishing = settings.publishEvents
-      ? new EventPublishing(this, 'EventPublishing', deployment, publisher)
+      ? new EventPublishing(this, 'EventPublishing', deployment, publisher, eventBus)
       : undefined;
 
-    const topic = alarmTopic(this, deployment);
+    const topic = alarmTopic(this, deployment, ownTopic);
     // Last, the function whose failure is noticed most: what others check tokens with is live before it.
     const issuesTokens = ({ path }: AnyEndpoint): boolean => path === tokenPath;
     const inOrder = [...endpoints]
@@ -136,9 +188,48 @@ export class LoginService extends Stack {
       ProviderSettingsSecretArn: secrets['provider-settings'].secretArn,
       OperatorFunctionName: operator.lambda.functionName,
     };
-    for (const [name, value] of Object.entries(definedOnly(outputs))) new CfnOutput(this, name, { value });
+    for (const [name, value] of Object.entries(definedOnly(outputs))) {
+      // The pages and the operator's command line ask the stack for it by this name.
+      new CfnOutput(this, name, { value }).overrideLogicalId(name);
+    }
+    this.url = api.url;
+    this.api = api.api;
+    this.table = table;
+    this.eventBus = publishing?.bus;
+    this.alarmTopic = topic;
+    this.#operator = operator;
   }
+
+  /** Lets somebody run the operator's commands: all of them, as the one who may invoke its function. */
+  grantInvokeOperator = (grantee: IGrantable): Grant => this.#operator.lambda.grantInvoke(grantee);
 }
+
+/** Settings that are about the service's own resource, by the one that may be handed in instead. */
+const aboutOwn = {
+  table: ['tableName', 'tableStreamArn', 'warmReadUnits', 'warmWriteUnits', 'maxWriteUnits'],
+  domain: ['domainName', 'certificateArn'],
+} as const;
+
+/** @throws SettingsError naming the first prop that a resource that is handed in contradicts */
+function requireConsistent(props: LoginServiceProps): void {
+  for (const resource of ['table', 'domain'] as const) {
+    const setting = aboutOwn[resource].find((name) => props[name] !== undefined);
+    if (props[resource] && setting) throw new SettingsError(setting, `must not come with ${resource}`);
+  }
+  const { table, eventBus, publishEvents = true } = props;
+  if (eventBus && !publishEvents) throw new SettingsError('eventBus', 'must come with publishEvents');
+  if (table && publishEvents && !table.tableStreamArn)
+    throw new SettingsError('table', 'must have a stream, unless publishEvents is false');
+}
+
+/** The account and the region of a stack, when the app knows both. */
+function placeOf({ account, region }: Stack): { account: string; region: string } | undefined {
+  return Token.isUnresolved(account) || Token.isUnresolved(region) ? undefined : { account, region };
+}
+
+/** The name of a resource; its place in the app when only CloudFormation will know the name. */
+const knownName = ({ node }: IConstruct, name: string): string =>
+  Token.isUnresolved(name) ? node.path : name;
 
 const tokenConcurrencyOf = ({ tokenConcurrency, tokenReservedConcurrency }: Settings) => ({
   warm: tokenConcurrency,

@@ -1,4 +1,4 @@
-import { CfnOutput, CfnParameter, CfnRule, Fn, type Stack } from 'aws-cdk-lib';
+import { CfnOutput, CfnParameter, CfnRule, Fn } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { pinName, pinnedValue, pins } from '../settings/pins.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -10,8 +10,8 @@ import type { Settings } from '../settings/settings.ts';
  * pins its new value.
  * @see AWS CloudFormation user guide, "CloudFormation template Rules syntax"
  */
-export function pinSettings(stack: Stack, settings: Settings): void {
-  const scope = new Construct(stack, 'Pinned');
+export function pinSettings(service: Construct, settings: Settings): void {
+  const scope = new Construct(service, 'Pinned');
   for (const pin of pins.filter((pin) => !settings.change.includes(pin))) {
     const value = pinnedValue(settings, pin);
     const name = pinName(pin);

@@ -1,4 +1,4 @@
-import { CustomResource, Duration, type Stack } from 'aws-cdk-lib';
+import { CustomResource, Duration, Stack } from 'aws-cdk-lib';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { CfnRotationSchedule, type Secret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -19,20 +19,20 @@ export const signingKeyWindows: Record<TokenAlgorithm, string> = { RS256: '4h', 
  * @see AWS Secrets Manager user guide, "Lambda rotation function execution role permissions"
  */
 export function rotate(
-  stack: Stack,
+  service: Construct,
   id: string,
   secret: Secret,
   rotation: IFunction,
   when: { scheduleExpression: string; duration: string },
 ): Construct {
-  const scope = new Construct(stack, id);
+  const scope = new Construct(service, id);
   const actions = ['DescribeSecret', 'GetSecretValue', 'PutSecretValue', 'UpdateSecretVersionStage'];
   const named = actions.map((action) => `secretsmanager:${action}`);
   allow(rotation, named, [secret.secretArn]);
   allowKey(rotation, secret.encryptionKey, 'write', 'secretsmanager');
   rotation.addPermission(id, {
     principal: new ServicePrincipal('secretsmanager.amazonaws.com'),
-    sourceAccount: stack.account,
+    sourceAccount: Stack.of(scope).account,
     sourceArn: secret.secretArn,
   });
   const schedule = new CfnRotationSchedule(scope, 'Schedule', {
@@ -51,13 +51,13 @@ export function rotate(
  * @param awaiting `functions/await-signing-keys.ts`
  */
 export function awaitFirstRotation(
-  stack: Stack,
+  service: Construct,
   signingKeys: Secret,
   rotation: Construct,
   awaiting: IFunction,
 ) {
   allow(awaiting, ['secretsmanager:DescribeSecret'], [signingKeys.secretArn]);
-  const rotated = new CustomResource(new Construct(stack, 'FirstRotation'), 'Wait', {
+  const rotated = new CustomResource(new Construct(service, 'FirstRotation'), 'Wait', {
     resourceType: 'Custom::FirstRotation',
     serviceToken: awaiting.functionArn,
     // Should the function end without a response, CloudFormation would wait for an hour.

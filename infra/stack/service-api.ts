@@ -56,12 +56,21 @@ export class ServiceApi extends Construct {
   readonly #throttles: ReadonlyMap<string, Limits>;
   readonly #routeSettings: Record<string, Limits> = {};
 
-  /** @param key the deployment's own, for the access log */
-  constructor(scope: Construct, id: string, settings: Settings, key?: IKey) {
+  /**
+   * @param key the deployment's own, for the access log
+   * @param existing a domain that is there already
+   */
+  constructor(
+    scope: Construct,
+    id: string,
+    settings: Settings,
+    key?: IKey,
+    existing?: apigateway.IDomainName,
+  ) {
     super(scope, id);
     this.#settings = settings;
     this.#throttles = throttlesOf(settings);
-    const { domainName, certificateArn } = settings;
+    const { domainName = existing?.name, certificateArn } = settings;
     this.api = new apigateway.HttpApi(this, 'Http', {
       apiName: settings.stack,
       createDefaultStage: false,
@@ -74,7 +83,8 @@ export class ServiceApi extends Construct {
         'Callers are authenticated by the functions: no authorizer knows OAuth clients, accounts and sessions',
     });
     this.url = domainName ? `https://${domainName}` : this.api.apiEndpoint;
-    const domain = domainName && certificateArn ? this.#ownDomain(domainName, certificateArn) : undefined;
+    const domain =
+      existing ?? (domainName && certificateArn ? this.#ownDomain(domainName, certificateArn) : undefined);
     this.#stage = new apigateway.HttpStage(this, 'Stage', {
       httpApi: this.api,
       autoDeploy: true,
@@ -84,8 +94,13 @@ export class ServiceApi extends Construct {
         destination: new apigateway.LogGroupLogDestination(this.#accessLogGroup(key)),
         format: AccessLogFormat.custom(accessLog),
       },
-      ...definedOnly({ domainMapping: domain && { domainName: domain } }),
     });
+    if (domain) {
+      // CloudFormation can't make another mapping before it deletes this one, so it keeps the id that it got from the CDK.
+      const id = `${Stack.of(this).stackName}--Api--Domainundefined`;
+      new apigateway.ApiMapping(this.#stage, id, { api: this.api, domainName: domain, stage: this.#stage });
+      this.#stage.node.addDependency(domain);
+    }
   }
 
   /** Whether the route of a function has a throttle of its own. */
@@ -135,7 +150,8 @@ export class ServiceApi extends Construct {
   #ownDomain(domainName: string, certificateArn: string): apigateway.DomainName {
     const certificate = Certificate.fromCertificateArn(this, 'Certificate', certificateArn);
     const domain = new apigateway.DomainName(this, 'Domain', { domainName, certificate });
-    new CfnOutput(Stack.of(this), 'DomainTarget', { value: domain.regionalDomainName });
+    const target = new CfnOutput(this, 'DomainTarget', { value: domain.regionalDomainName });
+    target.overrideLogicalId(target.node.id);
     return domain;
   }
 }

@@ -9,7 +9,7 @@ import { table } from '../../lib/storage/table.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** The table of a deployment: its own, or an existing one. */
-export type TableInUse = Pick<dynamodb.ITable, 'tableName' | 'tableArn' | 'encryptionKey' | 'metric'> & {
+export type TableInUse = Omit<dynamodb.ITable, 'tableStreamArn'> & {
   tableStreamArn?: string | undefined;
 };
 
@@ -93,7 +93,7 @@ export function serviceSecrets(
 ): ServiceSecrets {
   const scope = new Construct(stack, 'Secrets');
   // The region that takes over from another has the same settings, and cannot have a copy of its own secrets.
-  const regions = settings.replicaRegions?.split(',').filter((region) => region !== settings.region) ?? [];
+  const regions = settings.replicaRegions?.filter((region) => region !== settings.region) ?? [];
   const kept = {
     ...definedOnly({ encryptionKey }),
     removalPolicy: removalPolicyOnceUsed(settings),

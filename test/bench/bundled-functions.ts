@@ -5,10 +5,9 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { Runtime } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import * as v from 'valibot';
-import { readFunctions } from '../../infra/endpoints.ts';
 import { readSettings } from '../../infra/settings/settings.ts';
 import { bundling } from '../../infra/stack/bundling.ts';
-import { LoginService } from '../../infra/stack/login-service.ts';
+import { deployService } from '../../infra/stack/deployment.ts';
 
 const { context } = v.parse(
   v.object({ context: v.record(v.string(), v.unknown()) }),
@@ -32,7 +31,7 @@ export async function bundledFunctions(outdir: string): Promise<{ name: string; 
     runtime: Runtime.NODEJS_24_X,
     bundling,
   });
-  const service = new LoginService(app, readSettings({}), await readFunctions());
+  const { stack: service } = deployService(app, readSettings({}));
   app.synth();
   return [alone, service].flatMap((stack) =>
     Object.entries(Template.fromStack(stack).findResources('AWS::Lambda::Function')).map(

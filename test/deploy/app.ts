@@ -1,8 +1,7 @@
 import { App, CfnResource } from 'aws-cdk-lib';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
-import { readFunctions } from '../../infra/endpoints.ts';
 import { readDeployment } from '../../infra/settings/deployment-file.ts';
-import { LoginService } from '../../infra/stack/login-service.ts';
+import { deployService } from '../../infra/stack/deployment.ts';
 
 /** Resources that MiniStack cannot create. */
 const unsupported = new Set([
@@ -19,7 +18,7 @@ const unsupported = new Set([
  * `FRONT_URL` as its issuer.
  */
 const app = new App();
-const stack = new LoginService(app, readDeployment(app.node.getAllContext()), await readFunctions());
+const { stack } = deployService(app, readDeployment(app.node.getAllContext()));
 const leftOut: string[] = [];
 
 for (const resource of stack.node.findAll().filter((construct) => CfnResource.isCfnResource(construct))) {

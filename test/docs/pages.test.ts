@@ -51,7 +51,7 @@ test('the client guide has a request to paste for every endpoint', async () => {
     const [, method] = command.match(/ -X (\w+)/) ?? [];
     return method ?? (/ -d | "\$@"/.test(command) ? 'POST' : 'GET');
   };
-  const missing = [...(await readFunctions()).endpoints.values()].filter(({ method, path }) => {
+  const missing = [...readFunctions().endpoints.values()].filter(({ method, path }) => {
     // A parameter is a shell variable, what a command prints, or a value.
     const filledIn = path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '(\\$\\w+|\\$\\([^)]*\\)|\\w+)');
     const address = new RegExp(`"\\$BASE${filledIn}(\\?[^"]*)?"`);

@@ -264,7 +264,7 @@ const endpointScenarios: Record<string, Record<string, Scenario>> = {
 };
 
 const writes = ['PutItem', 'UpdateItem', 'DeleteItem'];
-const endpointsThatWrite = [...(await readFunctions()).endpoints]
+const endpointsThatWrite = [...readFunctions().endpoints]
   .filter(([, { table }]) => Object.keys(table).some((action) => writes.includes(action)))
   .map(([name]) => name);
 

@@ -16,7 +16,7 @@ const { running, service, proxy } = await startServiceWithStore({
   VIEWER_ADDRESS: 'trusted',
 });
 const { call, demo } = service;
-const { endpoints } = await readFunctions();
+const { endpoints } = readFunctions();
 const client = basic(demo.login_app.client_id, demo.login_app.client_secret);
 
 const rejected = {

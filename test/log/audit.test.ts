@@ -24,7 +24,7 @@ const { demo } = service;
 const { client_id, login_app_id } = demo.login_app;
 const { account_id } = demo.account;
 
-const endpoints = [...(await readFunctions()).endpoints];
+const endpoints = [...readFunctions().endpoints];
 const audited = endpoints.filter(([, endpoint]) => isAudited(endpoint));
 
 let person: Person;

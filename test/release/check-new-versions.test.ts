@@ -12,7 +12,7 @@ import { directInvocation } from '../../lib/http/origin-secret.ts';
 import { documentClient } from '../../lib/storage/client.ts';
 import { startOwnTable } from '../support/own-table.ts';
 
-const { endpoints } = await readFunctions();
+const { endpoints } = readFunctions();
 const table = await startOwnTable();
 const functions = new Map<string, InvocableFunction>();
 const aws = await startLocalAws(functions);

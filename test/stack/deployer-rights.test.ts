@@ -118,13 +118,13 @@ const [boundary, execution] = [policyIn('boundary'), policyIn('cloudformation')]
 const actionsOf = (policy: typeof boundary) => policy.Statement.flatMap(({ Action }) => Action);
 
 // Every role and every type of resource is in one of these.
-const { stack, edge } = stackWith(everything, {
+const { stack, service, edge } = stackWith(everything, {
   moreContext: { '@aws-cdk/core:permissionsBoundary': { name: 'live-boundary' } },
 });
 if (!edge) throw new Error('There is no edge.');
 const bounded = Template.fromStack(stack);
 const templates = [
-  ...[bounded, Template.fromStack(stack.watching), Template.fromStack(edge)],
+  ...[bounded, Template.fromStack(service.watching), Template.fromStack(edge)],
   ...[template, watching, templateWith(everything), watchingWith(everything)],
 ];
 const types = new Set(

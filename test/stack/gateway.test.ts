@@ -19,7 +19,7 @@ beforeAll(async () => {
       return result();
     };
   };
-  const { endpoints } = await readFunctions();
+  const { endpoints } = readFunctions();
   const routes = [...endpoints].map(([key, endpoint]) => ({ endpoint, handler: recording(key) }));
   server = await serve(gateway(routes, (line) => reported.push(line)));
 });

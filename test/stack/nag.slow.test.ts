@@ -57,8 +57,8 @@ const validating = [
 
 test('cdk.json has only the feature flags that change a template, and those that validate one', () => {
   const templatesWith = (moreContext: Record<string, unknown>): unknown => {
-    const { stack, edge } = stackWith(everything, { moreContext });
-    return [stack, stack.watching, edge ?? stack].map((one) => Template.fromStack(one).toJSON());
+    const { stack, service, edge } = stackWith(everything, { moreContext });
+    return [stack, service.watching, edge ?? stack].map((one) => Template.fromStack(one).toJSON());
   };
   const before = templatesWith({});
   const idle = Object.keys(context).filter((flag) =>

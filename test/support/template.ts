@@ -6,8 +6,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { readFunctions } from '../../infra/endpoints.ts';
 import { readSettings } from '../../infra/settings/settings.ts';
-import { Edge, edgeSettings } from '../../infra/stack/edge.ts';
-import { LoginService } from '../../infra/stack/login-service.ts';
+import { deployService } from '../../infra/stack/deployment.ts';
 import { logicalIdOf } from '../../infra/stack/service-function.ts';
 import type { Access } from '../../lib/http/endpoint.ts';
 
@@ -20,7 +19,7 @@ export const { context } = v.parse(
   readJson('cdk.json'),
 );
 
-const recorded = await readFunctions();
+const recorded = readFunctions();
 export const { endpoints } = recorded;
 
 /** Settings of a deployment with CloudFront and AWS WAF in front. */
@@ -61,13 +60,10 @@ export const everything = {
 export function stackWith(
   settings: Record<string, unknown> = {},
   { builtinCloudFormationValidation = false, moreContext = {} } = {},
-): { app: App; stack: LoginService; edge: Edge | undefined } {
+) {
   const bundlingContext = { ...context, ...moreContext, 'aws:cdk:bundling-stacks': [] };
   const app = new App({ context: bundlingContext, stackTraces: false, builtinCloudFormationValidation });
-  const given = readSettings({ stack: 'a-stack', ...settings });
-  const stack = new LoginService(app, given, recorded);
-  const edge = edgeSettings(given);
-  return { app, stack, edge: edge && new Edge(app, stack, edge) };
+  return { app, ...deployService(app, readSettings({ stack: 'a-stack', ...settings })) };
 }
 
 const templates = new Map<string, Template>();
@@ -90,8 +86,8 @@ function keptTemplate(part: 'service' | 'watching', settings: Record<string, unk
   if (!existsSync(folder)) {
     // Written whole: another process may look for it meanwhile.
     const whole = mkdtempSync(`${folder}-`);
-    const { stack } = stackWith(settings);
-    for (const [name, one] of Object.entries({ service: stack, watching: stack.watching }))
+    const { stack, service } = stackWith(settings);
+    for (const [name, one] of Object.entries({ service: stack, watching: service.watching }))
       writeFileSync(join(whole, name), JSON.stringify(Template.fromStack(one).toJSON()));
     if (!existsSync(folder)) renameSync(whole, folder);
   }

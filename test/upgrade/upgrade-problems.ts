@@ -23,6 +23,7 @@ export function today(): Deployable {
  */
 const fixedProperties: Record<string, readonly string[]> = {
   'AWS::ApiGatewayV2::Api': ['ProtocolType'],
+  'AWS::ApiGatewayV2::ApiMapping': ['DomainName'],
   'AWS::ApiGatewayV2::DomainName': ['DomainName'],
   'AWS::ApiGatewayV2::Stage': ['ApiId', 'StageName'],
   'AWS::CloudFront::Distribution': [],

@@ -1,0 +1,19 @@
+import { type App, Stack } from 'aws-cdk-lib';
+import { definedOnly } from '../../lib/foundation/defined-only.ts';
+import type { Settings } from '../settings/settings.ts';
+import { version } from '../version.ts';
+import { versionTag } from './description.ts';
+import { Edge } from './edge.ts';
+import { LoginService } from './login-service.ts';
+
+/** Makes the stack of a deployment with its service, and with `edge` the stack in front of it. */
+export function deployService(app: App, settings: Settings) {
+  const { account, region, tags } = settings;
+  const stack = new Stack(app, settings.stack, {
+    tags: { ...tags, [versionTag]: version },
+    ...definedOnly({ env: account && region ? { account, region } : undefined }),
+  });
+  // The id that the CDK leaves out of logical ids. With another one, CloudFormation would replace all that is deployed.
+  const service = new LoginService(stack, 'Default', settings);
+  return { stack, service, edge: settings.edge ? new Edge(app, service) : undefined };
+}
