@@ -156,11 +156,11 @@ const settingsSchema = v.object({
   tokenBurstLimit: v.optional(whole(1, 100_000), 400),
   /** The throttling rate of each route that links or unlinks an identity, in requests per second. @default 20 */
   identityRateLimit: v.optional(whole(1, 100_000), 20),
-  /** The throttling burst of these routes, in requests. @default 40 */
+  /** The throttling burst of each route that links or unlinks an identity, in requests. @default 40 */
   identityBurstLimit: v.optional(whole(1, 100_000), 40),
   /** The throttling rate of the route for provider notifications, in requests per second. @default 20 */
   notificationRateLimit: v.optional(whole(1, 100_000), 20),
-  /** The throttling burst of that route, in requests. @default 40 */
+  /** The throttling burst of the route for provider notifications, in requests. @default 40 */
   notificationBurstLimit: v.optional(whole(1, 100_000), 40),
   /** The throttling rate of `/openapi.json`, in requests per second. @default 2 */
   documentRateLimit: v.optional(whole(1, 100_000), 2),
@@ -170,7 +170,7 @@ const settingsSchema = v.object({
   rateLimit: v.optional(whole(1, 100_000), 1000),
   /** The throttling burst of each other route, in requests. @default 2000 */
   burstLimit: v.optional(whole(1, 100_000), 2000),
-  /** Retention in days of the other logs: those of the functions, the access log, and the logs of the edge. @default 90 */
+  /** Retention in days of the logs beside the audit log: those of the functions, the access log, and the logs of the edge. @default 90 */
   logRetentionDays: v.optional(oneOf(retentionDays), 90),
   /**
    * Retention in days of the [audit log](watching.md#the-audit-log). CloudWatch Logs allows these numbers only.
