@@ -172,7 +172,6 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
       const { login_app_id, client_id, account_id } = await operate('probes', 'create', {});
       return { 'login-app': login_app_id, client: client_id, account: account_id };
     },
-    'release note': async () => ({ versions: 'issue-token:1' }),
     'devices list': ofPerson,
     'devices import': async () => {
       const device = { platform: 'android', token: unique('phone'), installation_id: unique('installation') };
@@ -266,8 +265,9 @@ for (const [noun, field] of [
 }
 
 describe('an answer of the store that is lost changes no answer of the operator', () => {
-  test('every command has a scenario', () => {
-    expect(Object.keys(commandScenarios)).toEqual(expect.arrayContaining([...commands.keys()]));
+  test('every command has a scenario, but for the one that asks the store nothing', () => {
+    const asking = [...commands.keys()].filter((words) => words !== 'release note');
+    expect(Object.keys(commandScenarios)).toEqual(expect.arrayContaining(asking));
   });
 
   test.each(Object.entries(commandScenarios))('%s', (_, scenario) => expectTheSame(scenario));
