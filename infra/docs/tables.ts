@@ -69,7 +69,11 @@ export const tables = (
     ],
     metrics: [
       ['Metric', 'Line', 'By'],
-      Object.entries(metrics).map(([event, { name, by }]) => [code(name), code(event), by.join(', ')]),
+      metrics.map((metric) => [
+        code(metric.name),
+        metric.of.map(code).join(', ') + ('error' in metric ? ` with ${code(metric.error)}` : ''),
+        metric.by.map((one) => [one].flat().join(' and ')).join(', '),
+      ]),
     ],
   },
 });

@@ -187,8 +187,8 @@ const settingsSchema = v.object({
   /** Recipient of an e-mail when an alarm goes off or ends. They must confirm the subscription */
   alarmEmail: v.optional(v.pipe(v.string('must be an e-mail address'), v.email('must be an e-mail address'))),
   /**
-   * The share of 5xx, in per cent, at which the alarms [ServerErrors and ServerErrorsOf…](watching.md#alarms) go off. They
-   * roll back a new version. @default 1
+   * The share of 5xx, in per cent, at which the alarms [ServerErrors and ServerErrorsOf…](watching.md#alarms) go off.
+   * ServerErrors rolls back a new version. @default 1
    */
   alarmErrorPercent: v.optional(percent, 1),
   /** The fewest errors, throttles or failures in a period at which an alarm about a share goes off. @default 5 */
@@ -264,15 +264,15 @@ const settingsSchema = v.object({
   /** Whether X-Ray samples invocations of the functions. HTTP APIs don't support it. @default false */
   tracing: v.optional(truthSchema, false),
   /**
-   * Whether a new version gets a tenth of the requests for its first minutes, and is rolled back if the API or its route
-   * returns 5xx. @default `true` in production, `false` in development
+   * Whether a new version gets a tenth of the requests for its first minutes, and is rolled back if [it or the API returns
+   * 5xx](#what-the-canary-catches). @default `true` in production, `false` in development
    */
   canary: v.optional(truthSchema),
   /**
-   * How many minutes a new version gets a tenth of the requests. [A deployment](#how-long-a-deployment-takes) takes longer
-   * with more. @default 5
+   * How many minutes a new version gets a tenth of the requests. More [catch more](#what-the-canary-catches), but [a
+   * deployment](#how-long-a-deployment-takes) takes longer. @default 15
    */
-  canaryMinutes: v.optional(oneOf(canaryMinutes), canaryMinutes[0]),
+  canaryMinutes: v.optional(oneOf(canaryMinutes), 15),
   /**
    * How many functions go live at the same time. More make a deployment faster; with too many, AWS may throttle
    * CodeDeploy, and the deployment is rolled back. @default 5

@@ -14,6 +14,7 @@ import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
 import { routeKeyOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { EventPublishing } from './event-publishing.ts';
+import { liveAlias } from './live-versions.ts';
 import { type Measurements, minute, rate, routeServerErrors, routeThrottles, sum } from './measurements.ts';
 import { type Deployment, logicalIdOf, type ServiceFunction } from './service-function.ts';
 
@@ -57,7 +58,6 @@ export function alarmTopic(
   return topic;
 }
 
-/** An endpoint, the function that serves it, and whether its route has a throttle of its own. */
 /** Parts of a deployment that alarms are about. */
 export interface Watched {
   topic: ITopic;
@@ -93,12 +93,15 @@ const perMinute = { statistic: cloudwatch.Stats.SUM, period: minute };
 /** The highest value of a minute. */
 const most = { statistic: cloudwatch.Stats.MAXIMUM, period: minute };
 
+/** The least errors of a new version that say anything: a share of fewer could be chance. */
+const fewestOfVersion = 5;
+
 /** The alarms, and those that new versions are rolled back on. `docs/watching.md` says what to do about each. */
 export function makeAlarms(stack: Stack, watched: Watched) {
   const scope = new Construct(stack, 'Alarms');
   const action = new SnsAction(watched.topic);
-  const alarmOf = ([name, metric, threshold, [some, last] = [1, 1]]: AlarmRow): cloudwatch.Alarm => {
-    const alarm = new cloudwatch.Alarm(scope, name, {
+  const silent = ([name, metric, threshold, [some, last] = [1, 1]]: AlarmRow, alarmName?: string) =>
+    new cloudwatch.Alarm(scope, name, {
       alarmDescription: `${name}: see docs/watching.md`,
       metric,
       threshold,
@@ -106,7 +109,10 @@ export function makeAlarms(stack: Stack, watched: Watched) {
       datapointsToAlarm: some,
       evaluationPeriods: last,
       treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
+      ...definedOnly({ alarmName }),
     });
+  const alarmOf = (row: AlarmRow): cloudwatch.Alarm => {
+    const alarm = silent(row);
     alarm.addAlarmAction(action);
     alarm.addOkAction(action);
     return alarm;
@@ -118,18 +124,62 @@ export function makeAlarms(stack: Stack, watched: Watched) {
   // The share of all requests hides a route that few use. Such a route may get less than one request a minute, so its errors are
   // added up over a longer time: a few in a row are enough, even minutes apart.
   const serverErrors = rateByRoute(watched, 'ServerErrorsOf', '5xx', routeServerErrors, alarmFewest, 15);
-  const routes = new Map(serverErrors.map(({ key, row }) => [key, alarmOf([...row, alarmErrorPercent])]));
+  const routes = serverErrors.map(({ row }) => alarmOf([...row, alarmErrorPercent]));
   const service = aboutService(watched).map(alarmOf);
   const throttles = rateByRoute(watched, 'ThrottledAt', '429', routeThrottles, 20, 5)
     .filter(({ isThrottled }) => isThrottled)
     .map(({ row }) => alarmOf([...row, alarmThrottledPercent]));
   const events = aboutEvents(watched).map(alarmOf);
+  // A name for each version: an alarm that is on about the last one would stop the deployment of its fix.
+  const newVersion = (served: ServiceFunction): cloudwatch.Alarm[] =>
+    aboutNewVersion(watched, served).map((row) =>
+      silent(row, `${settings.stack}-${row[0]}-${served.lambda.currentVersion.version}`),
+    );
+  const canaries = settings.canary ? watched.endpoints.map(({ served }) => served) : [];
   return {
-    all: [wholeApi, ...service, ...routes.values(), ...throttles, ...events],
-    /** Alarms that a new version of a function is rolled back on: about the whole API, and about its own route. */
-    about: (key: string): cloudwatch.Alarm[] =>
-      [wholeApi, routes.get(key)].filter((alarm) => alarm !== undefined),
+    all: [wholeApi, ...service, ...routes, ...throttles, ...events],
+    /**
+     * Alarms that a new version of each function is rolled back on: about the whole API, which it may harm by what it writes,
+     * and about the version itself. Nobody is told of the latter, which only compare while there are two versions.
+     */
+    rollingBack: new Map(canaries.map((served) => [served.key, [wholeApi, ...newVersion(served)]])),
   };
+}
+
+/**
+ * The alarms about the version of a function that this deployment makes. The first is about the requests of this version
+ * alone. The second compares it, over all its time as a canary, with the version before, which has nine times the requests:
+ * when the new one has half of the function's errors, it fails nine times as often. A provider that is down fails both.
+ * @see AWS SAM developer guide, "Deploying serverless applications gradually": the dimension ExecutedVersion
+ */
+function aboutNewVersion({ measurements, settings }: Watched, { key, lambda }: ServiceFunction): AlarmRow[] {
+  const { functionName: name } = lambda;
+  const { version } = lambda.currentVersion;
+  const dimensionsMap = { FunctionName: name, Resource: `${name}:${liveAlias}`, ExecutedVersion: version };
+  const { serverErrorsOf } = measurements;
+  const errors = sum('Errors', {
+    failed: serverErrorsOf({ function: name, version, event: 'request_failed' }),
+    // Invocations that crashed or timed out, of which no log line tells.
+    crashed: lambda.metricErrors({ ...perMinute, dimensionsMap }),
+  });
+  const invocations = invocationsOf(lambda, minute).with({ dimensionsMap });
+  const period = Duration.minutes(settings.canaryMinutes);
+  const share = rate(
+    'The new version of all 5xx',
+    serverErrorsOf({ function: name, version }, period),
+    serverErrorsOf({ function: name }, period),
+    fewestOfVersion,
+    period,
+  );
+  return [
+    [
+      `NewVersionErrorsOf${logicalIdOf(key)}`,
+      rate('Errors', errors, invocations, fewestOfVersion),
+      5,
+      [2, 3],
+    ],
+    [`NewVersionWorseOf${logicalIdOf(key)}`, share, 50],
+  ];
 }
 
 /**

@@ -12,8 +12,11 @@ import { logicalIdOf, resourceOf, ServiceFunction } from './service-function.ts'
 /** Resources that CodeDeploy needs to move aliases to a new version and back. */
 const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';
 
+/** The alias by which the API calls each function. */
+export const liveAlias = 'live';
+
 /**
- * How new code goes live. The API calls each function by its alias `live`. With a canary, CodeDeploy moves the alias to
+ * How new code goes live. The API calls each function by its alias. With a canary, CodeDeploy moves the alias to
  * the new version for a tenth of the requests, for all of them some minutes later, and back when an alarm goes off.
  */
 export class LiveVersions extends Construct {
@@ -44,7 +47,7 @@ export class LiveVersions extends Construct {
    * @param groups the stack of the deployment groups
    */
   of({ key, lambda }: ServiceFunction, groups: NestedStack): IFunction {
-    const alias = lambda.addAlias('live');
+    const alias = lambda.addAlias(liveAlias);
     const resource = resourceOf(alias, CfnAlias);
     resource.overrideLogicalId(`${logicalIdOf(key)}Live`);
     this.#goLiveAfterEarlierGroup(resource);
@@ -120,22 +123,22 @@ export function newVersionCheck(
  * The CodeDeploy application and a group for each function, named after its key: how its new version goes live, and on
  * which alarms it is rolled back.
  * @param role the role with which CodeDeploy moves aliases
- * @param alarmsOf the alarms that roll a new version back, and stop a deployment that begins while one is on
+ * @param alarmsOf the key of each function, and the alarms that roll its new version back, and stop a deployment that begins
+ * while one is on
  */
 export function deploymentGroups(
   stack: NestedStack,
   settings: Settings,
   role: InlineRole,
-  keys: readonly string[],
-  alarmsOf: (key: string) => IAlarm[],
+  alarmsOf: ReadonlyMap<string, IAlarm[]>,
 ): void {
   const scope = new Construct(stack, 'LiveVersions');
   const application = new CfnApplication(scope, 'Application', {
     applicationName: settings.stack,
     computePlatform: 'Lambda',
   });
-  for (const key of keys) {
-    const alarms = settings.ignoreAlarms ? [] : alarmsOf(key);
+  for (const [key, rollingBack] of alarmsOf) {
+    const alarms = settings.ignoreAlarms ? [] : rollingBack;
     new CfnDeploymentGroup(scope, key, {
       applicationName: application.ref,
       // Aliases name it, in the template of the stack around this one.

@@ -3,11 +3,12 @@ import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { LogReason } from '../../lib/foundation/reasons.ts';
+import type { LogEvent } from '../../lib/log/events.ts';
 import type { metrics } from '../../lib/log/metrics.ts';
 import { table } from '../../lib/storage/table.ts';
 import type { TableInUse } from './service-data.ts';
 
-type OwnMetric = (typeof metrics)[keyof typeof metrics]['name'];
+type OwnMetric = (typeof metrics)[number]['name'];
 
 /** The metrics of the access log's 5xx and 429, by route. */
 export const routeServerErrors = 'RouteServerErrors';
@@ -67,10 +68,15 @@ export function measurementsOf(namespace: string, { apiId }: HttpApi, inUse: Tab
     /** A metric of the service's own, for one reason. */
     because: (metricName: OwnMetric, reason: LogReason): Metric =>
       total(metricName).with({ dimensionsMap: { reason } }),
-    /** A metric from the log with a line for each value of a field. */
-    by: (metricName: OwnMetric, field: string, statistic: string = Stats.SUM): IMetric =>
+    /** The 5xx that a function has answered, in all its versions or in one, for any cause or one event alone. */
+    serverErrorsOf: (
+      dimensionsMap: { function: string; version?: string; event?: LogEvent },
+      period = minute,
+    ) => total('ServerErrors').with({ dimensionsMap, period }),
+    /** A metric from the log with a line for each value of a field, or of several together. */
+    by: (metricName: OwnMetric, fields: string | string[], statistic: string = Stats.SUM): IMetric =>
       new MathExpression({
-        expression: `SEARCH('{"${namespace}","${field}"} MetricName="${metricName}"', '${statistic}', 60)`,
+        expression: `SEARCH('{"${[namespace, fields].flat().join('","')}"} MetricName="${metricName}"', '${statistic}', 60)`,
         usingMetrics: {},
         label: '',
         period: minute,

@@ -14,11 +14,10 @@ export class Watching extends NestedStack {
   /** @param role with which CodeDeploy moves aliases. Without a canary there is none. */
   constructor(scope: Construct, id: string, role: InlineRole | undefined, watched: Watched) {
     super(scope, id, { description: 'Alarms, dashboard and deployment groups' });
-    const { settings, measurements, endpoints } = watched;
-    const { all, about } = makeAlarms(this, watched);
+    const { settings, measurements } = watched;
+    const { all, rollingBack } = makeAlarms(this, watched);
     addDashboard(this, measurements, all);
-    const keys = endpoints.map(({ served }) => served.key);
-    if (role) deploymentGroups(this, settings, role, keys, about);
+    if (role) deploymentGroups(this, settings, role, rollingBack);
   }
 }
 
@@ -59,5 +58,8 @@ function addDashboard(scope: Construct, of: Measurements, alarms: cloudwatch.Ala
     graph('Searches', of.total('Searches')),
     graph('Other requests refused, by reason', of.by('RequestsRefused', 'reason')),
   );
-  dashboard.addWidgets(graph('Secrets that could not be read', of.total('StaleSecrets')));
+  dashboard.addWidgets(
+    graph('5xx, by function and version', of.by('ServerErrors', ['function', 'version'])),
+    graph('Secrets that could not be read', of.total('StaleSecrets')),
+  );
 }

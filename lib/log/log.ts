@@ -4,7 +4,7 @@
 import { timestamp } from '../foundation/clock.ts';
 import { optionalEnvironment } from '../foundation/environment.ts';
 import type { FailureEvent, LogEvent, LogEvents } from './events.ts';
-import { asMetric } from './metrics.ts';
+import { asMetrics } from './metrics.ts';
 import { requestFields } from './request-fields.ts';
 
 /**
@@ -43,7 +43,7 @@ type Level = 'INFO' | 'ERROR';
 function lineOf(level: Level, event: LogEvent, fields: object): string {
   const line = { event, ...requestFields(), ...fields };
   const start = { level, message: event, timestamp: timestamp(), service: 'login-service' };
-  return `${JSON.stringify({ ...start, ...line, ...asMetric(event, line) }, cut)}\n`;
+  return `${JSON.stringify({ ...start, ...line, ...asMetrics(event, line) }, cut)}\n`;
 }
 
 /** The most characters of a text in a line: providers and callers choose some of them. */

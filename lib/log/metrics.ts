@@ -1,54 +1,77 @@
 import { clock } from '../foundation/clock.ts';
 import { optionalEnvironment } from '../foundation/environment.ts';
+import type { ErrorCode } from '../foundation/service-error.ts';
 import type { LogEvent } from './events.ts';
 
 interface Metric {
   name: string;
+  /** The events whose lines it counts. */
+  of: readonly LogEvent[];
+  /** Only the lines with this error code. @default all */
+  error?: ErrorCode;
   /** The field that is its value; without one each line counts 1. In milliseconds. */
   value?: string;
-  /** Dimensions of the metric, each on its own. They have few values each, since every value is a metric that costs money. */
-  by: readonly string[];
+  /**
+   * Its dimensions, each a field or several together. They have few values each, since every value is a metric that costs
+   * money. The fields `function` and `version` are those of the Lambda that writes the line.
+   */
+  by: readonly (string | readonly string[])[];
 }
 
-/** The lines that are also a metric. */
-export const metrics = {
-  token_issued: { name: 'TokensIssued', by: ['grant_type', 'provider'] },
-  token_refused: { name: 'TokensRefused', by: ['error', 'reason', 'provider'] },
-  request_refused: { name: 'RequestsRefused', by: ['error', 'reason'] },
-  refresh_token_repeated: { name: 'RefreshTokensRepeated', by: [] },
-  refresh_token_replayed: { name: 'RefreshTokensReplayed', by: [] },
-  refresh_token_reused: { name: 'RefreshTokensReused', by: [] },
-  provider_called: { name: 'ProviderLatency', value: 'milliseconds', by: ['provider'] },
-  secret_stale: { name: 'StaleSecrets', by: [] },
-  provider_failed: { name: 'ProviderFailures', by: ['provider'] },
-  device_registered: { name: 'DevicesRegistered', by: ['outcome', 'platform'] },
-  events_searched: { name: 'Searches', by: [] },
-} as const satisfies Partial<Record<LogEvent, Metric>>;
+/** A function's 5xx: of all its versions, of each, and of each by cause. */
+const versions = ['function', ['function', 'version'], ['function', 'version', 'event']] as const;
 
-const metricOf = new Map<string, Metric>(Object.entries(metrics));
+/** The lines that are also a metric. */
+export const metrics = [
+  { name: 'TokensIssued', of: ['token_issued'], by: ['grant_type', 'provider'] },
+  { name: 'TokensRefused', of: ['token_refused'], by: ['error', 'reason', 'provider'] },
+  { name: 'RequestsRefused', of: ['request_refused'], by: ['error', 'reason'] },
+  { name: 'RefreshTokensRepeated', of: ['refresh_token_repeated'], by: [] },
+  { name: 'RefreshTokensReplayed', of: ['refresh_token_replayed'], by: [] },
+  { name: 'RefreshTokensReused', of: ['refresh_token_reused'], by: [] },
+  { name: 'ProviderLatency', of: ['provider_called'], value: 'milliseconds', by: ['provider'] },
+  { name: 'StaleSecrets', of: ['secret_stale'], by: [] },
+  { name: 'ProviderFailures', of: ['provider_failed'], by: ['provider'] },
+  { name: 'ServerErrors', of: ['request_failed', 'provider_failed'], by: versions },
+  {
+    name: 'ServerErrors',
+    of: ['token_refused', 'request_refused'],
+    error: 'temporarily_unavailable',
+    by: versions,
+  },
+  { name: 'DevicesRegistered', of: ['device_registered'], by: ['outcome', 'platform'] },
+  { name: 'Searches', of: ['events_searched'], by: [] },
+] as const satisfies readonly Metric[];
+
+const all: readonly Metric[] = metrics;
 
 /**
- * Fields that make CloudWatch read a log line as a metric too. The Powertools library would write a second line, to be
+ * Fields that make CloudWatch read a log line as metrics too. The Powertools library would write a second line, to be
  * paid for again, and take 11 kB and 2 ms of every cold start. Nothing without a namespace, which a deployment
  * sets to the name of its stack.
  * @see Amazon CloudWatch user guide, "Specification: Embedded metric format"
  */
-export function asMetric(event: LogEvent, line: Record<string, unknown>): Record<string, unknown> {
-  const metric = metricOf.get(event);
+export function asMetrics(event: LogEvent, line: Record<string, unknown>): Record<string, unknown> {
   const Namespace = optionalEnvironment('METRICS_NAMESPACE');
-  if (!metric || !Namespace) return {};
-  const { name, value, by } = metric;
+  const counted = all.filter(({ of, error = line.error }) => of.includes(event) && error === line.error);
+  if (counted.length === 0 || !Namespace) return {};
+  const fields: Record<string, unknown> = { ...line, ...lambda() };
+  const known = (field: string): boolean => fields[field] !== undefined;
+  const CloudWatchMetrics = counted.map(({ name, value, by }) => ({
+    Namespace,
+    Dimensions: [[], ...by.map((one) => [one].flat()).filter((one) => one.every(known))],
+    Metrics: [{ Name: name, Unit: value ? 'Milliseconds' : 'Count' }],
+  }));
+  const dimensions = new Set(CloudWatchMetrics.flatMap(({ Dimensions }) => Dimensions.flat()));
   return {
-    [name]: value ? line[value] : 1,
-    _aws: {
-      Timestamp: clock.now().getTime(),
-      CloudWatchMetrics: [
-        {
-          Namespace,
-          Dimensions: [[], ...by.filter((field) => line[field] !== undefined).map((field) => [field])],
-          Metrics: [{ Name: name, Unit: value ? 'Milliseconds' : 'Count' }],
-        },
-      ],
-    },
+    ...Object.fromEntries([...dimensions].map((field) => [field, fields[field]])),
+    ...Object.fromEntries(counted.map(({ name, value }) => [name, value ? line[value] : 1])),
+    _aws: { Timestamp: clock.now().getTime(), CloudWatchMetrics },
   };
 }
+
+/** The function that runs, and its version. @see AWS Lambda developer guide, "Defined runtime environment variables" */
+const lambda = () => ({
+  function: optionalEnvironment('AWS_LAMBDA_FUNCTION_NAME'),
+  version: optionalEnvironment('AWS_LAMBDA_FUNCTION_VERSION'),
+});

@@ -1,12 +1,13 @@
 import { expect, test } from '@jest/globals';
+import { asMetrics } from '../../lib/log/metrics.ts';
 import { writtenDuring } from '../support/log-lines.ts';
-import { ownService } from '../support/own-service.ts';
 import { prepareLogin } from '../support/provider-login.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
 import { unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
 
-const { running, service } = await ownService({ METRICS_NAMESPACE: 'a-stack' });
+const { running, service, proxy } = await startServiceWithStore({ METRICS_NAMESPACE: 'a-stack' });
 const standIn = await startProviderStandIn();
 
 /** The metrics that an action writes: name, value, and the sets of dimensions with their values. */
@@ -94,9 +95,25 @@ test('a provider that gives no verdict counts', async () => {
   const scene = standIn.openScene();
   scene.answer(targets.userInfo.endpoint, { status: 503 });
   const login = await prepareLogin(service, scene, targets.userInfo);
-  expect(await metricsOf(() => service.token(login.form, login.app))).toContainEqual([
-    'a-stack/ProviderFailures',
-    1,
-    'provider=provider_a',
-  ]);
+  const written = await metricsOf(() => service.token(login.form, login.app));
+  expect(written).toContainEqual(['a-stack/ProviderFailures', 1, 'provider=provider_a']);
+  expect(written).toContainEqual(['a-stack/ServerErrors', 1]);
 });
+
+test('a 500 counts', async () => {
+  proxy.hook = () => 'fails before';
+  expect(await metricsOf(() => service.search())).toEqual([['a-stack/ServerErrors', 1]]);
+});
+
+test.each(['request_failed', 'provider_failed'] as const)(
+  '%s counts by the function, its version and the cause, so that alarms tell a new version from the one before',
+  (event) => {
+    process.env.METRICS_NAMESPACE = 'a-stack';
+    process.env.AWS_LAMBDA_FUNCTION_NAME = 'a-function';
+    process.env.AWS_LAMBDA_FUNCTION_VERSION = '7';
+    const { _aws, ...fields } = asMetrics(event, { event });
+    expect(fields).toMatchObject({ ServerErrors: 1, function: 'a-function', version: '7', event });
+    const dimensions = '[[],["function"],["function","version"],["function","version","event"]]';
+    expect(JSON.stringify(_aws)).toContain(`"Dimensions":${dimensions},"Metrics":[{"Name":"ServerErrors"`);
+  },
+);

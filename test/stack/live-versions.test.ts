@@ -18,7 +18,7 @@ describe('new code', () => {
   const group = 'AWS::CodeDeploy::DeploymentGroup';
   const withoutCanary = { canary: false };
 
-  test('gets a tenth of the requests for five minutes, and is rolled back when the API or its own route returns 5xx', () => {
+  test('gets a tenth of the requests for 15 minutes, and is rolled back on alarms about the API and about itself', () => {
     const groups = resources(
       group,
       v.looseObject({
@@ -36,10 +36,13 @@ describe('new code', () => {
       AlarmConfiguration.Alarms.map(nameOf),
     ]);
     expect(alarmsOf.sort()).toEqual(
-      [...endpoints.keys()].map((key) => [key, ['ServerErrors', `ServerErrorsOf${logicalIdOf(key)}`]]),
+      [...endpoints.keys()].map((key) => [
+        key,
+        ['ServerErrors', `NewVersionErrorsOf${logicalIdOf(key)}`, `NewVersionWorseOf${logicalIdOf(key)}`],
+      ]),
     );
     watching.allResourcesProperties(group, {
-      DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent5Minutes',
+      DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent15Minutes',
       AutoRollbackConfiguration: {
         Enabled: true,
         Events: Match.arrayWith(['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM']),
@@ -47,9 +50,12 @@ describe('new code', () => {
     });
   });
 
-  test('of any function gets requests only after it has been tried', () => {
+  test('of any function gets requests only after it has been tried, and after its alarms are there', () => {
+    const [nested] = Object.keys(template.findResources('AWS::CloudFormation::Stack'));
     for (const [key] of endpoints) {
-      expect(template.findResources(live)[`${logicalIdOf(key)}Live`]?.UpdatePolicy).toEqual({
+      const alias = template.findResources(live)[`${logicalIdOf(key)}Live`];
+      expect(alias?.DependsOn).toContain(nested);
+      expect(alias?.UpdatePolicy).toEqual({
         CodeDeployLambdaAliasUpdate: {
           ApplicationName: 'a-stack',
           DeploymentGroupName: key,
@@ -89,6 +95,7 @@ describe('new code', () => {
       expect(alias.UpdatePolicy).toBeUndefined();
     watchingWith(withoutCanary).resourceCountIs(group, 0);
     watchingWith(withoutCanary).resourceCountIs('AWS::CodeDeploy::Application', 0);
+    expect(JSON.stringify(watchingWith(withoutCanary).toJSON())).not.toContain('NewVersion');
   });
 
   test('stays when it is no longer live, unless its deployment is rolled back', () => {

@@ -29,8 +29,9 @@ const alarmSchema = v.object({
   DatapointsToAlarm: v.number(),
   EvaluationPeriods: v.number(),
   TreatMissingData: v.string(),
-  AlarmActions: v.array(v.unknown()),
-  OKActions: v.array(v.unknown()),
+  AlarmName: v.optional(v.unknown()),
+  AlarmActions: v.optional(v.array(v.unknown())),
+  OKActions: v.optional(v.array(v.unknown())),
   Namespace: v.optional(v.string()),
   MetricName: v.optional(v.string()),
   Dimensions: dimensions,
@@ -44,9 +45,12 @@ const alarmSchema = v.object({
   ),
 });
 const alarmsIn = (of: typeof watching) => resources('AWS::CloudWatch::Alarm', alarmSchema, of);
-const alarms = alarmsIn(watching);
+const all = alarmsIn(watching);
+/** Alarms about a new version. Only CodeDeploy asks for their state. */
+const ofVersions = all.filter(({ properties }) => properties.AlarmDescription.startsWith('NewVersion'));
+const alarms = all.filter((alarm) => !ofVersions.includes(alarm));
 const alarmNamed = (name: string) =>
-  alarms
+  all
     .map(({ properties }) => properties)
     .find(({ AlarmDescription }) => AlarmDescription.startsWith(`${name}:`));
 
@@ -65,6 +69,25 @@ const measurementsOf = ({ Metrics, ...alarm }: v.InferOutput<typeof alarmSchema>
   ) ?? [
     inWords(v.parse(measured, { ...alarm, Metric: alarm, Stat: alarm.Statistic ?? alarm.ExtendedStatistic })),
   ];
+
+/**
+ * The value of an alarm's expression in a period in which its metrics have these; those left out are missing.
+ * @see Amazon CloudWatch user guide, "Metric math syntax and functions"
+ */
+function calculated({ Metrics = [] }: v.InferOutput<typeof alarmSchema>, counts: Record<string, number>) {
+  const scope: Record<string, unknown> = {
+    IF: (condition: boolean, yes: number, no: number) => (condition ? yes : no),
+    MAX: (values: number[]) => Math.max(...values),
+    FILL: (value: number | undefined, filling: number) => value ?? filling,
+  };
+  // The outermost expression stands first.
+  for (const { Id, Expression } of Metrics.toReversed()) {
+    const body = `return ${Expression ?? `counts.${Id}`}`;
+    scope[Id] = new Function('counts', ...Object.keys(scope), body)(counts, ...Object.values(scope));
+  }
+  return v.parse(v.number(), scope[Metrics[0]?.Id ?? '']);
+}
+
 const dashboard = JSON.stringify(watching.findResources('AWS::CloudWatch::Dashboard'));
 
 /** A metric of an alarm, under its name there. */
@@ -183,6 +206,37 @@ describe('alarms', () => {
           sum('whole', inLambda('Invocations', key), 300),
         ),
       ]),
+    ...[...endpoints.keys()].flatMap((key): [string, string, string[]][] => {
+      const lambda = `${key.replaceAll('-', '')}Function`;
+      const version = `${lambda}CurrentVersion`;
+      const executed = `ExecutedVersion=${version}, FunctionName=${lambda}, Resource=${lambda}:live`;
+      return [
+        [
+          `NewVersionErrorsOf${logicalIdOf(key)}`,
+          '2 of 3 from 5',
+          share(
+            5,
+            added(
+              sum(
+                'failed',
+                `a-stack ServerErrors, event=request_failed, function=${lambda}, version=${version}`,
+              ),
+              sum('crashed', `AWS/Lambda Errors, ${executed}`),
+            ),
+            sum('whole', `AWS/Lambda Invocations, ${executed}`),
+          ),
+        ],
+        [
+          `NewVersionWorseOf${logicalIdOf(key)}`,
+          '1 of 1 from 50',
+          share(
+            5,
+            sum('part', `a-stack ServerErrors, function=${lambda}, version=${version}`, 900),
+            sum('whole', `a-stack ServerErrors, function=${lambda}`, 900),
+          ),
+        ],
+      ];
+    }),
     [
       'AuditFailure',
       '1 of 5 from 1',
@@ -222,7 +276,7 @@ describe('alarms', () => {
   // CloudWatch publishes a metric with a delay, so the latest point of such an expression is always what it was filled with.
   // @see Amazon CloudWatch user guide, "Using math expressions with CloudWatch metrics": FILL
   test('look at more than one period where the expression has a value without any metric', () => {
-    const filled = alarms.flatMap(({ properties: { AlarmDescription, EvaluationPeriods, Metrics = [] } }) => {
+    const filled = all.flatMap(({ properties: { AlarmDescription, EvaluationPeriods, Metrics = [] } }) => {
       const expressions = new Map(Metrics.map(({ Id, Expression }) => [Id, Expression]));
       /** Whether a metric of the alarm, or an expression, has a value while nothing is published. */
       const isFilled = (id: string): boolean => {
@@ -237,7 +291,9 @@ describe('alarms', () => {
   });
 
   test('have the thresholds that are set', () => {
-    const changed = alarmsIn(watchingWith(changedSettings)).map(({ properties }) => properties);
+    const changed = alarmsIn(watchingWith({ ...changedSettings, canary: false })).map(
+      ({ properties }) => properties,
+    );
     const thresholdOf = (name: string): unknown =>
       changed.find(({ AlarmDescription }) => AlarmDescription.startsWith(`${name}:`))?.Threshold;
     expect(
@@ -269,6 +325,44 @@ describe('alarms', () => {
         ComparisonOperator: 'GreaterThanOrEqualToThreshold',
       });
     }
+  });
+
+  test('about a new version tell nobody, and each version has its own, so that none is on when its fix is deployed', () => {
+    expect(ofVersions).toHaveLength(2 * endpoints.size);
+    for (const { properties } of ofVersions) {
+      expect(properties.AlarmActions ?? properties.OKActions).toBeUndefined();
+      expect(properties.TreatMissingData).toBe('notBreaching');
+      const [name] = properties.AlarmDescription.split(':');
+      expect(readable(properties.AlarmName)).toMatch(
+        new RegExp(`^a-stack-${name}-referencetoastack\\w+CurrentVersion[0-9A-F]{8}Version$`),
+      );
+    }
+  });
+
+  test.each([
+    [{ failed: 5, whole: 100 }, true],
+    [{ crashed: 5, whole: 100 }, true],
+    [{ failed: 3, crashed: 2, whole: 5 }, true],
+    [{ failed: 5, whole: 101 }, false],
+    [{ failed: 4, whole: 4 }, false],
+  ])('about a new version go off in a minute like %j: %s', (counts, goesOff) => {
+    const alarm = alarmNamed('NewVersionErrorsOfIssueToken');
+    expect(alarm && calculated(alarm, counts) >= alarm.Threshold).toBe(goesOff);
+  });
+
+  test.each([
+    ['one provider fails in the new version alone', { part: 5, whole: 5 }, true],
+    ['it fails as often as the version before, with a ninth of its requests', { part: 5, whole: 10 }, true],
+    ['a provider is down for both', { part: 5, whole: 50 }, false],
+    ['four failures, which could be chance', { part: 4, whole: 4 }, false],
+  ])('about a new version compare it with the version before: %s', (_, counts, goesOff) => {
+    const alarm = alarmNamed('NewVersionWorseOfIssueToken');
+    expect(alarm && calculated(alarm, counts) >= alarm.Threshold).toBe(goesOff);
+  });
+
+  test('compare a new version for as long as it is a canary', () => {
+    const longer = JSON.stringify(alarmsIn(watchingWith({ canaryMinutes: 30 })));
+    expect(longer.match(/"Period":1800/g)).toHaveLength(2 * endpoints.size);
   });
 
   test.each([
@@ -346,7 +440,7 @@ describe('alarms', () => {
 });
 
 describe('the dashboard', () => {
-  test.each(Object.values(metrics).map(({ name }) => name))('shows %s', (name) => {
+  test.each([...new Set(metrics.map(({ name }) => name))])('shows %s', (name) => {
     expect(dashboard).toContain(name);
   });
 

@@ -167,8 +167,8 @@ export function text(value: unknown): string {
 /** The same without the hashes that CDK puts at the ends of logical ids, and without its names for parameters. */
 export const readable = (value: unknown): string =>
   text(value)
-    .replace(/^referencetoastack(\w+[0-9A-F]{8})(?:Ref|Arn|QueueName)$/, '$1')
-    .replace(/[0-9A-F]{8}(?=$|\/)/, '');
+    .replace(/^referencetoastack(\w+[0-9A-F]{8})(?:Ref|Arn|QueueName|Version)(?=$|:)/, '$1')
+    .replace(/[0-9A-F]{8}(?=$|[/:])/, '');
 
 const listed = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
 

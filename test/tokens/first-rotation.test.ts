@@ -5,11 +5,12 @@ import { localAws } from '../../infra/invoke-function.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { rotateSigningKeys } from '../../infra/local/stack.ts';
 import { publicSigningKeysKey } from '../../lib/storage/keys.ts';
+import { logLines } from '../support/log-lines.ts';
 import { ownService } from '../support/own-service.ts';
 import { unique } from '../support/service.ts';
 import { awsEndpointOf } from '../support/stolen-signing-keys.ts';
 
-const { running, service } = await ownService({}, { movableClock: true });
+const { running, service } = await ownService({ METRICS_NAMESPACE: 'a-stack' }, { movableClock: true });
 const awsEndpoint = awsEndpointOf(running);
 
 /** Brings the service back to the state that a deployment leaves until the first rotation has finished. */
@@ -34,6 +35,12 @@ test('until the first rotation has finished, tokens are a 503 with Retry-After, 
     status: 503,
     error: 'temporarily_unavailable',
     retryAfter: '10',
+  });
+  // To the alarms it is as much a 5xx as a 500.
+  expect(logLines(running).at(-1)).toMatchObject({
+    event: 'token_refused',
+    TokensRefused: 1,
+    ServerErrors: 1,
   });
   expect((await service.logIn(unique('alice'))).status).toBe(503);
   const empty = await publishedKeys();
