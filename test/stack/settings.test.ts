@@ -60,6 +60,19 @@ describe('the page about the settings', () => {
     );
   });
 
+  test('says from which share of failing requests a new version is rolled back, at five expected errors', () => {
+    const rows = [...page.matchAll(/^\| (\d+) \| ([\d.]+) \| (.+) \| (.+) \|$/gm)];
+    expect(rows).toHaveLength(8);
+    const { canaryMinutes } = readSettings({});
+    const percent = (share: number): string =>
+      share > 1 ? '–' : `${Number((100 * share).toPrecision(2))} %`;
+    for (const [, all, own, ofMinute, ofCanary] of rows) {
+      expect(Number(own)).toBe(Number(all) / 10);
+      expect(ofMinute).toBe(percent(Math.max(0.05, 5 / Number(own))));
+      expect(ofCanary).toBe(percent(5 / (canaryMinutes * Number(own))));
+    }
+  });
+
   test('states the defaults', () => {
     const stages = ['production', 'development'].map((stage) => readSettings({ stage }));
     const told = documented.map(([name = '', , text = '']) => [name, text]);
