@@ -12,8 +12,8 @@ interface Metric {
   /** The field that is its value; without one each line counts 1. In milliseconds. */
   value?: string;
   /**
-   * Its dimensions, each a field or several together. They have few values each, since every value is a metric that costs
-   * money. The fields `function` and `version` are those of the Lambda that writes the line.
+   * Dimensions of the metric, each a field or several together. They have few values each, since every value is a metric that
+   * costs money. The fields `function` and `version` are those of the Lambda that writes the line.
    */
   by: readonly (string | readonly string[])[];
 }
