@@ -4,34 +4,11 @@ import { Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { context, everything, stackWith, withEdge } from '../support/template.ts';
-
-const settings = [
-  {},
-  { stage: 'development', loopbackProviders: true, accessTokenSeconds: 60 },
-  { canary: false, tableName: 'a-stack-restored', publishEvents: false },
-  {
-    account: '123456789012',
-    region: 'eu-central-1',
-    tableName: 'a-stack-restored',
-    tableStreamArn:
-      'arn:aws:dynamodb:eu-central-1:123456789012:table/a-stack-restored/stream/2026-01-31T08:00:00.000',
-  },
-  {
-    domainName: 'login.example.com',
-    certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd',
-    alarmEmail: 'ops@example.com',
-    tokenConcurrency: 1,
-    tokenReservedConcurrency: 10,
-    warmReadUnits: 20_000,
-    replicaRegions: 'eu-west-1',
-    tracing: true,
-  },
-];
+import { context, everything, stackWith, variants } from '../support/template.ts';
 
 const validated = { builtinCloudFormationValidation: true };
 
-test.each([...settings, withEdge, everything])(
+test.each(variants)(
   "a deployment with %j meets CloudFormation's rules and the AwsSolutions rules, but for what the stack gives a reason for",
   (given) => {
     const { app, edge } = stackWith(given, validated);

@@ -53,6 +53,32 @@ export const everything = {
   tokenReservedConcurrency: 10,
 };
 
+/** Settings of deployments that differ in what is in their templates. */
+export const variants: Record<string, unknown>[] = [
+  {},
+  { stage: 'development', loopbackProviders: true, accessTokenSeconds: 60 },
+  { canary: false, tableName: 'a-stack-restored', publishEvents: false },
+  {
+    account: '123456789012',
+    region: 'eu-central-1',
+    tableName: 'a-stack-restored',
+    tableStreamArn:
+      'arn:aws:dynamodb:eu-central-1:123456789012:table/a-stack-restored/stream/2026-01-31T08:00:00.000',
+  },
+  {
+    domainName: 'login.example.com',
+    certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd',
+    alarmEmail: 'ops@example.com',
+    tokenConcurrency: 1,
+    tokenReservedConcurrency: 10,
+    warmReadUnits: 20_000,
+    replicaRegions: 'eu-west-1',
+    tracing: true,
+  },
+  withEdge,
+  everything,
+];
+
 /**
  * The stack of a deployment with these settings. Its functions are not bundled, which takes seconds; `npm run synth` does it.
  * @param options `builtinCloudFormationValidation` takes a second per synthesis; `moreContext` is that of the CDK itself

@@ -4,10 +4,11 @@ import * as v from 'valibot';
 import { settingNames } from '../../infra/settings/settings.ts';
 import { stackWith, withEdge } from '../support/template.ts';
 import { type Deployable, deployableSchema, type StackTemplate } from './release.ts';
+import { effectiveProperties, fixedProperties, idsIn, type Resource, withAllTheyNeed } from './resources.ts';
 
-/** Synthesizes what today's code deploys with a domain and an edge. */
-export function today(): Deployable {
-  const { stack, edge } = stackWith(withEdge);
+/** Synthesizes what today's code deploys with a domain and an edge. @param more settings */
+export function today(more: Record<string, unknown> = {}): Deployable {
+  const { stack, edge } = stackWith({ ...withEdge, ...more });
   if (!edge) throw new Error('There is no edge.');
   const stacks = Object.entries({ service: stack, edge }).map(([name, one]) => [
     name,
@@ -16,50 +17,39 @@ export function today(): Deployable {
   return v.parse(deployableSchema, { settings: settingNames, stacks: Object.fromEntries(stacks) });
 }
 
-/**
- * The types of resources that hold data, or an address that others know, each with the properties that an update must not
- * change: CloudFormation replaces the resource then, rejects the update, or generates another secret.
- * @see AWS CloudFormation template reference, "Update requires" of each property
- */
-const fixedProperties: Record<string, readonly string[]> = {
-  'AWS::ApiGatewayV2::Api': ['ProtocolType'],
-  'AWS::ApiGatewayV2::ApiMapping': ['DomainName'],
-  'AWS::ApiGatewayV2::DomainName': ['DomainName'],
-  'AWS::ApiGatewayV2::Stage': ['ApiId', 'StageName'],
-  'AWS::CloudFront::Distribution': [],
-  'AWS::DynamoDB::Table': [
-    ...['KeySchema', 'LocalSecondaryIndexes', 'StreamSpecification', 'TableName', 'TimeToLiveSpecification'],
-  ],
-  'AWS::Events::EventBus': ['Name'],
-  'AWS::Logs::LogGroup': ['LogGroupClass', 'LogGroupName'],
-  'AWS::SecretsManager::Secret': ['GenerateSecretString', 'Name'],
-  'AWS::SNS::Topic': ['FifoTopic', 'TopicName'],
-  'AWS::SQS::Queue': ['FifoQueue', 'QueueName'],
-};
-
-type Resource = StackTemplate['Resources'][string];
-
 /** The properties of a resource that an update must not change; undefined when the resource itself may go. */
 const fixedOf = ({ Type, DeletionPolicy }: Resource): readonly string[] | undefined =>
   fixedProperties[Type] ?? (DeletionPolicy?.startsWith('Retain') ? [] : undefined);
 
+const isCompared = (resource: Resource | undefined): boolean =>
+  resource !== undefined && (fixedOf(resource) !== undefined || resource.Type in effectiveProperties);
+
 /** The parts of a version that later ones are compared with. */
 export function comparedParts({ settings, stacks }: Deployable): Deployable {
-  const partOf = ({ Type, DeletionPolicy, Properties }: Resource, fixed: readonly string[]): Resource => {
-    const names = [...fixed, ...Object.keys(tableSchema.entries)];
+  const partOf = (resource: Resource): Resource => {
+    const { Type, DeletionPolicy, Properties, UpdatePolicy } = resource;
+    const names = [...(fixedProperties[Type] ?? []), ...(effectiveProperties[Type] ?? [])];
     const kept = Object.entries(Properties).filter(([name]) => names.includes(name));
-    return { Type, DeletionPolicy, Properties: Object.fromEntries(kept) };
+    return {
+      Type,
+      DeletionPolicy,
+      DependsOn: idsIn(resource),
+      Properties: Object.fromEntries(kept),
+      UpdatePolicy,
+    };
   };
-  const compared = ({ Resources, Outputs }: StackTemplate): StackTemplate => ({
-    Parameters: {},
-    Resources: Object.fromEntries(
-      Object.entries(Resources).flatMap(([id, resource]) => {
-        const fixed = fixedOf(resource);
-        return fixed ? [[id, partOf(resource, fixed)]] : [];
-      }),
-    ),
-    Outputs: Object.fromEntries(Object.keys(Outputs).map((name) => [name, {}])),
-  });
+  const compared = ({ Resources, Outputs }: StackTemplate): StackTemplate => {
+    const needed = withAllTheyNeed(
+      Resources,
+      Object.keys(Resources).filter((id) => isCompared(Resources[id])),
+    );
+    const kept = Object.entries(Resources).filter(([id]) => needed.has(id));
+    return {
+      Parameters: {},
+      Resources: Object.fromEntries(kept.map(([id, one]) => [id, partOf(one)])),
+      Outputs: Object.fromEntries(Object.keys(Outputs).map((name) => [name, {}])),
+    };
+  };
   return {
     settings,
     stacks: Object.fromEntries(Object.entries(stacks).map(([name, stack]) => [name, compared(stack)])),

@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Template } from 'aws-cdk-lib/assertions';
+import { execa } from 'execa';
+import { shown } from '../support/commands.ts';
+import { requireTools, tools } from '../support/needed-tools.ts';
+import { noteOutcome, runCheck, step } from '../support/steps.ts';
+import { installPythonPackages } from '../verifiers/programs.ts';
+
+/** cfn-lint finds that a function depends on its role twice, as the CDK writes it. */
+const ignored = ['--ignore-checks', 'W3005'];
+
+/** Has cfn-lint look at the templates of each variant of a deployment: the service, the stack within it, and the edge. */
+runCheck(async (cleanUps) => {
+  await requireTools([tools.python]);
+  const commands = await step('Install cfn-lint', installPythonPackages);
+  const directory = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'templates-')), (one) =>
+    rmSync(one, { recursive: true }),
+  );
+  process.env.TEMPLATES_DIR = directory;
+  // It reads the variable when it is loaded.
+  const { stackWith, variants } = await import('../support/template.ts');
+  const files = variants.flatMap((given, index) => {
+    const { stack, service, edge } = stackWith(given);
+    return [stack, service.watching, ...(edge ? [edge] : [])].map((one, part) => {
+      const file = join(directory, `${index}-${part}.json`);
+      writeFileSync(file, JSON.stringify(Template.fromStack(one).toJSON(), null, 1));
+      return file;
+    });
+  });
+  await step(`Lint ${files.length} templates`, () =>
+    execa(join(commands, 'cfn-lint'), [...ignored, '--', ...files], shown),
+  );
+  noteOutcome({ name: 'templates', passed: files.length, failed: 0 });
+});
