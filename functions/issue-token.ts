@@ -80,6 +80,7 @@ export const { endpoint, handler } = serve({
     DeleteItem: ['login_users'],
   },
   secrets: ['signing-keys', 'refresh-tokens', 'provider-settings'],
+  asksLoginHook: true,
   example: {
     bodies: {
       'OAuth 2.0 access token': {

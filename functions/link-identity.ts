@@ -7,6 +7,7 @@ import { shownIdentitySchema } from '../lib/people/identities/identities-of-pers
 import { identityFormSchema } from '../lib/people/identities/identity-form.ts';
 import { linkIdentity } from '../lib/people/identities/link-identity.ts';
 import { countingRejections, tooManyRejected } from '../lib/people/identities/rejected-credentials.ts';
+import { askAboutLink } from '../lib/people/login-hook.ts';
 import { verifyCredential } from '../lib/providers/protocol.ts';
 import { invalidRequest } from '../lib/schema/validation.ts';
 import { activeUserErrors, stepUpErrors } from './shared/errors.ts';
@@ -64,6 +65,7 @@ export const { endpoint, handler } = serve({
     UpdateItem: ['login_users'],
   },
   secrets: ['provider-settings'],
+  asksLoginHook: true,
   example: {
     bodies: {
       'OIDC id token': { provider: 'provider_f', id_token: 'PROVIDER_ID_TOKEN' },
@@ -76,6 +78,7 @@ export const { endpoint, handler } = serve({
     const user = requireActiveUser(caller);
     requireStepUp(caller);
     const person = await countingRejections(user, () => verifyCredential(caller.loginAppId, body));
+    await askAboutLink(caller, body.provider, person);
     const { isNew, identity } = await linkIdentity(user, body.provider, person);
     return isNew ? created(identity) : ok(identity);
   },

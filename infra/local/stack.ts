@@ -1,4 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { epochSeconds } from '../../lib/foundation/clock.ts';
 import { keyThatSigns, parseKeySet } from '../../lib/signing/key-set.ts';
@@ -62,7 +64,7 @@ export async function startStack(options: StackOptions) {
   }
   setEnvironment({ issuer: api.url, tableName, dynamoDbEndpoint: endpoint, awsEndpoint: aws.endpoint });
   await useFormat(data);
-  await loadOtherFunctions(functions);
+  await Promise.all([loadOtherFunctions(functions), loadLoginHook(functions)]);
   // RSA keys take a while; they are made on other threads, while this one loads the routes.
   const rotateAll = () => Promise.all([rotateSigningKeys(aws.endpoint), rotateServiceSecrets(aws.endpoint)]);
   await Promise.all([data?.saved ? followAlgorithm(aws) : rotateAll(), loadRoutes(routes)]);
@@ -94,6 +96,18 @@ export async function startStack(options: StackOptions) {
       await Promise.all(servers.map((server) => server.close()));
     },
   };
+}
+
+/** Loads the owner's login hook, which is invoked by the path of its file. @throws Error saying what is wrong with the file */
+async function loadLoginHook(functions: Map<string, InvocableFunction>): Promise<void> {
+  const { LOGIN_HOOK: path } = process.env;
+  if (!path) return;
+  const loaded = await import(pathToFileURL(resolve(path)).href).catch((cause) => {
+    throw new Error(`LOGIN_HOOK=${path} cannot be loaded: ${cause.message}`, { cause });
+  });
+  if (typeof loaded.handler !== 'function')
+    throw new Error(`LOGIN_HOOK=${path} exports no function handler.`);
+  functions.set(path, loaded.handler);
 }
 
 /** Does what a deployment does before its code is live and after it. @throws Error when the code cannot read the table */

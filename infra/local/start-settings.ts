@@ -37,6 +37,7 @@ const startSettingsSchema = v.object({
   ),
   LOCAL_DATA: v.optional(v.string()),
   JOIN: v.optional(v.string()),
+  LOGIN_HOOK: v.optional(v.string()),
   LOG_LEVEL: v.optional(v.picklist(['INFO', 'ERROR'], instead('INFO or ERROR'))),
   ORIGIN_SECRET_HASHES: v.optional(originSecretHashesSchema),
   TOKEN_ALGORITHM: v.optional(v.picklist(tokenAlgorithms, instead(tokenAlgorithms.join(' or ')))),

@@ -166,6 +166,20 @@ const settingsSchema = v.object({
   documentRateLimit: v.optional(whole(1, 100_000), 2),
   /** The throttling burst of `/openapi.json`, in requests. @default 5 */
   documentBurstLimit: v.optional(whole(1, 100_000), 5),
+  /**
+   * The name or ARN of your Lambda function that decides about logins, perhaps with an alias.
+   * @see docs/login-hook.md
+   */
+  loginHook: v.optional(
+    text(
+      /^(arn:aws[\w-]*:lambda:[\w-]+:\d{12}:function:)?[\w-]{1,64}(:[\w-]{1,128})?$/,
+      'must be the name or ARN of a Lambda function, perhaps with an alias',
+    ),
+  ),
+  /** Whether the login hook is asked at each refresh, too, or only at logins and links. @default refresh */
+  loginHookOn: v.optional(v.picklist(['login', 'refresh'], 'must be login or refresh'), 'refresh'),
+  /** The time that the login hook may take, in seconds. @default 3 */
+  loginHookSeconds: v.optional(whole(1, 5), 3),
   /** The throttling rate of each other route, in requests per second. @default 1000 */
   rateLimit: v.optional(whole(1, 100_000), 1000),
   /** The throttling burst of each other route, in requests. @default 2000 */

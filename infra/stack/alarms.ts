@@ -246,12 +246,20 @@ function aboutService({ measurements, settings, rotations, finishing }: Watched)
       settings.alarmWrongSecretPercent,
       [3, 5],
     ],
+    ...(settings.loginHook === undefined ? [] : [loginHookFailed(measurements)]),
     ['AccessRequestFull', measurements.because('RequestsRefused', 'access_request_full'), 1],
     ['RotationFailure', errorsOf(rotations), 1, onceOfSum],
     ['DeletionsUnfinished', errorsOf([finishing]), 1, onceOfSum],
     ['FinishDeletionsStopped', missed, 1, [3, 3]],
   ];
 }
+
+const loginHookFailed = (measurements: Measurements): AlarmRow => [
+  'LoginHookFailed',
+  measurements.total('LoginHookFailures'),
+  1,
+  [2, 5],
+];
 
 /** The alarms about the audit lines, and about published events if there are any. */
 function aboutEvents({

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type CfnResource, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { ArnFormat, type CfnResource, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Architecture, CfnFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
@@ -66,6 +66,7 @@ export class ServiceFunction extends Construct {
     const { settings, table, secrets } = shared;
     const { environment, warm = 0, inlineRights = false, ...props } = special;
     const { secrets: readable = [], summary, seconds = 10 } = access;
+    const hook = access.asksLoginHook ? loginHookArn(this, settings) : undefined;
     this.key = key;
     this.log = new LogGroup(this, 'Log', {
       logGroupName: logGroupNameOf(this, key),
@@ -87,7 +88,7 @@ export class ServiceFunction extends Construct {
       architecture: Architecture.ARM_64,
       // CPU grows with memory (1,769 MB is one vCPU): 1,024 MB shortens the cold start; the data needs less.
       memorySize: 1024,
-      timeout: Duration.seconds(seconds),
+      timeout: Duration.seconds(seconds + (hook ? settings.loginHookSeconds : 0)),
       role,
       logGroup: this.log,
       bundling,
@@ -98,6 +99,12 @@ export class ServiceFunction extends Construct {
         TABLE_NAME: table.tableName,
         ...Object.fromEntries(readable.map((name) => [secretVariables[name], secrets[name].secretArn])),
         ...shared.environment,
+        ...(hook && {
+          LOGIN_HOOK: hook,
+          AWS_ENDPOINT_URL_LAMBDA: `https://lambda.${Stack.of(this).region}.${Stack.of(this).urlSuffix}`,
+          LOGIN_HOOK_ON: settings.loginHookOn,
+          LOGIN_HOOK_SECONDS: String(settings.loginHookSeconds),
+        }),
         ...environment,
         // Another number needs another version, and Lambda publishes one only if the function has changed.
         // @see AWS::Lambda::Version ProvisionedConcurrencyConfiguration, "Update requires: Replacement"
@@ -134,12 +141,24 @@ export class ServiceFunction extends Construct {
       const writes = tableRights.some(({ action }) => !['GetItem', 'BatchGetItem', 'Query'].includes(action));
       allowKey(role, table.encryptionKey, writes ? 'write' : 'read', 'dynamodb');
     }
+    if (hook) allow(role, ['lambda:InvokeFunction'], [hook]);
     for (const name of readable) {
       allow(role, ['secretsmanager:GetSecretValue'], [secrets[name].secretArn]);
       allowKey(role, secrets[name].encryptionKey, 'read', 'secretsmanager');
     }
   }
 }
+
+/** The ARN of the owner's login hook; undefined when the settings name none. */
+const loginHookArn = (scope: Construct, { loginHook }: Settings): string | undefined =>
+  loginHook === undefined || loginHook.startsWith('arn:')
+    ? loginHook
+    : Stack.of(scope).formatArn({
+        service: 'lambda',
+        resource: 'function',
+        resourceName: loginHook,
+        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+      });
 
 /**
  * The template's resource of a construct, for properties that the construct itself does not offer.

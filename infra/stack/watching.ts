@@ -61,5 +61,6 @@ function addDashboard(scope: Construct, of: Measurements, alarms: cloudwatch.Ala
   dashboard.addWidgets(
     graph('5xx, by function and version', of.by('ServerErrors', ['function', 'version'])),
     graph('Secrets that could not be read', of.total('StaleSecrets')),
+    graph('Login hook failures', of.total('LoginHookFailures')),
   );
 }

@@ -18,6 +18,8 @@ export interface Access {
   table: Partial<Record<TableAction, readonly ItemKind[]>>;
   /** Secrets that it may read. @default none */
   secrets?: readonly SecretName[];
+  /** Whether it asks the owner's login hook, if there is one. */
+  asksLoginHook?: true;
   /** After how many seconds it is stopped. @default 10: up to 3 s for a provider, a cold start, and retries of the store */
   seconds?: number;
 }

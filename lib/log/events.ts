@@ -31,6 +31,8 @@ const session = {
   generation: of<number>('how often the session has been refreshed'),
 };
 
+const hook_event = oneOf('login', 'link', 'refresh');
+
 const command = 'its noun and verb; then the ids and choices it was given, and the ids of what it made';
 
 /** Every line that the service writes: its occasion, and its own fields. Those of the request come on top: `RequestFields`. */
@@ -64,7 +66,7 @@ export const logEvents = {
   },
   session_ended: {
     when: 'A session was ended before it expired',
-    fields: { login_user_id, session_id, by: oneOf('reuse', 'client', ...parties) },
+    fields: { login_user_id, session_id, by: oneOf('reuse', 'client', 'hook', ...parties) },
   },
   sessions_ended: {
     when: 'All sessions of a person that had begun were ended together, or all but one',
@@ -98,6 +100,14 @@ export const logEvents = {
   provider_token_not_revoked: {
     when: 'The token was not revoked: `login-users retry-revocations` tries again, if it was kept',
     fields: { login_user_id, failure },
+  },
+  login_hook_denied: {
+    when: 'The login hook refused a login, a link or a refresh',
+    fields: { hook_event, told: maybe('the `reason` of its answer') },
+  },
+  login_hook_failed: {
+    when: 'The login hook failed, took too long or gave an invalid answer',
+    fields: { hook_event, failure },
   },
   login_user_refused: { when: 'A blocked person tried to log in or to refresh', fields: { login_user_id } },
   device_registered: {

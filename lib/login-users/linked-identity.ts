@@ -38,6 +38,8 @@ export interface VerifiedIdentity extends Identity {
   profile?: Profile | undefined;
   /** The claims about this login that the settings name; absent when the id token has none of them. */
   login_claims?: LoginClaims | undefined;
+  /** The claims of the id token that the settings list for the login hook. They are stored nowhere. */
+  hook_claims?: Record<string, unknown> | undefined;
 }
 
 const linkedIdentityItem = v.object({

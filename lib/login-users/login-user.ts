@@ -68,6 +68,7 @@ export interface AuthenticatedUser {
   loginAppId: string;
   loginUserId: string;
   sessionId: string;
+  clientId: string;
   /** Epoch seconds of the login that began the session. */
   loggedInAt: number;
   /** The authentication context class of that login, if the session keeps it. */

@@ -86,9 +86,9 @@ export const publishedEvents = {
       ...loginUser,
       client_id: idField('The client that logged in.'),
       reason: v.pipe(
-        v.picklist(['ended', 'expired', 'reuse']),
+        v.picklist(['ended', 'expired', 'reuse', 'hook']),
         v.description(
-          '`ended`: by a logout, the operator, or an outdated refresh token. `expired`: by time, or with all sessions of the person; published when the table removes the session, or a later login takes its place, which may be days later. `reuse`: by a refresh token that came back late in three generations in a row, so somebody else has a copy.',
+          '`ended`: by a logout, the operator, or an outdated refresh token. `expired`: by time, or with all sessions of the person; published when the table removes the session, or a later login takes its place, which may be days later. `reuse`: by a refresh token that came back late in three generations in a row, so somebody else has a copy. `hook`: by the login hook, which refused a refresh.',
         ),
       ),
       ended_at: timestampField,

@@ -5,6 +5,8 @@ import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import * as v from 'valibot';
 import { requestSigner } from './signature.ts';
 
+const contentType = 'application/x-amz-json-1.0';
+
 /** The address of the store, to which the SDK sends its requests. */
 const endpointSchema = v.object({
   protocol: v.string(),
@@ -43,13 +45,14 @@ export function makeFirstAttempts({ config, middlewareStack }: DynamoDBClient, m
   middlewareStack.add(
     (next, context) => async (args) => {
       if (!endpoint) return next(args);
-      sign ??= requestSigner(await config.region());
+      sign ??= requestSigner(await config.region(), 'dynamodb');
       noteSuccess ??= await successNoter(config);
       const target = `DynamoDB_20120810.${context.commandName?.replace(/Command$/, '')}`;
       const body = JSON.stringify(converted(args.input, toStore));
       const { host } = endpoint.headers;
       const time = new Date(Date.now() + config.systemClockOffset);
-      const headers = sign({ host, path: endpoint.path, target, body, time }, await config.credentials());
+      const parts = { host, path: endpoint.path, contentType, target, body, time };
+      const headers = sign(parts, await config.credentials());
       try {
         const response = await exchange(endpoint, headers, body, milliseconds);
         if (response.statusCode === 200) {

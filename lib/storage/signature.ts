@@ -7,22 +7,25 @@ export interface Credentials {
   sessionToken?: string | undefined;
 }
 
-/** The parts of a POST to DynamoDB that are signed. */
+/** The parts of a POST that are signed. */
 export interface SignedParts {
   host: string;
+  /** As it is sent: with each segment encoded. */
   path: string;
-  /** The version of the API and the operation: `DynamoDB_20120810.GetItem` */
-  target: string;
+  contentType: string;
+  /** Of a JSON protocol, the version of the API and the operation: `DynamoDB_20120810.GetItem` */
+  target?: string;
   body: string;
   time: Date;
 }
 
 /**
- * Signs requests to DynamoDB in a region, with a key that is made once a day, and again for other credentials.
+ * Signs requests to a service of AWS in a region, with a key that is made once a day, and again for other credentials.
+ * @param service as in the scope of a signature: `dynamodb`
  * @returns the headers of the request
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
-export function requestSigner(region: string) {
+export function requestSigner(region: string, service: string) {
   let made: { of: string; key: Buffer } | undefined;
 
   function signingKey(secret: string, scope: string): Buffer {
@@ -36,20 +39,21 @@ export function requestSigner(region: string) {
 
   return (parts: SignedParts, { accessKeyId, secretAccessKey, sessionToken }: Credentials) => {
     const time = parts.time.toISOString().replaceAll(/[-:]|\.\d{3}/g, '');
-    const scope = `${time.slice(0, 8)}/${region}/dynamodb/aws4_request`;
+    const scope = `${time.slice(0, 8)}/${region}/${service}/aws4_request`;
     const payload = sha256(parts.body);
     // In the order of their names.
     const signed: Record<string, string> = {
-      'content-type': 'application/x-amz-json-1.0',
+      'content-type': parts.contentType,
       host: parts.host,
       'x-amz-content-sha256': payload,
       'x-amz-date': time,
       ...(sessionToken !== undefined && { 'x-amz-security-token': sessionToken }),
-      'x-amz-target': parts.target,
+      ...(parts.target !== undefined && { 'x-amz-target': parts.target }),
     };
     const names = Object.keys(signed).join(';');
     const lines = Object.entries(signed).map(([name, value]) => `${name}:${value}\n`);
-    const request = `POST\n${parts.path}\n\n${lines.join('')}\n${names}\n${payload}`;
+    const path = parts.path.split('/').map(encodeURIComponent).join('/');
+    const request = `POST\n${path}\n\n${lines.join('')}\n${names}\n${payload}`;
     const text = `AWS4-HMAC-SHA256\n${time}\n${scope}\n${sha256(request)}`;
     const signature = hmac(signingKey(secretAccessKey, scope), text).digest('hex');
     const credential = `Credential=${accessKeyId}/${scope}`;

@@ -4,7 +4,7 @@ import { findStatus } from '../login-apps/status.ts';
 import { loginClaims } from '../login-users/linked-identity.ts';
 import { hasIssued, type SessionGeneration, stateOfGeneration } from '../people/sessions/session.ts';
 import { countField } from '../schema/json-schema.ts';
-import type { AccessTokenPayload } from './access-token.ts';
+import { type AccessTokenPayload, payloadOf } from './access-token.ts';
 import { issuer } from './issuer.ts';
 import { activeSessionOf, readToken } from './presented-token.ts';
 
@@ -13,27 +13,31 @@ export const introspectionSchema = v.pipe(
   v.variant('active', [
     v.pipe(v.object({ active: v.literal(false) }), v.title('InactiveToken')),
     v.pipe(
-      v.object({
-        active: v.literal(true),
-        token_type: v.picklist(['bearer', 'refresh_token']),
-        token_use: v.exactOptional(v.picklist(['login_user', 'login_app'])),
-        scope: v.exactOptional(v.pipe(v.string(), v.description('The same as `token_use`.'))),
-        iss: v.string(),
-        aud: v.pipe(v.string(), v.description('The Login App.')),
-        sub: v.exactOptional(v.pipe(v.string(), v.description('The Login User, or the client itself.'))),
-        sid: v.exactOptional(v.pipe(v.string(), v.description('The session.'))),
-        client_id: v.exactOptional(v.string()),
-        auth_time: v.exactOptional(
-          v.pipe(
-            countField,
-            v.description('When the person logged in, in epoch seconds. A refresh does not change it.'),
+      // An access token may have claims of the login hook.
+      v.objectWithRest(
+        {
+          active: v.literal(true),
+          token_type: v.picklist(['bearer', 'refresh_token']),
+          token_use: v.exactOptional(v.picklist(['login_user', 'login_app'])),
+          scope: v.exactOptional(v.pipe(v.string(), v.description('The same as `token_use`.'))),
+          iss: v.string(),
+          aud: v.pipe(v.string(), v.description('The Login App.')),
+          sub: v.exactOptional(v.pipe(v.string(), v.description('The Login User, or the client itself.'))),
+          sid: v.exactOptional(v.pipe(v.string(), v.description('The session.'))),
+          client_id: v.exactOptional(v.string()),
+          auth_time: v.exactOptional(
+            v.pipe(
+              countField,
+              v.description('When the person logged in, in epoch seconds. A refresh does not change it.'),
+            ),
           ),
-        ),
-        ...loginClaims,
-        jti: v.exactOptional(v.string()),
-        iat: v.exactOptional(countField),
-        exp: v.exactOptional(countField),
-      }),
+          ...loginClaims,
+          jti: v.exactOptional(v.string()),
+          iat: v.exactOptional(countField),
+          exp: v.exactOptional(countField),
+        },
+        v.unknown(),
+      ),
       v.title('ActiveToken'),
     ),
   ]),
@@ -59,7 +63,7 @@ export async function introspectToken(
     case 'login_app_token':
       return presented.loginAppId === loginAppId ? longLivedToken(loginAppId) : inactive;
     case 'access_token':
-      return accessToken(loginAppId, presented.claims);
+      return accessToken(loginAppId, presented.claims, token);
     case 'refresh_token':
       return refreshToken(loginAppId, presented.content);
   }
@@ -74,9 +78,14 @@ const longLivedToken = (loginAppId: string): Introspection => ({
   aud: loginAppId,
 });
 
-async function accessToken(loginAppId: string, claims: AccessTokenPayload): Promise<Introspection> {
+async function accessToken(
+  loginAppId: string,
+  claims: AccessTokenPayload,
+  token: string,
+): Promise<Introspection> {
   if (claims.aud !== loginAppId) return inactive;
-  const active = { active: true, token_type: 'bearer', ...claims } as const;
+  // The payload may have claims of the login hook, which are in no schema.
+  const active = { active: true, token_type: 'bearer', ...payloadOf(token), ...claims } as const;
   if (claims.token_use === 'login_app') return (await isCurrentClient(claims.client_id)) ? active : inactive;
   const session = await activeSessionOf(claims.aud, { loginUserId: claims.sub, sessionId: claims.sid });
   return session && hasIssued(session, claims) ? { ...active, auth_time: session.started_at } : inactive;

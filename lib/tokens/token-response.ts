@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { epochSeconds } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
 import { annotateLog } from '../log/request-fields.ts';
+import { type HookClaims, hasLoginHook } from '../people/login-hook.ts';
 import type { Session } from '../people/sessions/session.ts';
 import { countField } from '../schema/json-schema.ts';
 import { accessTokenLifetime } from '../signing/settings.ts';
@@ -39,6 +40,7 @@ export type TokenResponse = v.InferOutput<typeof tokenResponseSchema>;
 /** The Login User Token of a session, with the refresh token of its generation. */
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
   const { login_app_id, login_user_id, session_id, client_id, generation } = session;
+  const hookClaims = hasLoginHook(login_app_id) ? session.hook_claims : {};
   annotateLog({ login_user_id, session_id });
   const [token, refresh_token] = await Promise.all([
     issueAccessToken<'login_user'>(
@@ -51,6 +53,7 @@ export async function loginUserTokenOf(session: Session): Promise<TokenResponse>
         auth_time: session.started_at,
         ...session.login_claims,
       },
+      hookClaims,
       session.expires_at,
     ),
     writeRefreshToken({ loginUserId: login_user_id, sessionId: session_id, generation }),
@@ -68,17 +71,19 @@ type NewClaims<Use extends TokenUse> = Omit<AccessTokenClaims<Use>, 'iss' | 'jti
 /**
  * A signed access token: a JWT of type `at+jwt`. Its scope says what its `token_use` says, for verifiers that can check
  * nothing but scopes.
+ * @param ownersClaims those of the owner's login hook
  * @param end epoch seconds of the session's end, which no token outlives
  * @see RFC 9068
  */
 async function issueAccessToken<Use extends TokenUse>(
   claims: NewClaims<Use>,
+  ownersClaims: HookClaims = {},
   end = Number.POSITIVE_INFINITY,
 ) {
   const issuedAt = epochSeconds();
   const expires_in = Math.min(accessTokenLifetime(), end - issuedAt);
   const { kid, alg, key } = await currentSigningKey();
-  const access_token = await new SignJWT({ ...claims, scope: claims.token_use })
+  const access_token = await new SignJWT({ ...ownersClaims, ...claims, scope: claims.token_use })
     .setProtectedHeader({ alg, typ: 'at+jwt', kid })
     .setIssuer(issuer())
     .setJti(newId('at'))

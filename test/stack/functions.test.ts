@@ -265,6 +265,37 @@ describe('functions', () => {
     expect(reserved.findResources(type).IssueToken?.Properties.ReservedConcurrentExecutions).toBe(200);
   });
 
+  test('a login hook: the two functions that ask it may invoke it and no other, and have time to wait', () => {
+    const hooked = templateWith({ loginHook: 'login-hook:live', loginHookSeconds: 5 });
+    const functions = Object.entries(hooked.findResources('AWS::Lambda::Function'));
+    const asking = functions.filter(([, { Properties }]) => Properties.Environment.Variables.LOGIN_HOOK);
+    expect(asking.map(([id]) => id).toSorted()).toEqual(['IssueToken', 'LinkIdentity']);
+    const rights = JSON.stringify(hooked.findResources('AWS::IAM::Policy'));
+    for (const [, { Properties }] of asking) {
+      expect(Properties).toMatchObject({
+        Timeout: 15,
+        Environment: { Variables: { LOGIN_HOOK_SECONDS: '5' } },
+      });
+      expect(JSON.stringify(Properties.Environment.Variables.LOGIN_HOOK)).toContain(
+        ':function:login-hook:live',
+      );
+      expect(rights).toContain(
+        JSON.stringify({
+          Action: 'lambda:InvokeFunction',
+          Effect: 'Allow',
+          Resource: Properties.Environment.Variables.LOGIN_HOOK,
+        }),
+      );
+    }
+    const arn = 'arn:aws:lambda:eu-central-1:123456789012:function:login-hook';
+    expect(JSON.stringify(templateWith({ loginHook: arn }).findResources('AWS::IAM::Policy'))).toContain(
+      `"Resource":"${arn}"`,
+    );
+    expect(() => templateWith({ loginHook: 'arn:aws:s3:::bucket' })).toThrow(
+      /loginHook must be the name or ARN/,
+    );
+  });
+
   test('are traced when the setting says so, with the same code', () => {
     const type = 'AWS::Lambda::Function';
     template.allResourcesProperties(type, { TracingConfig: Match.absent() });

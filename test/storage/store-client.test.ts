@@ -275,7 +275,19 @@ test('TLS is checked: a store that nobody vouches for gets no request', async ()
 
 describe('the signature is that of @smithy/signature-v4', () => {
   const region = 'eu-central-1';
-  const sign = requestSigner(region);
+  const store = {
+    host: 'dynamodb.eu-central-1.amazonaws.com',
+    path: '/',
+    target: 'DynamoDB_20120810.GetItem',
+  };
+  const hook = {
+    host: 'lambda.eu-central-1.amazonaws.com',
+    path: `/2015-03-31/functions/${encodeURIComponent('arn:aws:lambda:eu-central-1:123456789012:function:a-b:live')}/invocations`,
+  };
+  const services: [string, typeof hook & { target?: string }, ReturnType<typeof requestSigner>][] = [
+    ['dynamodb', store, requestSigner(region, 'dynamodb')],
+    ['lambda', hook, requestSigner(region, 'lambda')],
+  ];
   const whole: Credentials = {
     accessKeyId: 'id',
     secretAccessKey: 'secret',
@@ -296,34 +308,29 @@ describe('the signature is that of @smithy/signature-v4', () => {
     ],
     ['and back', whole, at('2026-03-02T00:00:02Z'), '{}'],
   ])('%s', async (_, credentials, time, body) => {
-    const parts = {
-      host: 'dynamodb.eu-central-1.amazonaws.com',
-      path: '/',
-      target: 'DynamoDB_20120810.GetItem',
-      body,
-    };
-    const { authorization, 'content-length': length, ...headers } = sign({ ...parts, time }, credentials);
-    const client = new DynamoDBClient({ region, credentials });
-    const given: Headers = headers;
-    const signer = await client.config.signer({
-      name: 'sigv4',
-      signingName: 'dynamodb',
-      signingRegion: region,
-      properties: {},
-    });
-    const signed = await signer.sign(
-      {
+    for (const [service, address, sign] of services) {
+      const parts = { ...address, contentType: 'application/x-amz-json-1.0', body };
+      const { authorization, 'content-length': length, ...headers } = sign({ ...parts, time }, credentials);
+      const client = new DynamoDBClient({ region, credentials });
+      const signer = await client.config.signer({
+        name: 'sigv4',
+        signingName: service,
+        signingRegion: region,
+        properties: {},
+      });
+      const given: Headers = headers;
+      const request = {
         method: 'POST',
         protocol: 'https:',
         hostname: parts.host,
-        path: '/',
+        path: parts.path,
         query: {},
         headers: given,
         body,
-      } as never,
-      { signingDate: time },
-    );
-    expect({ ...headers, authorization }).toEqual(signed.headers);
-    expect(length).toBe(String(Buffer.byteLength(body)));
+      };
+      const signed = await signer.sign(request as never, { signingDate: time });
+      expect({ ...headers, authorization }).toEqual(signed.headers);
+      expect(length).toBe(String(Buffer.byteLength(body)));
+    }
   });
 });

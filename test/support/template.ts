@@ -49,6 +49,7 @@ export const everything = {
   maxWriteUnits: 1000,
   alarmEmail: 'ops@example.com',
   tracing: true,
+  loginHook: 'login-hook:live',
   tokenConcurrency: 1,
   tokenReservedConcurrency: 10,
 };

@@ -47,6 +47,7 @@ function loginUserTokens({ ofDeletedToo }: { ofDeletedToo: boolean }): Authentic
         loginAppId: claims.aud,
         loginUserId: claims.sub,
         sessionId: claims.sid,
+        clientId: claims.client_id,
         // Tokens that are older than the claim say nothing; what is stored says it of all.
         loggedInAt: session.started_at,
         acr: session.login_claims?.acr,

@@ -22,6 +22,7 @@ import {
   releaseIdentity,
 } from '../identities/identity-index.ts';
 import { keepingToken, revokeIfRefused } from '../identities/provider-tokens.ts';
+import { askLoginHook, hasLoginHook } from '../login-hook.ts';
 import { removeSession, type Session, sessionItem } from './session.ts';
 
 /** Seconds after which a session that is not refreshed ends. */
@@ -54,18 +55,22 @@ export async function logIn(
   let owner: Owner = { loginUserId: firstIndexId(loginAppId, verified) };
   try {
     return await retryOnConflict(async () => {
-      // 1. One conditional write on the expected owner records and counts the login.
+      // 1. The login hook decides about the current owner.
+      const asked = hasLoginHook(loginAppId) ? await askAboutLogin(clientId, login) : undefined;
+      if (asked) owner = asked.owner;
+
+      // 2. One conditional write on the expected owner records and counts the login.
       annotateLog({ login_user_id: owner.loginUserId });
       const prefix = newSessionPrefix();
       const outcome = await recordLogin(owner, login, prefix);
 
-      // 2. Somebody else may have the identity by now: then it is their login.
+      // 3. Somebody else may have the identity by now: then it is their login.
       if (!outcome.done) {
         owner = await nextOwner(owner, login, outcome.found);
         return undefined;
       }
 
-      // 3. The number of the login gives its session a place.
+      // 4. The number of the login gives its session a place.
       const { before, after } = outcome;
       const ordinal = after ? begunIn(after) - 1 : begunIn(before);
       const started_at = epochSeconds();
@@ -76,6 +81,7 @@ export async function logIn(
         client_id: clientId,
         name,
         login_claims: verified.login_claims,
+        ...asked?.kept,
         ordinal,
         session_id: sessionIdAt(prefix, ordinal % sessionPlaces()),
         generation: 0,
@@ -88,6 +94,25 @@ export async function logIn(
     await revokeIfRefused(error, owner.loginUserId, login, verified);
     throw error;
   }
+}
+
+/** Asks the login hook about the person to whom an identity leads. @throws ServiceError `invalid_grant` when it refuses */
+async function askAboutLogin(client_id: string, { loginAppId, provider, verified }: Login) {
+  const indexItem = await findIndexItem(loginAppId, verified);
+  const owner = ownerAt(indexItem);
+  const hook_claims = await askLoginHook(
+    {
+      event: 'login',
+      login_app_id: loginAppId,
+      login_user_id: owner.loginUserId,
+      first_login: indexItem.owner === undefined,
+      client_id,
+      claims: verified.hook_claims,
+    },
+    { provider, ...verified },
+  );
+  const identity_id = owner.identityId ?? firstIdentityId(owner.loginUserId);
+  return { owner, kept: { identity_id, hook_claims } };
 }
 
 /**

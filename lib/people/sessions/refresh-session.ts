@@ -6,8 +6,11 @@ import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import { findStatus } from '../../login-apps/status.ts';
-import { blockedError } from '../../login-users/login-user.ts';
+import { firstIdentityId } from '../../login-users/linked-identity.ts';
+import { blockedError, type LoginUser } from '../../login-users/login-user.ts';
+import { providerIds } from '../../providers/provider-ids.ts';
 import { updateItem } from '../../storage/items.ts';
+import { askLoginHook, asksAtLoginOnly, type HookIdentity, hasLoginHook } from '../login-hook.ts';
 import { endSession } from './end-sessions.ts';
 import { endOf } from './log-in.ts';
 import {
@@ -76,11 +79,16 @@ export async function refreshSession(
     return session;
   }
 
-  // 5. The current token moves the session on, by one conditional write. Of several requests at once, one succeeds.
+  // 5. The login hook decides whether the session goes on, and with which claims.
+  const claims =
+    hasLoginHook(client.loginAppId) && !asksAtLoginOnly() ? await askAboutRefresh(session, user) : {};
+
+  // 6. The current token moves the session on, by one conditional write. Of several requests at once, one succeeds.
   const change = {
     generation: generation + 1,
     refreshed_at: epochSeconds(),
     expires_at: endOf(session.started_at),
+    ...claims,
   };
   const update = await updateItem(sessionItem(login_user_id, session_id), {
     set: change,
@@ -88,11 +96,45 @@ export async function refreshSession(
   });
   if (update.done) return { ...session, ...change };
 
-  // 6. Others were faster, perhaps by more than a generation. The token was current when it came: nobody stole it.
+  // 7. Others were faster, perhaps by more than a generation. The token was current when it came: nobody stole it.
   const latest = sessionWithId(session_id, update.found && sessionItem.parse(update.found));
   if (!latest || !isActive(latest, status)) throw invalidToken('session_ended');
   logEvent('refresh_token_repeated', { ...of, generation: latest.generation });
   return latest;
+}
+
+/**
+ * Asks the login hook about a refresh. A refusal ends the session.
+ * @throws ServiceError `invalid_grant` for a refusal; `temporarily_unavailable` when the hook gives no answer
+ */
+async function askAboutRefresh(session: Session, user: LoginUser): Promise<Pick<Session, 'hook_claims'>> {
+  const { login_app_id, login_user_id, session_id, client_id, identity_id, hook_claims } = session;
+  const about = { login_app_id, login_user_id, session_id, client_id, first_login: false };
+  try {
+    const identity = identityWithId(user, identity_id);
+    return {
+      hook_claims: await askLoginHook({ event: 'refresh', ...about, previous_claims: hook_claims }, identity),
+    };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw new ServiceError('temporarily_unavailable', noAnswer);
+    await endSession(login_user_id, session_id, 'hook', 'hook');
+    throw error;
+  }
+}
+
+const noAnswer = 'The login could not be checked; send the request again.';
+
+/** An identity of a person, as the login hook is told of it; undefined when they have unlinked it. */
+function identityWithId(user: LoginUser, id: string | undefined): HookIdentity | undefined {
+  const isFirst = id === firstIdentityId(user.login_user_id);
+  const linked = user.linked.find(({ identity_id }) => identity_id === id);
+  const { namespace, subject, profile, ...known } = isFirst
+    ? { ...user, profile: user.first_profile }
+    : { ...linked };
+  const provider = providerIds.find((one) => one === known.provider);
+  return provider && namespace !== undefined && subject !== undefined
+    ? { provider, namespace, subject, profile }
+    : undefined;
 }
 
 /**

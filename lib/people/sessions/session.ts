@@ -26,6 +26,9 @@ export const sessionItem = itemKind(
     /** The name that the app gave it, for people to tell their sessions apart. */
     name: v.optional(v.string()),
     login_claims: v.optional(loginClaimsSchema),
+    /** The identity of the login, and the claims that the login hook gave last; absent in a deployment without one. */
+    identity_id: v.optional(v.string()),
+    hook_claims: v.optional(v.record(v.string(), v.unknown())),
     /** The number of refreshes so far. */
     generation: v.number(),
     /** Epoch seconds of the last refresh. */
@@ -40,7 +43,7 @@ export const sessionItem = itemKind(
     /** Set when it was ended on purpose. The item stays for as long as a device may refer to it. */
     ended_at: v.exactOptional(v.string()),
     /** Set when subscribers are told another reason for the end than `ended`. */
-    end_reason: v.optional(v.literal('reuse')),
+    end_reason: v.optional(v.picklist(['reuse', 'hook'])),
   }),
   sessionKey,
 );

@@ -81,6 +81,12 @@ export const issuerEntries = {
     v.optional(loginClaimsRule),
     'which of `acr` and `amr` the tokens of a session have, as its login had them; a list, none when left out',
   ),
+  hook_claims: described(
+    v.optional(
+      v.pipe(v.array(textSchema, 'must be a list of claims'), v.maxLength(50, 'must list at most 50')),
+    ),
+    'the claims of its id tokens that the [login hook](login-hook.md) is told; a list, none when left out',
+  ),
   on_consent_revoked: described(
     v.optional(actionsSchema),
     'what to do when the issuer says that a person revoked their consent: `end_sessions`, also when left out, or `delete` the person',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { clock, epochSeconds } from '../../foundation/clock.ts';
+import { definedOnly } from '../../foundation/defined-only.ts';
 import type { LogReason } from '../../foundation/reasons.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { equalInConstantTime } from '../../secrets/secrets.ts';
@@ -73,6 +74,9 @@ export async function verifyIdToken(
       subject,
       profile: profileIn(payload, trusted.profile),
       login_claims: loginClaimsIn(payload, trusted.login_claims),
+      hook_claims: definedOnly(
+        Object.fromEntries((trusted.hook_claims ?? []).map((name) => [name, payload[name]])),
+      ),
     };
   } catch (error) {
     throw error instanceof errors.JOSEError ? rejected(reasonOf(error)) : error;

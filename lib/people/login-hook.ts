@@ -1,0 +1,131 @@
+import * as v from 'valibot';
+import { optionalEnvironment, optionalEnvironmentSeconds } from '../foundation/environment.ts';
+import { probeIds } from '../foundation/ids.ts';
+import { ServiceError } from '../foundation/service-error.ts';
+import { logEvent, logFailure } from '../log/log.ts';
+import type { VerifiedIdentity } from '../login-users/linked-identity.ts';
+import type { AuthenticatedUser } from '../login-users/login-user.ts';
+import { type ProviderId, protocolNames } from '../providers/provider-ids.ts';
+import { invoke } from './invoke-login-hook.ts';
+
+/** The name or ARN of the owner's Lambda function or alias; undefined in a deployment without a login hook. */
+const functionName = (): string | undefined => optionalEnvironment('LOGIN_HOOK');
+/** Seconds to wait for its answer; three unless the deployment sets another number. */
+const hookSeconds = optionalEnvironmentSeconds('LOGIN_HOOK_SECONDS');
+
+/** Whether a Login App's logins are decided by a login hook. Trials of new versions don't ask it: they log nobody in. */
+export const hasLoginHook = (loginAppId: string): boolean =>
+  functionName() !== undefined && !loginAppId.startsWith(probeIds.loginApp);
+
+/** Whether the claims of the login stay as they are, so that no refresh asks again. */
+export const asksAtLoginOnly = (): boolean => optionalEnvironment('LOGIN_HOOK_ON') === 'login';
+
+/** Claims of access tokens that an answer must not set: the service or a specification gives them a meaning. */
+export const reservedClaims = new Set(
+  'iss sub aud exp iat nbf jti client_id sid scope token_use auth_time acr amr azp cnf act may_act nonce events sub_id typ at_hash c_hash authorization_details ext_id'.split(
+    ' ',
+  ),
+);
+
+/** The most bytes of an answer's claims, as JSON in UTF-8. */
+const mostBytes = 2048;
+
+export type HookClaims = Record<string, unknown>;
+
+const claimsSchema = v.pipe(
+  v.unknown(),
+  v.check((claims) => !Array.isArray(claims), 'must be an object'),
+  v.record(v.string(), v.unknown(), 'must be an object'),
+  v.check(
+    (claims) => Object.keys(claims).every((name) => !reservedClaims.has(name)),
+    'names a reserved claim',
+  ),
+  v.check(
+    (claims) => Buffer.byteLength(JSON.stringify(claims)) <= mostBytes,
+    `takes more than ${mostBytes} bytes`,
+  ),
+);
+
+/** The answer of a login hook. It is strict: a misspelled `deny` must let nobody in. */
+const answerSchema = v.strictObject({
+  deny: v.optional(v.boolean('must be true or false')),
+  reason: v.optional(v.string('must be text')),
+  claims: v.optional(claimsSchema),
+});
+
+/** An identity, as a login hook is told of it. */
+export type HookIdentity = Pick<VerifiedIdentity, 'namespace' | 'subject' | 'profile'> & {
+  provider: ProviderId;
+};
+
+/** What happens, as a login hook is told. */
+interface HookEvent {
+  event: 'login' | 'link' | 'refresh';
+  login_app_id: string;
+  login_user_id: string;
+  /** Whether the login creates the person. */
+  first_login: boolean;
+  client_id: string;
+  /** Absent at a login, whose session begins afterwards. */
+  session_id?: string;
+  /** Claims of the verified id token that the settings of its issuer list; none at a refresh. */
+  claims?: HookClaims | undefined;
+  /** The claims that the session has had so far. */
+  previous_claims?: HookClaims | undefined;
+}
+
+/**
+ * Asks the owner's Lambda function about a login, a link or a refresh that is verified and not stored yet.
+ * @param identity absent at a refresh if the person has unlinked it since
+ * @returns the claims for the access tokens of the session; undefined when it gives none
+ * @throws ServiceError `invalid_grant` when it refuses
+ * @throws Error when it fails, takes too long or answers something else
+ */
+export async function askLoginHook(
+  event: HookEvent,
+  identity?: HookIdentity,
+): Promise<HookClaims | undefined> {
+  const { claims = {}, previous_claims = {}, ...about } = event;
+  const answer = await answerOf({
+    version: 1,
+    ...about,
+    ...(identity && shown(identity)),
+    claims,
+    previous_claims,
+  }).catch((error) => {
+    logFailure('login_hook_failed', error, { hook_event: event.event });
+    throw error;
+  });
+  if (!answer.deny) return answer.claims;
+  logEvent('login_hook_denied', { hook_event: event.event, told: answer.reason });
+  throw new ServiceError('invalid_grant', 'The login was refused.', { reason: 'denied_by_hook' });
+}
+
+/** Asks about an identity that a person links. @throws ServiceError `invalid_grant` when the hook refuses */
+export async function askAboutLink(
+  { loginAppId, loginUserId, sessionId, clientId }: AuthenticatedUser,
+  provider: ProviderId,
+  verified: VerifiedIdentity,
+): Promise<void> {
+  if (!hasLoginHook(loginAppId)) return;
+  const about = { login_app_id: loginAppId, login_user_id: loginUserId, session_id: sessionId };
+  const event = { event: 'link', ...about, client_id: clientId, first_login: false } as const;
+  await askLoginHook({ ...event, claims: verified.hook_claims }, { provider, ...verified });
+}
+
+/** An identity under the name by which its protocol knows authorities. */
+const shown = ({ provider, namespace, subject, profile }: HookIdentity) => ({
+  provider,
+  identity: { [protocolNames[provider] === 'oidc' ? 'issuer' : 'namespace']: namespace, subject },
+  profile: profile ?? {},
+});
+
+async function answerOf(event: object): Promise<v.InferOutput<typeof answerSchema>> {
+  const answer = v.safeParse(
+    answerSchema,
+    await invoke(functionName() ?? '', event, (hookSeconds() ?? 3) * 1000),
+  );
+  if (answer.success) return answer.output;
+  const [issue] = answer.issues;
+  throw new Error(`The login hook gave an invalid answer: ${v.getDotPath(issue) ?? 'it'} ${issue.message}.`);
+}

@@ -1,0 +1,276 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import * as v from 'valibot';
+import { reservedClaims } from '../../lib/people/login-hook.ts';
+import { accountOf, identityIdsOf, subOf } from '../support/account.ts';
+import { expectError } from '../support/expectations.ts';
+import { logLines } from '../support/log-lines.ts';
+import { createLoginApp, demoSettings } from '../support/login-app.ts';
+import { ownService } from '../support/own-service.ts';
+import { type Answer, unique } from '../support/service.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'login-hook-'));
+const hook = join(folder, 'hook.mjs');
+const seen = join(folder, 'events');
+// It does what the claim `hook` of the id token says or, at a refresh, the claim `next` that it gave before.
+writeFileSync(
+  hook,
+  `import { appendFileSync } from 'node:fs';
+  export const handler = async (event) => {
+    appendFileSync(${JSON.stringify(seen)}, JSON.stringify(event) + '\\n');
+    const told = event.claims.hook ?? event.previous_claims.next ?? {};
+    if (told.fails) throw new Error('its own affair');
+    if (told.hangs) await new Promise((resolve) => setTimeout(resolve, 60_000).unref());
+    return 'answer' in told ? told.answer : {};
+  };`,
+);
+const options = { LOGIN_HOOK: hook, LOGIN_HOOK_SECONDS: '3' };
+const { running, service } = await ownService(options);
+const atLogin = await ownService({ ...options, LOGIN_HOOK_ON: 'login' });
+
+const settingsSchema = v.looseObject({ issuers: v.array(v.looseObject({})) });
+
+/** A Login App of which the hook is told the claims `hook` and `groups`. */
+async function loginApp(at = service) {
+  const app = await createLoginApp(at, unique('app'), { providers: ['provider_f'] });
+  const { issuers } = v.parse(settingsSchema, await demoSettings(at, 'provider_f'));
+  const told = issuers.map((issuer) => ({ ...issuer, hook_claims: ['hook', 'groups'] }));
+  await at.setProvider(app, 'provider_f', { issuers: told });
+  return app;
+}
+const apps = new Map([
+  [service, await loginApp(service)],
+  [atLogin.service, await loginApp(atLogin.service)],
+]);
+const appOf = (at = service) => apps.get(at) ?? service.demo.login_app;
+
+/** What the hook is to do. */
+type Told = { answer?: unknown; fails?: true; hangs?: true };
+
+/** A login of which the hook answers this. */
+async function logIn(told?: Told, { subject = unique('alice'), at = service, more = {} } = {}) {
+  const claims = JSON.stringify({ ...(told && { hook: told }), ...more });
+  return at.token(await at.loginForm('provider_f', { subject, claims }), appOf(at));
+}
+const refresh = (answer: Answer, at = service) => at.refresh(answer.body.refresh_token, appOf(at));
+
+/** Everything that the hook was told about a person. */
+const toldAbout = (loginUserId: string | undefined) =>
+  readFileSync(seen, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .filter(({ login_user_id }) => login_user_id === loginUserId);
+
+const refused = { status: 400, error: 'invalid_grant', naming: 'The login was refused.' };
+
+describe('what the hook is told', () => {
+  test('at a login, a link and a refresh: who, by which identity, and the claims that the settings list', async () => {
+    const subject = unique('alice');
+    const more = { groups: ['staff'], name: 'Alice', email_verified: true, secret: 'not listed' };
+    const login = await logIn({ answer: { claims: { roles: ['admin'] } } }, { subject, more });
+    const sub = subOf(login);
+    const { sid } = decodeJwt(login.body.access_token);
+    const account = accountOf(service, login.body.access_token);
+    const other = unique('bob');
+    expect((await account.linkAt('provider_f', other)).status).toBe(201);
+    await refresh(login);
+    await logIn(undefined, { subject });
+    const { client_id, login_app_id } = appOf();
+    const about = { version: 1, login_app_id, login_user_id: sub, client_id };
+    const ofAlice = {
+      provider: 'provider_f',
+      identity: { issuer: expect.stringMatching(/^http/), subject },
+    };
+    const profile = { name: 'Alice', email_verified: true };
+    const hookClaim = { answer: { claims: { roles: ['admin'] } } };
+    expect(toldAbout(sub)).toEqual([
+      {
+        ...about,
+        ...ofAlice,
+        event: 'login',
+        first_login: true,
+        profile,
+        claims: { hook: hookClaim, groups: ['staff'] },
+        previous_claims: {},
+      },
+      {
+        ...about,
+        event: 'link',
+        first_login: false,
+        session_id: sid,
+        ...ofAlice,
+        identity: { ...ofAlice.identity, subject: other },
+        profile: {},
+        claims: {},
+        previous_claims: {},
+      },
+      {
+        ...about,
+        ...ofAlice,
+        event: 'refresh',
+        first_login: false,
+        session_id: sid,
+        profile,
+        claims: {},
+        previous_claims: { roles: ['admin'] },
+      },
+      {
+        ...about,
+        ...ofAlice,
+        event: 'login',
+        first_login: false,
+        profile: {},
+        claims: {},
+        previous_claims: {},
+      },
+    ]);
+  });
+
+  test('of an OAuth provider: the namespace of its people', async () => {
+    const subject = unique('carol');
+    const sub = subOf(await service.logIn(subject, 'provider_a'));
+    const identity = { namespace: expect.stringMatching(/./), subject };
+    expect(toldAbout(sub)).toMatchObject([{ provider: 'provider_a', identity, claims: {} }]);
+  });
+
+  test('a credential that is rejected, and a client with a wrong secret, reach no hook', async () => {
+    const form = await service.loginForm('provider_f', { expired: 'true' });
+    const before = readFileSync(seen, 'utf8');
+    expect((await service.token(form, appOf())).status).toBe(400);
+    expect((await service.token(form, { ...appOf(), client_secret: 'wrong' })).status).toBe(401);
+    expect(readFileSync(seen, 'utf8')).toBe(before);
+  });
+});
+
+describe('claims of the hook', () => {
+  const roles = { roles: ['admin'], groups: ['a'], entitlements: [1], customer: { number: 7 } };
+
+  test('are in the access token and its introspection, as they are', async () => {
+    const { body } = await logIn({ answer: { claims: roles } });
+    expect(decodeJwt(body.access_token)).toMatchObject({ ...roles, token_use: 'login_user' });
+    expect((await service.introspect(body.access_token, appOf())).body).toMatchObject({
+      active: true,
+      ...roles,
+    });
+  });
+
+  test('are those of each refresh; without any, the token has none', async () => {
+    const next = { answer: { claims: { roles: ['guest'] } } };
+    const login = await logIn({ answer: { claims: { roles: ['admin'], next } } });
+    const second = await refresh(login);
+    expect(decodeJwt(second.body.access_token)).toMatchObject({ roles: ['guest'] });
+    expect(decodeJwt(second.body.access_token)).not.toHaveProperty('next');
+    expect(decodeJwt((await refresh(second)).body.access_token)).not.toHaveProperty('roles');
+  });
+
+  test('are those of the login where the deployment asks at logins only', async () => {
+    const at = atLogin.service;
+    const login = await logIn({ answer: { claims: { roles: ['admin'], next: { fails: true } } } }, { at });
+    const refreshed = await refresh(login, at);
+    expect(decodeJwt(refreshed.body.access_token)).toMatchObject({ roles: ['admin'] });
+    expect(toldAbout(subOf(login))).toHaveLength(1);
+  });
+
+  test.each([...reservedClaims])(
+    '%s is reserved: the login fails, and nothing of it is stored',
+    async (name) => {
+      const subject = unique('alice');
+      expect((await logIn({ answer: { claims: { [name]: 'x' } } }, { subject })).status).toBe(500);
+      const login = await logIn(undefined, { subject });
+      expect(toldAbout(subOf(login)).at(-1)).toMatchObject({ first_login: true });
+    },
+  );
+
+  test('may take 2,048 bytes, and not one more', async () => {
+    const claims = (bytes: number) => ({ a: 'é'.repeat((bytes - 8) / 2) });
+    expect(Buffer.byteLength(JSON.stringify(claims(2048)))).toBe(2048);
+    expect((await logIn({ answer: { claims: claims(2048) } })).status).toBe(200);
+    expect((await logIn({ answer: { claims: { a: `${claims(2048).a}x` } } })).status).toBe(500);
+  });
+});
+
+describe('a hook that refuses', () => {
+  const deny = { answer: { deny: true, reason: 'Not in the list of members.' } };
+
+  test('refuses a first login, which leaves nothing behind; the reason is in the log alone', async () => {
+    const subject = unique('alice');
+    expectError(await logIn(deny, { subject }), refused);
+    expect(logLines(running)).toContainEqual(
+      expect.objectContaining({ event: 'login_hook_denied', hook_event: 'login', told: deny.answer.reason }),
+    );
+    const [{ login_user_id }] = readFileSync(seen, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .filter(({ identity }) => identity?.subject === subject);
+    await expect(service.operate('login-users', 'show', { 'login-user': login_user_id })).rejects.toThrow(
+      /no such Login User/,
+    );
+    expect(subOf(await logIn({}, { subject }))).toBe(login_user_id);
+  });
+
+  test('beside logins of the same person that it lets in: those alone have a session', async () => {
+    const subject = unique('alice');
+    const answers = await Promise.all(
+      [deny, {}, deny, {}, deny, {}, deny, {}].map((told) => logIn(told, { subject })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([400, 200, 400, 200, 400, 200, 400, 200]);
+    const token = answers[1]?.body.access_token;
+    const { sessions } = (await accountOf(service, token).sessions()).body;
+    expect(sessions).toHaveLength(4);
+  });
+
+  test('refuses a link: the person has one identity, and the other is free', async () => {
+    const account = accountOf(service, (await logIn()).body.access_token);
+    const other = unique('bob');
+    const link = async (told: Told) =>
+      account.link({
+        provider: 'provider_f',
+        id_token: String(
+          (await service.loginForm('provider_f', { subject: other, claims: JSON.stringify({ hook: told }) }))
+            .id_token,
+        ),
+      });
+    expectError(await link(deny), refused);
+    expect(identityIdsOf(await account.show())).toHaveLength(1);
+    expect((await link({})).status).toBe(201);
+  });
+
+  test('refuses a refresh: the session ends', async () => {
+    const login = await logIn({ answer: { claims: { next: deny } } });
+    expectError(await refresh(login), refused);
+    expect((await service.introspect(login.body.access_token, appOf())).body).toEqual({ active: false });
+    expect((await refresh(login)).body.error).toBe('invalid_grant');
+    expect(toldAbout(subOf(login))).toHaveLength(2);
+  });
+});
+
+describe('a hook that gives no usable answer', () => {
+  const faults: [string, Told][] = [
+    ['fails', { fails: true }],
+    ['takes too long', { hangs: true }],
+    ['answers nothing', { answer: null }],
+    ['answers a text', { answer: 'deny' }],
+    ['misspells deny', { answer: { denied: true } }],
+    ['denies by text', { answer: { deny: 'true' } }],
+    ['gives claims that are no object', { answer: { claims: ['admin'] } }],
+  ];
+
+  test.each(faults)('%s: a login is a 500, and a refresh a 503 whose session goes on', async (_, fault) => {
+    const subject = unique('alice');
+    expect((await logIn(fault, { subject })).status).toBe(500);
+    const at = await logIn({ answer: { claims: { next: fault } } }, { subject });
+    const failed = await refresh(at);
+    expectError(failed, { status: 503, error: 'temporarily_unavailable' });
+    expect(failed.headers.get('retry-after')).toMatch(/^\d+$/);
+    const account = accountOf(service, at.body.access_token);
+    expect((await account.sessions()).body.sessions).toHaveLength(1);
+    expect(logLines(running)).toContainEqual(
+      expect.objectContaining({ event: 'login_hook_failed', hook_event: 'refresh' }),
+    );
+  });
+});
