@@ -58,7 +58,7 @@ export type HookIdentity = Pick<VerifiedIdentity, 'namespace' | 'subject' | 'pro
   provider: ProviderId;
 };
 
-/** What happens, as a login hook is told. */
+/** A login, link or refresh, as a login hook is told of it. */
 interface HookEvent {
   event: 'login' | 'link' | 'refresh';
   login_app_id: string;

@@ -13,7 +13,7 @@ export interface SignedParts {
   /** As it is sent: with each segment encoded. */
   path: string;
   contentType: string;
-  /** Of a JSON protocol, the version of the API and the operation: `DynamoDB_20120810.GetItem` */
+  /** Version of the API and operation, of a JSON protocol: `DynamoDB_20120810.GetItem` */
   target?: string;
   body: string;
   time: Date;
