@@ -31,3 +31,7 @@ export function readFunctions(): Functions {
 
 /** The key of a route, as API Gateway writes it: `POST /v1/rbac/access_requests`. */
 export const routeKeyOf = ({ method, path }: { method: string; path: string }): string => `${method} ${path}`;
+
+/** The name that `sam local invoke` takes: `issue-token` is `IssueToken`. */
+export const logicalIdOf = (key: string): string =>
+  key.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -11,12 +11,12 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { AnyEndpoint } from '../../lib/http/endpoint.ts';
-import { routeKeyOf } from '../endpoints.ts';
+import { logicalIdOf, routeKeyOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { EventPublishing } from './event-publishing.ts';
 import { liveAlias } from './live-versions.ts';
 import { type Measurements, minute, rate, routeServerErrors, routeThrottles, sum } from './measurements.ts';
-import { type Deployment, logicalIdOf, type ServiceFunction } from './service-function.ts';
+import type { Deployment, ServiceFunction } from './service-function.ts';
 
 /**
  * The topic that alarms notify, or an existing one. It stays where it is: operators have subscribed to it. The policy of a deployment's own key must

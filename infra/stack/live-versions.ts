@@ -5,9 +5,10 @@ import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
 import { CfnAlias, CfnFunction, type IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { readableFormats, writtenFormat } from '../../lib/storage/table-format.ts';
+import { logicalIdOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { allow, InlineRole } from './rights.ts';
-import { logicalIdOf, resourceOf, ServiceFunction } from './service-function.ts';
+import { resourceOf, ServiceFunction } from './service-function.ts';
 
 /** Resources that CodeDeploy needs to move aliases to a new version and back. */
 const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';

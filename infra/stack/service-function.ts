@@ -8,6 +8,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { Access, SecretName } from '../../lib/http/endpoint.ts';
+import { logicalIdOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type TableRight, tableRightsOf } from '../table-rights.ts';
 import { bundling } from './bundling.ts';
@@ -176,7 +177,3 @@ export function resourceOf<Resource extends CfnResource>(
 /** The name of a function's log group; `*` stands for those of all functions of the stack. */
 export const logGroupNameOf = (scope: Construct, key: string): string =>
   `/${Stack.of(scope).stackName}/${key}`;
-
-/** The name that `sam local invoke` takes: `issue-token` is `IssueToken`. */
-export const logicalIdOf = (key: string): string =>
-  key.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { type Deployable, release } from '../upgrade/release.ts';
 import { idIn, ofType, type Resource, type Resources } from '../upgrade/resources.ts';
-import { today } from '../upgrade/upgrade-problems.ts';
+import { todayWith } from '../upgrade/today.ts';
 import { orders, problemsOf, Template } from './simulate-update.ts';
 
 const serviceIn = ({ stacks }: Deployable): Resources => {
@@ -9,9 +9,9 @@ const serviceIn = ({ stacks }: Deployable): Resources => {
   return stacks.service.Resources;
 };
 const released = new Template(serviceIn(release));
-const now = new Template(serviceIn(today()));
+const now = new Template(serviceIn(await todayWith()));
 /** Every function has another right, and so has every policy. */
-const next = new Template(serviceIn(today({ tracing: true })));
+const next = new Template(serviceIn(await todayWith({ tracing: true })));
 
 /** Two of the aliases: one in the middle, and the last one. */
 const failing = ['IntrospectTokenLive', 'IssueTokenLive'];

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { readDeployment } from '../../infra/settings/deployment-file.ts';
 import { publicSigningKeysKey } from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
-import { resources, stackWith, template, templateWith, watching, withEdge } from '../support/template.ts';
+import { withEdge } from '../support/deployments.ts';
+import { edgeWith, resources, stacksWith, template, templateWith, watching } from '../support/template.ts';
 
 const pages = [
   'README.md',
@@ -68,9 +68,8 @@ test('the commands of the section about restoring name what the table has', () =
   expect(named).toEqual([`AttributeName=${table.timeToLive}`, key]);
 });
 
-const { edge } = stackWith(withEdge);
 const outputs = new Set(
-  [template, templateWith(withEdge), ...(edge ? [Template.fromStack(edge)] : [])].flatMap((one) =>
+  [template, await templateWith(withEdge), (await edgeWith()).template].flatMap((one) =>
     Object.keys(one.findOutputs('*')),
   ),
 );
@@ -149,26 +148,26 @@ describe('the section about a second region', () => {
     expect(commands).toHaveLength(2);
   });
 
-  test.each(commands)('%s makes what it names, with an edge', (command) => {
+  test.each(commands)('%s makes what it names, with an edge', async (command) => {
     const context: Record<string, unknown> = {
       ...Object.fromEntries([...command.matchAll(/-c (\w+)=(\S+)/g)].map(([, name, value]) => [name, value])),
       ...{ edge: true, edgeCertificateArn, replicaRegions: 'eu-west-1' },
     };
     const { canary, change, ...settings } = readDeployment(context);
-    const { stack, edge: inFront } = stackWith({ ...settings, canary });
+    const { service, edge } = await stacksWith({ ...settings, canary });
     const named = command.match(/(?<=deploy )[\w -]+(?= -c deployment)/)?.[0].split(' ');
-    expect([stack.stackName, inFront?.stackName]).toEqual(expect.arrayContaining(named ?? []));
+    expect([service.name, edge?.name]).toEqual(expect.arrayContaining(named ?? []));
     expect(change).toEqual([]);
-    expect(stack.region).toBe('eu-west-1');
+    expect(service.environment).toMatch(/\/eu-west-1$/);
     // The edge now leads there.
-    expect(JSON.stringify(inFront && Template.fromStack(inFront).toJSON())).toMatch(
+    expect(JSON.stringify(edge?.template.toJSON())).toMatch(
       /"Fn::GetStackOutput":\{"StackName":"example","Region":"eu-west-1","OutputName":"DomainTarget"\}/,
     );
-    const service = Template.fromStack(stack);
-    service.hasOutput('DomainTarget', {});
-    service.resourceCountIs('AWS::DynamoDB::Table', 0);
+    const { template } = service;
+    template.hasOutput('DomainTarget', {});
+    template.resourceCountIs('AWS::DynamoDB::Table', 0);
     // Secrets Manager takes no copy in the region of the secret itself.
-    expect(JSON.stringify(service.toJSON())).not.toContain('ReplicaRegions');
+    expect(JSON.stringify(template.toJSON())).not.toContain('ReplicaRegions');
   });
 });
 

@@ -1,17 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
+import { readFunctions } from '../../infra/endpoints.ts';
 import { isAudited } from '../../lib/http/endpoint.ts';
-import {
-  endpoints,
-  functions,
-  named,
-  resources,
-  rightsOf,
-  template,
-  templateWith,
-  text,
-} from '../support/template.ts';
+import { functions, named, resources, rightsOf, template, templateWith, text } from '../support/template.ts';
+
+const { endpoints } = readFunctions();
 
 const groups = (of = template) =>
   resources(
@@ -32,17 +26,19 @@ describe('the audit log group', () => {
     expect(own).not.toContain(auditGroup()?.id);
   });
 
-  test('outlives a production stack, but not one for development', () => {
+  test('outlives a production stack, but not one for development', async () => {
     const fate = (of: typeof template) => of.findResources('AWS::Logs::LogGroup')[auditGroup(of)?.id ?? ''];
     expect(fate(template)).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
-    const development = templateWith({ stage: 'development' });
+    const development = await templateWith({ stage: 'development' });
     expect(fate(development)).toMatchObject({ DeletionPolicy: 'Delete' });
     expect(auditGroup(development)?.properties.DeletionProtectionEnabled).toBe(false);
   });
 
-  test('is kept for as long as is set', () => {
-    expect(auditGroup(templateWith({ auditRetentionDays: '731' }))?.properties.RetentionInDays).toBe(731);
-    expect(() => templateWith({ auditRetentionDays: 401 })).toThrow('must be one of 1, 3, 5');
+  test('is kept for as long as is set', async () => {
+    expect(auditGroup(await templateWith({ auditRetentionDays: '731' }))?.properties.RetentionInDays).toBe(
+      731,
+    );
+    await expect(templateWith({ auditRetentionDays: 401 })).rejects.toThrow('must be one of 1, 3, 5');
   });
 
   test('is written by the forwarder alone, and nobody may delete from it or from any log', () => {
@@ -100,7 +96,7 @@ describe('the audit lines', () => {
     template.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 14 * 86_400 });
   });
 
-  test('that wait there outlive a production stack, as the log does, but not one for development', () => {
+  test('that wait there outlive a production stack, as the log does, but not one for development', async () => {
     const fate = (of: typeof template) =>
       Object.entries(of.findResources('AWS::SQS::Queue')).find(([id]) =>
         id.startsWith('AuditUndelivered'),
@@ -109,6 +105,6 @@ describe('the audit lines', () => {
       DeletionPolicy: 'RetainExceptOnCreate',
       UpdateReplacePolicy: 'Retain',
     });
-    expect(fate(templateWith({ stage: 'development' }))).toMatchObject({ DeletionPolicy: 'Delete' });
+    expect(fate(await templateWith({ stage: 'development' }))).toMatchObject({ DeletionPolicy: 'Delete' });
   });
 });

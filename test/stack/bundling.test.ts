@@ -1,14 +1,18 @@
 import { isBuiltin } from 'node:module';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { build } from 'esbuild';
+import { readFunctions } from '../../infra/endpoints.ts';
 import { bundling } from '../../infra/stack/bundling.ts';
-import { accesses, endpoints, root } from '../support/template.ts';
+import type { Access } from '../../lib/http/endpoint.ts';
+
+const { endpoints, others } = readFunctions();
+const accesses: [string, Access][] = [...endpoints, ...others];
 
 // What the CDK leaves to the runtime's SDK, unless it is told otherwise.
 const { mainFields = [], externalModules = ['@aws-sdk/*', '@smithy/*'], esbuildArgs = {} } = bundling;
 const { metafile } = await build({
-  entryPoints: accesses.map(([key]) => join(root, `functions/${key}.ts`)),
+  entryPoints: accesses.map(([key]) => `functions/${key}.ts`),
   outdir: 'bundles',
   bundle: true,
   external: externalModules,

@@ -5,8 +5,9 @@ import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { version } from '../../infra/version.ts';
 import { table } from '../../lib/storage/table.ts';
+import { withKey } from '../support/deployments.ts';
 import { type Item, recordOf } from '../support/stream-records.ts';
-import { functions, named, resources, root, template, templateWith, withKey } from '../support/template.ts';
+import { functions, named, resources, root, template, templateWith } from '../support/template.ts';
 
 describe('the table', () => {
   test('is on demand, encrypted, recoverable and protected, and outlives the stack', () => {
@@ -53,16 +54,16 @@ describe('the table', () => {
   });
 });
 
-test('the table is warm for as much as is set, and else as new tables are', () => {
+test('the table is warm for as much as is set, and else as new tables are', async () => {
   template.allResourcesProperties('AWS::DynamoDB::Table', { WarmThroughput: Match.absent() });
-  templateWith({ warmWriteUnits: '8000' }).hasResourceProperties('AWS::DynamoDB::Table', {
+  (await templateWith({ warmWriteUnits: '8000' })).hasResourceProperties('AWS::DynamoDB::Table', {
     WarmThroughput: { WriteUnitsPerSecond: 8000 },
   });
 });
 
-test('the table takes at most as many writes as is set, and else as many as come', () => {
+test('the table takes at most as many writes as is set, and else as many as come', async () => {
   template.allResourcesProperties('AWS::DynamoDB::Table', { OnDemandThroughput: Match.absent() });
-  templateWith({ maxWriteUnits: '500' }).hasResourceProperties('AWS::DynamoDB::Table', {
+  (await templateWith({ maxWriteUnits: '500' })).hasResourceProperties('AWS::DynamoDB::Table', {
     OnDemandThroughput: { MaxWriteRequestUnits: 500 },
   });
 });
@@ -78,8 +79,10 @@ test('no other function is updated before the new code has found that it can rea
   ]);
 });
 
-test('without a canary, the format is checked and noted all the same, and again for another table', () => {
-  const steps = formatSteps(templateWith({ canary: false, tableName: 'another', publishEvents: false }));
+test('without a canary, the format is checked and noted all the same, and again for another table', async () => {
+  const steps = formatSteps(
+    await templateWith({ canary: false, tableName: 'another', publishEvents: false }),
+  );
   for (const [step] of Object.values(steps)) expect(step?.Properties.TableName).toBe('another');
 });
 
@@ -93,11 +96,11 @@ function formatSteps(of: typeof template) {
   return { checks: steps('check'), records: steps('record') };
 }
 
-describe('a table that was restored', () => {
-  const tableStreamArn =
-    'arn:aws:dynamodb:eu-central-1:123456789012:table/a-stack-restored/stream/2026-01-31T08:00:00.000';
-  const restored = templateWith({ tableName: 'a-stack-restored', tableStreamArn });
+const tableStreamArn =
+  'arn:aws:dynamodb:eu-central-1:123456789012:table/a-stack-restored/stream/2026-01-31T08:00:00.000';
+const restored = await templateWith({ tableName: 'a-stack-restored', tableStreamArn });
 
+describe('a table that was restored', () => {
   test('replaces the own one, for all functions and with the same permissions', () => {
     restored.resourceCountIs('AWS::DynamoDB::Table', 0);
     restored.allResourcesProperties('AWS::Lambda::Function', {
@@ -121,20 +124,19 @@ describe('the secrets', () => {
     template.resourceCountIs('AWS::SecretsManager::Secret', 3);
   });
 
-  test('have replicas in the regions of the setting, and else nowhere', () => {
+  test('have replicas in the regions of the setting, and else nowhere', async () => {
     template.allResourcesProperties('AWS::SecretsManager::Secret', { ReplicaRegions: Match.absent() });
     const replicaRegions = 'eu-west-1,us-gov-west-1';
     const type = 'AWS::SecretsManager::Secret';
-    templateWith({ replicaRegions }).allResourcesProperties(type, {
+    (await templateWith({ replicaRegions })).allResourcesProperties(type, {
       ReplicaRegions: [{ Region: 'eu-west-1' }, { Region: 'us-gov-west-1' }],
     });
     // The region that takes over has the same settings.
-    templateWith({ account: '123456789012', region: 'eu-west-1', replicaRegions }).allResourcesProperties(
-      type,
-      {
-        ReplicaRegions: [{ Region: 'us-gov-west-1' }],
-      },
-    );
+    (
+      await templateWith({ account: '123456789012', region: 'eu-west-1', replicaRegions })
+    ).allResourcesProperties(type, {
+      ReplicaRegions: [{ Region: 'us-gov-west-1' }],
+    });
   });
 
   test('are rotated at the first deployment, then the signing keys every 30 days, the others every 90', () => {
@@ -166,9 +168,9 @@ describe('the secrets', () => {
     });
   });
 
-  test('a change of the algorithm reaches the functions, and updates the schedule, which rotates at once', () => {
-    const rulesFor = (tokenAlgorithm: string): unknown => {
-      const deployed = templateWith({ tokenAlgorithm });
+  test('a change of the algorithm reaches the functions, and updates the schedule, which rotates at once', async () => {
+    const rulesFor = async (tokenAlgorithm: string): Promise<unknown> => {
+      const deployed = await templateWith({ tokenAlgorithm });
       deployed.allResourcesProperties('AWS::Lambda::Function', {
         Environment: { Variables: { TOKEN_ALGORITHM: tokenAlgorithm } },
       });
@@ -181,8 +183,9 @@ describe('the secrets', () => {
         return Properties.RotationRules;
       });
     };
-    expect(rulesFor('RS256')).toEqual([expect.any(Object)]);
-    expect(rulesFor('ES256')).not.toEqual(rulesFor('RS256'));
+    const rsa = await rulesFor('RS256');
+    expect(rsa).toEqual([expect.any(Object)]);
+    expect(await rulesFor('ES256')).not.toEqual(rsa);
   });
 
   test.each([
@@ -221,9 +224,10 @@ test('a deployment outputs its address and what the commands of the docs need', 
   template.hasOutput('Version', { Value: version });
 });
 
+const encrypted = await templateWith(withKey);
+
 describe("a deployment's own key", () => {
   const keyArn = withKey.kmsKeyArn;
-  const encrypted = templateWith(withKey);
   const properties: [string, Record<string, unknown>][] = [
     [
       'AWS::DynamoDB::Table',
@@ -383,9 +387,9 @@ test('the bus has the name of the stack', () => {
   expect(buses.map(({ Properties }) => Properties.Name)).toEqual(['a-stack']);
 });
 
-test('the bus has an archive only for as long as is set', () => {
+test('the bus has an archive only for as long as is set', async () => {
   template.resourceCountIs('AWS::Events::Archive', 0);
-  templateWith({ archiveDays: '30' }).hasResourceProperties('AWS::Events::Archive', {
+  (await templateWith({ archiveDays: '30' })).hasResourceProperties('AWS::Events::Archive', {
     ArchiveName: 'a-stack',
     SourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^EventPublishingBus'), 'Arn'] },
     RetentionDays: 30,

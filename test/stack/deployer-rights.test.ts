@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { codeBlock } from '../support/code-blocks.ts';
+import { everything } from '../support/deployments.ts';
 import {
-  everything,
   isLike,
   root,
-  stackWith,
+  stacksWith,
   template,
   templateWith,
   watching,
@@ -118,14 +117,14 @@ const [boundary, execution] = [policyIn('boundary'), policyIn('cloudformation')]
 const actionsOf = (policy: typeof boundary) => policy.Statement.flatMap(({ Action }) => Action);
 
 // Every role and every type of resource is in one of these.
-const { stack, service, edge } = stackWith(everything, {
-  moreContext: { '@aws-cdk/core:permissionsBoundary': { name: 'live-boundary' } },
+const stacks = await stacksWith(everything, {
+  '@aws-cdk/core:permissionsBoundary': { name: 'live-boundary' },
 });
-if (!edge) throw new Error('There is no edge.');
-const bounded = Template.fromStack(stack);
+if (!stacks.edge) throw new Error('There is no edge.');
+const bounded = stacks.service.template;
 const templates = [
-  ...[bounded, Template.fromStack(service.watching), Template.fromStack(edge)],
-  ...[template, watching, templateWith(everything), watchingWith(everything)],
+  ...[bounded, stacks.watching, stacks.edge.template],
+  ...[template, watching, await templateWith(everything), await watchingWith(everything)],
 ];
 const types = new Set(
   templates.flatMap((one) =>

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import * as v from 'valibot';
 import { readDeployment } from '../../infra/settings/deployment-file.ts';
-import { root, stackWith, templateWith, watchingWith } from '../support/template.ts';
+import { root, stacksWith, templateWith, watchingWith } from '../support/template.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'deployments-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -87,9 +87,9 @@ describe('a deployed stack keeps', () => {
    * What CloudFormation says to an update, by the parameters of the stack as it was deployed: the CDK sends their
    * previous values, and a new parameter gets its default.
    */
-  function update(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
-    const [deployed, next] = [before, after].map((given) =>
-      v.parse(v.looseObject({ Parameters: parameters, Rules: rules }), templateWith(given).toJSON()),
+  async function update(before: Record<string, unknown>, after: Record<string, unknown>): Promise<string[]> {
+    const [deployed, next] = [await templateWith(before), await templateWith(after)].map((one) =>
+      v.parse(v.looseObject({ Parameters: parameters, Rules: rules }), one.toJSON()),
     );
     return Object.values(next?.Rules ?? {}).flatMap(({ Assertions: [{ Assert, AssertDescription }] }) => {
       const equals = v.safeParse(
@@ -114,34 +114,36 @@ describe('a deployed stack keeps', () => {
     ['its domain, which is the issuer', own, {}, 'domainName than none'],
     ['its table', table('restored'), {}, 'tableName than own'],
     ['its table', {}, table('restored'), 'tableName than restored'],
-  ])('%s: from %j to %j is rejected', (_, before, after, what) => {
+  ])('%s: from %j to %j is rejected', async (_, before, after, what) => {
     const [pin = ''] = what.split(' ');
-    expect(update(before, after)).toEqual([
+    expect(await update(before, after)).toEqual([
       `This stack was deployed with another ${what}, so nothing was changed. Is this the right deployment? If it is to be changed, add -c change=${pin}.`,
     ]);
-    expect(update(before, { ...after, change: pin })).toEqual([]);
-    expect(update({ ...after, change: pin }, after)).toEqual([]);
+    expect(await update(before, { ...after, change: pin })).toEqual([]);
+    expect(await update({ ...after, change: pin }, after)).toEqual([]);
   });
 
-  test('nothing else', () => {
-    expect(update({}, { rateLimit: 5, canary: false, alarmEmail: 'a@b.example' })).toEqual([]);
+  test('nothing else', async () => {
+    expect(await update({}, { rateLimit: 5, canary: false, alarmEmail: 'a@b.example' })).toEqual([]);
   });
 
-  test('itself, in production: it cannot be deleted by mistake', () => {
-    expect(stackWith().stack.terminationProtection).toBe(true);
-    expect(stackWith({ stage: 'development' }).stack.terminationProtection).toBe(false);
+  test('itself, in production: it cannot be deleted by mistake', async () => {
+    const isProtected = async (settings: object) =>
+      (await stacksWith({ ...settings })).service.terminationProtection;
+    expect(await isProtected({})).toBe(true);
+    expect(await isProtected({ stage: 'development' })).toBe(false);
   });
 });
 
-test('a change of table is never a canary, which would write to two tables', () => {
+test('a change of table is never a canary, which would write to two tables', async () => {
   const groups = 'AWS::CodeDeploy::DeploymentGroup';
-  const changed = watchingWith({ ...table('restored'), change: 'tableName', canary: true });
+  const changed = await watchingWith({ ...table('restored'), change: 'tableName', canary: true });
   changed.resourceCountIs(groups, 0);
-  expect(Object.keys(watchingWith(table('restored')).findResources(groups))).not.toEqual([]);
+  expect(Object.keys((await watchingWith(table('restored'))).findResources(groups))).not.toEqual([]);
 });
 
-test('with an account and a region, the CDK rejects credentials for another', () => {
-  const { stack } = stackWith({ account: '123456789012', region: 'eu-west-1' });
-  expect(stack.environment).toBe('aws://123456789012/eu-west-1');
+test('with an account and a region, the CDK rejects credentials for another', async () => {
+  const { service } = await stacksWith({ account: '123456789012', region: 'eu-west-1' });
+  expect(service.environment).toBe('aws://123456789012/eu-west-1');
   expect(readFileSync(join(root, 'deployments/example.json'), 'utf8')).toContain('"account"');
 });

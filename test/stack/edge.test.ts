@@ -1,27 +1,25 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { version } from '../../infra/version.ts';
 import { edgeParts } from '../capacity/prices.ts';
-import { stackWith, templateWith, withEdge, withKey } from '../support/template.ts';
+import { withEdge, withKey } from '../support/deployments.ts';
+import { edgeWith, stacksWith, templateWith } from '../support/template.ts';
 
-function edgeWith(more: Record<string, unknown> = {}) {
-  const { stack, edge } = stackWith({ ...withEdge, ...more });
-  if (!edge) throw new Error('There is no edge.');
-  return { stack, edge, template: Template.fromStack(edge) };
-}
+const { service } = await stacksWith(withEdge);
+const edge = await edgeWith();
+const { template } = edge;
+const { template: logging } = await edgeWith({ edgeLogs: true, logRetentionDays: 30, ...withKey });
 
-const { stack, edge, template } = edgeWith();
-
-test('the edge is a stack of its own in us-east-1, after that of the service', () => {
+test('the edge is a stack of its own in us-east-1, after that of the service', async () => {
   expect(edge.environment).toBe('aws://123456789012/us-east-1');
-  expect(edge.dependencies).toEqual([stack]);
+  expect([edge.name, edge.after]).toEqual(['a-stack-edge', [service.name]]);
   expect(edge.terminationProtection).toBe(true);
-  expect(stackWith({ ...withEdge, edge: false }).edge).toBeUndefined();
+  expect((await stacksWith({ ...withEdge, edge: false })).edge).toBeUndefined();
 });
 
 test('both stacks, and so all their resources, have a tag with the version', () => {
-  for (const one of [stack, edge]) expect(one.tags.tagValues()).toEqual({ 'login-service:version': version });
+  for (const one of [service, edge]) expect(one.tags).toEqual({ 'login-service:version': version });
 });
 
 test('CloudFront leads to the API by its own address, forwards the host, and caches nothing', () => {
@@ -56,7 +54,7 @@ test('CloudFront leads to the API by its own address, forwards the host, and cac
   });
 });
 
-test('the origin secret is a reference, and a rotation changes the reference', () => {
+test('the origin secret is a reference, and a rotation changes the reference', async () => {
   const headerOf = (of: Template): string =>
     JSON.stringify(of.findResources('AWS::CloudFront::Distribution')).match(
       /\{"HeaderName":"x-origin-secret".*?\}\]/,
@@ -65,14 +63,14 @@ test('the origin secret is a reference, and a rotation changes the reference', (
     /\{\{resolve:secretsmanager:.*"Ref":"OriginSecret\w+".*:SecretString:::\}\}/,
   );
   const originSecretVersion = createHash('md5').update('next').digest('hex');
-  expect(headerOf(edgeWith({ originSecretVersion }).template)).toContain(
+  expect(headerOf((await edgeWith({ originSecretVersion })).template)).toContain(
     `:SecretString:::${originSecretVersion}}}`,
   );
 });
 
-test('AWS WAF stops an address that sends too much, and shows no requests, which hold credentials', () => {
+test('AWS WAF stops an address that sends too much, and shows no requests, which hold credentials', async () => {
   const visible = { SampledRequestsEnabled: false };
-  edgeWith({ edgeRateLimit: 300 }).template.hasResourceProperties('AWS::WAFv2::WebACL', {
+  (await edgeWith({ edgeRateLimit: 300 })).template.hasResourceProperties('AWS::WAFv2::WebACL', {
     Scope: 'CLOUDFRONT',
     DefaultAction: { Allow: {} },
     VisibilityConfig: visible,
@@ -88,10 +86,10 @@ test('AWS WAF stops an address that sends too much, and shows no requests, which
 
 describe('addresses that are allowed', () => {
   const allowed = ['192.0.2.0/24', '198.51.100.7/32', '2001:db8::/48'];
-  const rules = (more: Record<string, unknown>) =>
-    Object.values(edgeWith(more).template.findResources('AWS::WAFv2::WebACL'))[0]?.Properties.Rules;
-  const scopeOf = (more: Record<string, unknown>, place: number) =>
-    rules(more)[place].Statement.RateBasedStatement.ScopeDownStatement?.AndStatement.Statements;
+  const rules = async (more: Record<string, unknown>) =>
+    Object.values((await edgeWith(more)).template.findResources('AWS::WAFv2::WebACL'))[0]?.Properties.Rules;
+  const scopeOf = async (more: Record<string, unknown>, place: number) =>
+    (await rules(more))[place].Statement.RateBasedStatement.ScopeDownStatement?.AndStatement.Statements;
   const outside = (version: string) => ({
     NotStatement: {
       Statement: {
@@ -103,9 +101,9 @@ describe('addresses that are allowed', () => {
   });
   const outsideBoth = [outside('IPV4'), outside('IPV6')];
 
-  test('are in a set for each version of IP, which the rule does not count', () => {
+  test('are in a set for each version of IP, which the rule does not count', async () => {
     const edgeAllowedAddresses = allowed.join(',');
-    const { template: allowing } = edgeWith({ edgeAllowedAddresses });
+    const { template: allowing } = await edgeWith({ edgeAllowedAddresses });
     for (const [IPAddressVersion, Addresses] of [
       ['IPV4', allowed.slice(0, 2)],
       ['IPV6', allowed.slice(2)],
@@ -115,14 +113,14 @@ describe('addresses that are allowed', () => {
         IPAddressVersion,
         Addresses,
       });
-    expect(scopeOf({ edgeAllowedAddresses }, 0)).toEqual(outsideBoth);
+    expect(await scopeOf({ edgeAllowedAddresses }, 0)).toEqual(outsideBoth);
     template.resourceCountIs('AWS::WAFv2::IPSet', 0);
-    expect(scopeOf({}, 0)).toBeUndefined();
+    expect(await scopeOf({}, 0)).toBeUndefined();
   });
 
-  test('are not counted by the rule of the token route either, which has a limit of its own', () => {
+  test('are not counted by the rule of the token route either, which has a limit of its own', async () => {
     const more = { edgeTokenRateLimit: 20, edgeAllowedAddresses: allowed.join(',') };
-    expect(rules(more)).toMatchObject([
+    expect(await rules(more)).toMatchObject([
       { Priority: 0, Statement: { RateBasedStatement: { Limit: 2000 } } },
       {
         Priority: 1,
@@ -142,13 +140,13 @@ describe('addresses that are allowed', () => {
       statement({ Method: {} }, 'EXACTLY', 'POST'),
       statement({ UriPath: {} }, 'STARTS_WITH', '/v2/marketing/oauth/token'),
     ];
-    expect(scopeOf(more, 1)).toEqual([...tokenRequests, ...outsideBoth]);
-    expect(scopeOf({ edgeTokenRateLimit: 20 }, 1)).toEqual(tokenRequests);
-    expect(rules({})).toHaveLength(1);
+    expect(await scopeOf(more, 1)).toEqual([...tokenRequests, ...outsideBoth]);
+    expect(await scopeOf({ edgeTokenRateLimit: 20 }, 1)).toEqual(tokenRequests);
+    expect(await rules({})).toHaveLength(1);
   });
 });
 
-test("CloudFront adds the caller's address to what the caller sends, and only behind an edge do functions believe it", () => {
+test("CloudFront adds the caller's address to what the caller sends, and only behind an edge do functions believe it", async () => {
   template.hasResourceProperties('AWS::CloudFront::OriginRequestPolicy', {
     OriginRequestPolicyConfig: {
       HeadersConfig: {
@@ -159,13 +157,11 @@ test("CloudFront adds the caller's address to what the caller sends, and only be
     },
   });
   const believing = (VIEWER_ADDRESS: unknown) => ({ Environment: { Variables: { VIEWER_ADDRESS } } });
-  templateWith(withEdge).allResourcesProperties('AWS::Lambda::Function', believing('trusted'));
-  templateWith().allResourcesProperties('AWS::Lambda::Function', believing(Match.absent()));
+  (await templateWith(withEdge)).allResourcesProperties('AWS::Lambda::Function', believing('trusted'));
+  (await templateWith()).allResourcesProperties('AWS::Lambda::Function', believing(Match.absent()));
 });
 
 describe('the logs of the edge', () => {
-  const { template: logging } = edgeWith({ edgeLogs: true, logRetentionDays: 30, ...withKey });
-
   test('are there only when the setting says so', () => {
     template.resourceCountIs('AWS::Logs::LogGroup', 0);
     logging.resourceCountIs('AWS::Logs::LogGroup', 2);

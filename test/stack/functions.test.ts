@@ -5,16 +5,13 @@ import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import { build } from 'esbuild';
 import * as v from 'valibot';
-import { routeKeyOf } from '../../infra/endpoints.ts';
-import { logicalIdOf } from '../../infra/stack/service-function.ts';
+import { logicalIdOf, readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { tableRightsOf } from '../../infra/table-rights.ts';
-import type { SecretName } from '../../lib/http/endpoint.ts';
+import type { Access, SecretName } from '../../lib/http/endpoint.ts';
 import { issuerKeysKey, publicSigningKeysKey } from '../../lib/storage/keys.ts';
 import { table as storage } from '../../lib/storage/table.ts';
+import { everything } from '../support/deployments.ts';
 import {
-  accesses,
-  endpoints,
-  everything,
   functions,
   isLike,
   mayOn,
@@ -29,6 +26,9 @@ import {
   text,
   watchingWith,
 } from '../support/template.ts';
+
+const { endpoints, others } = readFunctions();
+const accesses: [string, Access][] = [...endpoints, ...others];
 
 const secretIds: Record<SecretName, string> = {
   'signing-keys': 'SecretsSigningKeys',
@@ -204,16 +204,17 @@ describe('functions', () => {
     template.resourceCountIs('AWS::IAM::ManagedPolicy', 0);
   });
 
-  test('have their rights in a policy of another logical id and another name as soon as these are others', () => {
+  test('have their rights in a policy of another logical id and another name as soon as these are others', async () => {
     const hashOf = (id: string): string => /[0-9a-f]{16}$/.exec(id)?.[0] ?? '';
     for (const { id, properties } of policies) expect(properties.PolicyName).toBe(`Rights-${hashOf(id)}`);
-    const traced = Object.keys(templateWith({ tracing: true }).findResources('AWS::IAM::Policy'));
+    const traced = Object.keys((await templateWith({ tracing: true })).findResources('AWS::IAM::Policy'));
     const ids = policies.map(({ id }) => id);
     expect(traced.map((id) => id.replace(hashOf(id), ''))).toEqual(
       ids.map((id) => id.replace(hashOf(id), '')),
     );
     expect(traced.filter((id) => ids.includes(id))).toEqual([]);
-    expect(Object.keys(templateWith({ rateLimit: 5 }).findResources('AWS::IAM::Policy'))).toEqual(ids);
+    const limited = await templateWith({ rateLimit: 5 });
+    expect(Object.keys(limited.findResources('AWS::IAM::Policy'))).toEqual(ids);
   });
 
   test.each([
@@ -257,16 +258,16 @@ describe('functions', () => {
     expect(told.sort()).toEqual([...always, ...variables].sort());
   });
 
-  test('the token function alone has reserved concurrency, when it is set', () => {
+  test('the token function alone has reserved concurrency, when it is set', async () => {
     const type = 'AWS::Lambda::Function';
     template.allResourcesProperties(type, { ReservedConcurrentExecutions: Match.absent() });
-    const reserved = templateWith({ tokenReservedConcurrency: 200 });
+    const reserved = await templateWith({ tokenReservedConcurrency: 200 });
     reserved.resourcePropertiesCountIs(type, { ReservedConcurrentExecutions: 200 }, 1);
     expect(reserved.findResources(type).IssueToken?.Properties.ReservedConcurrentExecutions).toBe(200);
   });
 
-  test('a login hook: the two functions that ask it may invoke it and no other, and have time to wait', () => {
-    const hooked = templateWith({ loginHook: 'login-hook:live', loginHookSeconds: 5 });
+  test('a login hook: the two functions that ask it may invoke it and no other, and have time to wait', async () => {
+    const hooked = await templateWith({ loginHook: 'login-hook:live', loginHookSeconds: 5 });
     const functions = Object.entries(hooked.findResources('AWS::Lambda::Function'));
     const asking = functions.filter(([, { Properties }]) => Properties.Environment.Variables.LOGIN_HOOK);
     expect(asking.map(([id]) => id).toSorted()).toEqual(['IssueToken', 'LinkIdentity']);
@@ -288,18 +289,17 @@ describe('functions', () => {
       );
     }
     const arn = 'arn:aws:lambda:eu-central-1:123456789012:function:login-hook';
-    expect(JSON.stringify(templateWith({ loginHook: arn }).findResources('AWS::IAM::Policy'))).toContain(
-      `"Resource":"${arn}"`,
-    );
-    expect(() => templateWith({ loginHook: 'arn:aws:s3:::bucket' })).toThrow(
+    const named = await templateWith({ loginHook: arn });
+    expect(JSON.stringify(named.findResources('AWS::IAM::Policy'))).toContain(`"Resource":"${arn}"`);
+    await expect(templateWith({ loginHook: 'arn:aws:s3:::bucket' })).rejects.toThrow(
       /loginHook must be the name or ARN/,
     );
   });
 
-  test('are traced when the setting says so, with the same code', () => {
+  test('are traced when the setting says so, with the same code', async () => {
     const type = 'AWS::Lambda::Function';
     template.allResourcesProperties(type, { TracingConfig: Match.absent() });
-    const traced = templateWith({ tracing: true });
+    const traced = await templateWith({ tracing: true });
     traced.allResourcesProperties(type, { TracingConfig: { Mode: 'Active' } });
     const code = (of: typeof template) =>
       Object.values(of.findResources(type)).map(({ Properties }) => Properties.Code);
@@ -348,16 +348,16 @@ describe('endpoints', () => {
 });
 
 /** CloudFormation takes 500. Each endpoint has nine or ten: docs/CONTRIBUTING.md says what to do when there are more. */
-test('a deployment with every option has at most 400 resources', () => {
-  for (const one of [templateWith(everything), watchingWith(everything)])
+test('a deployment with every option has at most 400 resources', async () => {
+  for (const one of [await templateWith(everything), await watchingWith(everything)])
     expect(Object.keys(one.toJSON().Resources).length).toBeLessThanOrEqual(400);
 });
 
 const longestArn = `arn:aws:lambda:ap-southeast-1:123456789012:function:${'a'.repeat(64)}`;
 
 /** IAM takes 10,240 characters for a role and the policies beside it together. */
-test('the rights of each role fit in and beside it, also under the longest name of a deployment', () => {
-  const { Resources } = templateWith({ ...everything, stack: 'a'.repeat(40) }).toJSON();
+test('the rights of each role fit in and beside it, also under the longest name of a deployment', async () => {
+  const { Resources } = (await templateWith({ ...everything, stack: 'a'.repeat(40) })).toJSON();
   const all: { Type: string; Properties: Record<string, unknown> }[] = Object.values(Resources);
   const lengths = roles.map(({ id }) => {
     const within = Resources[id]?.Properties.Policies;

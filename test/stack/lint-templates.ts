@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Template } from 'aws-cdk-lib/assertions';
 import { execa } from 'execa';
 import { shown } from '../support/commands.ts';
+import { variants } from '../support/deployments.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { noteOutcome, runCheck, step } from '../support/steps.ts';
 import { installPythonPackages } from '../verifiers/programs.ts';
@@ -18,14 +18,13 @@ runCheck(async (cleanUps) => {
   const directory = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'templates-')), (one) =>
     rmSync(one, { recursive: true }),
   );
-  process.env.TEMPLATES_DIR = directory;
-  // It reads the variable when it is loaded.
-  const { stackWith, variants } = await import('../support/template.ts');
+  // The CDK takes a while to load.
+  const { synthesize } = await import('../support/synthesize.ts');
   const files = variants.flatMap((given, index) => {
-    const { stack, service, edge } = stackWith(given);
-    return [stack, service.watching, ...(edge ? [edge] : [])].map((one, part) => {
+    const { service, watching, edge } = synthesize(given);
+    return [service.template, watching, ...(edge ? [edge.template] : [])].map((one, part) => {
       const file = join(directory, `${index}-${part}.json`);
-      writeFileSync(file, JSON.stringify(Template.fromStack(one).toJSON(), null, 1));
+      writeFileSync(file, JSON.stringify(one, null, 1));
       return file;
     });
   });

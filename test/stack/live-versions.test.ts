@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
-import { logicalIdOf } from '../../infra/stack/service-function.ts';
+import { logicalIdOf, readFunctions } from '../../infra/endpoints.ts';
 import {
-  endpoints,
   named,
   readable,
   resources,
@@ -12,6 +11,8 @@ import {
   watching,
   watchingWith,
 } from '../support/template.ts';
+
+const { endpoints } = readFunctions();
 
 describe('new code', () => {
   const live = 'AWS::Lambda::Alias';
@@ -50,7 +51,7 @@ describe('new code', () => {
     });
   });
 
-  test('of any function gets requests only after it has been tried, and after its alarms are there', () => {
+  test('of any function gets requests only after it has been tried, and after its alarms are there', async () => {
     const [nested] = Object.keys(template.findResources('AWS::CloudFormation::Stack'));
     for (const [key] of endpoints) {
       const alias = template.findResources(live)[`${logicalIdOf(key)}Live`];
@@ -71,31 +72,35 @@ describe('new code', () => {
     for (const [name, id] of published)
       expect(versions).toContain(`=",${JSON.stringify(name)},":",{"Fn::GetAtt":["${id}","Version"]}`);
     expect(published).toHaveLength(endpoints.size);
-    templateWith(withoutCanary).resourcePropertiesCountIs('AWS::Lambda::Function', { Timeout: 180 }, 0);
+    (await templateWith(withoutCanary)).resourcePropertiesCountIs(
+      'AWS::Lambda::Function',
+      { Timeout: 180 },
+      0,
+    );
   });
 
-  test('is watched for longer, and in larger groups, when the settings say so', () => {
+  test('is watched for longer, and in larger groups, when the settings say so', async () => {
     const settings = { canaryMinutes: '10', canariesAtOnce: 50 };
-    watchingWith(settings).allResourcesProperties(group, {
+    (await watchingWith(settings)).allResourcesProperties(group, {
       DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent10Minutes',
     });
-    const aliases = Object.values(templateWith(settings).findResources(live));
+    const aliases = Object.values((await templateWith(settings)).findResources(live));
     for (const { DependsOn = [] } of aliases)
       expect([DependsOn].flat().filter((id) => /Live$/.test(id))).toEqual([]);
   });
 
-  test('goes live in spite of an alarm that is on, when the setting ignoreAlarms says so', () => {
-    const fix = watchingWith({ ignoreAlarms: true });
+  test('goes live in spite of an alarm that is on, when the setting ignoreAlarms says so', async () => {
+    const fix = await watchingWith({ ignoreAlarms: true });
     fix.resourceCountIs(group, endpoints.size);
     fix.allResourcesProperties(group, { AlarmConfiguration: { Alarms: [], Enabled: false } });
   });
 
-  test('is in use at once without a canary', () => {
-    for (const alias of Object.values(templateWith(withoutCanary).findResources(live)))
+  test('is in use at once without a canary', async () => {
+    for (const alias of Object.values((await templateWith(withoutCanary)).findResources(live)))
       expect(alias.UpdatePolicy).toBeUndefined();
-    watchingWith(withoutCanary).resourceCountIs(group, 0);
-    watchingWith(withoutCanary).resourceCountIs('AWS::CodeDeploy::Application', 0);
-    expect(JSON.stringify(watchingWith(withoutCanary).toJSON())).not.toContain('NewVersion');
+    (await watchingWith(withoutCanary)).resourceCountIs(group, 0);
+    (await watchingWith(withoutCanary)).resourceCountIs('AWS::CodeDeploy::Application', 0);
+    expect(JSON.stringify((await watchingWith(withoutCanary)).toJSON())).not.toContain('NewVersion');
   });
 
   test('stays when it is no longer live, unless its deployment is rolled back', () => {
@@ -104,38 +109,39 @@ describe('new code', () => {
     expect(policies).toEqual(Array(endpoints.size).fill('RetainExceptOnCreate'));
   });
 
-  test('with warm instances, which cost money, goes when it is no longer live', () => {
+  test('with warm instances, which cost money, goes when it is no longer live', async () => {
     const version = { Type: 'AWS::Lambda::Version', DeletionPolicy: 'Delete' };
-    const warm = templateWith({ tokenConcurrency: 5 }).findResources('AWS::Lambda::Version', version);
+    const warm = (await templateWith({ tokenConcurrency: 5 })).findResources(version.Type, version);
     expect(Object.values(warm).map(({ Properties }) => Properties.FunctionName)).toEqual([
       { Ref: 'IssueToken' },
     ]);
   });
 
-  test('of the token function has as many warm instances as are set, by default none', () => {
+  test('of the token function has as many warm instances as are set, by default none', async () => {
     const version = 'AWS::Lambda::Version';
     template.resourcePropertiesCountIs(version, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
-    const warm = templateWith({ tokenConcurrency: 5 });
+    const warm = await templateWith({ tokenConcurrency: 5 });
     const provisioned = { ProvisionedConcurrencyConfig: { ProvisionedConcurrentExecutions: 5 } };
     warm.resourcePropertiesCountIs(version, provisioned, 1);
     warm.hasResourceProperties(version, { ...provisioned, FunctionName: { Ref: 'IssueToken' } });
   });
 
-  test('of the token function has them in the version alone: Lambda rejects an alias that has them and shifts weights', () => {
-    const warm = templateWith({ tokenConcurrency: 5 });
+  test('of the token function has them in the version alone: Lambda rejects an alias that has them and shifts weights', async () => {
+    const warm = await templateWith({ tokenConcurrency: 5 });
     warm.resourcePropertiesCountIs(live, { ProvisionedConcurrencyConfig: Match.anyValue() }, 0);
   });
 
-  test('of the token function is published anew for another number of warm instances', () => {
-    const publishedWith = (tokenConcurrency: number): unknown =>
-      Object.entries(templateWith({ tokenConcurrency }).findResources('AWS::Lambda::Version'))
+  test('of the token function is published anew for another number of warm instances', async () => {
+    const publishedWith = async (tokenConcurrency: number): Promise<unknown> =>
+      Object.entries((await templateWith({ tokenConcurrency })).findResources('AWS::Lambda::Version'))
         .filter(([, { Properties }]) => Properties.FunctionName.Ref === 'IssueToken')
         .map(([id]) => id);
-    expect(publishedWith(5)).not.toEqual(publishedWith(6));
-    expect(publishedWith(5)).not.toEqual(publishedWith(0));
-    const configured = (tokenConcurrency: number): unknown =>
-      templateWith({ tokenConcurrency }).findResources('AWS::Lambda::Function').IssueToken?.Properties;
-    expect(configured(5)).not.toEqual(configured(6));
+    expect(await publishedWith(5)).not.toEqual(await publishedWith(6));
+    expect(await publishedWith(5)).not.toEqual(await publishedWith(0));
+    const configured = async (tokenConcurrency: number): Promise<unknown> =>
+      (await templateWith({ tokenConcurrency })).findResources('AWS::Lambda::Function').IssueToken
+        ?.Properties;
+    expect(await configured(5)).not.toEqual(await configured(6));
   });
 
   test('goes live in groups of at most five, each after the one before, with the token function in the last', () => {

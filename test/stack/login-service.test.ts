@@ -9,7 +9,7 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Edge } from '../../infra/stack/edge.ts';
 import { LoginService, type LoginServiceProps } from '../../infra/stack/login-service.ts';
-import { withEdge } from '../support/template.ts';
+import { withEdge } from '../support/deployments.ts';
 
 /** An app that has none of this project's feature flags. */
 const newApp = (): App => new App({ context: { 'aws:cdk:bundling-stacks': [] }, stackTraces: false });

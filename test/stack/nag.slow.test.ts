@@ -4,7 +4,8 @@ import { Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { context, everything, stackWith, variants } from '../support/template.ts';
+import { everything, variants } from '../support/deployments.ts';
+import { context, stackWith } from '../support/synthesize.ts';
 
 const validated = { builtinCloudFormationValidation: true };
 

@@ -4,16 +4,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
+import { readFunctions } from '../../infra/endpoints.ts';
 import { readSettings, settingNames } from '../../infra/settings/settings.ts';
-import {
-  endpoints,
-  resources,
-  root,
-  stackWith,
-  template,
-  templateWith,
-  withEdge,
-} from '../support/template.ts';
+import { withEdge } from '../support/deployments.ts';
+import { resources, root, stacksWith, template, templateWith } from '../support/template.ts';
+
+const { endpoints } = readFunctions();
 
 const tableStreamArn =
   'arn:aws:dynamodb:eu-central-1:123456789012:table/restored/stream/2026-01-31T08:00:00.000';
@@ -177,6 +173,8 @@ describe('settings', () => {
   });
 });
 
+const keptForAMonth = await templateWith({ logRetentionDays: 30 });
+
 describe('the API', () => {
   const stageOf = (of: typeof template) => {
     const [stage] = resources('AWS::ApiGatewayV2::Stage', anything, of);
@@ -233,7 +231,7 @@ describe('the API', () => {
 
   test.each([
     [90, template],
-    [30, templateWith({ logRetentionDays: 30 })],
+    [30, keptForAMonth],
   ])('every log group but that of the audit keeps its lines for %i days', (days, of) => {
     const groups = resources('AWS::Logs::LogGroup', v.object({ RetentionInDays: v.number() }), of);
     const [audit = [], others = []] = [true, false].map((isAudit) =>
@@ -243,8 +241,8 @@ describe('the API', () => {
     expect(new Set(others.map(({ properties }) => properties.RetentionInDays))).toEqual(new Set([days]));
   });
 
-  test('has a domain of its own when it is given one, which is then the issuer', () => {
-    const own = templateWith(domain);
+  test('has a domain of its own when it is given one, which is then the issuer', async () => {
+    const own = await templateWith(domain);
     own.hasResourceProperties('AWS::ApiGatewayV2::DomainName', {
       DomainName: 'login.example.com',
       DomainNameConfigurations: [{ CertificateArn: certificateArn, EndpointType: 'REGIONAL' }],
@@ -259,20 +257,20 @@ describe('the API', () => {
   });
 });
 
-describe('a deployment for development', () => {
-  const originSecretHashes = 'a'.repeat(64);
-  const development = templateWith({
-    stage: 'development',
-    loopbackProviders: true,
-    accessTokenSeconds: 60,
-    refreshGraceSeconds: 0,
-    refreshReplaySeconds: 90,
-    ...{ rateLimit: 1, burstLimit: 2, tokenRateLimit: 3, tokenBurstLimit: 4 },
-    ...{ identityRateLimit: 5, identityBurstLimit: 6, notificationRateLimit: 7, notificationBurstLimit: 8 },
-    ...{ documentRateLimit: 9, documentBurstLimit: 10 },
-    originSecretHashes,
-  });
+const originSecretHashes = 'a'.repeat(64);
+const development = await templateWith({
+  stage: 'development',
+  loopbackProviders: true,
+  accessTokenSeconds: 60,
+  refreshGraceSeconds: 0,
+  refreshReplaySeconds: 90,
+  ...{ rateLimit: 1, burstLimit: 2, tokenRateLimit: 3, tokenBurstLimit: 4 },
+  ...{ identityRateLimit: 5, identityBurstLimit: 6, notificationRateLimit: 7, notificationBurstLimit: 8 },
+  ...{ documentRateLimit: 9, documentBurstLimit: 10 },
+  originSecretHashes,
+});
 
+describe('a deployment for development', () => {
   test('leaves nothing behind', () => {
     for (const type of ['AWS::DynamoDB::Table', 'AWS::SecretsManager::Secret', 'AWS::Logs::LogGroup']) {
       development.allResources(type, { DeletionPolicy: 'Delete' });
@@ -312,10 +310,10 @@ describe('a deployment for development', () => {
 
 test.each([{ team: 'login', stage: 'a=b' }, 'team=login,stage=a=b'])(
   'the tags %j are those of each stack, which CloudFormation gives to what it makes',
-  (tags) => {
-    const { stack, edge } = stackWith({ ...withEdge, tags });
-    for (const one of [stack, edge])
-      expect(one?.tags.tagValues()).toMatchObject({
+  async (tags) => {
+    const { service, edge } = await stacksWith({ ...withEdge, tags });
+    for (const one of [service, edge])
+      expect(one?.tags).toMatchObject({
         team: 'login',
         stage: 'a=b',
         'login-service:version': expect.any(String),

@@ -1,19 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
-import { routeKeyOf } from '../../infra/endpoints.ts';
-import { logicalIdOf } from '../../infra/stack/service-function.ts';
+import { logicalIdOf, readFunctions, routeKeyOf } from '../../infra/endpoints.ts';
 import { metrics } from '../../lib/log/metrics.ts';
-import {
-  endpoints,
-  everything,
-  readable,
-  resources,
-  template,
-  templateWith,
-  watching,
-  watchingWith,
-} from '../support/template.ts';
+import { everything } from '../support/deployments.ts';
+import { readable, resources, template, templateWith, watching, watchingWith } from '../support/template.ts';
+
+const { endpoints } = readFunctions();
 
 const dimensions = v.optional(v.array(v.object({ Name: v.string(), Value: v.unknown() })), []);
 /** A metric, and how its values of a period become one. */
@@ -290,8 +283,8 @@ describe('alarms', () => {
     expect(filled.filter(({ EvaluationPeriods }) => EvaluationPeriods < 2)).toEqual([]);
   });
 
-  test('have the thresholds that are set', () => {
-    const changed = alarmsIn(watchingWith({ ...changedSettings, canary: false })).map(
+  test('have the thresholds that are set', async () => {
+    const changed = alarmsIn(await watchingWith({ ...changedSettings, canary: false })).map(
       ({ properties }) => properties,
     );
     const thresholdOf = (name: string): unknown =>
@@ -360,8 +353,8 @@ describe('alarms', () => {
     expect(alarm && calculated(alarm, counts) >= alarm.Threshold).toBe(goesOff);
   });
 
-  test('compare a new version for as long as it is a canary', () => {
-    const longer = JSON.stringify(alarmsIn(watchingWith({ canaryMinutes: 30 })));
+  test('compare a new version for as long as it is a canary', async () => {
+    const longer = JSON.stringify(alarmsIn(await watchingWith({ canaryMinutes: 30 })));
     expect(longer.match(/"Period":1800/g)).toHaveLength(2 * endpoints.size);
   });
 
@@ -430,9 +423,9 @@ describe('alarms', () => {
     });
   });
 
-  test('the topic writes to the address of the setting alarmEmail, and else to nobody', () => {
+  test('the topic writes to the address of the setting alarmEmail, and else to nobody', async () => {
     template.resourceCountIs('AWS::SNS::Subscription', 0);
-    templateWith(everything).hasResourceProperties('AWS::SNS::Subscription', {
+    (await templateWith(everything)).hasResourceProperties('AWS::SNS::Subscription', {
       Protocol: 'email',
       Endpoint: 'ops@example.com',
     });

@@ -1,12 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { localDirectory } from '../../infra/local/local-files.ts';
 import { type RunningService, startService } from './start-service.ts';
 import { noteOutcome } from './steps.ts';
 
 let service: RunningService | undefined;
-const templates = mkdtempSync(join(tmpdir(), 'templates-'));
+let synthesis: Worker | undefined;
 
 /**
  * The black-box tests share one stack, in a process of its own; `SERVICE_DIR` names the folder with its
@@ -15,14 +15,15 @@ const templates = mkdtempSync(join(tmpdir(), 'templates-'));
 export default async function setUp(): Promise<void> {
   // Node keeps what it has compiled for the many processes that the tests start.
   process.env.NODE_COMPILE_CACHE ??= localDirectory('compile-cache');
-  process.env.TEMPLATES_DIR = templates;
+  synthesis = new Worker(join(import.meta.dirname, 'synthesis-thread.ts'));
+  [process.env.SYNTHESIS_URL] = await once(synthesis, 'message');
   if (process.env.SERVICE_DIR) return;
   service = await startService();
   process.env.SERVICE_DIR = service.directory;
 }
 
 export async function tearDown(): Promise<void> {
-  rmSync(templates, { recursive: true });
+  await synthesis?.terminate();
   try {
     await service?.stop();
   } catch (error) {

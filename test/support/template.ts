@@ -1,132 +1,70 @@
-import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
-import { readFunctions } from '../../infra/endpoints.ts';
-import { readSettings } from '../../infra/settings/settings.ts';
-import { deployService } from '../../infra/stack/deployment.ts';
-import { logicalIdOf } from '../../infra/stack/service-function.ts';
-import type { Access } from '../../lib/http/endpoint.ts';
+import { logicalIdOf } from '../../infra/endpoints.ts';
+import { withEdge } from './deployments.ts';
+import type { StackParts, Synthesized } from './synthesize.ts';
 
 export const root = join(import.meta.dirname, '../..');
 export const readJson = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
 
-/** The feature flags of `cdk.json`. */
-export const { context } = v.parse(
-  v.object({ context: v.record(v.string(), v.unknown()) }),
-  readJson('cdk.json'),
-);
-
-const recorded = readFunctions();
-export const { endpoints } = recorded;
-
-/** Settings of a deployment with CloudFront and AWS WAF in front. */
-export const withEdge = {
-  account: '123456789012',
-  region: 'eu-central-1',
-  domainName: 'login.example.com',
-  certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd',
-  edge: true,
-  edgeCertificateArn: 'arn:aws:acm:us-east-1:123456789012:certificate/1234-abcd',
-};
-
-/** Settings of a deployment whose data and logs keys of its own encrypt. */
-export const withKey = {
-  kmsKeyArn: 'arn:aws:kms:eu-central-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
-  edgeKmsKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
-};
-
-/** Settings of a deployment with everything that can be switched on. */
-export const everything = {
-  ...withEdge,
-  ...withKey,
-  edgeLogs: true,
-  edgeAllowedAddresses: '192.0.2.0/24',
-  edgeTokenRateLimit: 100,
-  archiveDays: 30,
-  maxWriteUnits: 1000,
-  alarmEmail: 'ops@example.com',
-  tracing: true,
-  loginHook: 'login-hook:live',
-  tokenConcurrency: 1,
-  tokenReservedConcurrency: 10,
-};
-
-/** Settings of deployments that differ in what is in their templates. */
-export const variants: Record<string, unknown>[] = [
-  {},
-  { stage: 'development', loopbackProviders: true, accessTokenSeconds: 60 },
-  { canary: false, tableName: 'a-stack-restored', publishEvents: false },
-  {
-    account: '123456789012',
-    region: 'eu-central-1',
-    tableName: 'a-stack-restored',
-    tableStreamArn:
-      'arn:aws:dynamodb:eu-central-1:123456789012:table/a-stack-restored/stream/2026-01-31T08:00:00.000',
-  },
-  {
-    domainName: 'login.example.com',
-    certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1234-abcd',
-    alarmEmail: 'ops@example.com',
-    tokenConcurrency: 1,
-    tokenReservedConcurrency: 10,
-    warmReadUnits: 20_000,
-    replicaRegions: 'eu-west-1',
-    tracing: true,
-  },
-  withEdge,
-  everything,
-];
-
-/**
- * The stack of a deployment with these settings. Its functions are not bundled, which takes seconds; `npm run synth` does it.
- * @param options `builtinCloudFormationValidation` takes a second per synthesis; `moreContext` is that of the CDK itself
- */
-export function stackWith(
-  settings: Record<string, unknown> = {},
-  { builtinCloudFormationValidation = false, moreContext = {} } = {},
-) {
-  const bundlingContext = { ...context, ...moreContext, 'aws:cdk:bundling-stacks': [] };
-  const app = new App({ context: bundlingContext, stackTraces: false, builtinCloudFormationValidation });
-  return { app, ...deployService(app, readSettings({ stack: 'a-stack', ...settings })) };
+/** A stack, as CloudFormation gets it. */
+interface Stack extends Omit<StackParts, 'template'> {
+  template: Template;
 }
 
-const templates = new Map<string, Template>();
+/** The stacks of a deployment: that of the service, that within it, and that of the edge if it has one. */
+interface Stacks {
+  service: Stack;
+  /** The template of the nested stack, with the alarms, the dashboard and the deployment groups. */
+  watching: Template;
+  edge: Stack | undefined;
+}
+
+const known = new Map<string, Promise<Stacks>>();
 
 /**
- * Synthesizes the template of a deployment. This takes a second; so it is kept in the folder that `TEMPLATES_DIR` names, for
- * all files of a test run.
+ * The stacks of a deployment with these settings. The thread that `SYNTHESIS_URL` names makes each once for all files of a run.
+ * @param moreContext of the CDK itself
+ * @throws Error that names the setting that is wrong
  */
-export const templateWith = (settings: Record<string, unknown> = {}): Template =>
-  keptTemplate('service', settings);
+export function stacksWith(settings: Record<string, unknown> = {}, moreContext = {}): Promise<Stacks> {
+  const key = JSON.stringify({ settings, moreContext });
+  const stacks = known.get(key) ?? synthesized(key);
+  known.set(key, stacks);
+  return stacks;
+}
 
-/** Synthesizes the template of the stack within it, with the alarms, the dashboard and the deployment groups. */
-export const watchingWith = (settings: Record<string, unknown> = {}): Template =>
-  keptTemplate('watching', settings);
+async function synthesized(body: string): Promise<Stacks> {
+  const { SYNTHESIS_URL } = process.env;
+  if (!SYNTHESIS_URL) throw new Error('SYNTHESIS_URL is not set; jest sets it before the tests.');
+  const response = await fetch(SYNTHESIS_URL, { method: 'POST', body });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  const { service, watching, edge }: Synthesized = JSON.parse(text);
+  const read = (parts: StackParts): Stack => ({ ...parts, template: Template.fromJSON(parts.template) });
+  return { service: read(service), watching: Template.fromJSON(watching), edge: edge && read(edge) };
+}
 
-function keptTemplate(part: 'service' | 'watching', settings: Record<string, unknown>): Template {
-  const { TEMPLATES_DIR } = process.env;
-  if (!TEMPLATES_DIR) throw new Error('TEMPLATES_DIR is not set; jest sets it before the tests.');
-  const folder = join(TEMPLATES_DIR, createHash('sha256').update(JSON.stringify(settings)).digest('hex'));
-  if (!existsSync(folder)) {
-    // Written whole: another process may look for it meanwhile.
-    const whole = mkdtempSync(`${folder}-`);
-    const { stack, service } = stackWith(settings);
-    for (const [name, one] of Object.entries({ service: stack, watching: service.watching }))
-      writeFileSync(join(whole, name), JSON.stringify(Template.fromStack(one).toJSON()));
-    if (!existsSync(folder)) renameSync(whole, folder);
-  }
-  const file = join(folder, part);
-  const template = templates.get(file) ?? Template.fromString(readFileSync(file, 'utf8'));
-  templates.set(file, template);
-  return template;
+/** The template of a deployment. */
+export const templateWith = async (settings?: Record<string, unknown>): Promise<Template> =>
+  (await stacksWith(settings)).service.template;
+
+/** The template of the stack within it, with the alarms, the dashboard and the deployment groups. */
+export const watchingWith = async (settings?: Record<string, unknown>): Promise<Template> =>
+  (await stacksWith(settings)).watching;
+
+/** The stack of the edge, of a deployment that has one. @param more settings beside those that an edge demands */
+export async function edgeWith(more: Record<string, unknown> = {}): Promise<Stack> {
+  const { edge } = await stacksWith({ ...withEdge, ...more });
+  if (!edge) throw new Error('There is no edge.');
+  return edge;
 }
 
 /** The template of a deployment that sets nothing, and that of the stack within it. */
-export const template = templateWith();
-export const watching = watchingWith();
+export const template = await templateWith();
+export const watching = await watchingWith();
 
 /** The properties of all resources of a type, with their logical ids. */
 export const resources = <Schema extends v.GenericSchema>(type: string, schema: Schema, of = template) =>
@@ -253,5 +191,3 @@ export const named = (key: string) => {
   if (!found) throw new Error(`The template has no function for ${key}.`);
   return found.properties;
 };
-
-export const accesses: [string, Access][] = [...endpoints, ...recorded.others];

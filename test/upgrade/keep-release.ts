@@ -1,28 +1,26 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { execa } from 'execa';
 import { version } from '../../infra/version.ts';
+import { withEdge } from '../support/deployments.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { print, runCheck } from '../support/steps.ts';
+import { synthesize } from '../support/synthesize.ts';
 import { releaseFile } from './release.ts';
+import { comparedParts, today } from './upgrade-problems.ts';
 
 /**
  * Keeps what the checked-out commit deploys, as the release that later versions are compared with and deployed over. Run
  * it at a release and at no other time.
  */
-runCheck(async (cleanUps) => {
+runCheck(async () => {
   await requireTools([tools.git]);
   const { stdout: uncommitted } = await execa('git', ['status', '--porcelain']);
   if (uncommitted) throw new Error(`Commit the release first. These files have changed:\n${uncommitted}`);
   const { stdout: commit } = await execa('git', ['rev-parse', 'HEAD']);
-  process.env.TEMPLATES_DIR = cleanUps.adopt(mkdtempSync(join(tmpdir(), 'templates-')), (directory) =>
-    rmSync(directory, { recursive: true }),
-  );
-  // It reads the variable when it is loaded.
-  const { comparedParts, today } = await import('./upgrade-problems.ts');
+  const { service, edge } = synthesize(withEdge);
+  const stacks = { service: service.template, edge: edge?.template };
   // A line for each resource.
-  writeFileSync(releaseFile, `${inLines({ version, commit, ...comparedParts(today()) }, 4)}\n`);
+  writeFileSync(releaseFile, `${inLines({ version, commit, ...comparedParts(today(stacks)) }, 4)}\n`);
   print(`Kept ${version} as of ${commit}.`);
 });
 

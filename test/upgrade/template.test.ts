@@ -2,9 +2,10 @@ import { expect, test } from '@jest/globals';
 import * as v from 'valibot';
 import { readSettings } from '../../infra/settings/settings.ts';
 import { type Deployable, deployableSchema, release } from './release.ts';
-import { comparedParts, today, upgradeProblems } from './upgrade-problems.ts';
+import { todayWith } from './today.ts';
+import { comparedParts, upgradeProblems } from './upgrade-problems.ts';
 
-const current = today();
+const current = await todayWith();
 
 /** A copy of the same realm, as structuredClone does not make one in jest. */
 const copyOf = (version: Deployable): Deployable =>

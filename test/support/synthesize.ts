@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { App, type Stack } from 'aws-cdk-lib';
+import * as v from 'valibot';
+import { readSettings } from '../../infra/settings/settings.ts';
+import { deployService } from '../../infra/stack/deployment.ts';
+
+const recordIn = (path: string) =>
+  v.parse(v.record(v.string(), v.unknown()), JSON.parse(readFileSync(path, 'utf8')));
+
+/** The feature flags of `cdk.json`. */
+export const { context } = v.parse(
+  v.object({ context: v.record(v.string(), v.unknown()) }),
+  recordIn(join(import.meta.dirname, '../../cdk.json')),
+);
+
+/**
+ * The stack of a deployment with these settings. Its functions are not bundled, which takes seconds; `npm run synth` does it.
+ * @param options `builtinCloudFormationValidation` takes a second per synthesis; `moreContext` is that of the CDK itself
+ */
+export function stackWith(
+  settings: Record<string, unknown> = {},
+  { builtinCloudFormationValidation = false, moreContext = {} } = {},
+) {
+  const bundlingContext = { ...context, ...moreContext, 'aws:cdk:bundling-stacks': [] };
+  const options = { stackTraces: false, treeMetadata: false, builtinCloudFormationValidation };
+  const app = new App({ context: bundlingContext, ...options });
+  return { app, ...deployService(app, readSettings({ stack: 'a-stack', ...settings })) };
+}
+
+/** What CloudFormation gets of a stack. */
+export interface StackParts {
+  name: string;
+  /** Account and region: `aws://123456789012/eu-west-1`. */
+  environment: string;
+  terminationProtection: boolean;
+  tags: Record<string, string>;
+  /** The names of the stacks that are deployed before. */
+  after: string[];
+  template: Record<string, unknown>;
+}
+
+/** What CloudFormation gets of a deployment: the stack of the service, that within it, and that of the edge if it has one. */
+export interface Synthesized {
+  service: StackParts;
+  /** The template of the nested stack, with the alarms, the dashboard and the deployment groups. */
+  watching: Record<string, unknown>;
+  edge: StackParts | undefined;
+}
+
+/** Synthesizes a deployment. @param moreContext of the CDK itself */
+export function synthesize(settings: Record<string, unknown>, moreContext = {}): Synthesized {
+  const { app, stack, service, edge } = stackWith(settings, { moreContext });
+  const assembly = app.synth();
+  const partsOf = ({ artifactId }: Stack): StackParts => {
+    const made = assembly.getStackArtifact(artifactId);
+    return {
+      name: made.stackName,
+      environment: made.environment.name,
+      terminationProtection: made.terminationProtection ?? false,
+      tags: made.tags,
+      after: assembly.stacks.filter((other) => made.dependencies.includes(other)).map((one) => one.stackName),
+      template: made.template,
+    };
+  };
+  return {
+    service: partsOf(stack),
+    watching: recordIn(join(assembly.directory, service.watching.templateFile)),
+    edge: edge && partsOf(edge),
+  };
+}
