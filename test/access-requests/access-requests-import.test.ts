@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createAccount } from '../support/login-app.ts';
 import { operator } from '../support/operator.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const { running, service, proxy } = await startServiceWithStore();
+const { running, service, proxy } = await sharedServiceWithStore();
 const { operate } = service;
 const folder = mkdtempSync(join(tmpdir(), 'access-requests-import-'));
 afterAll(() => rmSync(folder, { recursive: true }));

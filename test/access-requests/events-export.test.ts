@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newCommentSchema, newReviewSchema } from '../../lib/access-requests/new-event.ts';
 import { writeEvents } from '../support/many-events.ts';
 import { operator } from '../support/operator.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const own = await startServiceWithStore();
+const own = await sharedServiceWithStore();
 const folder = mkdtempSync(join(tmpdir(), 'events-export-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 

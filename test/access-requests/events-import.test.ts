@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { problemsOfEvents } from '../support/check-events.ts';
 import { operator } from '../support/operator.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const own = await startServiceWithStore();
+const own = await sharedServiceWithStore();
 const folder = mkdtempSync(join(tmpdir(), 'events-import-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { expectAnswer } from '../support/expectations.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const { service, proxy } = await startServiceWithStore();
+const { service, proxy } = await sharedServiceWithStore();
 const { demo, operate } = service;
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 

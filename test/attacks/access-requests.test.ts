@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { costOf as measure } from '../support/store-proxy.ts';
 
-const { service, proxy } = await startServiceWithStore();
+const { service, proxy } = await sharedServiceWithStore();
 const { demo } = service;
 const stranger = { account: demo.other_account };
 

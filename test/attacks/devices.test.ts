@@ -5,13 +5,10 @@ import { deviceKey } from '../../lib/storage/keys.ts';
 import { table } from '../../lib/storage/table.ts';
 import { deviceIdsOf, eventually, newPerson, newPhone, type Person } from '../support/people.ts';
 import { type Answer, asClient, sharedService, unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { costOf } from '../support/store-proxy.ts';
 
-const { running, service, proxy, dynamoDb, tableName } = await startServiceWithStore(
-  {},
-  { movableClock: true },
-);
+const { running, service, proxy, dynamoDb, tableName } = await sharedServiceWithStore();
 const day = 86_400;
 afterEach(() => running.resetClock());
 

@@ -12,13 +12,10 @@ import { newPerson, newPhone } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
 import { type Answer, unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { costOf } from '../support/store-proxy.ts';
 
-const { running, service, proxy, dynamoDb, tableName } = await startServiceWithStore(
-  {},
-  { movableClock: true },
-);
+const { running, service, proxy, dynamoDb, tableName } = await sharedServiceWithStore();
 const standIn = await startProviderStandIn();
 const { other_login_app } = service.demo;
 

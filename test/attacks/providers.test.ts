@@ -3,13 +3,13 @@ import { CompactSign, exportJWK, generateKeyPair, type JWK, type JWTPayload } fr
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { logLine, logLines } from '../support/log-lines.ts';
 import { createLoginApp } from '../support/login-app.ts';
-import { ownService } from '../support/own-service.ts';
 import { logIn, prepareLogin } from '../support/provider-login.ts';
 import { ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
 import { unique } from '../support/service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const { running, service } = await ownService();
+const { running, service } = await sharedServiceWithStore();
 const { demo, operate } = service;
 const [standIn, otherHost] = [await startProviderStandIn(), await startProviderStandIn()];
 const now = () => Math.floor(Date.now() / 1000);

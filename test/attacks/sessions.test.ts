@@ -5,12 +5,12 @@ import { sessionKey } from '../../lib/storage/keys.ts';
 import { createClient } from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';
 import { asClient, sharedService, unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { costOf } from '../support/store-proxy.ts';
 
 const service = sharedService();
 const { demo, listDevices, logIn, refresh, token, call } = service;
-const own = await startServiceWithStore({}, { movableClock: true });
+const own = await sharedServiceWithStore();
 const { login_app, other_login_app } = demo;
 
 const rejected = {

@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { generateKeyPair, SignJWT } from 'jose';
 import { documentedFetch } from '../support/api-document.ts';
 import { basic, unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const { proxy, running, service } = await startServiceWithStore({}, { movableClock: true });
+const { proxy, running, service } = await sharedServiceWithStore();
 const { addEvent, call, createAccessRequest, demo, json, search } = service;
 const account = basic(demo.account.account_id, demo.account.account_secret);
 let id: number;

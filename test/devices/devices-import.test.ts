@@ -7,10 +7,10 @@ import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { operator } from '../support/operator.ts';
 import { eventually, eventuallyHas, newPerson } from '../support/people.ts';
 import { unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
-const own = await startServiceWithStore();
+const own = await sharedServiceWithStore();
 const { service } = own;
 const folder = mkdtempSync(join(tmpdir(), 'devices-import-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -11,7 +11,8 @@ afterAll(() => rmSync(empty, { recursive: true }));
 /** Runs a program on a machine that has Node and no other tool. */
 const runWithoutTools = (file: string) =>
   new Promise((resolve) => {
-    const env = { PATH: empty };
+    const { NODE_COMPILE_CACHE = '' } = process.env;
+    const env = { PATH: empty, NODE_COMPILE_CACHE };
     execFile(process.execPath, [file], { env, timeout: 60_000 }, (error, stdout, stderr) =>
       resolve({ code: error?.code, stdout, stderr }),
     );

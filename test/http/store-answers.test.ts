@@ -8,12 +8,12 @@ import { prepareLogin } from '../support/provider-login.ts';
 import { type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
 import { type Answer, unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import type { StoreAnswer } from '../support/store-proxy.ts';
 import { hexToken } from '../support/tokens.ts';
 
 /** Answers that DynamoDB gives and the store of these tests does not. */
-const { running, service, proxy } = await startServiceWithStore();
+const { running, service, proxy } = await sharedServiceWithStore();
 
 /** The first call of an operation is answered so; every other one reaches the store. */
 function answerOnce(operation: string, answer: (body: Record<string, unknown>) => StoreAnswer): void {

@@ -5,10 +5,10 @@ import { createAccount, createLoginApp } from '../support/login-app.ts';
 import { newPhone } from '../support/people.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { asClient, unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
-const { running, service, proxy } = await startServiceWithStore();
+const { running, service, proxy } = await sharedServiceWithStore();
 const standIn = await startProviderStandIn();
 
 beforeAll(async () => {

@@ -5,14 +5,14 @@ import { providerIds } from '../../lib/providers/provider-ids.ts';
 import { newIssuerLogin } from '../support/issuer-login.ts';
 import { type LogLine, logLine, writtenDuring } from '../support/log-lines.ts';
 import { createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { ownService } from '../support/own-service.ts';
 import { eventually } from '../support/people.ts';
 import { prepareLogin } from '../support/provider-login.ts';
 import { ourApp, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
 import { type Answer, unique } from '../support/service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const { running, service } = await ownService({}, { movableClock: true });
+const { running, service } = await sharedServiceWithStore();
 afterEach(() => running.resetClock());
 const standIn = await startProviderStandIn();
 

@@ -6,10 +6,10 @@ import { prepareLogin } from '../support/provider-login.ts';
 import { startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Target, targets } from '../support/provider-targets.ts';
 import { type Answer, basic, unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { hexToken } from '../support/tokens.ts';
 
-const { running, service, proxy } = await startServiceWithStore();
+const { running, service, proxy } = await sharedServiceWithStore();
 const standIn = await startProviderStandIn();
 /** All that must not be found in what the process writes. */
 const secrets = new Set<string>();

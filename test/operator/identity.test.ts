@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { proveIdentity } from '../../infra/call-operator.ts';
 import { invokeFunction } from '../../infra/invoke-function.ts';
 import { auditLines } from '../support/log-lines.ts';
-import { ownService } from '../support/own-service.ts';
 import { operatorOf } from '../support/service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const { running } = await ownService();
+const { running } = await sharedServiceWithStore();
 const target = operatorOf(running.directory);
 const command = { noun: 'accounts', verb: 'create', flags: { name: 'Back office' } };
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { accountOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
-import { createAccount, createClient, type LoginApp } from '../support/login-app.ts';
+import { createAccount, createClient, createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { newPerson } from '../support/people.ts';
 import { type Answer, type Service, unique } from '../support/service.ts';
 import { twice, twoInstances } from '../support/two-instances.ts';
@@ -201,10 +201,9 @@ describe('what a warm function caches ends within 30 seconds', () => {
   });
 
   test('the old secret of a client; until it is revoked, both are valid', async () => {
-    const { login_app_id, client_id } = service.demo.other_login_app;
-    const flags = { 'login-app': login_app_id, client: client_id };
+    const old = await createLoginApp(service, unique('app'));
+    const flags = { 'login-app': old.login_app_id, client: old.client_id };
     const { client_secret, old_secrets } = await service.operate('clients', 'rotate', flags);
-    const old = service.demo.other_login_app;
     const renewed = { ...old, client_secret: String(client_secret) };
     const status = async (client: typeof old) => (await service.token(clientCredentials, client)).status;
     expect([await status(old), await status(renewed)]).toEqual([200, 200]);
@@ -218,11 +217,13 @@ describe('what a warm function caches ends within 30 seconds', () => {
   });
 
   test('the old secret of an account; until it is revoked, both are valid', async () => {
-    const account = service.demo.account;
+    const account = await createAccount(service);
     const flags = { account: account.account_id };
+    const { access_request_id } = await service.operate('access-requests', 'create', flags);
+    const id = Number(access_request_id);
     const { account_secret, old_secrets } = await service.operate('accounts', 'rotate', flags);
     const renewed = { ...account, account_secret: String(account_secret) };
-    const status = async (as: typeof account) => (await service.search('', { account: as })).status;
+    const status = async (as: typeof account) => (await service.search('', { account: as, id })).status;
     expect([await status(account), await status(renewed)]).toEqual([200, 200]);
     const [{ secret_id }] = old_secrets as [{ secret_id: string }];
     await service.operate('accounts', 'revoke', { ...flags, secret: secret_id });

@@ -6,13 +6,10 @@ import { accountOf, identityIdsOf } from '../support/account.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 import { type Fault, isWrite } from '../support/store-proxy.ts';
 
-const { service, running, proxy, dynamoDb, tableName } = await startServiceWithStore(
-  {},
-  { movableClock: true },
-);
+const { service, running, proxy, dynamoDb, tableName } = await sharedServiceWithStore();
 const standIn = await startProviderStandIn();
 
 const byPassword = { client_secret: 'our-secret' };

@@ -5,12 +5,12 @@ import { applyPreset } from '../../lib/providers/presets/apply.ts';
 import type { PresetName } from '../../lib/providers/presets/presets.ts';
 import type { ProviderId } from '../../lib/providers/provider-ids.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
-import { ownService } from '../support/own-service.ts';
 import { ourApp, type Scene, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { targets } from '../support/provider-targets.ts';
 import { unique } from '../support/service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const { running, service } = await ownService({}, { movableClock: true });
+const { running, service } = await sharedServiceWithStore();
 const { operate, token } = service;
 const standIn = await startProviderStandIn();
 /** Another company, on another host: its alice is somebody else. */

@@ -4,7 +4,7 @@ import { logLine } from '../support/log-lines.ts';
 import { createLoginApp, type LoginApp } from '../support/login-app.ts';
 import { ourApp, type Scene, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { serviceOf, unique } from '../support/service.ts';
-import type { RunningService } from '../support/start-service.ts';
+import type { FollowedService } from '../support/start-service.ts';
 import { twoInstances } from '../support/two-instances.ts';
 
 const minute = 60;
@@ -41,7 +41,7 @@ const idToken = (scene = issuer): Promise<string> => {
 };
 
 /** The status of a login at one of the functions. */
-async function logIn({ demo, directory }: RunningService, token?: string): Promise<number> {
+async function logIn({ demo, directory }: FollowedService, token?: string): Promise<number> {
   const form = { grant_type: 'provider_credentials', provider: 'provider_f' };
   const id_token = token ?? (await idToken());
   return (await serviceOf(demo, directory).token({ ...form, id_token }, app)).status;

@@ -6,10 +6,10 @@ import { accountOf } from '../support/account.ts';
 import { expectError } from '../support/expectations.ts';
 import { deviceIdsOf, newPerson, newPhone, type Person } from '../support/people.ts';
 import { unique } from '../support/service.ts';
-import { startServiceWithStore } from '../support/store-and-service.ts';
+import { sharedServiceWithStore, startServiceWithStore } from '../support/store-and-service.ts';
 
 const { service, proxy, dynamoDb, tableName: TableName } = await startServiceWithStore({ MAX_SESSIONS: '3' });
-const many = await startServiceWithStore();
+const many = await sharedServiceWithStore();
 
 const statusOf = async (person: Person, on = service) => (await accountOf(on, person.token).show()).status;
 const refresh = ({ refreshToken }: Person) => service.refresh(refreshToken);

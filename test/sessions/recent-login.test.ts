@@ -5,8 +5,9 @@ import { expectError } from '../support/expectations.ts';
 import { ownService } from '../support/own-service.ts';
 import { deviceIdsOf, newPerson, newPhone } from '../support/people.ts';
 import { unique } from '../support/service.ts';
+import { sharedServiceWithStore } from '../support/store-and-service.ts';
 
-const { running, service } = await ownService({}, { movableClock: true });
+const { running, service } = await sharedServiceWithStore();
 const anyTime = await ownService({ RECENT_LOGIN_SECONDS: '0' }, { movableClock: true });
 
 const insufficient = (seconds: number) => ({

@@ -21,7 +21,8 @@ const document = v.parse(
   JSON.parse(readFileSync('docs/openapi.json', 'utf8')),
 );
 
-const ajv = new Ajv2020({ strict: false, allErrors: true });
+// Another test validates the document itself.
+const ajv = new Ajv2020({ strict: false, allErrors: true, meta: false, validateSchema: false });
 addFormats.default(ajv);
 ajv.addSchema({ $id: 'document', components: closed(document.components) });
 

@@ -1,11 +1,16 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { startDynalite } from '../../infra/local/dynamodb.ts';
 import { localDirectory } from '../../infra/local/local-files.ts';
+import type { LoopbackServer } from '../../infra/local/loopback-server.ts';
 import { type RunningService, startService } from './start-service.ts';
 import { noteOutcome } from './steps.ts';
+import { serveWorkerServices } from './worker-services.ts';
 
 let service: RunningService | undefined;
+let store: LoopbackServer | undefined;
+let workerServices: LoopbackServer | undefined;
 let synthesis: Worker | undefined;
 
 /**
@@ -17,6 +22,10 @@ export default async function setUp(): Promise<void> {
   process.env.NODE_COMPILE_CACHE ??= localDirectory('compile-cache');
   synthesis = new Worker(join(import.meta.dirname, 'synthesis-thread.ts'));
   [process.env.SYNTHESIS_URL] = await once(synthesis, 'message');
+  store = await startDynalite();
+  process.env.STORE_URL = store.url;
+  workerServices = await serveWorkerServices();
+  process.env.WORKER_SERVICES_URL = workerServices.url;
   if (process.env.SERVICE_DIR) return;
   service = await startService();
   process.env.SERVICE_DIR = service.directory;
@@ -25,9 +34,10 @@ export default async function setUp(): Promise<void> {
 export async function tearDown(): Promise<void> {
   await synthesis?.terminate();
   try {
-    await service?.stop();
+    await Promise.all([service?.stop(), workerServices?.close()]);
+    await store?.close();
   } catch (error) {
-    noteOutcome({ name: 'the shared stack', passed: 0, failed: 1 });
+    noteOutcome({ name: 'the shared stacks', passed: 0, failed: 1 });
     throw error;
   }
 }

@@ -1,13 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import { keysPath } from '../../lib/tokens/issuer.ts';
-import type { RunningService } from './start-service.ts';
+import type { FollowedService } from './start-service.ts';
 
 /** A structured line of the log. */
 export type LogLine = Record<string, unknown> & { event: string };
 
 /** Every structured line that a service has written so far. */
-export const logLines = ({ output }: RunningService): LogLine[] =>
+export const logLines = ({ output }: FollowedService): LogLine[] =>
   output()
     .split('\n')
     .filter((line) => line.startsWith('{') && line.endsWith('}'))
@@ -15,7 +15,7 @@ export const logLines = ({ output }: RunningService): LogLine[] =>
     .filter((line) => typeof line.event === 'string');
 
 /** Every audit line of a service; each is written before its answer is sent. */
-export const auditLines = ({ audit }: RunningService): LogLine[] =>
+export const auditLines = ({ audit }: FollowedService): LogLine[] =>
   audit()
     .split('\n')
     .filter((line) => line !== '')
@@ -23,7 +23,7 @@ export const auditLines = ({ audit }: RunningService): LogLine[] =>
 
 /** The audit lines that an action causes, without what every line has. */
 export async function auditDuring(
-  service: RunningService,
+  service: FollowedService,
   action: () => Promise<unknown>,
 ): Promise<Partial<LogLine>[]> {
   const before = auditLines(service).length;
@@ -40,7 +40,7 @@ export async function auditDuring(
 
 /** The last line of an event that has these fields. Waits for it: a process's output comes some moments later. */
 export async function logLine(
-  service: RunningService,
+  service: FollowedService,
   event: string,
   fields: Record<string, unknown> = {},
 ): Promise<LogLine> {
@@ -56,7 +56,7 @@ export async function logLine(
 
 /** What a service writes while an action runs. */
 export async function writtenDuring(
-  service: RunningService,
+  service: FollowedService,
   action: () => Promise<unknown>,
 ): Promise<string> {
   const before = await everythingSoFar(service);
@@ -65,7 +65,7 @@ export async function writtenDuring(
 }
 
 /** All that a service has written. The line of one more request shows that everything before it has arrived. */
-async function everythingSoFar({ output, demo }: RunningService): Promise<string> {
+async function everythingSoFar({ output, demo }: FollowedService): Promise<string> {
   const request = new RegExp(`^GET ${keysPath} .*$`, 'gm');
   const seen = output().match(request)?.length ?? 0;
   await fetch(`${demo.base_url}${keysPath}`);

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { createTable, deleteTable, localDynamoDb, startDynalite } from '../../infra/local/dynamodb.ts';
 import type { LoopbackServer } from '../../infra/local/loopback-server.ts';
 
-/** The store of a test: the one that `DYNAMODB_ENDPOINT` names, or else one in this process. */
+/** The store of a test: the one that `DYNAMODB_ENDPOINT` names, that of jest's main process, or else one in this process. */
 export async function startStore(): Promise<LoopbackServer> {
-  const { DYNAMODB_ENDPOINT: url } = process.env;
+  const url = process.env.DYNAMODB_ENDPOINT || process.env.STORE_URL;
   return url ? { url, close: async () => {} } : startDynalite();
 }
 

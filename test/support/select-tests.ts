@@ -5,7 +5,8 @@ const needs = {
   /** A service of which it knows no more than address, sandbox and operator function. */
   anyService: /\bsharedService\b/,
   /** What only the stack on this machine has: its processes, its store, its command line. */
-  thisMachine: /\b(ownService|startService\w*|startProviderStandIn|startOwnTable)\b|support\/operator\.ts/,
+  thisMachine:
+    /\b(ownService|startService\w*|sharedServiceWithStore|startProviderStandIn|startOwnTable)\b|support\/operator\.ts/,
 };
 
 const testFiles = (isWanted: (source: string) => boolean): string[] =>

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -9,8 +9,8 @@ import { filesIn } from '../../infra/local/local-files.ts';
 import { clockOffset, moveClock } from './clock-offset.ts';
 import { leakedSecrets } from './secrets-seen.ts';
 
-/** A stack of its own, in a process of its own, as `npm start` runs it. */
-export interface RunningService {
+/** A service, as any process sees it that knows its folder. */
+export interface FollowedService {
   demo: Demo;
   /** The folder that `operator --local` looks into, as `LOCAL_DIR`. */
   directory: string;
@@ -22,12 +22,39 @@ export interface RunningService {
   advance: (seconds: number) => void;
   /** Sets that clock right again. */
   resetClock: () => void;
+}
+
+/** A stack of its own, in a process of its own, as `npm start` runs it. */
+export interface RunningService extends FollowedService {
   /** Ends it as Ctrl-C does; its exit code. */
   interrupt: () => Promise<number | null>;
   /** Ends it at once, in the middle of whatever it does, as `kill -9` does. */
   kill: () => Promise<number | null>;
   /** Ends it and takes its folder away. Throws when any line that it wrote, of its log or the audit, holds a secret that a test sent or got. */
   stop: () => Promise<void>;
+}
+
+const outputFile = (directory: string): string => join(directory, 'output.txt');
+
+/** The text of a file from a byte on; empty without the file. */
+const textFrom = (file: string, start: number): string =>
+  existsSync(file) ? readFileSync(file).subarray(start).toString() : '';
+
+/** The service with this folder; its output and audit from now on. It has a movable clock. */
+export function followService(directory: string): FollowedService {
+  const { audit, demo } = filesIn(directory);
+  const written = (file: string): (() => string) => {
+    const start = existsSync(file) ? statSync(file).size : 0;
+    return () => textFrom(file, start);
+  };
+  return {
+    demo: JSON.parse(readFileSync(demo, 'utf8')),
+    directory,
+    output: written(outputFile(directory)),
+    audit: written(audit),
+    advance: (seconds) => moveClock(directory, seconds),
+    resetClock: () => moveClock(directory, -clockOffset(directory)),
+  };
 }
 
 /**
@@ -41,6 +68,7 @@ export async function startService(
   { movableClock = false, root = '.' } = {},
 ): Promise<RunningService> {
   const directory = mkdtempSync(join(tmpdir(), 'login-service-'));
+  const log = openSync(outputFile(directory), 'a');
   const preload = movableClock ? ['--import', './test/support/movable-clock.ts'] : [];
   const child = spawn(process.execPath, [...preload, 'infra/local/start.ts'], {
     cwd: root,
@@ -53,40 +81,37 @@ export async function startService(
       AWS_CALL_MILLISECONDS: '60000',
       ...environment,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', log, log],
   });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+  closeSync(log);
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
   const end = (signal: 'SIGINT' | 'SIGKILL') => (): Promise<number | null> => {
     child.kill(signal);
     return ended;
   };
   const interrupt = end('SIGINT');
-  const auditFile = filesIn(directory).audit;
-  const audit = (): string => (existsSync(auditFile) ? readFileSync(auditFile, 'utf8') : '');
-  const demoFile = join(directory, 'demo.json');
-  while (!existsSync(demoFile) || !output.includes('Ctrl-C')) {
+  const files = filesIn(directory);
+  const output = (): string => textFrom(outputFile(directory), 0);
+  const audit = (): string => textFrom(files.audit, 0);
+  while (!existsSync(files.demo) || !output().includes('Ctrl-C')) {
     if (child.exitCode !== null || child.signalCode !== null)
-      throw new Error(`The service did not start: ${output}`);
+      throw new Error(`The service did not start: ${output()}`);
     await wait(20);
   }
-  const demo: Demo = JSON.parse(readFileSync(demoFile, 'utf8'));
+  const followed = followService(directory);
   return {
-    demo,
-    directory,
-    output: () => output,
+    ...followed,
+    output,
     audit,
     advance: (seconds) => {
       if (!movableClock) throw new Error('Start the service with { movableClock: true }.');
-      moveClock(directory, seconds);
+      followed.advance(seconds);
     },
-    resetClock: () => moveClock(directory, -clockOffset(directory)),
     interrupt,
     kill: end('SIGKILL'),
     stop: async () => {
       await interrupt();
-      const written = output.replace(tryIt(demo), '') + audit();
+      const written = output().replace(tryIt(followed.demo), '') + audit();
       const [leaked, ...others] = leakedSecrets(directory, written);
       rmSync(directory, { recursive: true, force: true });
       if (leaked) {

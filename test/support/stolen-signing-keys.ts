@@ -5,14 +5,14 @@ import { type AwsEndpoint, localAws } from '../../infra/invoke-function.ts';
 import { filesIn, readStackFile } from '../../infra/local/local-files.ts';
 import { keySetSchema, type PrivateJwk } from '../../lib/signing/key-set.ts';
 import { clockOffset } from './clock-offset.ts';
-import type { RunningService } from './start-service.ts';
+import type { FollowedService } from './start-service.ts';
 
 /** Where Lambda's Invoke and Secrets Manager answer for a service. */
-export const awsEndpointOf = ({ directory }: Pick<RunningService, 'directory'>): AwsEndpoint =>
+export const awsEndpointOf = ({ directory }: Pick<FollowedService, 'directory'>): AwsEndpoint =>
   readStackFile(filesIn(directory)).aws_endpoint;
 
 /** The signing keys with their private parts, as somebody has them who could read the secret. */
-export async function stolenSigningKeys(running: RunningService) {
+export async function stolenSigningKeys(running: FollowedService) {
   const client = new SecretsManagerClient(localAws(awsEndpointOf(running)));
   const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: 'signing-keys' }));
   client.destroy();
@@ -23,7 +23,7 @@ export async function stolenSigningKeys(running: RunningService) {
 export async function forgedWith(
   jwk: PrivateJwk,
   genuine: string,
-  { directory }: RunningService,
+  { directory }: FollowedService,
 ): Promise<string> {
   const now = Math.floor(Date.now() / 1000) + clockOffset(directory);
   return new SignJWT({ ...decodeJwt(genuine), iat: now, exp: now + 3600 })

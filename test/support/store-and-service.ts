@@ -1,13 +1,17 @@
+import { once } from 'node:events';
+import { createServer, Server } from 'node:http';
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { afterAll, afterEach } from '@jest/globals';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
+import type { LoopbackServer } from '../../infra/local/loopback-server.ts';
 import { startStore } from './own-table.ts';
 import { type Service, serviceOf } from './service.ts';
-import { type RunningService, startService } from './start-service.ts';
+import { type FollowedService, followService, type RunningService, startService } from './start-service.ts';
 import { type StoreProxy, startStoreProxy } from './store-proxy.ts';
 
-/** A service of a test's own, whose store the test can watch, disturb and read item by item. */
-export interface ServiceWithStore {
-  running: RunningService;
+/** A service whose store the test can watch, disturb and read item by item. */
+interface ServiceWithStore<Running extends FollowedService> {
+  running: Running;
   service: Service;
   proxy: StoreProxy;
   /** Past the proxy. */
@@ -15,14 +19,52 @@ export interface ServiceWithStore {
   tableName: string;
 }
 
-/** To be awaited when a test file is loaded; it ends after the file's tests, and each test's hook with it. */
+/** A service of a test file's own. To be awaited when the file is loaded; it ends after the file's tests, and each test's hook with it. */
 export async function startServiceWithStore(
   environment: Record<string, string> = {},
   options: { movableClock?: boolean } = {},
-): Promise<ServiceWithStore> {
+): Promise<ServiceWithStore<RunningService>> {
   const store = await startStore();
   const proxy = await startStoreProxy(store.url);
   const running = await startService({ ...environment, DYNAMODB_ENDPOINT: proxy.url }, options);
+  return withStore(running, proxy, store, running.stop);
+}
+
+/**
+ * The service of this jest worker, which its test files use one after the other. For tests that need no service in a state of
+ * its own and leave none behind: people, apps and settings are new ones, and the clock is set right after the file's tests.
+ */
+export async function sharedServiceWithStore(): Promise<ServiceWithStore<FollowedService>> {
+  const { WORKER_SERVICES_URL, JEST_WORKER_ID = '' } = process.env;
+  if (!WORKER_SERVICES_URL) throw new Error('WORKER_SERVICES_URL is not set; jest sets it before the tests.');
+  const store = await startStore();
+  const proxy = await startStoreProxy(store.url, await lastingServer());
+  const query = new URLSearchParams({ worker: JEST_WORKER_ID, store: proxy.url });
+  const response = await fetch(`${WORKER_SERVICES_URL}?${query}`);
+  const answer = await response.text();
+  if (!response.ok) throw new Error(answer);
+  const running = followService(answer);
+  return withStore(running, proxy, store, async () => running.resetClock());
+}
+
+/** A server of this process that outlives the test file: the address at which the worker's service finds its store. */
+async function lastingServer(): Promise<Server> {
+  const name = 'store of the service of this jest worker';
+  const known = getEnvironmentData(name);
+  if (known instanceof Server) return known;
+  const server = createServer().listen(0, '127.0.0.1').unref();
+  server.keepAliveTimeout = 0;
+  setEnvironmentData(name, server);
+  await once(server, 'listening');
+  return server;
+}
+
+function withStore<Running extends FollowedService>(
+  running: Running,
+  proxy: StoreProxy,
+  store: LoopbackServer,
+  end: () => Promise<void>,
+): ServiceWithStore<Running> {
   const dynamoDb = localDynamoDb(store.url);
   const leaveAlone = () => {
     proxy.hook = () => undefined;
@@ -30,16 +72,11 @@ export async function startServiceWithStore(
   afterEach(leaveAlone);
   afterAll(async () => {
     leaveAlone();
-    await running.stop();
+    await end();
     dynamoDb.destroy();
     await proxy.close();
     await store.close();
   });
-  return {
-    running,
-    service: serviceOf(running.demo, running.directory),
-    proxy,
-    dynamoDb,
-    tableName: running.demo.table_name,
-  };
+  const { demo, directory } = running;
+  return { running, service: serviceOf(demo, directory), proxy, dynamoDb, tableName: demo.table_name };
 }

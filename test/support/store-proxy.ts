@@ -1,5 +1,13 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readBody, serve } from '../../infra/local/loopback-server.ts';
+import { once } from 'node:events';
+import {
+  Agent,
+  type IncomingMessage,
+  type RequestListener,
+  request as requestTo,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { type LoopbackServer, readBody, serve } from '../../infra/local/loopback-server.ts';
 import { table } from '../../lib/storage/table.ts';
 
 /** One call of the service to its store. */
@@ -51,30 +59,38 @@ const failure: StoreAnswer = {
   body: { __type: 'com.amazon.coral.validate#ValidationException', message: 'Told to fail.' },
 };
 
-export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
+/** @param listening a server that is to answer as the proxy until the proxy is closed; without one it starts its own */
+export async function startStoreProxy(endpoint: string, listening?: Server): Promise<StoreProxy> {
   let calls: StoreCall[] = [];
+  const agent = new Agent({ keepAlive: true });
+  const forward = (request: IncomingMessage, call: StoreCall) => callStore(endpoint, agent, request, call);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [api = '', operation = ''] = String(request.headers['x-amz-target']).split('.');
     const body = JSON.parse((await readBody(request)).toString() || '{}');
     const call = { operation, body, units: 0, bytes: 0 };
     // The local stack reads the stream all the time; those are no calls of the service.
-    if (api.startsWith('DynamoDBStreams')) return send(response, await forward(endpoint, request, call));
+    if (api.startsWith('DynamoDBStreams')) return send(response, await forward(request, call));
     calls.push(call);
     if (mayBeOutdated(call)) return send(response, failure);
     const outcome = await proxy.hook(call);
     if (outcome === 'fails before') return send(response, failure);
     if (typeof outcome === 'object') return send(response, outcome);
-    const answer = await forward(endpoint, request, call);
+    const answer = await forward(request, call);
     if (outcome === 'fails after') return send(response, failure);
     if (outcome === 'answer lost') return void response.destroy();
     if (outcome === 'answer stalls') return;
     send(response, answer);
   };
-  const server = await serve((request, response) => {
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
     handle(request, response).catch(() => response.destroy());
-  });
+  };
+  const server = listening ? borrow(listening, listener) : await serve(listener);
   const proxy: StoreProxy = {
-    ...server,
+    url: server.url,
+    close: async () => {
+      await server.close();
+      agent.destroy();
+    },
     calls: () => calls,
     forget: () => {
       calls = [];
@@ -82,6 +98,18 @@ export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
     hook: () => undefined,
   };
   return proxy;
+}
+
+/** Lets a server that listens answer with this listener, until it is closed. */
+function borrow(server: Server, listener: RequestListener): LoopbackServer {
+  const address = server.address();
+  if (typeof address !== 'object' || !address) throw new Error('The server does not listen.');
+  server.on('request', listener);
+  const close = async () => {
+    server.off('request', listener);
+    server.closeAllConnections();
+  };
+  return { url: `http://127.0.0.1:${address.port}`, close };
 }
 
 const reads = new Set(['GetItem', 'BatchGetItem', 'Query']);
@@ -93,28 +121,31 @@ const mayBeOutdated = ({ operation, body }: StoreCall): boolean =>
 const measured = new Set(['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem']);
 
 /** Has the store do a call and say what it cost. */
-async function forward(
+async function callStore(
   endpoint: string,
+  agent: Agent,
   { headers }: IncomingMessage,
   call: StoreCall,
 ): Promise<StoreAnswer> {
   const measure = measured.has(call.operation) && { ReturnConsumedCapacity: 'TOTAL' };
-  const response = await fetch(endpoint, {
+  const request = requestTo(endpoint, {
     method: 'POST',
+    agent,
     headers: {
       'content-type': 'application/x-amz-json-1.0',
       'x-amz-target': String(headers['x-amz-target']),
       'x-amz-date': String(headers['x-amz-date']),
       authorization: String(headers.authorization),
     },
-    body: JSON.stringify({ ...call.body, ...measure }),
   });
-  const body = JSON.parse((await response.text()) || '{}');
+  request.end(JSON.stringify({ ...call.body, ...measure }));
+  const [response]: IncomingMessage[] = await once(request, 'response');
+  const body = JSON.parse((response && (await readBody(response)).toString()) || '{}');
   const consumed: { CapacityUnits: number }[] = [body.ConsumedCapacity ?? []].flat();
   const { ConsumedCapacity: _, ...content } = body;
   call.bytes = Buffer.byteLength(JSON.stringify(content));
   call.units = consumed.reduce((sum, { CapacityUnits }) => sum + CapacityUnits, 0);
-  return { status: response.status, body };
+  return { status: response?.statusCode ?? 500, body };
 }
 
 const send = (response: ServerResponse, { status, body }: StoreAnswer): void =>

@@ -4,7 +4,6 @@ import { version } from '../../infra/version.ts';
 import { withEdge } from '../support/deployments.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { print, runCheck } from '../support/steps.ts';
-import { synthesize } from '../support/synthesize.ts';
 import { releaseFile } from './release.ts';
 import { comparedParts, today } from './upgrade-problems.ts';
 
@@ -17,6 +16,8 @@ runCheck(async () => {
   const { stdout: uncommitted } = await execa('git', ['status', '--porcelain']);
   if (uncommitted) throw new Error(`Commit the release first. These files have changed:\n${uncommitted}`);
   const { stdout: commit } = await execa('git', ['rev-parse', 'HEAD']);
+  // The CDK takes a while to load.
+  const { synthesize } = await import('../support/synthesize.ts');
   const { service, edge } = synthesize(withEdge);
   const stacks = { service: service.template, edge: edge?.template };
   // A line for each resource.
