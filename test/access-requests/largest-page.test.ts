@@ -9,15 +9,19 @@ import { jsonResponse } from '../../lib/http/answers.ts';
 const mostResultBytes = 6_291_556;
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
+/** Bytes that each character of Unicode takes of a result, by its code point. */
+const costs = Uint8Array.from({ length: 0x110000 }, (_, codePoint) =>
+  bytesOf(JSON.stringify(String.fromCodePoint(codePoint))),
+);
+
 /** The character that a field takes and that makes a result longest. */
 function longestCharacter(field: v.GenericSchema): string {
-  const cost = (character: string) => bytesOf(JSON.stringify(character));
-  let longest = 'a';
-  for (let codePoint = 0; codePoint <= 0x10ffff; codePoint += 1) {
-    const character = String.fromCodePoint(codePoint);
-    if (cost(character) > cost(longest) && v.is(field, character)) longest = character;
+  let longest = 0;
+  for (const [codePoint, cost] of costs.entries()) {
+    const isLonger = longest === 0 || cost > (costs[longest] ?? 0);
+    if (isLonger && v.is(field, String.fromCodePoint(codePoint))) longest = codePoint;
   }
-  return longest;
+  return String.fromCodePoint(longest);
 }
 
 test('the largest page of a search fits into what a function may return', () => {

@@ -12,9 +12,11 @@ const needs = {
 const testFiles = (isWanted: (source: string) => boolean): string[] =>
   globSync('test/**/*.test.ts').filter((file) => isWanted(readFileSync(file, 'utf8')));
 
-/** The black-box tests: they run against a deployed service as well. */
+/** The black-box tests: they run against a deployed service as well, but for the slow ones, which try random input. */
 export const blackBoxTests = (): string[] =>
-  testFiles((source) => needs.anyService.test(source) && !needs.thisMachine.test(source));
+  testFiles((source) => needs.anyService.test(source) && !needs.thisMachine.test(source)).filter(
+    (file) => !file.endsWith('.slow.test.ts'),
+  );
 
 /** The folders of tests that lean on what a store does: conditions, indexes, pages, streams, errors. */
 const aboutTheStore = /^test\/(access-requests|devices|http|people|publishing|sessions)\//;
