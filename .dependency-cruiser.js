@@ -18,6 +18,7 @@ const floors = [
   ['infra/docs/'],
   ['infra/local/'],
   ['infra/operator/'],
+  ['infra/package/'],
   ['test/'],
 ];
 

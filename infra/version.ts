@@ -2,6 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 
+/** Whether this code is that of the installed package, where it is JavaScript, and not that of a clone. */
+export const isInstalled = import.meta.filename.endsWith('.js');
+
+/** The commands of the operator and of the stack on this machine, as somebody types them here. */
+export const operatorCommand = isInstalled ? 'npx login-service operator' : 'npm run -s operator --';
+export const startCommand = isInstalled ? 'npx login-service start' : 'npm start';
+
 /** The version of this code, as `package.json` has it. */
 export const { version } = v.parse(
   v.object({ version: v.string() }),

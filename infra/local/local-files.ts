@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { auditTrail } from '../../lib/log/log.ts';
 
 /** The folder and files in which a running stack describes itself. */
 type LocalFiles = ReturnType<typeof filesIn>;
 
-/** The git-ignored folder of everything that is written here. */
-const localFolder = join(import.meta.dirname, '../../.local');
+/** The folder of everything that is written here, which npm scripts keep beside their git-ignored one. */
+const localFolder = resolve('.local');
 
 /** Files of the stack that `npm start` runs. `LOCAL_DIR` keeps several stacks apart. */
 export const localFiles = (): LocalFiles => filesIn(process.env.LOCAL_DIR ?? localFolder);

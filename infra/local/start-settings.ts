@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { tokenAlgorithms } from '../../lib/signing/settings.ts';
 import { originSecretHashesSchema } from '../settings/settings.ts';
+import { startCommand } from '../version.ts';
 
 /** The end of an error: what a variable must be, and what it is. */
 const instead =
@@ -59,5 +60,5 @@ export function flagsWithoutEffect(
   const kept = names.filter((name) => environment[`npm_config_${name.toLowerCase()}`] !== undefined);
   const flags = [...kept.map((name) => `--${name.toLowerCase().replaceAll('_', '-')}`), ...words];
   if (flags.length === 0) return undefined;
-  return `Ignored: ${flags.join(' ')}. npm start has no flags; set ${names.join(', ')} before it, as in PORT=4000 npm start.`;
+  return `Ignored: ${flags.join(' ')}. ${startCommand} has no flags; set ${names.join(', ')} before it, as in PORT=4000 ${startCommand}.`;
 }

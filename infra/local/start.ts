@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
+import { startCommand } from '../version.ts';
 import type { Bus } from './aws.ts';
 import { type Demo, reviveDemo, seedDemo, tryIt } from './demo.ts';
 import { docsRoutes } from './docs-page.ts';
@@ -49,7 +50,7 @@ async function main(): Promise<void> {
   const other = await runningStack(files);
   if (other) {
     throw new Error(
-      `A stack already runs at ${other.url} (process ${other.pid}). Stop it first, or start another with PORT=0 LOCAL_DIR=FOLDER npm start.`,
+      `A stack already runs at ${other.url} (process ${other.pid}). Stop it first, or start another with PORT=0 LOCAL_DIR=FOLDER ${startCommand}.`,
     );
   }
   writeAuditLinesTo(files);
@@ -92,8 +93,7 @@ async function main(): Promise<void> {
   print(tryIt(demo));
 }
 
-const noEvents =
-  'It publishes no events, since its store has no streams. EVENTS_TO=terminal npm start takes one that has (see docs/events.md).';
+const noEvents = `It publishes no events, since its store has no streams. EVENTS_TO=terminal ${startCommand} takes one that has (see docs/events.md).`;
 
 async function startDemo(options: StackOptions) {
   const { data } = options;
@@ -140,7 +140,7 @@ const isTakenPort = (error: unknown): error is Error & { port: number } =>
 
 function fail(error: unknown): void {
   const why = isTakenPort(error)
-    ? `Port ${error.port} is taken. PORT=0 npm start takes a free one.`
+    ? `Port ${error.port} is taken. PORT=0 ${startCommand} takes a free one.`
     : String(error instanceof Error ? error.message : error);
   process.stderr.write(`${why}\n`);
   process.exit(1);

@@ -5,6 +5,7 @@ import type { Command as OperatorCommand } from '../../lib/operator/command.ts';
 import { commands } from '../../lib/operator/commands/index.ts';
 import { type Flag, readFlags, sourceOf, typedName } from '../../lib/operator/flags.ts';
 import { placeOfJsonError } from '../place-of-json-error.ts';
+import { operatorCommand, startCommand } from '../version.ts';
 import type { Target } from './target.ts';
 
 /** A command line, understood. */
@@ -31,7 +32,7 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
   const parsed: (CommandLine | StackLine)[] = [];
   const written: string[] = [];
   const write = (text: string): void => void written.push(text);
-  const program = new Command(programName)
+  const program = new Command(operatorCommand)
     .exitOverride()
     .configureOutput({ writeOut: write, writeErr: write })
     .configureHelp({
@@ -48,7 +49,7 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
         new Help().formatHelp(command, Object.assign(help, { visibleCommands: leavesOf })),
     })
     .helpCommand(false)
-    .option('--local', 'the stack that npm start runs on this machine')
+    .option('--local', `the stack that ${startCommand} runs on this machine`)
     .addOption(new Option('--stack <name>', 'the deployed stack with this name').conflicts('local'))
     .option('--yes', 'delete, revoke, remove or move a release without asking')
     .option('--json', 'JSON also on a terminal, where list, show and find print tables');
@@ -145,10 +146,8 @@ export function exampleOf({ words, flags, example }: OperatorCommand): string {
     const [choice] = flag.kind === 'choice' ? flag.placeholder.split('|') : [value];
     return `--${typedName(name, flag)} ${flag.kind === 'subset' ? 'all' : choice}`;
   });
-  return [programName, words, example ?? typed.join(' '), '--local'].filter(Boolean).join(' ');
+  return [operatorCommand, words, example ?? typed.join(' '), '--local'].filter(Boolean).join(' ');
 }
-
-const programName = 'npm run -s operator --';
 
 /** Declares a flag, whose value goes to those that were typed; that of a flag for lines is an argument without a name. */
 function addFlag(command: Command, name: string, flag: Flag, typed: Map<string, unknown>): void {

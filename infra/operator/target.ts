@@ -3,12 +3,13 @@ import { callOperator } from '../call-operator.ts';
 import type { FunctionTarget } from '../invoke-function.ts';
 import { localFiles, readStackFile, runningStack } from '../local/local-files.ts';
 import { stackDescription } from '../stack/description.ts';
+import { startCommand } from '../version.ts';
 
 export type Target = { local: true } | { local: false; stack: string };
 
 /** Advice when the stack of the folder `LOCAL_DIR` does not run; another folder may have one. */
 const noStackHere = (): string =>
-  `No stack runs with its files in ${localFiles().directory}. Start one with npm start, or name the folder of one that was started elsewhere: LOCAL_DIR=CLONE/.local.`;
+  `No stack runs with its files in ${localFiles().directory}. Start one with ${startCommand}, or name the folder of one that was started elsewhere: LOCAL_DIR=CLONE/.local.`;
 
 /** Carries out a command of a stack. */
 export type Call = (

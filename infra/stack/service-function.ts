@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { ArnFormat, type CfnResource, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { Architecture, CfnFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
+import { Architecture, CfnFunction, Code, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
@@ -11,6 +11,7 @@ import type { Access, SecretName } from '../../lib/http/endpoint.ts';
 import { logicalIdOf } from '../endpoints.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type TableRight, tableRightsOf } from '../table-rights.ts';
+import { isInstalled } from '../version.ts';
 import { bundling } from './bundling.ts';
 import { allow, allowKey, FunctionRole, InlineRole } from './rights.ts';
 import { indexArnsOf, type ServiceSecrets, type TableInUse } from './service-data.ts';
@@ -38,7 +39,16 @@ interface SpecialProps extends Pick<NodejsFunctionProps, 'functionName' | 'reser
   warm?: number;
 }
 
-const functionsFolder = join(import.meta.dirname, '../../functions');
+const root = join(import.meta.dirname, '../..');
+
+/** The folder of the installed package with a folder for each function's bundle. */
+export const bundlesFolder = 'bundles';
+
+/** The code of a function: its file, to be bundled, or in the installed package its bundle. */
+const codeOf = (key: string): Pick<NodejsFunctionProps, 'code' | 'handler' | 'entry' | 'bundling'> =>
+  isInstalled
+    ? { code: Code.fromAsset(join(root, bundlesFolder, key)), handler: 'index.handler' }
+    : { entry: join(root, 'functions', `${key}.ts`), bundling };
 
 const secretVariables: Record<SecretName, string> = {
   'signing-keys': 'SIGNING_KEYS_SECRET_ID',
@@ -84,7 +94,7 @@ export class ServiceFunction extends Construct {
 
     this.lambda = new NodejsFunction(this, 'Function', {
       description: summary,
-      entry: join(functionsFolder, `${key}.ts`),
+      ...codeOf(key),
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       // CPU grows with memory (1,769 MB is one vCPU): 1,024 MB shortens the cold start; the data needs less.
@@ -92,7 +102,6 @@ export class ServiceFunction extends Construct {
       timeout: Duration.seconds(seconds + (hook ? settings.loginHookSeconds : 0)),
       role,
       logGroup: this.log,
-      bundling,
       // Lambda itself samples invocations for X-Ray, so the bundle is the same.
       tracing: settings.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
       ...props,

@@ -6,9 +6,7 @@ import { putEntries, sendDeadLetter } from './event-bus.ts';
 import { type EventEntry, entriesOf, type StreamRecord } from './event-entry.ts';
 
 /** Lambda's answer: it reads the records again from the one with this sequence number on; without one, all are done. */
-interface BatchResponse {
-  batchItemFailures: { itemIdentifier: string }[];
-}
+type BatchResponse = { batchItemFailures: { itemIdentifier: string }[] };
 
 interface Pending {
   record: StreamRecord;

@@ -1,8 +1,6 @@
 import * as v from 'valibot';
 
-interface JsonKeywords {
-  readonly [keyword: string]: unknown;
-}
+type JsonKeywords = { readonly [keyword: string]: unknown };
 
 /** A JSON Schema, or a schema that has one. */
 export type JsonSchemaSource = v.GenericSchema | JsonKeywords;

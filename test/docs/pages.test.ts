@@ -111,8 +111,8 @@ test('no page has a command that only GNU has', () => {
 
 test('each cdk deploy with settings names its deployment, but for a trial', () => {
   const lines = pages
-    // The changelog says what was.
-    .filter(({ path }) => path !== 'docs/CHANGELOG.md')
+    // The changelog says what was, and apps of others have settings of their own.
+    .filter(({ path }) => !['docs/CHANGELOG.md', 'docs/embedding.md'].includes(path))
     .flatMap(({ path, text }) => text.split('\n').map((line) => `${path}: ${line}`));
   const deploying = lines.filter((line) => /npx cdk deploy/.test(line));
   const without = deploying.filter((line) => !line.includes('-c deployment='));

@@ -37,11 +37,7 @@ export interface Preset {
   codes?: { needs: Need[]; settings: (options: PresetOptions) => object };
 }
 
-interface PresetIssuer {
-  issuer: string;
-  jwks_uri?: string;
-  nonce_form?: NonceForm;
-}
+type PresetIssuer = { issuer: string; jwks_uri?: string; nonce_form?: NonceForm };
 
 /** The one app id of a provider whose secret belongs to it. */
 export const firstOf = ({ appIds: [first = ''] }: PresetOptions): string => first;

@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import * as v from 'valibot';
+import { localDirectory } from '../local/local-files.ts';
+import { readSettings } from '../settings/settings.ts';
+import { deployService } from '../stack/deployment.ts';
+import { bundlesFolder, resourceOf, ServiceFunction } from '../stack/service-function.ts';
+
+// Builds what `npm pack` packs: the code as JavaScript with declarations, since Node strips no types in node_modules; the
+// functions in bundles, as a deployment from here has them; and a package.json for those who install it.
+const root = join(import.meta.dirname, '../..');
+const dist = join(root, 'dist');
+
+/** Bundles each function as `cdk deploy` does, so that its hash, and with it the template, is the same. */
+function bundleFunctions(): void {
+  const outdir = mkdtempSync(join(tmpdir(), 'login-service-bundles-'));
+  const context = { 'aws:cdk:enable-asset-metadata': true };
+  const { stack } = deployService(new App({ outdir, context }), readSettings({}));
+  for (const one of stack.node.findAll()) {
+    if (!(one instanceof ServiceFunction)) continue;
+    const asset: string = resourceOf(one.lambda, CfnFunction).getMetadata('aws:asset:path');
+    cpSync(join(outdir, asset), join(dist, bundlesFolder, one.key), { recursive: true });
+  }
+  rmSync(outdir, { recursive: true });
+}
+
+/**
+ * Puts the package.json of the package in the place of the project's, which `postpack` restores. The project's would give
+ * those who install it a Node of its own, in the place of theirs.
+ */
+function usePackageJson(): void {
+  const file = join(root, 'package.json');
+  const own = v.parse(packageSchema, JSON.parse(readFileSync(file, 'utf8')));
+  const { name, version, private: isPrivate, description, license, type } = own;
+  const known = { ...own.devDependencies, ...own.dependencies };
+  const peers = ['aws-cdk-lib', 'constructs'];
+  const versions = (names: string[], range: string) =>
+    Object.fromEntries(
+      names.map((one) => {
+        if (!known[one]) throw new Error(`package.json does not have ${one}, which the package needs.`);
+        return [one, `${range}${known[one]}`];
+      }),
+    );
+  const about = { name, version, type };
+  const entry = './dist/infra/package/index';
+  const packed = {
+    ...about,
+    private: isPrivate,
+    description,
+    license,
+    engines: { node: '>=24' },
+    main: `${entry}.js`,
+    types: `${entry}.d.ts`,
+    exports: { types: `${entry}.d.ts`, default: `${entry}.js` },
+    bin: { [name]: 'dist/infra/package/command.js' },
+    files: ['dist', 'docs/*.md'],
+    dependencies: versions(
+      importedPackages().filter((one) => !peers.includes(one)),
+      '',
+    ),
+    peerDependencies: versions(peers, '^'),
+  };
+  const write = (path: string, content: object) =>
+    writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`);
+  write(join(dist, 'package.json'), about);
+  copyFileSync(file, join(localDirectory(), 'package.json'));
+  write(file, packed);
+}
+
+const text = v.string();
+const packageSchema = v.object({
+  name: text,
+  version: text,
+  private: v.boolean(),
+  description: text,
+  license: text,
+  type: text,
+  dependencies: v.record(text, text),
+  devDependencies: v.record(text, text),
+});
+
+/** The packages that the compiled code imports. */
+function importedPackages(): string[] {
+  const names = globSync('**/*.js', { cwd: dist }).flatMap((file) => {
+    const specifiers = readFileSync(join(dist, file), 'utf8').matchAll(
+      /(?:^(?:import|export|\}) ?(?:.* from )?|\bimport\(|\bresolve\()'([@\w][\w/.:@-]*)'/gm,
+    );
+    return [...specifiers].flatMap(([, specifier = '']) => {
+      const [packageName] = /^(@[^/]+\/)?[^/]+/.exec(specifier) ?? [];
+      return packageName === undefined || isBuiltin(specifier) ? [] : [packageName];
+    });
+  });
+  return [...new Set(names)].toSorted();
+}
+
+rmSync(dist, { recursive: true, force: true });
+execFileSync('tsc', ['--project', join(import.meta.dirname, 'tsconfig.json')], { stdio: 'inherit' });
+for (const readAtRunTime of ['README.md', 'infra/docs/page/browser', 'infra/local/dynamodb-local'])
+  cpSync(join(root, readAtRunTime), join(dist, readAtRunTime), {
+    recursive: true,
+    filter: (path) => !/dynamodb-local\/.*\.ts$/.test(path),
+  });
+bundleFunctions();
+usePackageJson();
