@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { accountOf, identityIdsOf } from '../support/account.ts';
@@ -8,8 +11,17 @@ import { type Answer, unique } from '../support/service.ts';
 import { startServiceWithStore } from '../support/store-and-service.ts';
 import { recordsDuring } from '../support/stream-records.ts';
 
+const folder = mkdtempSync(join(tmpdir(), 'login-hook-'));
+const hook = join(folder, 'hook.mjs');
+/** While it is there, the hook refuses everything. */
+const refusal = join(folder, 'refusal');
+writeFileSync(
+  hook,
+  `import { existsSync } from 'node:fs';
+  export const handler = async () => ({ deny: existsSync(${JSON.stringify(refusal)}) });`,
+);
 const { running, service, dynamoDb, tableName } = await startServiceWithStore(
-  { MAX_SESSIONS: '3' },
+  { MAX_SESSIONS: '3', LOGIN_HOOK: hook },
   { movableClock: true },
 );
 const { demo, operate } = service;
@@ -199,10 +211,29 @@ describe('people and sessions', () => {
         return late((await late(body.refresh_token)).body.refresh_token);
       },
     ],
+    [
+      'a refresh that the login hook refuses',
+      400,
+      'hook',
+      async ({ refreshToken }) => {
+        writeFileSync(refusal, '');
+        const answer = await refresh(refreshToken);
+        rmSync(refusal);
+        return answer;
+      },
+    ],
   ])('%s: session.ended, and the end of the relations it made', async (_, status, reason, end) => {
     const owner = await newOwner();
     const ending = async () => expect((await end(owner)).status).toBe(status);
     expect(await publishedDuring(ending)).toEqual(endOf(owner, reason));
+  });
+
+  test('nothing tells the name of a session', async () => {
+    const form = await service.loginForm('provider_f');
+    const logIn = () => service.token({ ...form, session_name: 'Ada’s iPad' });
+    const published = await publishedDuring(logIn);
+    expect(published).not.toEqual([]);
+    expect(JSON.stringify(published)).not.toContain('iPad');
   });
 
   test('a session whose place a login takes: ended then; expired if it had ended with all others, when they did', async () => {

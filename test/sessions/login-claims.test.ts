@@ -141,6 +141,13 @@ describe('session_name', () => {
     },
   );
 
+  test('is in no line of the log', async () => {
+    const { body } = await named('Grace’s phone', strict);
+    await strict.refresh(body.refresh_token);
+    expect(running.output()).toContain('token_issued');
+    expect(running.output() + running.audit()).not.toContain('Grace');
+  });
+
   test('may come with an authorization code', async () => {
     const { body } = await named('Ada’s iPad', service, 'provider_authorization_code');
     const { sessions } = (await accountOf(service, body.access_token).sessions()).body;
