@@ -74,9 +74,9 @@ export async function verifyIdToken(
       subject,
       profile: profileIn(payload, trusted.profile),
       login_claims: loginClaimsIn(payload, trusted.login_claims),
-      hook_claims: definedOnly(
-        Object.fromEntries((trusted.hook_claims ?? []).map((name) => [name, payload[name]])),
-      ),
+      hook_claims:
+        trusted.hook_claims &&
+        definedOnly(Object.fromEntries(trusted.hook_claims.map((name) => [name, payload[name]]))),
     };
   } catch (error) {
     throw error instanceof errors.JOSEError ? rejected(reasonOf(error)) : error;
