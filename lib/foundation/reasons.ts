@@ -19,7 +19,8 @@ export const logReasons = {
   token_expired: 'The access token has expired, by the introspection, the token info or its own `exp`',
   token_info_refused: 'The token info endpoint rejects the access token',
   user_info_refused: 'The user info endpoint rejects the access token',
-  subject_mismatch: 'Audience validation and user info name different people',
+  subject_mismatch:
+    'Audience validation and user info, or id token and authorization code, name different people',
   verification_refused: 'The OAuth 1.0 provider rejects the signed request: a wrong token, secret or app',
   code_refused: 'The provider does not exchange the authorization code',
   not_an_id_token: 'The id token is malformed, or a token of another kind',

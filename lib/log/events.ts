@@ -89,6 +89,10 @@ export const logEvents = {
     when: 'A provider revoked its token of a person who was deleted, unlinked the identity or was refused',
     fields: { login_user_id },
   },
+  code_not_exchanged: {
+    when: 'The authorization code beside an id token gave no token to revoke: the login or the link went on without',
+    fields: { issuer: of('the provider'), reason, failure },
+  },
   provider_notified: {
     when: 'A provider reported that a person revoked their consent or deleted their account there',
     fields: {
@@ -119,7 +123,7 @@ export const logEvents = {
     fields: { access_request_id: of<number>('the access request'), count: of<number>('events on the page') },
   },
   profile_fields_left_out: {
-    when: 'A provider told claims of a profile that are too long, of another type or unprintable; they are not kept',
+    when: 'A provider or an app told claims of a profile that are too long, of another type or unprintable; they are not kept',
     fields: { fields: of('the names of the claims') },
   },
   login_claims_left_out: {

@@ -13,13 +13,12 @@ import {
   firstIdentityId,
   type Identity,
   type IdentityAttributes,
+  type IdentityDetails,
+  identityDetails,
   type identityIndexItem,
   type LinkedIdentity,
-  lastLoginOf,
   linkedIdentitiesIn,
-  profileOf,
 } from './linked-identity.ts';
-import type { Profile } from './profile.ts';
 import { lastSessionIdOf, sessionsOfPerson } from './sessions-of-person.ts';
 
 const loginUserSchema = v.object({
@@ -46,7 +45,8 @@ export type LoginUser = v.InferOutput<typeof loginUserSchema> & {
   linked: LinkedIdentity[];
   /** The latest login with the first identity. */
   first_used_at: string;
-  first_profile: Profile | undefined;
+  /** The details of the first identity. */
+  first: IdentityDetails;
 };
 
 /** The attributes of a Login User's item as they are written: of the person, their identities, and the identity index. */
@@ -95,10 +95,9 @@ export function loginUserIn(item: Item | undefined): LoginUser | undefined {
   const user = v.parse(loginUserSchema, item);
   const last_session_id = lastSessionIdOf(item);
   // Absent of one who has not logged in since there can be several identities: then every login was with the first.
-  const first = firstIdentityId(user.login_user_id);
-  const first_used_at = lastLoginOf(item, first) ?? user.last_login_at;
-  const first_profile = profileOf(item, first);
-  return { ...user, last_session_id, linked: linkedIdentitiesIn(item), first_used_at, first_profile };
+  const first = identityDetails(item, firstIdentityId(user.login_user_id));
+  const first_used_at = first.last_login_at ?? user.last_login_at;
+  return { ...user, last_session_id, linked: linkedIdentitiesIn(item), first_used_at, first };
 }
 
 /**

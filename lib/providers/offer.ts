@@ -71,10 +71,16 @@ export function offerOf(provider: ProviderId, stored: object): OfferedProvider {
   const protocol = protocolNames[provider];
   const takesCredentials = protocol !== 'oauth2' || settings.audience_validation !== undefined;
   const isNonceRequired = idTokens.length > 0 && idTokens.every(({ nonce }) => nonce === 'required');
+  const exchanges = [exchange, ...idTokens.map((one) => one.code_exchange)].filter(
+    (one) => one !== undefined,
+  );
   const isTaken: Record<string, boolean> = {
     provider: false,
     nonce: idTokens.length > 0 && !isNonceRequired,
-    redirect_uri: exchange !== undefined && exchange.redirect_uris.length > 0,
+    authorization_code: exchanges.length > 0,
+    code_verifier: exchanges.length > 0,
+    redirect_uri: exchanges.some(({ redirect_uris }) => redirect_uris.length > 0),
+    user: idTokens.some(({ user_profile }) => user_profile !== undefined),
   };
   const taken = (names: string[]) => names.filter((name) => isTaken[name] ?? true);
   const grant = (grant_type: Grant['grant_type'], { required, optional }: SortedParameters): Grant => ({

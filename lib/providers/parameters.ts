@@ -11,6 +11,25 @@ import {
 const forOAuth1 = 'for the OAuth 1.0 provider';
 const forOAuth2 = 'for an OAuth 2.0 provider';
 
+/** @see RFC 7636 section 4.1 */
+const codeVerifierSchema = v.pipe(
+  required('code_verifier'),
+  v.regex(
+    /^[\w.~-]{43,128}$/,
+    'The code_verifier must be 43 to 128 letters, digits, hyphens, dots, underscores or tildes.',
+  ),
+  v.description('The PKCE verifier (RFC 7636) of the challenge that the code was requested with.'),
+);
+
+/** The parameters beside an authorization code that say how the app got it. */
+const besideCode = {
+  code_verifier: v.optional(codeVerifierSchema),
+  redirect_uri: v.pipe(
+    optional('redirect_uri'),
+    v.description('Where the code was sent: one of the provider settings, by default the first.'),
+  ),
+};
+
 /** The parameters of the grant `provider_credentials` besides `provider`, by protocol. */
 export const credentialParameters = {
   oauth1: {
@@ -32,6 +51,19 @@ export const credentialParameters = {
       optional('nonce'),
       v.description('The nonce of the id token, which may have it literally or as its SHA-256.'),
     ),
+    authorization_code: v.pipe(
+      optional('authorization_code'),
+      v.description(
+        'The code that came with the id token: the service gets a token for it to revoke when the person is deleted. Only for issuers whose settings have `code_exchange`.',
+      ),
+    ),
+    ...besideCode,
+    user: v.pipe(
+      optional('user'),
+      v.description(
+        'A JSON object of at most 2,048 bytes in which the app tells claims about the person, as Apple hands it over at the first login. Only for issuers whose settings have `user_profile`.',
+      ),
+    ),
     access_secret: forbidden('access_secret', 'for the OIDC provider'),
   },
 } satisfies Record<ProtocolName, v.ObjectEntries>;
@@ -39,16 +71,6 @@ export const credentialParameters = {
 /** The parameters of the grant `provider_credentials` for a provider, apart from `grant_type` and `provider`. */
 export const parametersOf = (provider: ProviderId): SortedParameters =>
   sorted(credentialParameters[protocolNames[provider]]);
-
-/** @see RFC 7636 section 4.1 */
-const codeVerifierSchema = v.pipe(
-  required('code_verifier'),
-  v.regex(
-    /^[\w.~-]{43,128}$/,
-    'The code_verifier must be 43 to 128 letters, digits, hyphens, dots, underscores or tildes.',
-  ),
-  v.description('The PKCE verifier (RFC 7636) of the challenge that the code was requested with.'),
-);
 
 /** The parameters of a form with an authorization code of a provider. */
 export const codeParameters = {
@@ -58,11 +80,7 @@ export const codeParameters = {
     jsonSchema({ type: 'string', const: authorizationCodeProvider }),
   ),
   authorization_code: required('authorization_code'),
-  code_verifier: v.optional(codeVerifierSchema),
-  redirect_uri: v.pipe(
-    optional('redirect_uri'),
-    v.description('Where the code was sent: one of the provider settings, by default the first.'),
-  ),
+  ...besideCode,
   nonce: v.pipe(
     optional('nonce'),
     v.description('The nonce of the id token that comes for the code, where that identifies the person.'),

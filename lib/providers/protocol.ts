@@ -42,7 +42,7 @@ interface Definition<
   settings: Settings;
   /**
    * Merges new settings of an operator, which have been checked, into the stored ones.
-   * @param current what is stored, with its secrets encrypted
+   * @param current what is stored
    */
   merge: (checked: v.InferOutput<Settings>, input: SettingsInput, current: object | undefined) => MergeResult;
   /** The parameters of a form with a credential, besides `provider`: required, optional and forbidden ones. */

@@ -114,7 +114,7 @@ function configurationOf(
       client_secret: secret,
       id_token_signed_response_alg: alg,
       redirect_uris: redirectUri ? [redirectUri] : [],
-      grant_types: redirectUri ? ['authorization_code'] : [],
+      grant_types: redirectUri ? ['authorization_code', 'refresh_token'] : [],
       response_types: redirectUri ? ['code'] : [],
     })),
     jwks: { keys: [jwk] },
@@ -131,15 +131,17 @@ function configurationOf(
       pushedAuthorizationRequests: { enabled: false },
       resourceIndicators: { enabled: false },
       rpInitiatedLogout: { enabled: false },
+      revocation: { enabled: true },
       // Any app may ask about any token, so that our service alone decides whose tokens count.
       introspection: { enabled: true, allowedPolicy: () => true },
     },
+    issueRefreshToken: () => redirectUri !== undefined,
     renderError: (context: { body: unknown }, error: object) => {
       context.body = error;
     },
     // No slack, so that what has expired is rejected at once.
     clockTolerance: 0,
-    ttl: { AccessToken: hour, AuthorizationCode: hour, Grant: hour, IdToken: hour },
+    ttl: { AccessToken: hour, AuthorizationCode: hour, Grant: hour, IdToken: hour, RefreshToken: hour },
   };
 }
 

@@ -6,7 +6,8 @@ import { type Apps, newApps, profile, type SandboxProvider, validity } from './s
 const secondPath = '/second';
 
 /**
- * An OpenID Connect provider with two issuers, each with discovery, published keys and signed id tokens.
+ * An OpenID Connect provider with two issuers, each with discovery, published keys and signed id tokens. The first one also
+ * issues authorization codes, as Apple does.
  * @see OpenID Connect Core 1.0, section 2
  */
 export async function createOpenIdProvider(
@@ -16,7 +17,7 @@ export async function createOpenIdProvider(
 ): Promise<SandboxProvider> {
   const apps = newApps(id);
   const [first, second] = await Promise.all([
-    createIssuer(url, apps, keysFolder),
+    createIssuer(url, apps, keysFolder, 'https://app.example/callback'),
     createIssuer(`${url}${secondPath}`, apps, keysFolder),
   ]);
   return {
@@ -29,11 +30,30 @@ export async function createOpenIdProvider(
   };
 }
 
-async function createIssuer(url: string, apps: Apps, keysFolder?: string): Promise<SandboxProvider> {
-  const server = await createIdentityServer({ issuer: url, apps, keysFolder });
+async function createIssuer(
+  url: string,
+  apps: Apps,
+  keysFolder?: string,
+  redirectUri?: string,
+): Promise<SandboxProvider> {
+  const server = await createIdentityServer({ issuer: url, apps, keysFolder, redirectUri });
+  const { id: client_id, secret: client_secret } = apps['our-app'];
+  const codes = redirectUri && {
+    code_exchange: {
+      token_url: `${url}/token`,
+      revocation_url: `${url}/token/revocation`,
+      client_id,
+      client_secret,
+      redirect_uris: [redirectUri],
+    },
+    user_profile: { email: 'email', given_name: 'name.firstName', family_name: 'name.lastName' },
+  };
   return {
-    settings: { issuer: url, audiences: [apps['our-app'].id], profile, login_claims: ['acr', 'amr'] },
-    async issue({ subject, audience, expired, with_access_token, nonce, claims }) {
+    settings: {
+      ...{ issuer: url, audiences: [client_id], profile, login_claims: ['acr', 'amr'] },
+      ...codes,
+    },
+    async issue({ subject, audience, expired, with_access_token, with_code, nonce, claims, code_challenge }) {
       const app = apps[audience ?? 'our-app'];
       const times = validity(expired);
       const common = { iss: url, sub: subject, aud: app.id, ...times };
@@ -46,7 +66,14 @@ async function createIssuer(url: string, apps: Apps, keysFolder?: string): Promi
       const at_hash = access_token && accessTokenHash(access_token);
       const all = Object.entries({ ...common, azp: app.id, nonce, at_hash, ...claims });
       const id_token = await server.signJwt(Object.fromEntries(all.filter(([, value]) => value !== null)));
-      return definedOnly({ id_token, access_token });
+      const authorization_code =
+        with_code && redirectUri
+          ? await server.issueAuthorizationCode({ subject, app, ...times }, redirectUri, {
+              nonce,
+              code_challenge,
+            })
+          : undefined;
+      return definedOnly({ id_token, access_token, authorization_code });
     },
     answer: server.answer,
   };

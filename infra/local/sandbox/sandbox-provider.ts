@@ -63,7 +63,7 @@ export const credentialsQuerySchema = v.strictObject(
     issuer: v.optional(v.literal('second', 'must be second, or left out')),
     /** Goes into the id token. */
     nonce: v.optional(v.string()),
-    /** The challenge of a code of provider_b, which then needs the `code_verifier` with this SHA-256. @see RFC 7636 section 4.2 */
+    /** The challenge of a code, which then needs the `code_verifier` with this SHA-256. @see RFC 7636 section 4.2 */
     code_challenge: v.optional(
       v.pipe(v.string(), v.regex(/^[\w-]{43}$/, 'must be 43 characters of base64url')),
     ),
@@ -73,6 +73,8 @@ export const credentialsQuerySchema = v.strictObject(
       v.picklist(['true', 'false', 'jwt'], 'must be true, false or jwt'),
       'false',
     ),
+    /** Adds an authorization code to the id token of the first issuer. */
+    with_code: flagSchema,
     /** Claims of the id token; of an OAuth 2.0 provider those of the profile in its user info, from now on. */
     claims: v.optional(
       v.pipe(

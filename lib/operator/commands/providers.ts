@@ -86,9 +86,18 @@ export function issuersRemovedBy(flags: Record<string, unknown>, shown: Record<s
   const given = readFlags('providers set', setFlags, flags);
   const { provider } = given;
   const before = v.parse(shownSchema, shown).providers[provider];
-  const merged = mergeSettings(provider, settingsFrom(provider, given), before);
+  const merged = mergeSettings(provider, settingsFrom(provider, given), before && withoutExchanges(before));
   return 'settings' in merged ? removedIssuers(before, merged.settings) : [];
 }
+
+/** Shown settings without what holds masked secrets, which are no valid ones. It names no issuer. */
+const withoutExchanges = ({ issuers, ...others }: Record<string, unknown>) =>
+  definedOnly({
+    ...others,
+    issuers: Array.isArray(issuers)
+      ? issuers.map((issuer) => definedOnly({ ...issuer, code_exchange: undefined }))
+      : undefined,
+  });
 
 export const providerCommands = defineCommands({
   'providers set': {

@@ -4,6 +4,7 @@ import { setLoginAppDisabled } from '../../login-apps/status.ts';
 import { loginUserIn } from '../../login-users/login-user.ts';
 import { peopleLists } from '../../login-users/people-of-login-app.ts';
 import { authorizationCodeProvider } from '../../providers/provider-ids.ts';
+import { issuersIn } from '../../providers/settings/issuers.ts';
 import { forEachInBatches, timeLimit } from '../../storage/batches.ts';
 import { deleteItem, type Item, keyOf } from '../../storage/items.ts';
 import {
@@ -51,7 +52,9 @@ export async function reasonToKeep(loginApp: LoginApp): Promise<string | undefin
 }
 
 /** Whether the tokens that are kept to be revoked can ever be: an operator who removes the provider gives them up. */
-const canRevoke = ({ providers }: LoginApp): boolean => providers.has(authorizationCodeProvider);
+const canRevoke = ({ providers }: LoginApp): boolean =>
+  providers.has(authorizationCodeProvider) ||
+  [...providers.values()].some((settings) => issuersIn(settings).idTokens.some((one) => one.code_exchange));
 
 async function readPeople(list: string, start?: Item) {
   const { keys, next } = await readListInOrder(list, { limit: 100, start });

@@ -4,6 +4,7 @@ import { definedOnly } from '../../foundation/defined-only.ts';
 import {
   attributesWithoutToken,
   firstIdentityId,
+  type IdentityDetails,
   type LinkedIdentity,
 } from '../../login-users/linked-identity.ts';
 import { type LoginUser, loginUserItem } from '../../login-users/login-user.ts';
@@ -28,6 +29,22 @@ export const shownIdentitySchema = v.pipe(
         ),
       ),
     ),
+    unverified: v.exactOptional(
+      v.pipe(
+        v.array(v.string()),
+        v.description(
+          'The claims of the profile that the app told in the parameter `user`. No provider vouches for them.',
+        ),
+      ),
+    ),
+    provider_revocation: v.exactOptional(
+      v.pipe(
+        v.literal(false),
+        v.description(
+          'False when the latest authorization code could not be exchanged: the service has no token to revoke when the person is deleted. Link the identity again with a new code.',
+        ),
+      ),
+    ),
   }),
   v.title('Identity'),
 );
@@ -38,11 +55,31 @@ export async function ownIdentities(user: LoginUser): Promise<ShownIdentity[]> {
   const isConfirmed = await confirmedIds(user.linked);
   const linked = user.linked
     .filter(({ identity_id }) => isConfirmed.has(identity_id))
-    .map(({ identity_id: id, provider, linked_at, last_login_at, profile }) =>
-      definedOnly({ id, provider, linked_at, last_login_at, profile }),
-    )
+    .map(({ identity_id: id, provider, linked_at, ...details }) => ({
+      ...{ id, provider, linked_at },
+      ...shownDetails(details),
+    }))
     .toSorted((a, b) => (a.linked_at < b.linked_at ? -1 : 1));
   return [...firstIdentity(user), ...linked];
+}
+
+/** The details of an identity as they are shown. What the app told is never over what the provider said. */
+export function shownDetails({
+  last_login_at,
+  profile: said = {},
+  told_by_app: told = {},
+  provider_revocation,
+}: IdentityDetails) {
+  // The provider has verified its own address, not the one that the app told.
+  const isShown = (name: string) => !(name in said || (name === 'email' && 'email_verified' in said));
+  const added = Object.entries(told).filter(([name]) => isShown(name));
+  const profile = { ...Object.fromEntries(added), ...said };
+  return definedOnly({
+    last_login_at,
+    profile: Object.keys(profile).length > 0 ? profile : undefined,
+    unverified: added.length > 0 ? added.map(([name]) => name) : undefined,
+    provider_revocation,
+  });
 }
 
 /** The ids of those among linked identities whose index items agree; an interrupted link leaves an identity without one. */
@@ -72,11 +109,11 @@ export const attributesLeft = (linked: LinkedIdentity[], own: Set<unknown>): str
 
 /** The first identity of a person, in a list; none once it is unlinked. */
 function firstIdentity(user: LoginUser): ShownIdentity[] {
-  const { login_user_id, provider, subject, created_at, first_used_at, first_profile } = user;
+  const { login_user_id, provider, subject, created_at, first_used_at, first } = user;
   if (subject === undefined || provider === undefined) return [];
   const id = firstIdentityId(login_user_id);
-  const times = { linked_at: created_at, last_login_at: first_used_at };
-  return [{ id, provider, ...times, ...definedOnly({ profile: first_profile }) }];
+  const details = shownDetails({ ...first, last_login_at: first_used_at });
+  return [{ id, provider, linked_at: created_at, ...details }];
 }
 
 /** A person as they see themselves. */

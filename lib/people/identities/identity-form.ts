@@ -1,7 +1,10 @@
 import * as v from 'valibot';
+import { ServiceError } from '../../foundation/service-error.ts';
 import { codeForm } from '../../providers/oauth2/authorization-code.ts';
+import type { Credential } from '../../providers/protocol.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { protocolOf } from '../../providers/providers.ts';
+import type { StoredSettings } from '../../providers/settings/encryption.ts';
 import { choiceProblem, forbidden } from '../../schema/form-parameters.ts';
 import { jsonSchema } from '../../schema/json-schema.ts';
 
@@ -14,8 +17,9 @@ const credentialForms = providerIds.map((provider) =>
   v.pipe(
     protocolOf(provider).form(
       provider,
-      {},
+      // The parameters of id tokens, which come later, have a code of their own.
       { authorization_code: forbidden('authorization_code', 'with provider credentials') },
+      {},
     ),
     v.title(`Provider${provider.slice(-1).toUpperCase()}Identity`),
   ),
@@ -33,6 +37,25 @@ const codeFormSchema = v.pipe(
   v.title('AuthorizationCodeIdentity'),
 );
 
+/** A credential whose code is not ignored: where the settings of an issuer don't say how it is exchanged, it is an error. */
+const withoutIgnoredCode = <
+  Form extends Credential & { authorization_code?: string | undefined; id_token?: string | undefined },
+>(
+  form: Form,
+) => ({
+  ...form,
+  verify: async (stored: StoredSettings) => {
+    const identity = await form.verify(stored);
+    if (identity && !identity.code && form.id_token !== undefined && form.authorization_code !== undefined)
+      throw new ServiceError('invalid_request', besideCode);
+    return identity;
+  },
+});
+
+/** Whether a form has an id token, beside which a code may stand. */
+const isWithIdToken = (form: Record<string, unknown>): boolean =>
+  'id_token' in form && form.provider === 'provider_f';
+
 /**
  * The form with a credential of the identity that a person links: the parameters of the grant `provider_credentials`, or
  * those of `provider_authorization_code`, without `grant_type`.
@@ -40,10 +63,16 @@ const codeFormSchema = v.pipe(
 export const identityFormSchema = v.pipe(
   v.looseObject({}, 'The body is not a form.'),
   v.check(
-    (form) => !('authorization_code' in form && credentialNames.some((name) => name in form)),
+    (form) =>
+      !('authorization_code' in form && credentialNames.some((name) => name in form)) || isWithIdToken(form),
     besideCode,
   ),
   v.check((form) => !('grant_type' in form), 'The parameter grant_type must not be supplied here.'),
-  v.lazy((form) => ('authorization_code' in Object(form) ? codeFormSchema : credentialFormSchema)),
+  v.lazy((form) =>
+    'authorization_code' in Object(form) && !isWithIdToken(Object(form))
+      ? codeFormSchema
+      : credentialFormSchema,
+  ),
   jsonSchema(v.pipe(v.variant('provider', [...credentialForms, codeFormSchema]), v.title('IdentityRequest'))),
+  v.transform(withoutIgnoredCode),
 );

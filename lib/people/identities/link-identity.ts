@@ -1,15 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { timestamp } from '../../foundation/clock.ts';
-import { definedOnly } from '../../foundation/defined-only.ts';
 import { newId } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { logEvent } from '../../log/log.ts';
 import { annotateIds } from '../../log/request-fields.ts';
 import {
   attributesOf,
+  attributesSaid,
   firstIdentityId,
   type IdentityAttributes,
   identityAttributes,
+  identityDetails,
   type LinkedIdentity,
   linkedIdentitiesIn,
   type VerifiedIdentity,
@@ -31,6 +32,7 @@ import {
   isUnderWay,
   ownIdentities,
   type ShownIdentity,
+  shownDetails,
 } from './identities-of-person.ts';
 import { claimIdentity, confirmedOwner, findIndexItem } from './identity-index.ts';
 import { keepingToken, revokeIfRefused, type TokenPlace } from './provider-tokens.ts';
@@ -71,13 +73,14 @@ export async function linkIdentity(
       const current = await asVerified(login_user_id, identity, place, verified);
       return current && { isNew: false, identity: current };
     }
-    const { namespace, subject, profile } = verified;
+    const { namespace, subject } = verified;
     const identity_id = newId('i');
     const linked_at = timestamp();
     const kept = await keepingToken(login_user_id, identity_id, place, verified);
     const identity = { identity_id, slot: indexItem.id, provider, namespace, subject, linked_at };
+    const set = { ...kept.set, ...attributesSaid(identity_id, verified) };
     const others = await addIdentity(login_user_id, identity, {
-      set: { ...kept.set, [identityAttributes.profile(identity_id)]: profile },
+      set,
       remove: linked.length > 0 ? attributesLeft(linked, await confirmedIds(linked)) : [],
       when: byOperator ? whileExisting : whileActive,
     });
@@ -87,7 +90,8 @@ export async function linkIdentity(
     }
     if (await claimIdentity(indexItem, login_user_id, identity_id)) {
       logEvent('identity_linked', { login_user_id, identity_id, provider });
-      return { isNew: true, identity: definedOnly({ id: identity_id, provider, linked_at, profile }) };
+      const details = shownDetails(identityDetails(set, identity_id));
+      return { isNew: true, identity: { id: identity_id, provider, linked_at, ...details } };
     }
     await removeIdentity(login_user_id, identity_id);
     return undefined;
@@ -112,20 +116,20 @@ async function identityOf(loginUserId: string, identityId: string): Promise<Show
  */
 async function asVerified(
   loginUserId: string,
-  { profile: known, ...identity }: ShownIdentity,
+  identity: ShownIdentity,
   place: TokenPlace,
   verified: VerifiedIdentity,
 ): Promise<ShownIdentity | undefined> {
-  const { profile, revocableToken } = verified;
-  const current = { ...identity, ...definedOnly({ profile }) };
-  if (isDeepStrictEqual(known, profile) && revocableToken === undefined) return current;
+  const { profile, told_by_app, revocableToken, code } = verified;
+  const told = [told_by_app, revocableToken, code, identity.unverified];
+  if (isDeepStrictEqual(identity.profile, profile) && told.every((one) => one === undefined)) return identity;
   const kept = await keepingToken(loginUserId, identity.id, place, verified);
   const { done } = await updateItem(loginUserItem(loginUserId), {
-    set: { ...kept.set, [identityAttributes.profile(identity.id)]: profile },
+    set: { ...kept.set, ...attributesSaid(identity.id, verified) },
     copy: kept.copy,
     when: { ...whileExisting, [attributeOf(loginUserId, identity.id)]: { exists: true } },
   });
-  return done ? current : undefined;
+  return done ? identityOf(loginUserId, identity.id) : undefined;
 }
 
 /** Adds an identity to a person. Returns the others that they had linked then, which two requests at once see one after the other. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { definedOnly } from '../../foundation/defined-only.ts';
 import { newId } from '../../foundation/ids.ts';
 import { ServiceError } from '../../foundation/service-error.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
@@ -7,13 +8,15 @@ import {
   type IdentityAttributes,
   identityAttributes,
   linkedIdentitiesIn,
+  type RevocableToken,
   type VerifiedIdentity,
 } from '../../login-users/linked-identity.ts';
 import { loginUserItem } from '../../login-users/login-user.ts';
 import { listAttributes } from '../../login-users/people-of-login-app.ts';
 import { oauth2SettingsSchema } from '../../providers/oauth2/settings.ts';
 import { revokeProviderToken } from '../../providers/oauth2/token-endpoint.ts';
-import { type ProviderId, authorizationCodeProvider as provider } from '../../providers/provider-ids.ts';
+import { oidcSettingsSchema } from '../../providers/oidc/settings.ts';
+import { authorizationCodeProvider, type ProviderId, providerIds } from '../../providers/provider-ids.ts';
 import { decryptSecrets, encryptSecrets } from '../../providers/settings/encryption.ts';
 import { findProviderSettings, notSetUp } from '../../providers/settings/stored.ts';
 import { type Item, readItem, updateItem } from '../../storage/items.ts';
@@ -23,7 +26,12 @@ const mostKept = 40;
 /** The most bytes of a token that is kept. */
 const mostBytes = 4096;
 
-const tokenSchema = v.object({ token_secret: v.string() });
+/** A token as it is stored, with the place whose settings say where it is revoked. */
+const tokenSchema = v.object({
+  provider: v.optional(v.picklist(providerIds), authorizationCodeProvider),
+  issuer: v.optional(v.string()),
+  token_secret: v.string(),
+});
 
 /** Whether an attribute of a Login User is a provider's token that is kept to be revoked. */
 export const isStoredToken = (attribute: string): boolean =>
@@ -48,21 +56,27 @@ export async function keepingToken(
   const name = identityAttributes.storedToken(identityId);
   const current = item[name];
   const hasRoom = Object.keys(item).filter(isStoredToken).length < mostKept;
-  if (Buffer.byteLength(token) > mostBytes || !(hasRoom || current)) {
-    await revokeToken(loginUserId, place, () => token);
+  if (Buffer.byteLength(token.text) > mostBytes || !(hasRoom || current)) {
+    await revokeToken(loginUserId, () => ({ ...token, place }));
     return { set, copy };
   }
-  set[name] = await encryptSecrets({ provider: place.provider, token_secret: token }, place);
+  const { text: token_secret, issuer } = token;
+  set[name] = await encryptSecrets(definedOnly({ provider: place.provider, issuer, token_secret }), place);
   // One that can't be read any longer is another one.
-  const isNew = current && token !== (await readToken(current, place).catch(() => undefined));
+  const known = current ? await readToken(current, place.loginAppId).catch(() => undefined) : token;
+  const isNew = token_secret !== known?.text;
   if (isNew && hasRoom) copy[`${name}.${newId('w')}`] = name;
   return { set, copy };
 }
 
+type PlacedToken = RevocableToken & { place: TokenPlace };
+
 /** A kept token. @throws Error when it is not ours, or from another place */
-async function readToken(kept: unknown, place: TokenPlace): Promise<string> {
+async function readToken(kept: unknown, loginAppId: string): Promise<PlacedToken> {
   const encrypted = v.parse(tokenSchema, kept);
-  return v.parse(tokenSchema, await decryptSecrets(encrypted, place)).token_secret;
+  const place = { loginAppId, provider: encrypted.provider };
+  const { token_secret, issuer } = v.parse(tokenSchema, await decryptSecrets(encrypted, place));
+  return { text: token_secret, issuer, place };
 }
 
 /** The Login App and the provider that a token of a person came from. */
@@ -78,20 +92,27 @@ export interface TokenPlace {
  */
 async function revokeToken(
   login_user_id: string,
-  place: TokenPlace,
-  read: () => string | Promise<string>,
+  read: () => PlacedToken | Promise<PlacedToken>,
 ): Promise<boolean> {
   try {
+    const { text, issuer, place } = await read();
     const settings = await findProviderSettings(place.loginAppId, place.provider);
     if (!settings) throw notSetUp(place.provider);
     const decrypted = await decryptSecrets(settings.settings, settings.place);
-    await revokeProviderToken(v.parse(oauth2SettingsSchema, decrypted), await read());
+    await revokeProviderToken(exchangeIn(decrypted, issuer), text);
     logEvent('provider_token_revoked', { login_user_id });
     return true;
   } catch (error) {
     logFailure('provider_token_not_revoked', error, { login_user_id });
     return false;
   }
+}
+
+/** The exchange of codes that a token came from, as the settings have it now. */
+function exchangeIn(settings: object, issuer: string | undefined) {
+  if (issuer === undefined) return v.parse(oauth2SettingsSchema, settings).authorization_code;
+  const { issuers } = v.parse(oidcSettingsSchema, settings);
+  return issuers.find((one) => one.issuer === issuer)?.code_exchange;
 }
 
 /**
@@ -105,7 +126,7 @@ export async function revokeIfRefused(
   { revocableToken: token }: VerifiedIdentity,
 ): Promise<void> {
   if (token !== undefined && error instanceof ServiceError)
-    await revokeToken(login_user_id, place, () => token);
+    await revokeToken(login_user_id, () => ({ ...token, place }));
 }
 
 /** Numbers of tokens that were revoked, and that are still to be revoked. */
@@ -122,10 +143,10 @@ export async function revokeStoredTokens(item: Item): Promise<Revocations> {
   const names = unneededTokensIn(item);
   if (names.length === 0) return { revoked: 0, not_revoked: 0 };
   const login_user_id = String(item.login_user_id);
-  const place: TokenPlace = { loginAppId: String(item.login_app_id), provider };
+  const loginAppId = String(item.login_app_id);
   const outcomes = await Promise.all(
     names.map(async (attribute) => {
-      if (!(await revokeToken(login_user_id, place, () => readToken(item[attribute], place)))) return false;
+      if (!(await revokeToken(login_user_id, () => readToken(item[attribute], loginAppId)))) return false;
       await updateItem(loginUserItem(login_user_id), {
         remove: [attribute],
         when: { [attribute]: { exists: true } },

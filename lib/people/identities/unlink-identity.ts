@@ -78,7 +78,7 @@ const withoutIdentity = (
 ): Change<LoginUserItem> & { remove: string[] } =>
   identityId === firstIdentityId(loginUserId)
     ? {
-        remove: ['provider', 'namespace', 'subject', identityAttributes.profile(identityId)],
+        remove: ['provider', 'namespace', 'subject', ...attributesWithoutToken(identityId)],
         set: { next_slot: newIndexId() },
       }
     : { remove: attributesWithoutToken(identityId) };

@@ -5,6 +5,7 @@ import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
 import {
+  attributesSaid,
   firstIdentityId,
   identityAttributes,
   type VerifiedIdentity,
@@ -136,7 +137,7 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, verified
       last_session_id: prefix,
       session_places: sessionPlaces(),
       [identityAttributes.lastLogin(own)]: now,
-      [identityAttributes.profile(own)]: verified.profile,
+      ...attributesSaid(own, verified),
       ...kept.set,
     },
     copy: kept.copy,

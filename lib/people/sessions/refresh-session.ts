@@ -138,7 +138,7 @@ function identityWithId(user: LoginUser, id: string | undefined): HookIdentity |
   const isFirst = id === firstIdentityId(user.login_user_id);
   const linked = user.linked.find(({ identity_id }) => identity_id === id);
   const { namespace, subject, profile, ...known } = isFirst
-    ? { ...user, profile: user.first_profile }
+    ? { ...user, profile: user.first.profile }
     : { ...linked };
   const provider = providerIds.find((one) => one === known.provider);
   return provider && namespace !== undefined && subject !== undefined

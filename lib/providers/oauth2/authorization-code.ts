@@ -3,9 +3,8 @@ import { ServiceError } from '../../foundation/service-error.ts';
 import type { VerifiedIdentity } from '../../login-users/linked-identity.ts';
 import { parameters } from '../../schema/form-parameters.ts';
 import { verificationDeadline } from '../call-provider.ts';
-import { prepareIssuerKeys } from '../oidc/issuer-keys.ts';
+import { verifyCode } from '../oidc/code-exchange.ts';
 import { requireNonce } from '../oidc/nonce.ts';
-import { verifyIdToken } from '../oidc/verify.ts';
 import { codeParameters } from '../parameters.ts';
 import type { StoredSettings } from '../settings/encryption.ts';
 import { oauth2 } from './protocol.ts';
@@ -45,7 +44,11 @@ async function verifyAuthorizationCode(
 ): Promise<VerifiedIdentity | undefined> {
   const { authorization_code: exchange, audience_validation } = settings;
   if (!exchange) return undefined;
-  if (exchange.id_token) return verifyByIdToken(exchange, exchange.id_token, credential);
+  if (exchange.id_token) {
+    requireNonce(exchange.id_token, credential.nonce);
+    const { person, refresh_token } = await verifyCode(exchange, exchange.id_token, credential);
+    return { ...person, revocableToken: revocable(exchange, refresh_token) };
+  }
   const { nonce, ...code } = credential;
   if (nonce !== undefined)
     throw new ServiceError(
@@ -59,28 +62,6 @@ async function verifyAuthorizationCode(
   return person && { ...person, revocableToken: revocable(exchange, refresh_token) };
 }
 
-/**
- * Finds the person by the id token in the provider's answer, so that no further call is needed. The issuer's keys are fetched
- * meanwhile, if they are not known.
- * @see OpenID Connect Core 1.0, section 3.1.3
- */
-async function verifyByIdToken(
-  exchange: CodeExchange,
-  issuer: NonNullable<CodeExchange['id_token']>,
-  { nonce, ...code }: CodeCredential,
-): Promise<VerifiedIdentity> {
-  requireNonce(issuer, nonce);
-  const keys = prepareIssuerKeys(issuer);
-  // The verdict on the code comes first, so a failure waits until then.
-  keys.catch(() => undefined);
-  const tokens = await exchangeCode(exchange, code, verificationDeadline());
-  const { id_token = '', access_token, refresh_token } = tokens;
-  await keys;
-  const trusted = [{ ...issuer, audiences: [exchange.client_id] }];
-  const person = await verifyIdToken(trusted, { id_token, access_token, nonce });
-  return { ...person, revocableToken: revocable(exchange, refresh_token) };
-}
-
 /** The provider's refresh token, if the settings say where it can be revoked. */
 const revocable = ({ revocation_url }: CodeExchange, token: string | undefined) =>
-  revocation_url === undefined ? undefined : token;
+  revocation_url === undefined || token === undefined ? undefined : { text: token };

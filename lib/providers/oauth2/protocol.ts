@@ -4,13 +4,8 @@ import { checkKeys } from '../oidc/protocol.ts';
 import { credentialParameters } from '../parameters.ts';
 import { protocol } from '../protocol.ts';
 import { keepNamespace } from '../settings/fields.ts';
-import {
-  type AudienceValidation,
-  type CodeExchange,
-  oauth2SettingsSchema,
-  type UserInfo,
-} from './settings.ts';
-import { exchangeCode } from './token-endpoint.ts';
+import { type AudienceValidation, oauth2SettingsSchema, type UserInfo } from './settings.ts';
+import { checkExchange } from './token-endpoint.ts';
 import { validateAudience } from './validate-audience.ts';
 import { askUserInfo, verifyAccessToken } from './verify.ts';
 
@@ -27,7 +22,8 @@ export const oauth2 = protocol({
     return [
       ...(audience_validation ? [checkAudience(audience_validation, user_info, signal)] : []),
       ...(user_info ? [rejectsDummy('user info', () => askUserInfo(user_info, dummy, signal))] : []),
-      ...(authorization_code ? checkExchange(authorization_code, signal) : []),
+      ...(authorization_code ? [checkExchange('authorization code', authorization_code, signal)] : []),
+      ...(authorization_code?.id_token ? [checkKeys(authorization_code.id_token)] : []),
     ];
   },
 });
@@ -40,8 +36,3 @@ const checkAudience = (
   settings.method === 'jwt'
     ? checkKeys(settings)
     : rejectsDummy('audience validation', () => validateAudience(settings, dummy, signal, userInfo));
-
-const checkExchange = (exchange: CodeExchange, signal: AbortSignal): Promise<CheckResult>[] => [
-  rejectsDummy('authorization code', () => exchangeCode(exchange, { authorization_code: dummy }, signal)),
-  ...(exchange.id_token ? [checkKeys(exchange.id_token)] : []),
-];

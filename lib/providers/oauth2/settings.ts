@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { valueAtPath } from '../../schema/value-at-path.ts';
 import { clientSecretJwtSchema } from '../client-secret.ts';
 import { issuerEntries, issuerOf } from '../oidc/issuer.ts';
 import {
@@ -94,47 +95,75 @@ const audienceValidationSchema = v.variant(
   'must say by which method (introspection, token_info or jwt) the audience of a token is validated',
 );
 
+/** The exchange of authorization codes at a token endpoint. */
+const exchangeEntries = {
+  token_url: described(providerUrlSchema, 'the token endpoint'),
+  client_id: described(textSchema, 'your client id there'),
+  client_secret: described(
+    v.optional(textSchema),
+    'its secret; required unless there is a `client_secret_jwt`',
+  ),
+  client_secret_jwt: v.optional(clientSecretJwtSchema),
+  redirect_uris: described(
+    v.optional(
+      v.pipe(
+        v.array(textSchema, 'must be a list of redirect URIs'),
+        v.maxLength(20, 'must name at most 20 redirect URIs'),
+      ),
+      [],
+    ),
+    'a list, as registered at the provider. A login may name one of them; otherwise the first is sent, or none',
+  ),
+  client_authentication: described(
+    v.optional(v.picklist(['basic', 'form'], 'must be basic or form'), 'basic'),
+    '`basic` or `form` (RFC 6749, section 2.3.1)',
+  ),
+  error_field: described(v.optional(fieldPathSchema, 'error'), 'where an error answer has its code'),
+  refused_errors: described(
+    v.optional(errorCodesSchema, ['invalid_grant']),
+    'a list of the codes that reject the authorization code',
+  ),
+};
+
+interface ClientSecrets {
+  client_secret?: string | undefined;
+  client_secret_jwt?: object | undefined;
+}
+
+/** Our app has one secret: a text, or a key that signs it. */
+function requireOneSecret<Exchange extends ClientSecrets>({
+  dataset,
+  addIssue,
+}: v.RawCheckContext<Exchange>): void {
+  if (!dataset.typed) return;
+  const { client_secret, client_secret_jwt } = dataset.value;
+  if ((client_secret === undefined) !== (client_secret_jwt === undefined)) return;
+  const message = client_secret ? 'must not stand beside client_secret_jwt' : 'is missing';
+  addIssue({ message, path: [pathItem(dataset.value, 'client_secret')] });
+}
+
 const authorizationCodeSchema = v.pipe(
   v.strictObject({
-    token_url: described(providerUrlSchema, 'the token endpoint'),
-    client_id: described(textSchema, 'your client id there'),
-    client_secret: described(
-      v.optional(textSchema),
-      'its secret; required unless there is a `client_secret_jwt`',
-    ),
-    client_secret_jwt: v.optional(clientSecretJwtSchema),
+    ...exchangeEntries,
     revocation_url: described(
       v.optional(providerUrlSchema),
       "the revocation endpoint (RFC 7009). With it, the service keeps the provider's refresh token, encrypted, and revokes it when the person is deleted",
     ),
-    redirect_uris: described(
-      v.optional(
-        v.pipe(
-          v.array(textSchema, 'must be a list of redirect URIs'),
-          v.maxLength(20, 'must name at most 20 redirect URIs'),
-        ),
-        [],
-      ),
-      'a list, as registered at the provider. A login may name one of them; otherwise the first is sent, or none',
-    ),
-    client_authentication: described(
-      v.optional(v.picklist(['basic', 'form'], 'must be basic or form'), 'basic'),
-      '`basic` or `form` (RFC 6749, section 2.3.1)',
-    ),
-    error_field: described(v.optional(fieldPathSchema, 'error'), 'where an error answer has its code'),
-    refused_errors: described(
-      v.optional(errorCodesSchema, ['invalid_grant']),
-      'a list of the codes that reject the authorization code',
-    ),
     id_token: v.optional(v.strictObject(issuerEntries)),
   }),
-  v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed) return;
-    const { client_secret, client_secret_jwt } = dataset.value;
-    if ((client_secret === undefined) !== (client_secret_jwt === undefined)) return;
-    const message = client_secret ? 'must not stand beside client_secret_jwt' : 'is missing';
-    addIssue({ message, path: [pathItem(dataset.value, 'client_secret')] });
+  v.rawCheck(requireOneSecret),
+);
+
+/** The exchange of a code that comes along with an id token: all that it is for is a token to revoke. */
+export const issuerExchangeSchema = v.pipe(
+  v.strictObject({
+    ...exchangeEntries,
+    revocation_url: described(
+      providerUrlSchema,
+      "the revocation endpoint (RFC 7009), where the provider's refresh token is revoked when the person is deleted",
+    ),
   }),
+  v.rawCheck(requireOneSecret),
 );
 
 /**
@@ -172,12 +201,12 @@ export const oauth2SettingsSchema = v.pipe(
 
 const accessTokenKeys = ['user_info', 'audience_validation'] as const;
 
-const pathItem = (input: Record<string, unknown>, key: string): v.ObjectPathItem => ({
+const pathItem = (input: object, key: string): v.ObjectPathItem => ({
   type: 'object',
   origin: 'value',
-  input,
+  input: { ...input },
   key,
-  value: input[key],
+  value: valueAtPath(input, key),
 });
 
 export type OAuth2Settings = v.InferOutput<typeof oauth2SettingsSchema>;

@@ -7,10 +7,11 @@ import {
   presentCredential,
   verificationDeadline,
 } from '../call-provider.ts';
+import { type CheckResult, dummy, rejectsDummy } from '../checks.ts';
 import { clientSecretOf } from '../client-secret.ts';
 import { rejected, wellFormedCredential } from '../credential.ts';
 import { ProviderFailure } from '../provider-failure.ts';
-import type { CodeExchange, OAuth2Settings } from './settings.ts';
+import type { CodeExchange } from './settings.ts';
 
 /** An authorization code, with what the app used to get it. */
 export interface AuthorizationCode {
@@ -90,11 +91,12 @@ const errorCode = (error: unknown, sent: string[]): string[] => {
 /**
  * Revokes a refresh token of a provider that the exchange of a code gave us. A token that the provider no longer knows
  * needs no revocation.
+ * @param exchange as the settings have it now
  * @throws ProviderFailure when the provider does not confirm it
  * @throws Error when the settings no longer say where
  * @see RFC 7009 section 2.1
  */
-export async function revokeProviderToken({ authorization_code: exchange }: OAuth2Settings, token: string) {
+export async function revokeProviderToken(exchange: CodeExchange | undefined, token: string) {
   const url = exchange?.revocation_url;
   if (!exchange || url === undefined) throw new Error('The provider settings have no revocation_url.');
   const form = { token, token_type_hint: 'refresh_token' };
@@ -108,3 +110,11 @@ export async function revokeProviderToken({ authorization_code: exchange }: OAut
     status === 400 && exchange.refused_errors.includes(String(valueAtPath(body, exchange.error_field)));
   if (status !== 200 && !isUnknown) throw new ProviderFailure('unexpected_status', url, String(status));
 }
+
+/** Whether a token endpoint knows our app, and rejects a made-up code. */
+export const checkExchange = (
+  name: string,
+  exchange: CodeExchange,
+  signal: AbortSignal,
+): Promise<CheckResult> =>
+  rejectsDummy(name, () => exchangeCode(exchange, { authorization_code: dummy }, signal));

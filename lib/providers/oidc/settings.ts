@@ -1,12 +1,36 @@
 import * as v from 'valibot';
+import { definedOnly } from '../../foundation/defined-only.ts';
+import { issuerExchangeSchema } from '../oauth2/settings.ts';
 import type { MergeResult, SettingsInput } from '../protocol.ts';
-import { audiences } from '../settings/fields.ts';
+import { audiences, described, fieldPathSchema } from '../settings/fields.ts';
 import { canonicalIssuer, issuerEntries } from './issuer.ts';
+
+/** The claims that an app may tell of a person. No app says that an address is verified. */
+const toldClaims = ['email', 'name', 'given_name', 'family_name'] as const;
+
+const issuerSchema = v.strictObject({
+  ...issuerEntries,
+  audiences,
+  code_exchange: v.optional(issuerExchangeSchema),
+  user_profile: described(
+    v.optional(
+      v.record(
+        v.picklist(toldClaims, `must only have ${toldClaims.join(', ')}`),
+        fieldPathSchema,
+        'must be a JSON object',
+      ),
+    ),
+    'the claims that are kept of what the app tells in the parameter `user`: our name, such as `given_name`, and the field that has it ([profiles](#profiles)). Without it, none are',
+  ),
+});
+
+/** An issuer, as its settings have it. */
+export type Issuer = v.InferOutput<typeof issuerSchema>;
 
 /** Settings of an OpenID Connect provider. */
 export const oidcSettingsSchema = v.strictObject({
   issuers: v.pipe(
-    v.array(v.strictObject({ ...issuerEntries, audiences }), 'must be a list of issuers'),
+    v.array(issuerSchema, 'must be a list of issuers'),
     v.minLength(1, 'must name at least one issuer'),
     v.maxLength(20, 'must name at most 20 issuers'),
     v.check(
@@ -17,7 +41,10 @@ export const oidcSettingsSchema = v.strictObject({
 });
 type OidcSettings = v.InferOutput<typeof oidcSettingsSchema>;
 
-/** Settings replace what was there. A preset adds its issuer, or replaces its audiences and what the operator names; its other settings stay. */
+/**
+ * Settings replace what was there. A preset adds its issuer, or replaces its audiences, what it has of codes, and what the
+ * operator names; its other settings stay.
+ */
 export function mergeIssuers(
   checked: OidcSettings,
   { isPreset, named }: SettingsInput,
@@ -30,7 +57,9 @@ export function mergeIssuers(
   const issuers = new Map(issuersOf(current).map((known) => [known.issuer, known]));
   for (const added of checked.issuers) {
     const known = issuers.get(added.issuer);
-    issuers.set(added.issuer, { ...(known ?? added), audiences: added.audiences, ...named });
+    const { audiences, code_exchange, user_profile } = added;
+    const replaced = definedOnly({ audiences, code_exchange, user_profile });
+    issuers.set(added.issuer, { ...(known ?? added), ...replaced, ...named });
   }
   return { settings: { issuers: [...issuers.values()] } };
 }

@@ -23,6 +23,9 @@ export function applyPreset(name: PresetName, provider: ProviderId, options: Pre
   }
   const needs = new Set(fitting.needs);
   if (options.redirectUris?.length) needs.add('app-secret');
+  const { exchangeNeeds = [] } = preset;
+  if (exchangeNeeds.some((need) => isGiven[need](options)))
+    exchangeNeeds.forEach((need) => void needs.add(need));
   const belongsToOneApp = fitting.needs.includes('app-secret');
   const problems = [
     ...(options.appIds.length === 0 ? ['--app-id is missing'] : []),

@@ -33,11 +33,19 @@ export interface Preset {
   oauth2?: (options: PresetOptions) => object;
   /** The issuer of its id tokens. */
   oidc?: (options: PresetOptions) => PresetIssuer;
+  /** Needs of the exchange of the codes that come with id tokens. One that is given asks for the others. */
+  exchangeNeeds?: Need[];
   /** Settings of the provider for authorization codes alone, where it takes no access tokens. */
   codes?: { needs: Need[]; settings: (options: PresetOptions) => object };
 }
 
-type PresetIssuer = { issuer: string; jwks_uri?: string; nonce_form?: NonceForm };
+type PresetIssuer = {
+  issuer: string;
+  jwks_uri?: string;
+  nonce_form?: NonceForm;
+  code_exchange?: object;
+  user_profile?: object;
+};
 
 /** The one app id of a provider whose secret belongs to it. */
 export const firstOf = ({ appIds: [first = ''] }: PresetOptions): string => first;
@@ -48,14 +56,17 @@ export const codeExchange = (options: PresetOptions, tokenUrl: string, special: 
 
 /** The exchange of authorization codes, whether or not there is a redirect URI. */
 export const exchangeAt = (tokenUrl: string, options: PresetOptions, special: object) => ({
-  authorization_code: {
-    token_url: tokenUrl,
-    client_id: firstOf(options),
-    client_secret: options.appSecret,
-    redirect_uris: options.redirectUris ?? [],
-    client_authentication: 'form',
-    ...special,
-  },
+  authorization_code: exchangeSettings(tokenUrl, options, special),
+});
+
+/** The settings of the exchange of codes at a token endpoint. */
+export const exchangeSettings = (tokenUrl: string, options: PresetOptions, special: object) => ({
+  token_url: tokenUrl,
+  client_id: firstOf(options),
+  client_secret: options.appSecret,
+  redirect_uris: options.redirectUris ?? [],
+  client_authentication: 'form',
+  ...special,
 });
 
 /** The exchange of authorization codes of a provider whose id token alone says who a person is. */

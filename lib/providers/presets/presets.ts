@@ -4,13 +4,22 @@ import {
   codeExchange,
   exchangeAt,
   exchangeForIdToken,
+  exchangeSettings,
   firstOf,
+  type Need,
   openId,
   type Preset,
   type PresetOptions,
 } from './preset.ts';
 
 const appleIssuer = knownIssuers.apple.issuer;
+const appleTokenUrl = `${appleIssuer}/auth/token`;
+const appleNeeds: Need[] = ['app-secret', 'team-id', 'key-id'];
+const appleExchange = ({ teamId, keyId, appSecret }: PresetOptions) => ({
+  client_secret: undefined,
+  client_secret_jwt: { team_id: teamId, key_id: keyId, private_key_secret: appSecret },
+  revocation_url: `${appleIssuer}/auth/revoke`,
+});
 const google = { ...knownIssuers.google, nonce_form: 'plain' } as const;
 const microsoftAt = ({ tenant }: PresetOptions): string => `https://login.microsoftonline.com/${tenant}`;
 const microsoft = (options: PresetOptions) =>
@@ -155,19 +164,19 @@ export const presets = {
       'https://developer.apple.com/documentation/signinwithapplerestapi/revoke-tokens',
     ],
     // Apps on iOS send Apple the hash of the nonce. A web page that gets a code may send either.
-    oidc: () => ({ ...knownIssuers.apple, nonce_form: 'sha256' }),
+    oidc: (options) => ({
+      ...knownIssuers.apple,
+      nonce_form: 'sha256',
+      ...(options.appSecret && {
+        code_exchange: definedOnly(exchangeSettings(appleTokenUrl, options, appleExchange(options))),
+        user_profile: { email: 'email', given_name: 'name.firstName', family_name: 'name.lastName' },
+      }),
+    }),
+    exchangeNeeds: appleNeeds,
     codes: {
-      needs: ['app-secret', 'team-id', 'key-id'],
+      needs: appleNeeds,
       settings: (options) =>
-        exchangeForIdToken(`${appleIssuer}/auth/token`, options, knownIssuers.apple, {
-          client_secret: undefined,
-          client_secret_jwt: {
-            team_id: options.teamId,
-            key_id: options.keyId,
-            private_key_secret: options.appSecret,
-          },
-          revocation_url: `${appleIssuer}/auth/revoke`,
-        }),
+        exchangeForIdToken(appleTokenUrl, options, knownIssuers.apple, appleExchange(options)),
     },
   },
   microsoft: {

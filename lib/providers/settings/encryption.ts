@@ -77,20 +77,26 @@ function decryptWith(keys: ServiceKeys, settings: object, place: SettingsPlace):
 /** Settings with every secret hidden, to be shown. */
 export const maskSecrets = (settings: object): object => mapSecrets(settings, () => '********');
 
+/** Settings without their secrets. */
+export const withoutSecrets = (settings: object): object => mapSecrets(settings, () => undefined);
+
 const additionalData = ({ loginAppId, provider }: SettingsPlace, path: string): Buffer =>
   Buffer.from(JSON.stringify([loginAppId, provider, path]));
 
-/** Replaces each secret of the settings, however deep; `path` is where it stands. */
+/** Replaces each secret of the settings, however deep, also in lists; `path` is where it stands. */
 function mapSecrets(
   settings: object,
-  replace: (secret: string, path: string) => string,
+  replace: (secret: string, path: string) => string | undefined,
   path = '',
 ): Record<string, unknown> {
+  const mapped = (value: unknown, at: string): unknown => {
+    if (Array.isArray(value)) return value.map((one, place) => mapped(one, `${at}.${place}`));
+    return typeof value === 'object' && value !== null ? mapSecrets(value, replace, at) : value;
+  };
   const entries = Object.entries(settings).map(([name, value]: [string, unknown]) => {
     const at = path ? `${path}.${name}` : name;
-    if (typeof value === 'string' && name.endsWith('_secret')) return [name, replace(value, at)];
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return [name, isObject ? mapSecrets(value, replace, at) : value];
+    const isSecret = typeof value === 'string' && name.endsWith('_secret');
+    return [name, isSecret ? replace(value, at) : mapped(value, at)];
   });
   return Object.fromEntries(entries);
 }

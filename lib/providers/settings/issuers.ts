@@ -8,6 +8,8 @@ const knownIssuerSchema = v.object({
   jwks_uri: v.optional(v.string()),
   nonce: v.optional(nonceRuleSchema, 'optional'),
   audiences: v.optional(v.array(v.string()), []),
+  code_exchange: v.optional(v.object({ redirect_uris: v.optional(v.array(v.string()), []) })),
+  user_profile: v.optional(v.object({})),
   on_consent_revoked: v.optional(actionsSchema),
   on_account_deleted: v.optional(actionsSchema),
 });

@@ -27,7 +27,7 @@ export function checkSettings(provider: ProviderId, input: unknown): MergeResult
 
 /**
  * Merges new settings that an operator gives into a provider's.
- * @param current what is stored, with its secrets encrypted; undefined when the provider is not set up
+ * @param current what is stored; undefined when the provider is not set up
  */
 export function mergeSettings(provider: ProviderId, input: SettingsInput, current: object | undefined) {
   const checked = checkSettings(provider, input.settings);

@@ -18,7 +18,13 @@ import { providerSettingsKey, providerSettingsList } from '../../storage/keys.ts
 import { readGlobalList } from '../../storage/lists.ts';
 import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
 import { type ProviderId, providerIds } from '../provider-ids.ts';
-import { encryptSecrets, reencryptSecrets, type StoredSettings } from './encryption.ts';
+import {
+  decryptSecrets,
+  encryptSecrets,
+  reencryptSecrets,
+  type StoredSettings,
+  withoutSecrets,
+} from './encryption.ts';
 
 /** The settings of a provider as they are stored, with their secrets encrypted. */
 export const providerSettingsItem = itemKind(
@@ -61,7 +67,7 @@ export const findProviderSettingsForAnybody = finder();
 /**
  * Replaces provider settings by what becomes of those that are stored, and stores them with their secrets encrypted:
  * one conditional write, repeated with newer settings when another operator was faster.
- * @param change gets the stored settings with their secrets encrypted, or undefined; it may be called several times
+ * @param change gets the stored settings, without their secrets if these can't be decrypted; it may be called several times
  * @returns the new settings
  */
 export async function changeProviderSettings(
@@ -70,16 +76,18 @@ export async function changeProviderSettings(
   change: (current: object | undefined) => object,
 ): Promise<object> {
   const key = providerSettingsItem(loginAppId, provider);
+  const place = { loginAppId, provider };
   return retryOnConflict(async () => {
     const current = await readStored([loginAppId, provider]);
-    const settings = change(current?.settings);
+    const known = current?.settings;
+    const settings = change(known && (await decryptSecrets(known, place).catch(() => withoutSecrets(known))));
     const { done } = await updateItem(key, {
       set: {
         login_app_id: loginAppId,
         provider,
         list: providerSettingsList,
         list_position: loginAppId,
-        settings: await encryptSecrets(settings, { loginAppId, provider }),
+        settings: await encryptSecrets(settings, place),
         revision: newId('r'),
         updated_at: timestamp(),
       },

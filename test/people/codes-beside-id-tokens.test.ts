@@ -1,0 +1,458 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { RequestListener } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { describe, expect, test } from '@jest/globals';
+import { accountOf, identityIdsOf } from '../support/account.ts';
+import { expectError } from '../support/expectations.ts';
+import { logLines } from '../support/log-lines.ts';
+import { createLoginApp } from '../support/login-app.ts';
+import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
+import { type Answer, unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
+
+const { service, running, dynamoDb, tableName } = await startServiceWithStore({}, { movableClock: true });
+const standIn = await startProviderStandIn();
+
+const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+const client_secret_jwt = {
+  team_id: '1A234BFK46',
+  key_id: '1ABC6523AA',
+  private_key_secret: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+};
+
+/** A Login App whose provider_f exchanges codes as Apple does, each once, with the logins of a person there. */
+async function newScene(more: object = {}, exchange: object = {}) {
+  const scene = standIn.openScene();
+  const app = await createLoginApp(service, unique('app'));
+  const redeemed = new Map<string, number>();
+  const revoked: Record<string, string>[] = [];
+  const forms: Record<string, string>[] = [];
+  let status = 200;
+  // A code reads `subject.number`.
+  scene.misbehave('token', async (request, response) => {
+    const form = Object.fromEntries(new URLSearchParams(await text(request)));
+    forms.push(form);
+    const { code = '' } = form;
+    const times = (redeemed.get(code) ?? 0) + 1;
+    redeemed.set(code, times);
+    const [sub] = code.split('.');
+    if (times > 1 || code.endsWith('.wrong')) return sendJson(response, 400, { error: 'invalid_grant' });
+    sendJson(response, 200, {
+      access_token: 'an-access-token',
+      id_token: await scene.idToken({ sub }),
+      refresh_token: `token-for-${code}`,
+    });
+  });
+  scene.misbehave('revoke', async (request, response) => {
+    revoked.push(Object.fromEntries(new URLSearchParams(await text(request))));
+    response.writeHead(status).end();
+  });
+  const code_exchange = {
+    token_url: `${scene.url}/token`,
+    revocation_url: `${scene.url}/revoke`,
+    client_id: ourApp,
+    client_secret_jwt,
+    client_authentication: 'form',
+    redirect_uris: ['https://app.example/callback'],
+    ...exchange,
+  };
+  const issuer = { issuer: scene.url, audiences: [ourApp], code_exchange, ...more };
+  const set = (issuers: object[]) => service.setProvider(app, 'provider_f', { issuers });
+  await set([issuer]);
+  const subject = unique('alice');
+  const credential = async (form: Record<string, string> = {}, claims: object = {}) => ({
+    provider: 'provider_f',
+    id_token: await scene.idToken({ sub: subject, ...claims }),
+    ...form,
+  });
+  const send = async (form?: Record<string, string>, claims?: object): Promise<Answer> =>
+    service.token({ grant_type: 'provider_credentials', ...(await credential(form, claims)) }, app);
+  const logIn = async (form?: Record<string, string>, claims?: object) => {
+    const answer = await send(form, claims);
+    expect(answer.status).toBe(200);
+    return accountOf(service, answer.body.access_token);
+  };
+  return {
+    ...{ scene, app, issuer, set, subject, credential, send, logIn, redeemed, revoked, forms },
+    newCode: () => `${subject}.${unique('code')}`,
+    answers: (next: number) => {
+      status = next;
+    },
+  };
+}
+
+type Account = ReturnType<typeof accountOf>;
+const firstOf = async (account: Account) => (await account.show()).body.identities[0];
+const tokensIn = (revoked: Record<string, string>[]) => revoked.map(({ token }) => token);
+
+describe('an authorization code beside an id token, where the settings of its issuer have code_exchange', () => {
+  test('is exchanged with the secret that the key signs, and its token is revoked when the person is deleted', async () => {
+    const { logIn, newCode, revoked, forms } = await newScene();
+    const [code, code_verifier] = [newCode(), 'v'.repeat(43)];
+    const account = await logIn({ authorization_code: code, code_verifier });
+    const client = { client_id: ourApp, client_secret: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/) };
+    const redirect_uri = 'https://app.example/callback';
+    expect(forms).toEqual([
+      { grant_type: 'authorization_code', code, code_verifier, redirect_uri, ...client },
+    ]);
+    expect(await firstOf(account)).not.toHaveProperty('provider_revocation');
+    expect(revoked).toEqual([]);
+    expect((await account.remove()).status).toBe(204);
+    expect(revoked).toEqual([{ token: `token-for-${code}`, token_type_hint: 'refresh_token', ...client }]);
+  });
+
+  test('of a link is kept for the linked identity, and revoked when that is unlinked', async () => {
+    const { logIn, credential, newCode, revoked } = await newScene();
+    const account = await logIn();
+    const other = unique('other');
+    const link = { ...(await credential({ authorization_code: `${other}.1` }, { sub: other })) };
+    const linked = await account.link(link);
+    expect([linked.status, linked.body.provider_revocation]).toEqual([201, undefined]);
+    expect((await account.link(await credential({ authorization_code: newCode() }))).status).toBe(200);
+    expect((await account.unlink(linked.body.id)).status).toBe(204);
+    expect(tokensIn(revoked)).toEqual([`token-for-${other}.1`]);
+  });
+
+  const failures: [
+    string,
+    (scene: Awaited<ReturnType<typeof newScene>>) => Record<string, string>,
+    string,
+  ][] = [
+    [
+      'that the provider rejects',
+      ({ subject }) => ({ authorization_code: `${subject}.wrong` }),
+      'code_refused',
+    ],
+    ['of another person', () => ({ authorization_code: `${unique('mallory')}.1` }), 'subject_mismatch'],
+    ['that is malformed', () => ({ authorization_code: 'a b' }), 'credential_malformed'],
+    ['of 20 kB', () => ({ authorization_code: 'x'.repeat(20_000) }), 'credential_too_long'],
+  ];
+
+  test.each(failures)(
+    '%s fails no login; a link with a good one makes up for it',
+    async (_, form, reason) => {
+      const made = await newScene();
+      const { logIn, credential, newCode, revoked, scene } = made;
+      const account = await logIn(form(made));
+      expect(await firstOf(account)).toMatchObject({ provider_revocation: false });
+      expect(logLines(running)).toContainEqual(
+        expect.objectContaining({ event: 'code_not_exchanged', issuer: scene.url, reason }),
+      );
+      const again = await account.link(await credential(form(made)));
+      expect([again.status, again.body.provider_revocation]).toEqual([200, false]);
+      const good = newCode();
+      const linked = await account.link(await credential({ authorization_code: good }));
+      expect([linked.status, linked.body.provider_revocation]).toEqual([200, undefined]);
+      await account.remove();
+      expect(tokensIn(revoked)).toEqual([`token-for-${good}`]);
+    },
+  );
+
+  test.each<[string, RequestListener]>([
+    ['never answers', () => undefined],
+    ['answers 503', (_, response) => sendJson(response, 503, {})],
+    ['rejects our credentials', (_, response) => sendJson(response, 401, { error: 'invalid_client' })],
+    [
+      'gives no refresh token',
+      (_, response) => sendJson(response, 200, { id_token: 'x', access_token: 'y' }),
+    ],
+    ['redirects', (_, response) => void response.writeHead(302, { location: 'http://127.0.0.1:1' }).end()],
+  ])('a token endpoint that %s fails no login, and no link', async (_, listener) => {
+    const { logIn, credential, newCode, scene } = await newScene();
+    scene.misbehave('token', listener);
+    const started = performance.now();
+    const account = await logIn({ authorization_code: newCode() });
+    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(await firstOf(account)).toMatchObject({ provider_revocation: false });
+    const other = unique('other');
+    const form = await credential({ authorization_code: `${other}.1` }, { sub: other });
+    const linked = await account.link(form);
+    expect([linked.status, linked.body.provider_revocation]).toEqual([201, false]);
+  });
+
+  test("an exchange's id token of another app or issuer counts for nothing", async () => {
+    const { logIn, newCode, scene, subject } = await newScene();
+    for (const claims of [{ aud: 'another-app' }, { iss: 'https://other.example' }, { exp: 1, iat: 1 }]) {
+      scene.misbehave('token', async (_, response) => {
+        const id_token = await scene.idToken({ sub: subject, ...claims });
+        sendJson(response, 200, { id_token, refresh_token: 'stray' });
+      });
+      const account = await logIn({ authorization_code: newCode() });
+      expect(await firstOf(account)).toMatchObject({ provider_revocation: false });
+    }
+  });
+
+  test('that is replayed leaves the token that it gave before, and nothing says that there is none', async () => {
+    const { logIn, newCode, revoked, redeemed } = await newScene();
+    const code = newCode();
+    await logIn({ authorization_code: code });
+    const account = await logIn({ authorization_code: code });
+    expect(redeemed.get(code)).toBe(2);
+    expect(await firstOf(account)).not.toHaveProperty('provider_revocation');
+    await account.remove();
+    expect(tokensIn(revoked)).toEqual([`token-for-${code}`]);
+  });
+
+  test('is not exchanged for an id token that lets nobody in', async () => {
+    const { send, newCode, forms } = await newScene();
+    expectError(await send({ authorization_code: newCode() }, { aud: 'another-app' }), {
+      status: 400,
+      error: 'invalid_grant',
+    });
+    expect(forms).toEqual([]);
+  });
+
+  test('works where the issuer requires a nonce, of which the id token for the code may have none', async () => {
+    const { logIn, newCode } = await newScene({ nonce: 'required' });
+    const account = await logIn({ authorization_code: newCode(), nonce: 'n-1' }, { nonce: 'n-1' });
+    expect(await firstOf(account)).not.toHaveProperty('provider_revocation');
+  });
+
+  test('with a redirect_uri that the settings do not have is a 400', async () => {
+    const { send, newCode, forms } = await newScene();
+    const form = { authorization_code: newCode(), redirect_uri: 'https://evil.example' };
+    expectError(await send(form), { status: 400, error: 'invalid_request', naming: /redirect_uri/ });
+    expect(forms).toEqual([]);
+  });
+
+  test('of a blocked person gives a token that is revoked at once', async () => {
+    const { logIn, send, newCode, revoked } = await newScene();
+    const { id } = (await (await logIn()).show()).body;
+    await service.operate('login-users', 'block', { 'login-user': id });
+    const code = newCode();
+    expectError(await send({ authorization_code: code }), { status: 400, error: 'invalid_grant' });
+    expect(tokensIn(revoked)).toEqual([`token-for-${code}`]);
+  });
+
+  test('at eight logins at once, four of them with bad codes: every token is revoked with the person', async () => {
+    const { logIn, newCode, revoked, subject } = await newScene();
+    const codes = Array.from({ length: 4 }, newCode);
+    const all = [...codes, ...codes.map(() => `${subject}.wrong`)];
+    const accounts = await Promise.all(all.map((code) => logIn({ authorization_code: code })));
+    const [account] = accounts;
+    if (!account) throw new Error('nobody has logged in');
+    expect(await firstOf(account)).not.toHaveProperty('provider_revocation');
+    await account.remove();
+    expect(revoked.length).toBeGreaterThan(0);
+    expect(codes.map((code) => `token-for-${code}`)).toEqual(expect.arrayContaining(tokensIn(revoked)));
+  });
+
+  test('beside the deletion of the person leaves no token that is never revoked', async () => {
+    const { logIn, newCode, revoked } = await newScene();
+    const code = newCode();
+    const account = await logIn();
+    await Promise.all([account.remove(), logIn({ authorization_code: code })]);
+    const back = await logIn();
+    await back.remove();
+    expect(tokensIn(revoked)).toEqual([`token-for-${code}`]);
+  });
+
+  test('is revoked by the settings of the issuer that gave it, also where provider_b has others', async () => {
+    const one = await newScene();
+    const two = await newScene();
+    await one.set([one.issuer, { ...two.issuer }]);
+    const exchange = { token_url: 'https://b.example/token', client_id: 'b', client_secret: 'b' };
+    const b = { ...exchange, revocation_url: 'https://b.example/r', id_token: { issuer: one.scene.url } };
+    await service.setProvider(one.app, 'provider_b', { authorization_code: b });
+    const code = two.newCode();
+    const id_token = await two.scene.idToken({ sub: two.subject });
+    const account = await one.logIn({ id_token, authorization_code: code });
+    expect((await account.remove()).status).toBe(204);
+    expect([one.revoked, tokensIn(two.revoked)]).toEqual([[], [`token-for-${code}`]]);
+  });
+
+  test('whose token is not revoked keeps it for the operator, and the Login App with it', async () => {
+    const { app, logIn, newCode, revoked, answers, set, issuer } = await newScene();
+    const account = await logIn({ authorization_code: newCode() });
+    const { id } = (await account.show()).body;
+    answers(500);
+    expect((await account.remove()).status).toBe(204);
+    const retry = () => service.operate('login-users', 'retry-revocations', { 'login-user': id });
+    expect(await retry()).toMatchObject({ revoked: 0, not_revoked: 1 });
+    const { code_exchange: _, ...withoutExchange } = issuer;
+    await set([withoutExchange]);
+    running.advance(31);
+    expect(await retry()).toMatchObject({ revoked: 0, not_revoked: 1 });
+    expect(revoked).toHaveLength(2);
+    await set([issuer]);
+    answers(200);
+    running.advance(31);
+    const flags = { 'login-app': app.login_app_id };
+    await service.operate('login-apps', 'disable', flags);
+    running.advance(61);
+    await expect(service.operate('login-apps', 'delete', flags)).rejects.toThrow('still to be revoked');
+    expect(await retry()).toMatchObject({ revoked: 1, not_revoked: 0 });
+    expect(await service.operate('login-apps', 'delete', flags)).toMatchObject({ deleted: true });
+  });
+});
+
+describe('without code_exchange', () => {
+  const plain = { code_exchange: undefined };
+
+  test('a login ignores the code and what the app tells', async () => {
+    const { logIn, forms, newCode } = await newScene(plain);
+    const account = await logIn({ authorization_code: newCode(), user: 'no JSON' });
+    expect(forms).toEqual([]);
+    const identity = await firstOf(account);
+    expect(Object.keys(identity).sort()).toEqual(['id', 'last_login_at', 'linked_at', 'provider']);
+  });
+
+  test.each(['code_verifier', 'redirect_uri'])(
+    'a login with %s is a 400, with a code or not',
+    async (name) => {
+      const { send, newCode } = await newScene(plain);
+      const naming = `The parameter ${name} must not be supplied with provider credentials.`;
+      const value = 'x'.repeat(43);
+      for (const form of [{ [name]: value }, { [name]: value, authorization_code: newCode() }])
+        expectError(await send(form), { status: 400, error: 'invalid_request', naming });
+    },
+  );
+
+  test('a link with a code is a 400', async () => {
+    const { logIn, credential, newCode } = await newScene(plain);
+    const answer = await (await logIn()).link(await credential({ authorization_code: newCode() }));
+    expectError(answer, { status: 400, error: 'invalid_request', naming: /with an authorization_code/ });
+  });
+});
+
+test('a code_verifier without a code is a 400', async () => {
+  const { send } = await newScene();
+  const naming = 'The parameter code_verifier must not be supplied with provider credentials.';
+  expectError(await send({ code_verifier: 'x'.repeat(43) }), {
+    status: 400,
+    error: 'invalid_request',
+    naming,
+  });
+});
+
+describe('what the app tells of the person', () => {
+  const user_profile = { email: 'email', given_name: 'name.firstName', family_name: 'name.lastName' };
+  const all = { user_profile, profile: { email: 'email', email_verified: 'email_verified' } };
+  const user = (email = 'told@example.com') =>
+    JSON.stringify({ name: { firstName: 'Ada', lastName: 'Lovelace' }, email });
+  const names = { given_name: 'Ada', family_name: 'Lovelace' };
+
+  test('is shown, marked as unverified, and stays when later logins tell nothing', async () => {
+    const { logIn } = await newScene(all);
+    const shown = {
+      profile: { email: 'told@example.com', ...names },
+      unverified: ['email', 'given_name', 'family_name'],
+    };
+    expect(await firstOf(await logIn({ user: user() }))).toMatchObject(shown);
+    expect(await firstOf(await logIn())).toMatchObject(shown);
+    expect(await firstOf(await logIn({ user: '{}' }))).toMatchObject(shown);
+    const renamed = await firstOf(await logIn({ user: '{"name":{"firstName":"Augusta"}}' }));
+    expect(renamed).toMatchObject({ profile: { given_name: 'Augusta' }, unverified: ['given_name'] });
+  });
+
+  test('is never over what the id token says, and never looks verified', async () => {
+    const { logIn } = await newScene(all);
+    const said = { email: 'real@example.com', email_verified: true };
+    const account = await logIn({ user: user() }, said);
+    expect(await firstOf(account)).toMatchObject({
+      profile: { ...said, ...names },
+      unverified: ['given_name', 'family_name'],
+    });
+    const verifiedAlone = await firstOf(await logIn({ user: user() }, { email_verified: true }));
+    expect(verifiedAlone.profile).toEqual({ email_verified: true, ...names });
+    const hostile = '{"email_verified":true,"sub":"mallory","__proto__":{"email":"x@example.com"}}';
+    const { profile } = await firstOf(await logIn({ user: hostile }, { email: 'real@example.com' }));
+    expect(profile).toEqual({ email: 'real@example.com', ...names });
+  });
+
+  test('of a link is shown with the linked identity, and goes with it', async () => {
+    const { logIn, credential } = await newScene(all);
+    const account = await logIn();
+    const other = await credential({ user: user() }, { sub: unique('other') });
+    const linked = await account.link(other);
+    expect(linked.body).toMatchObject({ profile: names, unverified: expect.arrayContaining(['email']) });
+    const again = await account.link({ ...other, user: '{"email":"new@example.com"}' });
+    expect(again.body).toMatchObject({ profile: { email: 'new@example.com' }, unverified: ['email'] });
+    const [, id = ''] = identityIdsOf(await account.show());
+    await account.unlink(id);
+    const { Items = [] } = await dynamoDb.send(new ScanCommand({ TableName: tableName }));
+    expect(JSON.stringify(Items)).not.toContain('new@example.com');
+  });
+
+  test.each([
+    ['2,049 bytes', JSON.stringify({ email: 'x'.repeat(2_037) })],
+    ['no JSON', '{"email":'],
+    ['no object', '"told@example.com"'],
+    ['null', 'null'],
+  ])('%s: 400', async (_, told) => {
+    const { send } = await newScene(all);
+    const naming = 'The parameter user must be a JSON object of at most 2048 bytes.';
+    expectError(await send({ user: told }), { status: 400, error: 'invalid_request', naming });
+  });
+
+  test.each([
+    ['2,048 bytes, too long for an address', JSON.stringify({ email: 'x'.repeat(2_036) })],
+    ['claims of another type', '{"name":{"firstName":7,"lastName":["x"]},"email":{}}'],
+    ['a list', '[]'],
+  ])('%s: nothing of it is kept', async (_, told) => {
+    const { logIn } = await newScene(all);
+    expect(await firstOf(await logIn({ user: told }))).not.toHaveProperty('profile');
+  });
+
+  test('is not told to be verified by settings either', async () => {
+    const { set, issuer } = await newScene();
+    const wrong = { ...issuer, user_profile: { email_verified: 'email_verified' } };
+    await expect(set([wrong])).rejects.toThrow('must only have email, name, given_name, family_name');
+  });
+});
+
+describe('the key in the settings of an issuer', () => {
+  const shownOf = async ({ app }: Awaited<ReturnType<typeof newScene>>) =>
+    Object(
+      await service.operate('providers', 'show', { 'login-app': app.login_app_id, provider: 'provider_f' }),
+    ).providers.provider_f.issuers;
+
+  test('is stored encrypted and shown masked; a preset for another issuer and a removal leave it in use', async () => {
+    const made = await newScene();
+    const flags = { 'login-app': made.app.login_app_id, provider: 'provider_f' };
+    await service.operate('providers', 'set', { ...flags, preset: 'google', 'app-id': 'g' });
+    await service.operate('providers', 'set', { ...flags, preset: 'twitch', 'app-id': 't' });
+    await service.operate('providers', 'remove', { ...flags, issuer: 'https://accounts.google.com' });
+    const { Items = [] } = await dynamoDb.send(new ScanCommand({ TableName: tableName }));
+    expect(JSON.stringify(Items)).not.toContain('PRIVATE KEY');
+    const [issuer, ...others] = await shownOf(made);
+    expect([issuer.code_exchange.client_secret_jwt.private_key_secret, others]).toEqual([
+      '********',
+      [expect.objectContaining({ issuer: 'https://id.twitch.tv/oauth2' })],
+    ]);
+    running.advance(31);
+    const account = await made.logIn({ authorization_code: made.newCode() });
+    expect(await firstOf(account)).not.toHaveProperty('provider_revocation');
+  });
+
+  test('comes with the preset apple, also for an issuer that is there already', async () => {
+    const made = await newScene();
+    const flags = { 'login-app': made.app.login_app_id, provider: 'provider_f', preset: 'apple' };
+    await service.operate('providers', 'set', { ...flags, 'app-id': 'com.example.app' });
+    expect((await shownOf(made))[1]).not.toHaveProperty('code_exchange');
+    await expect(
+      service.operate('providers', 'set', { ...flags, 'app-id': 'com.example.app', 'team-id': 'T' }),
+    ).rejects.toThrow('--app-secret-file is needed for the preset apple; --key-id is needed');
+    const { team_id, key_id, private_key_secret } = client_secret_jwt;
+    const key = { 'team-id': team_id, 'key-id': key_id, 'app-secret': private_key_secret };
+    await service.operate('providers', 'set', {
+      ...flags,
+      ...key,
+      'app-id': 'com.example.app,com.example.web',
+    });
+    expect((await shownOf(made))[1]).toMatchObject({
+      audiences: ['com.example.app', 'com.example.web'],
+      nonce_form: 'sha256',
+      code_exchange: {
+        token_url: 'https://appleid.apple.com/auth/token',
+        revocation_url: 'https://appleid.apple.com/auth/revoke',
+        client_id: 'com.example.app',
+        client_secret_jwt: { team_id, key_id, private_key_secret: '********' },
+      },
+      user_profile,
+    });
+  });
+
+  const user_profile = { email: 'email', given_name: 'name.firstName', family_name: 'name.lastName' };
+});
