@@ -58,7 +58,12 @@ describe('GET /v2/marketing/providers', () => {
       },
       {
         ...{ provider: 'provider_f', protocol: 'oidc', companies: issuers },
-        grants: [credentials(['id_token'], ['access_token', 'nonce'])],
+        grants: [
+          credentials(
+            ['id_token'],
+            ['access_token', 'nonce', 'authorization_code', 'code_verifier', 'redirect_uri', 'user'],
+          ),
+        ],
         issuers: issuers.map((one) => ({ issuer: one, nonce: 'optional' })),
       },
     ]);

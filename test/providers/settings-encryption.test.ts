@@ -10,6 +10,7 @@ const settings = {
   user_info: { url: 'https://provider.example/me' },
   audience_validation: { client_id: 'us', client_secret: 'our-secret', audiences: ['us'] },
   consumer_secret: 'another-secret',
+  issuers: [{ audiences: ['us'] }, { code_exchange: { client_secret: 'secret-in-a-list' } }],
 };
 
 const current = randomBytes(48).toString('base64url');
@@ -38,11 +39,13 @@ describe('the encryption of provider settings', () => {
     const text = JSON.stringify(encrypted);
     expect(text).not.toContain('our-secret');
     expect(text).not.toContain('another-secret');
+    expect(text).not.toContain('secret-in-a-list');
     const hidden = expect.stringMatching(/^[\w-]{8}\.[\w-]+$/);
     expect(encrypted).toEqual({
       ...settings,
       audience_validation: { ...settings.audience_validation, client_secret: hidden },
       consumer_secret: hidden,
+      issuers: [settings.issuers[0], { code_exchange: { client_secret: hidden } }],
     });
     expect(await encryption.decryptSecrets(encrypted, place)).toEqual(settings);
   });

@@ -24,7 +24,12 @@ test('each provider has the protocol and the parameters that the interface gives
     provider_c: ['OAuth 1.0', ['access_token', 'access_secret'], [], ['id_token', 'nonce']],
     provider_d: oauth2,
     provider_e: oauth2,
-    provider_f: ['OpenID Connect', ['id_token'], ['access_token', 'nonce'], ['access_secret']],
+    provider_f: [
+      'OpenID Connect',
+      ['id_token'],
+      ['access_token', 'nonce', 'authorization_code', 'code_verifier', 'redirect_uri', 'user'],
+      ['access_secret'],
+    ],
   });
 });
 

@@ -55,12 +55,24 @@ enum Phone {
     static func logIn(_ controller: AuthorizationController) async throws {
         let nonce = try await session.nonce()
         let request = ASAuthorizationAppleIDProvider().createRequest()
-        request.requestedScopes = [.email]
+        request.requestedScopes = [.email, .fullName]
         request.nonce = SHA256.hash(data: Data(nonce.utf8)).map { String(format: "%02x", $0) }.joined()
         guard case .appleID(let credential) = try await controller.performRequest(request),
             let idToken = credential.identityToken
         else { throw URLError(.userAuthenticationRequired) }
-        try await session.logIn(idToken: String(decoding: idToken, as: UTF8.self), nonce: nonce)
+        try await session.logIn(
+            idToken: String(decoding: idToken, as: UTF8.self),
+            nonce: nonce,
+            code: String(decoding: credential.authorizationCode ?? Data(), as: UTF8.self),
+            user: try told(by: credential)
+        )
+    }
+
+    /// The person's name in Apple's form for web pages; Apple gives it once, and an empty text stands for none.
+    private static func told(by credential: ASAuthorizationAppleIDCredential) throws -> String {
+        guard let name = credential.fullName, name.givenName != nil || name.familyName != nil else { return "" }
+        let parts = ["firstName": name.givenName, "lastName": name.familyName].compactMapValues { $0 }
+        return String(decoding: try JSONEncoder().encode(["name": parts]), as: UTF8.self)
     }
 
     static func register(_ deviceToken: Data) async throws {

@@ -43,8 +43,10 @@ class Session(
     /** A nonce for one login. */
     suspend fun nonce(): String = send("POST", "$backend/nonce").getString("nonce")
 
-    suspend fun logIn(idToken: String, nonce: String) {
+    /** Logs in. Apple gives a code with each id token, and at the first login what it knows of the person. */
+    suspend fun logIn(idToken: String, nonce: String, code: String = "", user: String = "") {
         val credential = JSONObject().put("id_token", idToken).put("nonce", nonce)
+            .put("authorization_code", code).put("user", user)
         inTurn { keep(send("POST", "$backend/login", credential)) }
     }
 

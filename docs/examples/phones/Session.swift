@@ -63,9 +63,10 @@ actor Session {
         return answer.nonce
     }
 
-    func logIn(idToken: String, nonce: String) async throws {
+    /// Logs in. Apple gives a code with each id token, and at the first login the person's name.
+    func logIn(idToken: String, nonce: String, code: String = "", user: String = "") async throws {
         try await inTurn { session in
-            let credential = ["id_token": idToken, "nonce": nonce]
+            let credential = ["id_token": idToken, "nonce": nonce, "authorization_code": code, "user": user]
             _ = try session.keep(await session.send("POST", session.backend, "/login", credential))
         }
     }

@@ -27,7 +27,7 @@ app.post('/nonce', (request, response) => {
 });
 
 app.post('/login', (request, response) => {
-  const { id_token = '', nonce } = request.body ?? {};
+  const { id_token = '', nonce, authorization_code = '', user = '' } = request.body ?? {};
   // Each nonce counts once: an id token that was stolen on its way can't be used again.
   if (!nonces.delete(nonce)) return response.status(400).json({ error: 'unknown_nonce' });
   return forward(response, 'token', {
@@ -35,6 +35,8 @@ app.post('/login', (request, response) => {
     provider: 'provider_f',
     id_token,
     nonce,
+    authorization_code, // The service takes an empty one for none.
+    user,
   });
 });
 
