@@ -78,8 +78,8 @@ export const { endpoint, handler } = serve({
     const user = requireActiveUser(caller);
     requireStepUp(caller);
     const person = await countingRejections(user, () => verifyCredential(caller.loginAppId, body));
-    await askAboutLink(caller, body.provider, person);
-    const { isNew, identity } = await linkIdentity(user, body.provider, person);
+    const ask = () => askAboutLink(caller, body.provider, person);
+    const { isNew, identity } = await linkIdentity(user, body.provider, person, { ask });
     return isNew ? created(identity) : ok(identity);
   },
 });

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import * as v from 'valibot';
@@ -10,8 +11,10 @@ import { expectError } from '../support/expectations.ts';
 import { logLines } from '../support/log-lines.ts';
 import { createLoginApp, demoSettings } from '../support/login-app.ts';
 import { ownService } from '../support/own-service.ts';
+import { ourApp, sendJson, startProviderStandIn } from '../support/provider-stand-in.ts';
 import { type Answer, unique } from '../support/service.ts';
 
+const standIn = await startProviderStandIn();
 const folder = mkdtempSync(join(tmpdir(), 'login-hook-'));
 const hook = join(folder, 'hook.mjs');
 const seen = join(folder, 'events');
@@ -230,6 +233,38 @@ describe('a hook that refuses', () => {
     const token = answers[1]?.body.access_token;
     const { sessions } = (await accountOf(service, token).sessions()).body;
     expect(sessions).toHaveLength(4);
+  });
+
+  test('refuses a link: the token that came with its code is revoked at once', async () => {
+    const scene = standIn.openScene();
+    const revoked: string[] = [];
+    scene.misbehave('token', async (_, response) =>
+      sendJson(response, 200, { id_token: await scene.idToken(), refresh_token: 'of-the-link' }),
+    );
+    scene.misbehave('revoke', async (request, response) => {
+      revoked.push(new URLSearchParams(await text(request)).get('token') ?? '');
+      response.writeHead(200).end();
+    });
+    const app = await createLoginApp(service, unique('app'));
+    const [token_url, revocation_url] = [`${scene.url}/token`, `${scene.url}/revoke`];
+    const code_exchange = { token_url, revocation_url, client_id: ourApp, client_secret: 'our-secret' };
+    const rules = { hook_claims: ['hook'], user_profile: { email: 'email' } };
+    const issuers = [{ issuer: scene.url, audiences: [ourApp], code_exchange, ...rules }];
+    await service.setProvider(app, 'provider_f', { issuers });
+    const credential = async (claims: object) => ({
+      provider: 'provider_f',
+      id_token: await scene.idToken(claims),
+      user: '{"email":"told@example.com"}',
+    });
+    const form = { grant_type: 'provider_credentials', ...(await credential({ sub: unique('bob') })) };
+    const answer = await service.token(form, app);
+    const denied = { ...(await credential({ hook: deny })), authorization_code: 'a-code' };
+    expectError(await accountOf(service, answer.body.access_token).link(denied), refused);
+    expect(revoked).toEqual(['of-the-link']);
+    const told = toldAbout(subOf(answer));
+    expect(told.map(({ event }) => event)).toEqual(['login', 'link']);
+    // The app can't decide anything by what it tells.
+    expect(JSON.stringify(told)).not.toContain('told@example.com');
   });
 
   test('refuses a link: the person has one identity, and the other is free', async () => {

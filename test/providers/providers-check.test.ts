@@ -54,12 +54,14 @@ describe('providers check says that all is well with the demo', () => {
     expect({ ok, checks }).toEqual({ ok: true, checks: [{ check: 'verification', ok: true, detail }] });
   });
 
-  test('provider_f: how many keys each issuer has', async () => {
+  test('provider_f: how many keys each issuer has, and its token endpoint', async () => {
     const { ok, checks } = await check(service.demo.login_app.login_app_id, 'provider_f');
     const issuer = `${service.demo.sandbox_url}/provider_f`;
     const detail = 'The issuer publishes its keys: 1.';
     const passed = (of: string) => ({ check: `keys of ${of}`, ok: true, detail });
-    expect({ ok, checks }).toEqual({ ok: true, checks: [passed(issuer), passed(`${issuer}/second`)] });
+    const rejects = 'The provider answers, and rejects a made-up credential.';
+    const codes = { check: `codes of ${issuer}`, ok: true, detail: rejects };
+    expect({ ok, checks }).toEqual({ ok: true, checks: [passed(issuer), codes, passed(`${issuer}/second`)] });
   });
 
   test('a provider of JWTs: how many keys their issuer has', async () => {

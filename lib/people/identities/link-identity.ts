@@ -41,10 +41,17 @@ import { attributeOf, unlinkIdentity } from './unlink-identity.ts';
 /** The most identities that a person may have linked. Each login reads them all. */
 const mostLinked = 20;
 
+interface LinkOptions {
+  byOperator?: boolean;
+  move?: boolean;
+  ask?: () => Promise<void>;
+}
+
 /**
  * Links an identity, which its provider has just vouched for, to a Login User. Two conditional writes: the attribute of
  * the Login User, then the index item of the identity, which only one of several people gets. An attribute
  * that an interruption leaves without its index item counts for nothing; the next link or unlinking removes it.
+ * @param options.ask throws a ServiceError for an identity that must not be linked
  * @param options.byOperator links it to a blocked person too
  * @param options.move takes it from another Login User who has it
  * @throws ServiceError `conflict` when the identity belongs to another Login User or they have too many, `forbidden`
@@ -54,7 +61,7 @@ export async function linkIdentity(
   { login_user_id, login_app_id, linked }: LoginUser,
   provider: ProviderId,
   verified: VerifiedIdentity,
-  { byOperator = false, move = false } = {},
+  { byOperator = false, move = false, ask }: LinkOptions = {},
 ): Promise<{ isNew: boolean; identity: ShownIdentity }> {
   const place = { loginAppId: login_app_id, provider };
   const linkOnce = async () => {
@@ -97,6 +104,7 @@ export async function linkIdentity(
     return undefined;
   };
   try {
+    await ask?.();
     return await retryOnConflict(linkOnce, 'Others keep linking and unlinking the identity.');
   } catch (error) {
     await revokeIfRefused(error, login_user_id, place, verified);
