@@ -136,7 +136,7 @@ export function linkedIdentitiesIn(item: Item): LinkedIdentity[] {
 export const firstIdentityId = (loginUserId: string): string =>
   `i_${hashOf('first identity', loginUserId).slice(0, 22)}`;
 
-/** What the logins with an identity have written, in attributes of the Login User's item. */
+/** Details of an identity that its logins have written, in attributes of the Login User's item. */
 export interface IdentityDetails {
   /** Absent before the first login. */
   last_login_at?: string | undefined;
