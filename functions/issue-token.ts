@@ -26,6 +26,7 @@ export const { endpoint, handler } = serve({
         token_type: 'bearer',
         expires_in: 3600,
         refresh_token: 'rt.lu_…',
+        refresh_token_expires_in: 2_592_000,
       },
       links: {
         Refresh: {
