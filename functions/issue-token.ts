@@ -63,7 +63,7 @@ export const { endpoint, handler } = serve({
       example: 'The client may not use the grant client_credentials.',
     },
     invalid_grant: {
-      when: 'The credential, the authorization code or the refresh token is not accepted, or the person is blocked. Let the person log in again.',
+      when: 'The credential, the authorization code or the refresh token is not accepted, the person is blocked, or they are new and the Login App lets nobody new in. Let the person log in again.',
       example: 'The provider does not accept this credential for this Login App.',
     },
     temporarily_unavailable: {

@@ -58,7 +58,7 @@ export const { endpoint, handler } = serve({
     Query: ['login_users', 'devices'],
     PutItem: ['login_users'],
     UpdateItem: ['login_users', 'devices'],
-    DeleteItem: ['login_users'],
+    DeleteItem: ['login_users', 'external_ids'],
   },
   secrets: ['provider-settings'],
   example: {

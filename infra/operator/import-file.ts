@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import * as v from 'valibot';
+import type { Grouping } from '../../lib/operator/flags.ts';
 import { type ImportLine, type ImportResult, importResultSchema } from '../../lib/schema/import-lines.ts';
+import { groupLines } from './group-lines.ts';
 import type { CommandLine } from './parse-command-line.ts';
 import { type ReadLine, type Rewrite, readLines } from './read-lines.ts';
 
@@ -10,10 +12,11 @@ import { type ReadLine, type Rewrite, readLines } from './read-lines.ts';
  * @throws Error when it has to stop; the same command can be run again
  */
 export async function runImport(
-  { file, files }: { file: string; files: CommandLine['files'] },
+  { file, files, grouping }: { file: string; files: CommandLine['files']; grouping?: Grouping | undefined },
   send: Send,
   progress: Progress,
-): Promise<Summary> {
+): Promise<Summary & Partial<CountedIssuers>> {
+  if (grouping) return importPeople(file, grouping, send, progress);
   const { 'ids-from': idsFrom, 'ids-to': idsTo } = files;
   const rewrite = idsFrom === undefined ? undefined : withNewId(readIdMap('--ids-from', idsFrom));
   if (idsTo === undefined) return sendLines(file, send, { progress, rewrite });
@@ -30,12 +33,43 @@ export async function runImport(
   return summary;
 }
 
+/** Sends the lines of people. A dry run says how many lines there are of each issuer. */
+async function importPeople(file: string, grouping: Grouping, send: Send, progress: Progress) {
+  const issuers = new Map<string, CountedIssuers['issuers'][number]>();
+  const sendAndCount: Send = async (batch) => {
+    const result = await send(batch);
+    for (const { lines, ...about } of v.parse(withIssuersSchema, result).issuers) {
+      const name = JSON.stringify(about);
+      issuers.set(name, { ...about, lines: (issuers.get(name)?.lines ?? 0) + lines });
+    }
+    return result;
+  };
+  const summary = await sendLines(file, sendAndCount, { progress, grouping });
+  if (issuers.size === 0) return summary;
+  const counted = [...issuers.values()];
+  return { ...summary, issuers: counted, unknown_issuers: counted.filter(({ known }) => !known).length };
+}
+
+const withIssuersSchema = v.object({
+  issuers: v.optional(
+    v.array(v.object({ provider: v.string(), issuer: v.string(), known: v.boolean(), lines: v.number() })),
+    [],
+  ),
+});
+
+interface CountedIssuers extends v.InferOutput<typeof withIssuersSchema> {
+  /** How many of them the provider settings don't name. */
+  unknown_issuers: number;
+}
+
 /** The limits of a batch: Lambda accepts 6 MB, and the function should need no more than 10 seconds. */
 const mostLines = 100;
 const mostCharacters = 500_000;
 const longestLine = 250_000;
 /** The most rejected lines that are named for each reason. */
 const mostNamed = 20;
+/** The most reasons that are told apart: some name lines. */
+const mostReasons = 200;
 
 /** The result for a file. */
 interface Summary {
@@ -51,19 +85,25 @@ type Send = (batch: ImportLine[]) => Promise<Record<string, unknown>>;
 
 /**
  * Sends the lines of a file in batches, one after the other; empty lines are skipped.
+ * @param grouping of lines that go into one batch, whose order is then another
  * @param rewrite what becomes of a line before it is sent, or why it is not sent
- * @throws Error naming the last line that was sent; the same file can be sent again
+ * @throws Error naming the last line that was sent, or with a grouping how many were; the same file can be sent again
  * @public Tests call it in a process of its own.
  */
 export async function sendLines(
   file: string,
   send: Send,
-  { progress, rewrite = (text) => ({ text }) }: { progress: Progress; rewrite?: Rewrite | undefined },
+  {
+    progress,
+    rewrite = (text) => ({ text }),
+    grouping,
+  }: { progress: Progress; rewrite?: Rewrite | undefined; grouping?: Grouping | undefined },
 ): Promise<Summary> {
   const size = sizeOf(file);
   const reasons = new Map<string, Summary['reasons'][number]>();
   const counts = { lines: 0, added: 0, already_there: 0, refused: 0 };
-  const refuse = (line: number, reason: string): void => {
+  const refuse = (line: number, given: string): void => {
+    const reason = reasons.has(given) || reasons.size < mostReasons ? given : 'Other reasons.';
     const known = reasons.get(reason) ?? { reason, count: 0, lines: [] };
     known.count += 1;
     if (known.lines.length < mostNamed) known.lines.push(line);
@@ -71,8 +111,9 @@ export async function sendLines(
     counts.refused += 1;
   };
   let sent = 0;
-  let last = 0;
-  for await (const read of batchesOf(readLines(file, rewrite))) {
+  let last = 'line 0';
+  const groups = grouping ? groupLines(file, grouping) : readLines(file, rewrite);
+  for await (const read of batchesOf(groups)) {
     const batch: ImportLine[] = [];
     const tooLong = `The line is longer than ${longestLine} characters.`;
     for (const { line, text, repetition, reason } of read) {
@@ -85,7 +126,7 @@ export async function sendLines(
     counts.lines += read.length;
     counts.added += result.added;
     counts.already_there += result.repeated;
-    last = read.at(-1)?.line ?? last;
+    last = grouping ? `${counts.lines} lines` : `line ${read.at(-1)?.line}`;
     sent += read.reduce((bytes, { text }) => bytes + Buffer.byteLength(text) + 1, 0);
     progress(Math.min(sent / size, 0.99), counts.lines);
   }
@@ -93,26 +134,27 @@ export async function sendLines(
   return { ...counts, reasons: [...reasons.values()] };
 }
 
-async function sendBatch(send: Send, batch: ImportLine[], last: number): Promise<ImportResult> {
+async function sendBatch(send: Send, batch: ImportLine[], last: string): Promise<ImportResult> {
   try {
     return v.parse(importResultSchema, await send(batch));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`The import stopped after line ${last}. Run the command again to continue. ${why}`);
+    throw new Error(`The import stopped after ${last}. Run the command again to continue. ${why}`);
   }
 }
 
-async function* batchesOf(lines: AsyncIterable<ReadLine>): AsyncGenerator<ReadLine[]> {
+/** Groups of lines, as many as a batch may have. A group is never divided. */
+async function* batchesOf(groups: AsyncIterable<ReadLine[]>): AsyncGenerator<ReadLine[]> {
   let batch: ReadLine[] = [];
   let characters = 0;
-  for await (const line of lines) {
-    batch.push(line);
-    characters += line.text.length;
-    if (batch.length === mostLines || characters > mostCharacters) {
+  for await (const group of groups) {
+    if (batch.length > 0 && (batch.length + group.length > mostLines || characters > mostCharacters)) {
       yield batch;
       batch = [];
       characters = 0;
     }
+    batch.push(...group);
+    for (const { text } of group) characters += text.length;
   }
   if (batch.length > 0) yield batch;
 }

@@ -3,7 +3,7 @@ import { Command, CommanderError, Help, Option } from 'commander';
 import { definedOnly } from '../../lib/foundation/defined-only.ts';
 import type { Command as OperatorCommand } from '../../lib/operator/command.ts';
 import { commands } from '../../lib/operator/commands/index.ts';
-import { type Flag, readFlags, sourceOf, typedName } from '../../lib/operator/flags.ts';
+import { type Flag, type Grouping, readFlags, sourceOf, typedName } from '../../lib/operator/flags.ts';
 import { placeOfJsonError } from '../place-of-json-error.ts';
 import { operatorCommand, startCommand } from '../version.ts';
 import type { Target } from './target.ts';
@@ -11,8 +11,8 @@ import type { Target } from './target.ts';
 /** A command line, understood. */
 export interface CommandLine extends Pick<OperatorCommand, 'noun' | 'verb' | 'pages' | 'text'> {
   flags: Record<string, unknown>;
-  /** The file whose lines the command sends, and the flag that carries a batch of them. */
-  lines: { flag: string; file: string } | undefined;
+  /** The file whose lines the command sends, the flag that carries a batch of them, and which belong together. */
+  lines: { flag: string; file: string; grouping: Grouping | undefined } | undefined;
   /** Files on this machine, by the flags that name them. */
   files: Record<string, string>;
   /** Undefined when the words name none. */
@@ -73,7 +73,9 @@ export function parseCommandLine(words: string[]): CommandLine | StackLine | { h
     }
     const linesFlag = Object.keys(record.flags).find((name) => record.flags[name]?.kind === 'lines');
     command.action(() => {
-      const lines = linesFlag === undefined ? undefined : { flag: linesFlag, file: command.args[0] ?? '' };
+      const { grouping } = record.flags[linesFlag ?? ''] ?? {};
+      const lines =
+        linesFlag === undefined ? undefined : { flag: linesFlag, file: command.args[0] ?? '', grouping };
       if (lines) typed.set(lines.flag, lines.file);
       const flags = definedOnly(
         Object.fromEntries(Object.keys(record.flags).map((name) => [name, typed.get(name)])),

@@ -63,7 +63,7 @@ export async function runOperator(words: string[], { stdin, ...outputs }: Stream
       return result.ok === false ? 2 : 0;
     }
     const send = (batch: unknown) => call({ [lines.flag]: batch });
-    const summary = await runImport({ file: lines.file, files }, send, progressBar(outputs.stderr));
+    const summary = await runImport({ ...lines, files }, send, progressBar(outputs.stderr));
     print(JSON.stringify(summary, null, 2));
     return summary.refused > 0 ? 2 : 0;
   } catch (error) {

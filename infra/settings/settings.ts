@@ -180,6 +180,16 @@ const settingsSchema = v.object({
   loginHookOn: v.optional(v.picklist(['login', 'refresh'], 'must be login or refresh'), 'refresh'),
   /** The time that the login hook may take, in seconds. @default 3 */
   loginHookSeconds: v.optional(whole(1, 5), 3),
+  /**
+   * Whether access tokens contain the `external_id` of [imported people](importing.md#people), as `ext_id`. `npm start`
+   * reads `EXTERNAL_ID_IN_TOKENS`. @default false
+   */
+  externalIdInTokens: v.optional(truthSchema, false),
+  /**
+   * Whether [published events](events.md) about Login Users contain the `external_id` of [imported
+   * people](importing.md#people). `npm start` reads `EXTERNAL_ID_IN_EVENTS`. @default false
+   */
+  externalIdInEvents: v.optional(truthSchema, false),
   /** The throttling rate of each other route, in requests per second. @default 1000 */
   rateLimit: v.optional(whole(1, 100_000), 1000),
   /** The throttling burst of each other route, in requests. @default 2000 */
@@ -394,6 +404,7 @@ export const tokenVariables = (settings: Settings): Record<string, string> => ({
   RECENT_LOGIN_SECONDS: String(settings.recentLoginSeconds),
   MAX_SESSIONS: String(settings.maxSessions),
   ...(settings.stepUpAcrValues !== undefined && { STEP_UP_ACR_VALUES: settings.stepUpAcrValues }),
+  ...(settings.externalIdInTokens && { EXTERNAL_ID_IN_TOKENS: 'true' }),
   ...(settings.refreshGraceSeconds !== undefined && {
     REFRESH_GRACE_SECONDS: String(settings.refreshGraceSeconds),
   }),

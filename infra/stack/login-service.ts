@@ -136,7 +136,12 @@ export class LoginService extends Construct {
     });
 
     const publisher = (environment: Record<string, string>) =>
-      withoutRoute('publish-events', { environment }).lambda;
+      withoutRoute('publish-events', {
+        environment: {
+          ...environment,
+          ...(settings.externalIdInEvents && { EXTERNAL_ID_IN_EVENTS: 'true' }),
+        },
+      }).lambda;
     const publishing = settings.publishEvents
       ? new EventPublishing(this, 'EventPublishing', deployment, publisher, eventBus)
       : undefined;

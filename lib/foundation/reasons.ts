@@ -40,6 +40,7 @@ export const logReasons = {
   nonce_mismatch: 'The id token has no nonce, or another one than the request',
   other_access_token: 'The id token was issued with another access token (`at_hash`)',
   login_user_blocked: 'An operator has blocked this person',
+  sign_ups_closed: 'The Login App lets in only people who exist, and this person does not',
   denied_by_hook: 'The login hook of the deployment refused',
   refresh_token_sent: 'A refresh token was sent in the place of an access token',
   login_app_token_sent: 'A Login App Token was sent in the place of a Login User Token',

@@ -9,6 +9,8 @@ import { loginAppKey } from '../storage/keys.ts';
 export const statusAttributes = {
   /** While it is set, nobody logs in, and no token of the Login App is accepted. */
   disabled_at: v.optional(v.string()),
+  /** While it is set, only people who exist log in. */
+  sign_ups_closed_at: v.optional(v.string()),
   /** Epoch seconds. Sessions that began before have ended. */
   sessions_valid_from: v.optional(v.number()),
   /** `sessions_valid_from` as it was before the latest logout, 0 for none. Absent when there is no logout to undo. */
@@ -20,6 +22,8 @@ type Stored = ItemOf<typeof statusItem>;
 /** The status of a Login App, which holds for each of its clients, sessions and tokens. */
 export interface LoginAppStatus {
   isEnabled: boolean;
+  /** Whether people may log in for the first time. */
+  isOpen: boolean;
   /** Epoch seconds. Sessions that began before have ended. */
   sessionsValidFrom: number;
 }
@@ -28,6 +32,7 @@ const readStored = (loginAppId: string) => readItem(statusItem(loginAppId));
 
 const statusOf = (stored: Stored | undefined): LoginAppStatus => ({
   isEnabled: stored !== undefined && stored.disabled_at === undefined,
+  isOpen: stored?.sign_ups_closed_at === undefined,
   sessionsValidFrom: stored?.sessions_valid_from ?? 0,
 });
 
@@ -48,6 +53,15 @@ export const readStatus = async (loginAppId: string): Promise<LoginAppStatus> =>
 export const setLoginAppDisabled = (loginAppId: string, disabled: boolean): Promise<boolean> =>
   updateOwnItem(statusItem(loginAppId), {
     ...(disabled ? { setIfAbsent: { disabled_at: timestamp() } } : { remove: ['disabled_at'] }),
+    when: { pk: { exists: true } },
+  });
+
+/** Lets people log in for the first time, or none. False when there is no such Login App. */
+export const setSignUps = (loginAppId: string, signUps: 'open' | 'closed'): Promise<boolean> =>
+  updateOwnItem(statusItem(loginAppId), {
+    ...(signUps === 'closed'
+      ? { setIfAbsent: { sign_ups_closed_at: timestamp() } }
+      : { remove: ['sign_ups_closed_at'] }),
     when: { pk: { exists: true } },
   });
 

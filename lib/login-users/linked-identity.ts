@@ -93,6 +93,7 @@ export interface IdentityAttributes {
 /** Fields of an identity index item: where its identity logs in. That of a Login User who is not deleted has none of them. */
 export const identityIndexItem = v.object({
   created_at: v.optional(v.string()),
+  external_id: v.optional(v.string()),
   next_slot: v.optional(v.string()),
   linked_to: v.optional(v.string()),
   identity_id: v.optional(v.string()),

@@ -29,8 +29,12 @@ const loginUserSchema = v.object({
   /** The first identity; absent once it is unlinked. */
   namespace: v.optional(v.string()),
   subject: v.optional(v.string()),
+  /** Their id in the system that they were imported from. */
+  external_id: v.optional(v.string()),
+  /** When an import created them, which is no login. */
+  imported_at: v.optional(v.string()),
   created_at: v.string(),
-  /** The latest login with any identity; each identity has its own time, too. */
+  /** The latest login with any identity, or their import; each identity has its own time, too. */
   last_login_at: v.string(),
   blocked_at: v.optional(v.string()),
   /** Credentials that were rejected when the person linked, since a time in epoch seconds. */
@@ -43,8 +47,8 @@ const loginUserSchema = v.object({
 export type LoginUser = v.InferOutput<typeof loginUserSchema> & {
   /** Linked identities, with those that an interrupted linking has left behind: `ownIdentities` tells them apart. */
   linked: LinkedIdentity[];
-  /** The latest login with the first identity. */
-  first_used_at: string;
+  /** The latest login with the first identity; undefined before the first one of somebody imported. */
+  first_used_at: string | undefined;
   /** The details of the first identity. */
   first: IdentityDetails;
 };
@@ -96,9 +100,13 @@ export function loginUserIn(item: Item | undefined): LoginUser | undefined {
   const last_session_id = lastSessionIdOf(item);
   // Absent of one who has not logged in since there can be several identities: then every login was with the first.
   const first = identityDetails(item, firstIdentityId(user.login_user_id));
-  const first_used_at = first.last_login_at ?? user.last_login_at;
+  const first_used_at = first.last_login_at ?? (user.imported_at ? undefined : user.last_login_at);
   return { ...user, last_session_id, linked: linkedIdentitiesIn(item), first_used_at, first };
 }
+
+/** The latest login of a person; undefined for somebody imported who has not logged in yet. */
+export const latestLoginOf = ({ imported_at, last_session_id, last_login_at }: LoginUser) =>
+  imported_at !== undefined && last_session_id === undefined ? undefined : last_login_at;
 
 /**
  * The person, if they exist and are not blocked.

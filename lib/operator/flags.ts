@@ -14,10 +14,15 @@ export interface Flag<Schema extends v.GenericSchema = v.GenericSchema> {
   placeholder: string;
   /** The schema of the value. Its messages go on after the flag's name: `must be an integer`. */
   schema: Schema;
+  /** Only of `lines`: which of them the command must get together. */
+  grouping?: Grouping;
   /** The command, or commands, that show such ids. */
   from?: string | undefined;
   optional?: true;
 }
+
+/** The group that a line belongs to, and what no line of another group may have; undefined for a line that is wrong. */
+export type Grouping = (line: object) => { group: string; member: string } | undefined;
 
 /** The flags of a command, by name. */
 export type Flags = Record<string, Flag>;
@@ -76,7 +81,10 @@ export const text = (help: string) => flag('text', 'text', help, someTextSchema)
 export const textOrNone = (help: string) => flag('text', 'text', help, anyTextSchema);
 export const secret = (help: string) => flag('secret', 'FILE', help, someTextSchema);
 export const json = (help: string) => flag('json', 'FILE.json', help, v.unknown());
-export const lines = (help: string) => flag('lines', 'FILE.ndjson', help, v.unknown());
+export const lines = (help: string, grouping?: Grouping) => ({
+  ...flag('lines', 'FILE.ndjson', help, v.unknown()),
+  ...(grouping && { grouping }),
+});
 
 /** A flag that may be left out. */
 export const optional = <Schema extends v.GenericSchema>(needed: Flag<Schema>) => ({

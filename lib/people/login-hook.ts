@@ -32,9 +32,6 @@ const mostBytes = 2048;
 
 export type HookClaims = Record<string, unknown>;
 
-/** Claims as a session keeps them. */
-export const hookClaimsIn = (stored: string | undefined): HookClaims => JSON.parse(stored ?? '{}');
-
 const claimsSchema = v.pipe(
   v.unknown(),
   v.check((claims) => !Array.isArray(claims), 'must be an object'),
@@ -66,6 +63,8 @@ interface HookEvent {
   event: 'login' | 'link' | 'refresh';
   login_app_id: string;
   login_user_id: string;
+  /** Their id in the system that they were imported from, if they were. */
+  external_id?: string | undefined;
   /** Whether the login creates the person. */
   first_login: boolean;
   client_id: string;
@@ -80,11 +79,14 @@ interface HookEvent {
 /**
  * Asks the owner's Lambda function about a login, a link or a refresh that is verified and not stored yet.
  * @param identity absent at a refresh if the person has unlinked it since
- * @returns the claims for the access tokens of the session, in JSON; undefined when it gives none
+ * @returns the claims for the access tokens of the session; undefined when it gives none
  * @throws ServiceError `invalid_grant` when it refuses
  * @throws Error when it fails, takes too long or answers something else
  */
-export async function askLoginHook(event: HookEvent, identity?: HookIdentity): Promise<string | undefined> {
+export async function askLoginHook(
+  event: HookEvent,
+  identity?: HookIdentity,
+): Promise<HookClaims | undefined> {
   const { claims = {}, previous_claims = {}, ...about } = event;
   const answer = await answerOf({
     version: 1,
@@ -96,21 +98,31 @@ export async function askLoginHook(event: HookEvent, identity?: HookIdentity): P
     logFailure('login_hook_failed', error, { hook_event: event.event });
     throw error;
   });
-  if (!answer.deny) return JSON.stringify(answer.claims);
+  if (!answer.deny) return answer.claims;
   logEvent('login_hook_denied', { hook_event: event.event, told: answer.reason });
   throw new ServiceError('invalid_grant', 'The login was refused.', { reason: 'denied_by_hook' });
 }
 
 /** Asks about an identity that a person links. @throws ServiceError `invalid_grant` when the hook refuses */
 export async function askAboutLink(
-  { loginAppId, loginUserId, sessionId, clientId }: AuthenticatedUser,
+  { loginAppId, loginUserId, sessionId, clientId, user }: AuthenticatedUser,
   provider: ProviderId,
   verified: VerifiedIdentity,
 ): Promise<void> {
   if (!hasLoginHook(loginAppId)) return;
-  const about = { login_app_id: loginAppId, login_user_id: loginUserId, session_id: sessionId };
-  const event = { event: 'link', ...about, client_id: clientId, first_login: false } as const;
-  await askLoginHook({ ...event, claims: verified.hook_claims }, { provider, ...verified });
+  await askLoginHook(
+    {
+      event: 'link',
+      login_app_id: loginAppId,
+      login_user_id: loginUserId,
+      external_id: user?.external_id,
+      first_login: false,
+      client_id: clientId,
+      session_id: sessionId,
+      claims: verified.hook_claims,
+    },
+    { provider, ...verified },
+  );
 }
 
 /** An identity under the name by which its protocol knows authorities. */

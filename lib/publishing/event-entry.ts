@@ -1,6 +1,7 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as v from 'valibot';
+import { optionalEnvironment } from '../foundation/environment.ts';
 import { probeIds } from '../foundation/ids.ts';
 import { hashOf, loginUserPartition } from '../storage/keys.ts';
 import { domainEventsOf } from './changes.ts';
@@ -65,12 +66,14 @@ export function entriesOf({ eventID, userIdentity, dynamodb }: StreamRecord): Ev
     after: NewImage && unmarshall(NewImage),
     isExpiry: userIdentity?.principalId === timeToLive,
   });
+  const isShown = optionalEnvironment('EXTERNAL_ID_IN_EVENTS') === 'true';
   const occurredAt = new Date(ApproximateCreationDateTime * 1000);
   return events.map(({ type, item }, place) => ({
     type,
     occurredAt,
     detail: v.parse(publishedEvents[type].detail, {
       ...item,
+      external_id: isShown ? item.external_id : undefined,
       id: `pe_${hashOf(eventID, type)}`,
       sequence: `${SequenceNumber.padStart(40, '0')}.${place}`,
       occurred_at: occurredAt.toISOString(),

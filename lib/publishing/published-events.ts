@@ -25,6 +25,16 @@ const common = {
 
 const loginApp = { login_app_id: idField('The Login App.') };
 const loginUser = { login_user_id: idField('The Login User: the `sub` of their tokens.'), ...loginApp };
+/** The Login User's own item, which says more about them. */
+const person = {
+  ...loginUser,
+  external_id: v.pipe(
+    v.optional(v.string()),
+    v.description(
+      'Their id in the system that they were imported from. Only by a setting of the deployment.',
+    ),
+  ),
+};
 const session = { session_id: idField('The session: the `sid` of its tokens.') };
 const device = { device_id: idField('The device.'), ...loginApp, platform: v.picklist(platforms) };
 const accessRequest = { access_request_id: v.pipe(countField, v.description('The access request.')) };
@@ -37,13 +47,13 @@ const detail = <Fields extends v.ObjectEntries>(fields: Fields) => v.object({ ..
  */
 export const publishedEvents = {
   'login_user.created': {
-    when: 'A person logged in to a Login App for the first time.',
-    detail: detail({ ...loginUser, provider: v.picklist(providerIds), created_at: timestampField }),
+    when: 'A person logged in to a Login App for the first time, or was imported.',
+    detail: detail({ ...person, provider: v.picklist(providerIds), created_at: timestampField }),
   },
   'login_user.logged_in': {
     when: 'A person logged in. A refresh is no login.',
     detail: detail({
-      ...loginUser,
+      ...person,
       ...session,
       provider: v.picklist(providerIds),
       logged_in_at: timestampField,
@@ -52,18 +62,18 @@ export const publishedEvents = {
   'login_user.sessions_ended': {
     when: 'All sessions of a person that had begun were ended together, but for one perhaps.',
     detail: detail({
-      ...loginUser,
+      ...person,
       ended_at: timestampField,
       kept_session_id: v.pipe(v.optional(v.string()), v.description('The session that went on.')),
     }),
   },
   'login_user.deleted': {
     when: 'A Login User was deleted, and all their sessions with them.',
-    detail: detail(loginUser),
+    detail: detail(person),
   },
   'login_user.blocked': {
     when: 'A Login User was blocked.',
-    detail: detail({ ...loginUser, blocked_at: timestampField }),
+    detail: detail({ ...person, blocked_at: timestampField }),
   },
   'identity.linked': {
     when: 'A further identity of a person was linked to their Login User.',

@@ -25,6 +25,8 @@ const loginUserClaimsSchema = v.object({
   sid: v.string(),
   /** Epoch seconds of the login that began the session; absent from tokens that were issued before there was this claim. */
   auth_time: v.exactOptional(epochSecondsSchema),
+  /** The external id of the person, in deployments that put it into tokens. */
+  ext_id: v.exactOptional(v.string()),
   ...loginClaims,
 });
 

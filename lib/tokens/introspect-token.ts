@@ -31,6 +31,14 @@ export const introspectionSchema = v.pipe(
               v.description('When the person logged in, in epoch seconds. A refresh does not change it.'),
             ),
           ),
+          ext_id: v.exactOptional(
+            v.pipe(
+              v.string(),
+              v.description(
+                'The id of the person in the system that they were imported from. Only by a setting of the deployment.',
+              ),
+            ),
+          ),
           ...loginClaims,
           jti: v.exactOptional(v.string()),
           iat: v.exactOptional(countField),

@@ -34,6 +34,7 @@ const person = async (login_app_id: string, login_user_id: string, sessionId: st
       loginAppId: login_app_id,
       provider: 'provider_f',
       verified: { namespace: 'n', subject: login_user_id },
+      mayCreate: true,
     },
     sessionId,
   );

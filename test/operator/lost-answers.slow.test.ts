@@ -101,6 +101,7 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     'login-apps show': ofApp,
     'login-apps describe': ofApp,
     'login-apps rename': async () => ({ ...(await ofApp()), name: 'New' }),
+    'login-apps update': async () => ({ ...(await ofApp()), 'sign-ups': 'closed' }),
     'login-apps create': async () => ({ name: 'Test' }),
     'login-apps disable': ofApp,
     'login-apps enable': async () => after('login-apps disable', await ofApp()),
@@ -192,6 +193,14 @@ const commandScenarios: Record<string, Scenario> = Object.fromEntries(
     'login-users find': async () => {
       const { app, person } = await newOwner();
       return { 'login-app': app.login_app_id, provider: 'provider_f', subject: person.subject };
+    },
+    'login-users import': async () => {
+      const [{ app, person }, issuer] = [await newOwner(), `${service.demo.sandbox_url}/provider_f`];
+      const lineAbout = (line: number, external_id: string, subject = unique('imported')) =>
+        lineOf(line, { provider: 'provider_f', issuer, subject, external_id });
+      const known = lineAbout(4, 'carol', person.subject);
+      const people = [lineAbout(1, 'alice'), lineAbout(2, 'bob'), lineAbout(3, 'alice'), known];
+      return { 'login-app': app.login_app_id, people, replace: true };
     },
     'login-users block': ofPerson,
     'login-users unblock': async () => {

@@ -178,6 +178,99 @@ describe('a function that dies at any write', () => {
     },
   );
 
+  /** Imports two identities of one person, whose external id is the first subject. */
+  const importTwo = ([first = '', second = '']: string[], more: object = {}) => {
+    const about = {
+      provider: 'provider_f',
+      issuer: `${service.demo.sandbox_url}/provider_f`,
+      external_id: first,
+    };
+    const people = [first, second].map((subject, at) => ({
+      line: at + 1,
+      text: JSON.stringify({ ...about, subject }),
+      repetition: 0,
+    }));
+    return service.operate('login-users', 'import', { 'login-app': demoApp, people, ...more });
+  };
+  const demoApp = service.demo.login_app.login_app_id;
+
+  test.each(everyCrash(4))(
+    'an import that %s at write %i can be repeated: one person with both identities',
+    async (fault, place) => {
+      const subjects = [unique('first'), unique('second')];
+      expect(await dying(place, fault, () => importTwo(subjects).catch(() => undefined))).toBe(true);
+      expect(await importTwo(subjects)).toMatchObject({ refused: [] });
+      expect(await importTwo(subjects)).toMatchObject({ added: 0, repeated: 2, refused: [] });
+      const [one, other] = await Promise.all(subjects.map((subject) => newPerson(service, subject)));
+      expect(one?.loginUserId).toBe(other?.loginUserId);
+      expect(await accountOf(service, one?.token ?? '').show()).toMatchObject({
+        body: { external_id: subjects[0], identities: [{}, {}] },
+      });
+    },
+  );
+
+  test.each(everyCrash(4))(
+    'an import that %s at write %i, then a login with the second identity: one person, or both lines are named',
+    async (fault, place) => {
+      const subjects = [unique('first'), unique('second')];
+      const [first = '', second = ''] = subjects;
+      await dying(place, fault, () => importTwo(subjects).catch(() => undefined));
+      const person = await newPerson(service, second);
+      running.advance(61);
+      const { refused } = await importTwo(subjects);
+      const isFirst = subOf(await service.logIn(first)) === person.loginUserId;
+      expect(refused).toEqual(
+        isFirst
+          ? []
+          : [1, 2].map((line) => ({
+              line,
+              reason: 'The external_id belongs to several people: see lines 1, 2.',
+            })),
+      );
+      const isCreated = place > 1 || (place === 1 && fault === 'fails after');
+      const isLinked = place === 3 && fault === 'fails after';
+      expect(isFirst).toBe(!isCreated || isLinked);
+    },
+  );
+
+  test.each(everyCrash(4))(
+    'an import with --replace that %s at write %i can be repeated: the new subject alone is theirs',
+    async (fault, place) => {
+      const [external, former, next] = [unique('external'), unique('former'), unique('next')];
+      await importTwo([external, former]);
+      const { loginUserId } = await newPerson(service, external);
+      const replaced = () => importTwo([external, next], { replace: true });
+      await dying(place, fault, () => replaced().catch(() => undefined));
+      expect(await replaced()).toMatchObject({ refused: [] });
+      expect(subOf(await service.logIn(next))).toBe(loginUserId);
+      expect(subOf(await service.logIn(former))).not.toBe(loginUserId);
+    },
+  );
+
+  test.each(everyCrash(5))(
+    'a deletion of somebody imported that %s at write %i: nothing is left of the external id',
+    async (fault, place) => {
+      const subjects = [unique('first'), unique('second')];
+      await importTwo(subjects);
+      const { token, loginUserId } = await newPerson(service, subjects[0]);
+      await dying(place, fault, () => accountOf(service, token).remove());
+      await finishLater('operator');
+      const isDeleted = (await leftOf({ loginUserId })).every((sk) => sk === 'LOGIN_USER');
+      expect(isDeleted).toBe(place > 1 || (place === 1 && fault === 'fails after'));
+      const find = service.operate('login-users', 'find', {
+        'login-app': demoApp,
+        'external-id': subjects[0],
+      });
+      await expect(
+        find.then(
+          () => 'found',
+          () => 'none',
+        ),
+      ).resolves.toBe(isDeleted ? 'none' : 'found');
+      expect(await importTwo(subjects)).toMatchObject({ added: isDeleted ? 2 : 0, refused: [] });
+    },
+  );
+
   test.each(everyCrash(5))(
     'a notification that %s at write %i: the issuer sends it again, and the person is deleted',
     async (fault, place) => {

@@ -87,6 +87,32 @@ describe('people and sessions', () => {
     expect(second).toEqual([{ ...loggedIn, session_id: sessionOf(person.token) }]);
   });
 
+  test('an import: login_user.created; the external id is in it and in later events by a setting alone', async () => {
+    const [subject, external_id] = [unique('anna'), unique('external')];
+    const line = { provider: 'provider_f', issuer: `${demo.sandbox_url}/provider_f`, subject, external_id };
+    const people = [{ line: 1, text: JSON.stringify(line), repetition: 0 }];
+    const imported = await publishedDuring(() =>
+      operate('login-users', 'import', { 'login-app': login_app_id, people }),
+    );
+    expect(imported).toEqual([
+      {
+        event: 'login_user.created',
+        login_user_id: expect.any(String),
+        login_app_id,
+        provider: 'provider_f',
+        created_at: 'TIME',
+      },
+    ]);
+    process.env.EXTERNAL_ID_IN_EVENTS = 'true';
+    try {
+      expect(await publishedDuring(() => newPerson(service, subject))).toMatchObject([
+        { event: 'login_user.logged_in', external_id },
+      ]);
+    } finally {
+      delete process.env.EXTERNAL_ID_IN_EVENTS;
+    }
+  });
+
   test('a profile is in no event', async () => {
     const claims = JSON.stringify({ email: 'alice@example.com', name: 'Alice Example' });
     const query = { subject: unique('anna'), claims };

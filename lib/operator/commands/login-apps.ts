@@ -10,11 +10,11 @@ import {
   revokeLoginAppToken,
   type StoredLoginAppToken,
 } from '../../login-apps/login-app-tokens.ts';
-import { endAllSessions, setLoginAppDisabled, undoLogout } from '../../login-apps/status.ts';
+import { endAllSessions, setLoginAppDisabled, setSignUps, undoLogout } from '../../login-apps/status.ts';
 import { deleteLoginApp, reasonToKeep } from '../../people/deletion/delete-login-app.ts';
 import { loginAppsList, namePrefix as prefixOf } from '../../storage/keys.ts';
 import { defineCommands } from '../command.ts';
-import { id, onOff } from '../flags.ts';
+import { choice, id, onOff } from '../flags.ts';
 import { loginsOf, pageOfLogins } from '../logins.ts';
 import { readPage } from '../pages.ts';
 import { clientShown } from './clients.ts';
@@ -39,6 +39,7 @@ const loginAppShown = (app: LoginAppItem) => ({
   login_app_id: app.login_app_id,
   name: app.name,
   ...disabledSince(app.disabled_at),
+  sign_ups: app.sign_ups_closed_at === undefined ? 'open' : 'closed',
   sessions_valid_from: app.sessions_valid_from,
   created_at: app.created_at,
 });
@@ -95,6 +96,18 @@ export const loginAppCommands = defineCommands({
     run: async ({ 'login-app': login_app_id, name }) => {
       existing(await renameLoginApp(login_app_id, name), 'Login App');
       return { login_app_id, name };
+    },
+  },
+  'login-apps update': {
+    summary:
+      'Open or close sign-ups: a closed Login App lets in only people who exist; takes up to 30 seconds',
+    flags: {
+      'login-app': loginApp,
+      'sign-ups': choice(['open', 'closed'], 'Whether people may log in for the first time'),
+    },
+    run: async ({ 'login-app': login_app_id, 'sign-ups': sign_ups }) => {
+      existing(await setSignUps(login_app_id, sign_ups), 'Login App');
+      return { login_app_id, sign_ups };
     },
   },
   'login-apps create': {

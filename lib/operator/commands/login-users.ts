@@ -1,16 +1,21 @@
 import { readCurrentDevices } from '../../devices/related-devices.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import { readStatus } from '../../login-apps/status.ts';
-import { type LoginUser, loginUserIn, setBlocked } from '../../login-users/login-user.ts';
+import { type LoginUser, latestLoginOf, loginUserIn, setBlocked } from '../../login-users/login-user.ts';
 import { peopleLists } from '../../login-users/people-of-login-app.ts';
 import { deleteLoginUser } from '../../people/deletion/delete-login-user.ts';
 import { exportLoginUser, identitiesOf } from '../../people/deletion/export-login-user.ts';
 import { finishDeletions } from '../../people/deletion/finish-deletions.ts';
+import { findByExternalId } from '../../people/identities/external-id.ts';
 import { findLoginUser } from '../../people/identities/find-login-user.ts';
+import { importPeople, personOfLine } from '../../people/identities/import-people.ts';
 import { retryRevocations } from '../../people/identities/provider-tokens.ts';
 import { endSessions } from '../../people/sessions/end-sessions.ts';
 import { isActive, isOpen, readSessions } from '../../people/sessions/session.ts';
+import { importLinesSchema } from '../../schema/import-lines.ts';
+import { invalidRequest, validated } from '../../schema/validation.ts';
 import { defineCommands } from '../command.ts';
-import { optional, text } from '../flags.ts';
+import { lines, onOff, optional, text } from '../flags.ts';
 import { readPage } from '../pages.ts';
 import {
   after,
@@ -39,16 +44,41 @@ export const loginUserCommands = defineCommands({
     run: async ({ 'login-user': id }) => overview(await requireLoginUser(id)),
   },
   'login-users find': {
-    summary: 'Show the Login User whom a provider knows by a subject',
+    summary:
+      'Show the Login User whom a provider knows by a subject, or who was imported with an external id',
     flags: {
       'login-app': loginApp,
-      provider,
-      subject: text("The provider's id of the person"),
+      provider: optional(provider),
+      subject: optional(text("The provider's id of the person")),
       issuer: optional(text('Who vouches for them, if the provider has several issuers or was removed')),
+      'external-id': optional(text('Their id in the system that they were imported from')),
     },
-    run: async ({ 'login-app': id, ...identity }) => {
-      const user = await findLoginUser(await requireLoginApp(id), identity);
-      return overview(existing(user, 'Login User'));
+    example: '--login-app "$LOGIN_APP" --provider provider_f --subject "$SUBJECT"',
+    run: async ({ 'login-app': id, provider, subject, issuer, 'external-id': externalId }) => {
+      const app = await requireLoginApp(id);
+      if (externalId !== undefined && provider === undefined && subject === undefined)
+        return overview(existing(await findByExternalId(id, externalId), 'Login User'));
+      if (provider === undefined || subject === undefined || externalId !== undefined)
+        throw new ServiceError('invalid_request', 'Give --provider and --subject, or --external-id.');
+      return overview(existing(await findLoginUser(app, { provider, subject, issuer }), 'Login User'));
+    },
+  },
+  'login-users import': {
+    summary: 'Add the people of a file with their identities; run it again to continue after an interruption',
+    flags: {
+      'login-app': loginApp,
+      people: lines(
+        'A file of JSON objects, one per line: provider, issuer or namespace, subject, external_id',
+        personOfLine,
+      ),
+      'dry-run': onOff('Change nothing: check the lines, and count them by issuer'),
+      replace: onOff(
+        "Unlink a person's other identities at an issuer of their lines: these take their place",
+      ),
+    },
+    run: async ({ 'login-app': id, people, 'dry-run': dryRun = false, replace = false }) => {
+      const read = validated(importLinesSchema, people, invalidRequest);
+      return { ...(await importPeople(await requireLoginApp(id), read, { dryRun, replace })) };
     },
   },
   'login-users block': {
@@ -117,8 +147,9 @@ export const loginUserCommands = defineCommands({
 
 const loginUserShown = ({ blocked_at, ...user }: LoginUser) => ({
   login_user_id: user.login_user_id,
+  external_id: user.external_id,
   created_at: user.created_at,
-  last_login_at: user.last_login_at,
+  last_login_at: latestLoginOf(user),
   last_session_id: user.last_session_id,
   blocked: blocked_at !== undefined,
   blocked_at,

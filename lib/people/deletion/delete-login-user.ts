@@ -8,6 +8,7 @@ import { listAttributes } from '../../login-users/people-of-login-app.ts';
 import { forEachInBatches } from '../../storage/batches.ts';
 import { deleteItem, type ItemOf, itemKind, putItem, readItem, updateItem } from '../../storage/items.ts';
 import { deletionKey, unfinishedList } from '../../storage/keys.ts';
+import { releaseExternalId } from '../identities/external-id.ts';
 import { releaseIdentity } from '../identities/identity-index.ts';
 import { isStoredToken, revokeStoredTokens } from '../identities/provider-tokens.ts';
 import { isOpen, readSessions, removeSession } from '../sessions/session.ts';
@@ -65,11 +66,13 @@ export const hasBegun = async (loginUserId: string): Promise<boolean> =>
 
 const nothingStored = { identities: 0, revocations: { revoked: 0, not_revoked: 0 } };
 
-/** Frees the index items of the linked identities, revokes the providers' tokens and removes all attributes but a few. */
+/** Frees the index items of the linked identities and of the external id, revokes the providers' tokens and removes all attributes but a few. */
 async function removeWhatIsStored(loginUserId: string) {
   const item = (await readItem(loginUserItem(loginUserId))) ?? {};
   const linked = linkedIdentitiesIn(item);
   await Promise.all(linked.map(({ slot, identity_id }) => releaseIdentity(slot, identity_id)));
+  if (typeof item.external_id === 'string')
+    await releaseExternalId(String(item.login_app_id), item.external_id, loginUserId);
   const revocations = await revokeStoredTokens(item);
   const inList = new Set<string>(revocations.not_revoked > 0 ? listAttributes : []);
   const remains = (name: string) => remaining.test(name) || inList.has(name) || isStoredToken(name);

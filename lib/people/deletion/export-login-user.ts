@@ -1,7 +1,7 @@
 import { tokenTypeOf } from '../../devices/device.ts';
 import { readRelatedDevices } from '../../devices/related-devices.ts';
 import { timestamp } from '../../foundation/clock.ts';
-import type { LoginUser } from '../../login-users/login-user.ts';
+import { type LoginUser, latestLoginOf } from '../../login-users/login-user.ts';
 import { ownIdentities } from '../identities/identities-of-person.ts';
 import { readSessions } from '../sessions/session.ts';
 
@@ -10,7 +10,8 @@ import { readSessions } from '../sessions/session.ts';
  * has one could send to the device.
  */
 export async function exportLoginUser(user: LoginUser): Promise<Record<string, unknown>> {
-  const { login_user_id, login_app_id, created_at, last_login_at, blocked_at } = user;
+  const { login_user_id, login_app_id, external_id, created_at, imported_at, blocked_at } = user;
+  const last_login_at = latestLoginOf(user);
   const [identities, sessions, devices] = await Promise.all([
     identitiesOf(user),
     readSessions(login_user_id),
@@ -18,7 +19,15 @@ export async function exportLoginUser(user: LoginUser): Promise<Record<string, u
   ]);
   return {
     exported_at: timestamp(),
-    login_user: { login_user_id, login_app_id, created_at, last_login_at, blocked_at },
+    login_user: {
+      login_user_id,
+      login_app_id,
+      external_id,
+      created_at,
+      imported_at,
+      last_login_at,
+      blocked_at,
+    },
     identities,
     sessions: sessions.map(({ login_user_id: _, ...session }) => session),
     devices: devices.map(({ token: _, login_user_since, expires_at, ...device }) => ({

@@ -66,9 +66,9 @@ async function finishDeletionsAt(
   return finished;
 }
 
-/** Epoch seconds of the latest login with the identity, or of when it was linked. */
-function latestLogin({ linked, first_used_at }: LoginUser, { identityId }: Owner): number {
+/** Epoch seconds of the latest login with the identity, or of when it was linked or imported. */
+function latestLogin({ linked, first_used_at, created_at }: LoginUser, { identityId }: Owner): number {
   const identity = linked.find(({ identity_id }) => identity_id === identityId);
-  const latest = identity ? (identity.last_login_at ?? identity.linked_at) : first_used_at;
+  const latest = identity ? (identity.last_login_at ?? identity.linked_at) : (first_used_at ?? created_at);
   return Math.floor(Date.parse(latest) / 1000);
 }

@@ -53,6 +53,21 @@ export function namespaceOf(
   throw new ServiceError('invalid_request', message);
 }
 
+/**
+ * The namespace of an identity that is imported, which may be one that the settings don't know yet.
+ * @param identity with either its issuer or its namespace
+ */
+export function importedNamespace(
+  { providers }: LoginApp,
+  { provider, issuer, namespace }: { provider: ProviderId; issuer?: string; namespace?: string },
+): { namespace: string; isKnown: boolean } {
+  const settings = providers.get(provider);
+  const known = namespacesOf(settings);
+  const named = issuer === undefined ? [namespace ?? ''] : namespacesNamed(issuer, settings);
+  const found = known.find((one) => named.includes(one));
+  return { namespace: found ?? named[0] ?? '', isKnown: found !== undefined };
+}
+
 async function readOwner(loginAppId: string, identity: Identity): Promise<LoginUser | undefined> {
   const owner = await confirmedOwner(await findIndexItem(loginAppId, identity));
   return owner && readLoginUser(owner.loginUserId);

@@ -19,7 +19,10 @@ export const shownIdentitySchema = v.pipe(
     provider: v.string(),
     linked_at: v.pipe(timestampField, v.description('For the first identity: when the account was created.')),
     last_login_at: v.exactOptional(
-      v.pipe(timestampField, v.description('Absent until the first login with an identity that was linked.')),
+      v.pipe(
+        timestampField,
+        v.description('Absent until the first login with an identity that was linked or imported.'),
+      ),
     ),
     profile: v.exactOptional(
       v.pipe(
@@ -122,6 +125,12 @@ export const shownLoginUserSchema = v.pipe(
     id: v.pipe(v.string(), v.description('The `sub` of their tokens.')),
     created_at: timestampField,
     last_login_at: timestampField,
+    external_id: v.exactOptional(
+      v.pipe(
+        v.string(),
+        v.description('Their id in the system that they were imported from. Absent if they were not.'),
+      ),
+    ),
     identities: v.pipe(
       v.array(shownIdentitySchema),
       v.description('What the person can log in with, the oldest first.'),
@@ -132,6 +141,6 @@ export const shownLoginUserSchema = v.pipe(
 
 /** A person's data as they are shown to them. */
 export async function showLoginUser(user: LoginUser): Promise<v.InferOutput<typeof shownLoginUserSchema>> {
-  const { login_user_id: id, created_at, last_login_at } = user;
-  return { id, created_at, last_login_at, identities: await ownIdentities(user) };
+  const { login_user_id: id, created_at, last_login_at, external_id } = user;
+  return definedOnly({ id, created_at, last_login_at, external_id, identities: await ownIdentities(user) });
 }

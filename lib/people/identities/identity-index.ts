@@ -14,6 +14,8 @@ export interface IdentityIndexItem {
   id: string;
   /** The person to whom the index item assigns the identity; undefined when it is free. */
   owner: Owner | undefined;
+  /** The external id of a person whose first identity it is. */
+  externalId: string | undefined;
   /** The Login Users before it whose deletion has begun and is not finished. */
   unfinished: string[];
 }
@@ -46,10 +48,11 @@ export async function findIndexItem(
       when: { next_slot: { exists: true } },
     });
   }
-  const { created_at, linked_to, identity_id } = item;
+  const { created_at, external_id: externalId, linked_to, identity_id } = item;
+  const found = { id, externalId, unfinished };
   if (linked_to !== undefined && identity_id !== undefined)
-    return { id, unfinished, owner: { loginUserId: linked_to, identityId: identity_id } };
-  return { id, unfinished, owner: created_at === undefined ? undefined : { loginUserId: id } };
+    return { ...found, owner: { loginUserId: linked_to, identityId: identity_id } };
+  return { ...found, owner: created_at === undefined ? undefined : { loginUserId: id } };
 }
 
 /** The owner of an identity; undefined for nobody's. A linked one counts only if its Login User says so too. */

@@ -58,7 +58,7 @@ interface LinkOptions {
  *   when the Login User has been blocked meanwhile, `invalid_token` when they have been deleted
  */
 export async function linkIdentity(
-  { login_user_id, login_app_id, linked }: LoginUser,
+  { login_user_id, login_app_id, linked }: Pick<LoginUser, 'login_user_id' | 'login_app_id' | 'linked'>,
   provider: ProviderId,
   verified: VerifiedIdentity,
   { byOperator = false, move = false, ask }: LinkOptions = {},

@@ -1,16 +1,24 @@
 import { epochSeconds, timestamp } from '../../foundation/clock.ts';
 import { environmentNumber, environmentSeconds } from '../../foundation/environment.ts';
 import { newSessionPrefix, sessionIdAt } from '../../foundation/ids.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
 import { logEvent } from '../../log/log.ts';
 import { annotateLog } from '../../log/request-fields.ts';
 import type { AuthenticatedClient } from '../../login-apps/clients.ts';
+import { findStatus } from '../../login-apps/status.ts';
 import {
   attributesSaid,
   firstIdentityId,
   identityAttributes,
   type VerifiedIdentity,
 } from '../../login-users/linked-identity.ts';
-import { blockedError, firstIndexId, loginUserItem, whileActive } from '../../login-users/login-user.ts';
+import {
+  blockedError,
+  firstIndexId,
+  loginUserItem,
+  readLoginUser,
+  whileActive,
+} from '../../login-users/login-user.ts';
 import { placeAmongPeople } from '../../login-users/people-of-login-app.ts';
 import { begunIn, endOfOthersIn } from '../../login-users/sessions-of-person.ts';
 import type { ProviderId } from '../../providers/provider-ids.ts';
@@ -24,7 +32,7 @@ import {
 } from '../identities/identity-index.ts';
 import { keepingToken, revokeIfRefused } from '../identities/provider-tokens.ts';
 import { askLoginHook, hasLoginHook } from '../login-hook.ts';
-import { removeSession, type Session, sessionItem } from './session.ts';
+import { externalIdForTokens, removeSession, type Session, sessionItem } from './session.ts';
 
 /** Seconds after which a session that is not refreshed ends. */
 const idleLifetime = environmentSeconds('SESSION_IDLE_SECONDS');
@@ -38,13 +46,15 @@ interface Login {
   loginAppId: string;
   provider: ProviderId;
   verified: VerifiedIdentity;
+  /** Whether it may create a person. */
+  mayCreate: boolean;
 }
 
 /**
  * Records a login of a person that a provider has identified, and starts a session. The caller stores it, once it has
  * its tokens.
  * @param name of the session, for people to tell their sessions apart
- * @throws ServiceError `invalid_grant` when the Login User is blocked
+ * @throws ServiceError `invalid_grant` when the Login User is blocked, or would be new where sign-ups are closed
  */
 export async function logIn(
   { clientId, loginAppId }: AuthenticatedClient,
@@ -52,7 +62,8 @@ export async function logIn(
   verified: VerifiedIdentity,
   name?: string,
 ): Promise<Session> {
-  const login = { loginAppId, provider, verified };
+  const { isOpen } = await findStatus(loginAppId);
+  const login = { loginAppId, provider, verified, mayCreate: isOpen };
   let owner: Owner = { loginUserId: firstIndexId(loginAppId, verified) };
   try {
     return await retryOnConflict(async () => {
@@ -82,6 +93,7 @@ export async function logIn(
         client_id: clientId,
         name,
         login_claims: verified.login_claims,
+        external_id: externalIdForTokens(after ?? before),
         ...asked?.kept,
         ordinal,
         session_id: sessionIdAt(prefix, ordinal % sessionPlaces()),
@@ -98,14 +110,18 @@ export async function logIn(
 }
 
 /** Asks the login hook about the person to whom an identity leads. @throws ServiceError `invalid_grant` when it refuses */
-async function askAboutLogin(client_id: string, { loginAppId, provider, verified }: Login) {
+async function askAboutLogin(client_id: string, login: Login) {
+  const { loginAppId, provider, verified } = login;
   const indexItem = await findIndexItem(loginAppId, verified);
-  const owner = ownerAt(indexItem);
+  const owner = ownerAt(indexItem, login);
+  const isLinked = owner.identityId !== undefined;
+  const external_id = isLinked ? (await readLoginUser(owner.loginUserId))?.external_id : indexItem.externalId;
   const hook_claims = await askLoginHook(
     {
       event: 'login',
       login_app_id: loginAppId,
       login_user_id: owner.loginUserId,
+      external_id,
       first_login: indexItem.owner === undefined,
       client_id,
       claims: verified.hook_claims,
@@ -121,7 +137,11 @@ async function askAboutLogin(client_id: string, { loginAppId, provider, verified
  * write counts the login: its number gives the session its place.
  * @param prefix the random part of the session's id
  */
-export async function recordLogin(owner: Owner, { loginAppId, provider, verified }: Login, prefix: string) {
+export async function recordLogin(
+  owner: Owner,
+  { loginAppId, provider, verified, mayCreate }: Login,
+  prefix: string,
+) {
   const { loginUserId, identityId } = owner;
   const { namespace, subject } = verified;
   const now = timestamp();
@@ -144,7 +164,12 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, verified
     setIfAbsent: isFirst ? { created_at: now, ...placeAmongPeople(person, now) } : {},
     count: { sessions_begun: { by: 1 } },
     when: isFirst
-      ? { blocked_at: { exists: false }, next_slot: { exists: false }, linked_to: { exists: false } }
+      ? {
+          blocked_at: { exists: false },
+          next_slot: { exists: false },
+          linked_to: { exists: false },
+          ...(!mayCreate && { created_at: { exists: true } }),
+        }
       : { ...whileActive, [identityAttributes.linked(identityId)]: { exists: true } },
   });
 }
@@ -152,13 +177,15 @@ export async function recordLogin(owner: Owner, { loginAppId, provider, verified
 /**
  * Finds the current owner of an identity when the login could not be recorded for the expected one.
  * @param found the item of that Login User, whom the login was not recorded for
- * @throws ServiceError `invalid_grant` when it is their identity, and they are blocked
+ * @throws ServiceError `invalid_grant` when it is their identity, and they are blocked; when it is nobody's, and may not create a
+ *   person
  */
 async function nextOwner(
   { loginUserId, identityId }: Owner,
-  { loginAppId, verified }: Login,
+  login: Login,
   found: Item | undefined,
 ): Promise<Owner> {
+  const { loginAppId, verified } = login;
   const isTheirs =
     identityId === undefined
       ? found?.next_slot === undefined && found?.linked_to === undefined
@@ -170,14 +197,21 @@ async function nextOwner(
   const first = firstIndexId(loginAppId, verified);
   const known = loginUserId === first && identityId === undefined ? found : undefined;
   const indexItem = await findIndexItem(loginAppId, verified, known);
-  if (identityId === undefined || indexItem.owner?.identityId !== identityId) return ownerAt(indexItem);
+  if (identityId === undefined || indexItem.owner?.identityId !== identityId)
+    return ownerAt(indexItem, login);
   // The index item leads to somebody who does not have the identity: it was left behind, and the identity is free.
   await releaseIdentity(indexItem.id, identityId);
   return { loginUserId: indexItem.id };
 }
 
-/** The owner of an identity, or of a free one the Login User who will be created at its index item. */
-const ownerAt = ({ id, owner }: IdentityIndexItem): Owner => owner ?? { loginUserId: id };
+/**
+ * The owner of an identity, or of a free one the Login User who will be created at its index item.
+ * @throws ServiceError `invalid_grant` for a free one where sign-ups are closed
+ */
+function ownerAt({ id, owner }: IdentityIndexItem, { mayCreate }: Login): Owner {
+  if (owner || mayCreate) return owner ?? { loginUserId: id };
+  throw new ServiceError('invalid_grant', 'The Login App lets nobody new in.', { reason: 'sign_ups_closed' });
+}
 
 /** Stores a new session at its place. After a failure nobody gets its tokens, so it is removed, if it can be. */
 export async function putSession(session: Session): Promise<void> {

@@ -10,16 +10,11 @@ import { firstIdentityId } from '../../login-users/linked-identity.ts';
 import { blockedError, type LoginUser } from '../../login-users/login-user.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { updateItem } from '../../storage/items.ts';
-import {
-  askLoginHook,
-  asksAtLoginOnly,
-  type HookIdentity,
-  hasLoginHook,
-  hookClaimsIn,
-} from '../login-hook.ts';
+import { askLoginHook, asksAtLoginOnly, type HookIdentity, hasLoginHook } from '../login-hook.ts';
 import { endSession } from './end-sessions.ts';
 import { endOf } from './log-in.ts';
 import {
+  externalIdForTokens,
   isActive,
   readLoginUserWithSession,
   type Session,
@@ -94,6 +89,7 @@ export async function refreshSession(
     generation: generation + 1,
     refreshed_at: epochSeconds(),
     expires_at: endOf(session.started_at),
+    external_id: externalIdForTokens(user),
     ...claims,
   };
   const update = await updateItem(sessionItem(login_user_id, session_id), {
@@ -115,14 +111,12 @@ export async function refreshSession(
  */
 async function askAboutRefresh(session: Session, user: LoginUser): Promise<Pick<Session, 'hook_claims'>> {
   const { login_app_id, login_user_id, session_id, client_id, identity_id, hook_claims } = session;
-  const about = { login_app_id, login_user_id, session_id, client_id, first_login: false };
+  const { external_id } = user;
+  const about = { login_app_id, login_user_id, external_id, session_id, client_id, first_login: false };
   try {
     const identity = identityWithId(user, identity_id);
     return {
-      hook_claims: await askLoginHook(
-        { event: 'refresh', ...about, previous_claims: hookClaimsIn(hook_claims) },
-        identity,
-      ),
+      hook_claims: await askLoginHook({ event: 'refresh', ...about, previous_claims: hook_claims }, identity),
     };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw new ServiceError('temporarily_unavailable', noAnswer);

@@ -4,10 +4,10 @@
 
 import * as v from 'valibot';
 import { epochSeconds } from '../../foundation/clock.ts';
-import { optionalEnvironmentSeconds } from '../../foundation/environment.ts';
+import { optionalEnvironment, optionalEnvironmentSeconds } from '../../foundation/environment.ts';
 import type { LoginAppStatus } from '../../login-apps/status.ts';
 import { loginClaimsSchema } from '../../login-users/linked-identity.ts';
-import { loginUserIn, loginUserItem } from '../../login-users/login-user.ts';
+import { type LoginUser, loginUserIn, loginUserItem } from '../../login-users/login-user.ts';
 import { begunSession, endWithOthers } from '../../login-users/sessions-of-person.ts';
 import { deleteItem, type Item, type ItemOf, itemKind, readItem, readItems } from '../../storage/items.ts';
 import { loginUserKey, loginUserPartition, sessionKey, sessionPrefix } from '../../storage/keys.ts';
@@ -26,10 +26,11 @@ export const sessionItem = itemKind(
     /** The name that the app gave it, for people to tell their sessions apart. */
     name: v.optional(v.string()),
     login_claims: v.optional(loginClaimsSchema),
-    /** The identity of the login; absent in a deployment without a login hook. */
+    /** The identity of the login, and the claims that the login hook gave last; absent in a deployment without one. */
     identity_id: v.optional(v.string()),
-    /** The claims that the login hook gave last, in JSON: they may have numbers and levels that an item can't. */
-    hook_claims: v.optional(v.string()),
+    hook_claims: v.optional(v.record(v.string(), v.unknown())),
+    /** The external id of the person, where the deployment puts it into access tokens. */
+    external_id: v.optional(v.string()),
     /** The number of refreshes so far. */
     generation: v.number(),
     /** Epoch seconds of the last refresh. */
@@ -49,6 +50,12 @@ export const sessionItem = itemKind(
   sessionKey,
 );
 export type Session = ItemOf<typeof sessionItem>;
+
+/** The external id of a person, for a deployment that puts it into access tokens. */
+export const externalIdForTokens = (person: Item | LoginUser | Session | undefined): string | undefined =>
+  optionalEnvironment('EXTERNAL_ID_IN_TOKENS') === 'true'
+    ? v.parse(v.optional(v.string()), person?.external_id)
+    : undefined;
 
 /** A session at one of its generations, as a refresh token names it. */
 export interface SessionGeneration {

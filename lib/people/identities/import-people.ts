@@ -1,0 +1,268 @@
+import * as v from 'valibot';
+import { timestamp } from '../../foundation/clock.ts';
+import { ServiceError } from '../../foundation/service-error.ts';
+import type { LoginApp } from '../../login-apps/login-app.ts';
+import { firstIdentityId, type Identity, identityAttributes } from '../../login-users/linked-identity.ts';
+import { type LoginUser, loginUserItem, readLoginUser, whileExisting } from '../../login-users/login-user.ts';
+import { placeAmongPeople } from '../../login-users/people-of-login-app.ts';
+import { type Profile, profileFields, profileSchema } from '../../login-users/profile.ts';
+import { canonicalIssuer } from '../../providers/oidc/issuer.ts';
+import { type ProviderId, providerIds } from '../../providers/provider-ids.ts';
+import { type ImportLine, type ImportResult, readLines } from '../../schema/import-lines.ts';
+import { keyRequired } from '../../schema/validation.ts';
+import { forEachInBatches } from '../../storage/batches.ts';
+import { updateItem } from '../../storage/items.ts';
+import { retryOnConflict } from '../../storage/retry-on-conflict.ts';
+import { claimExternalId, findExternalId } from './external-id.ts';
+import { importedNamespace } from './find-login-user.ts';
+import { ownIdentities } from './identities-of-person.ts';
+import { confirmedOwner, findIndexItem, type IdentityIndexItem, releaseIdentity } from './identity-index.ts';
+import { linkIdentity } from './link-identity.ts';
+import { unlinkIdentity } from './unlink-identity.ts';
+
+const textField = (name: string, longest: number) => {
+  const message = `${name} must be a string of 1 to ${longest} characters.`;
+  const isStorable = (text: string) =>
+    text.isWellFormed() && !/\p{Cc}/u.test(text) && text.length > 0 && text.length <= longest;
+  return v.pipe(v.string(message), v.check(isStorable, message));
+};
+const oneOfBoth = 'Either issuer or namespace is required.';
+const profileRule = `profile may have ${profileFields.join(', ')}, each as OpenID Connect defines it.`;
+
+/** A line: an identity, and the id that its person had in the system that they come from. */
+const lineSchema = v.pipe(
+  v.object(
+    {
+      provider: v.picklist(providerIds, `provider must be one of ${providerIds.join(', ')}.`),
+      issuer: v.exactOptional(v.pipe(textField('issuer', 2_000), v.transform(canonicalIssuer))),
+      namespace: v.exactOptional(textField('namespace', 2_000)),
+      subject: textField('subject', 255),
+      external_id: textField('external_id', 200),
+      profile: v.exactOptional(v.message(profileSchema, profileRule)),
+    },
+    keyRequired(),
+  ),
+  v.check(({ issuer, namespace }) => (issuer === undefined) !== (namespace === undefined), oneOfBoth),
+);
+
+const personSchema = v.object({
+  external_id: v.string(),
+  subject: v.string(),
+  issuer: v.optional(v.string(), ''),
+  namespace: v.optional(v.string(), ''),
+});
+
+/** The person whom a line is about, and their identity; undefined for a line that names neither. */
+export function personOfLine(line: object): { group: string; member: string } | undefined {
+  const { success, output } = v.safeParse(personSchema, line);
+  if (!success) return undefined;
+  const { external_id, subject, issuer, namespace } = output;
+  return { group: external_id, member: JSON.stringify([canonicalIssuer(issuer || namespace), subject]) };
+}
+
+/** How many lines name a provider's issuer or namespace, and whether the settings know it. */
+interface CountedIssuer {
+  provider: ProviderId;
+  issuer: string;
+  lines: number;
+  known: boolean;
+}
+
+interface PeopleImport extends ImportResult {
+  /** Only of a dry run. */
+  issuers?: CountedIssuer[];
+}
+
+/** An identity that is imported, with the lines that say so. */
+interface ImportedIdentity extends Identity {
+  lines: number[];
+  provider: ProviderId;
+  profile: Profile | undefined;
+}
+
+/** An identity with its index item, and with whom it belongs to. */
+interface Place {
+  identity: ImportedIdentity;
+  indexItem: IdentityIndexItem;
+  ownerId: string | undefined;
+}
+
+interface Options {
+  dryRun: boolean;
+  /** Whether a person's other identities in the same namespace are unlinked, since the line's takes their place. */
+  replace: boolean;
+}
+
+/**
+ * Imports people with their identities: lines with the same external id are one person. Of somebody new, the first
+ * identity is that of the first line. A person who has logged in already keeps what they have, and gets the external id.
+ * Each write is conditional, so the same lines can be sent again, beside logins and other imports.
+ * @param lines all those of a person are among them
+ * @throws Error when it has to stop; what was imported so far stays
+ */
+export async function importPeople(
+  loginApp: LoginApp,
+  lines: ImportLine[],
+  options: Options,
+): Promise<PeopleImport> {
+  const { read, result } = readLines(lines, lineSchema);
+  const issuers = new Map<string, CountedIssuer>();
+  const found = read.map(({ line, content }) => {
+    const { provider, subject, external_id, profile } = content;
+    const { namespace, isKnown: known } = importedNamespace(loginApp, content);
+    const issuer = content.issuer ?? namespace;
+    const counted = issuers.get(`${provider} ${issuer}`) ?? { provider, issuer, lines: 0, known };
+    issuers.set(`${provider} ${issuer}`, { ...counted, lines: counted.lines + 1 });
+    return { external_id, identity: { lines: [line], provider, namespace, subject, profile } };
+  });
+  await forEachInBatches(
+    [...Map.groupBy(found, ({ external_id }) => external_id)],
+    async ([id, ofPerson]) => {
+      const identities = distinct(ofPerson.map(({ identity }) => identity));
+      for (const [{ lines: ofIdentity }, outcome] of await importPerson(loginApp, id, identities, options)) {
+        const [, ...repetitions] = ofIdentity;
+        if (typeof outcome !== 'string')
+          result.refused.push(...ofIdentity.map((line) => ({ line, ...outcome })));
+        else {
+          result[outcome] += 1;
+          result.repeated += repetitions.length;
+        }
+      }
+    },
+  );
+  result.refused.sort((a, b) => a.line - b.line);
+  return { ...result, ...(options.dryRun && { issuers: [...issuers.values()] }) };
+}
+
+/** Identities with the lines of each together. */
+function distinct(identities: ImportedIdentity[]): ImportedIdentity[] {
+  const groups = Map.groupBy(identities, ({ namespace, subject }) => JSON.stringify([namespace, subject]));
+  return [...groups.values()].flatMap(([first, ...others]) =>
+    first ? { ...first, lines: [first, ...others].flatMap(({ lines }) => lines) } : [],
+  );
+}
+
+type Outcome = 'added' | 'repeated' | { reason: string };
+
+/** Imports the identities of one person, in their order: each has an outcome. */
+function importPerson(
+  { login_app_id }: LoginApp,
+  externalId: string,
+  identities: ImportedIdentity[],
+  { dryRun, replace }: Options,
+): Promise<Map<ImportedIdentity, Outcome>> {
+  const allAre = (reason: string) =>
+    new Map<ImportedIdentity, Outcome>(identities.map((one) => [one, { reason }]));
+  const importOnce = async () => {
+    // 1. Everything leads to one person, or to nobody.
+    const [{ claim, user: holder }, ...places] = await Promise.all([
+      findExternalId(login_app_id, externalId),
+      ...identities.map((identity) => placeOf(login_app_id, identity)),
+    ]);
+    const owners = [holder?.login_user_id, ...places.map(({ ownerId }) => ownerId)];
+    const [ownerId, ...others] = new Set(owners.filter((id) => id !== undefined));
+    if (others.length > 0) return allAre(manyPeople(identities));
+    const user = holder ?? (ownerId === undefined ? undefined : await readLoginUser(ownerId));
+    if (user?.login_user_id !== ownerId) return undefined;
+    const isKnown = user?.external_id === externalId;
+    if (user?.external_id !== undefined && !isKnown) return allAre(otherExternalId);
+    const outcomes = new Map<ImportedIdentity, Outcome>(
+      places.map((place) => [place.identity, isKnown && place.ownerId !== undefined ? 'repeated' : 'added']),
+    );
+    const [first, ...further] = places;
+    if (dryRun || !first) return outcomes;
+
+    // 2. The external id leads to them.
+    const person = { login_user_id: ownerId ?? first.indexItem.id, login_app_id, linked: user?.linked ?? [] };
+    if (!(await claimExternalId(login_app_id, externalId, person.login_user_id, claim)))
+      return allAre(underWay);
+
+    // 3. They have it.
+    if (
+      !isKnown &&
+      !(await (user ? giveExternalId(user, externalId) : createPerson(first, person, externalId)))
+    )
+      return undefined;
+
+    // 4. They have the identities.
+    for (const { identity } of (user ? places : further).filter((place) => place.ownerId === undefined))
+      outcomes.set(identity, await link(person, identity));
+    const imported = identities.filter((identity) => typeof outcomes.get(identity) === 'string');
+    if (replace) await unlinkReplaced(person.login_user_id, imported);
+    return outcomes;
+  };
+  return retryOnConflict(importOnce, 'The people of the lines keep changing their identities.');
+}
+
+async function placeOf(loginAppId: string, identity: ImportedIdentity): Promise<Place> {
+  const indexItem = await findIndexItem(loginAppId, identity);
+  return { identity, indexItem, ownerId: (await confirmedOwner(indexItem))?.loginUserId };
+}
+
+const giveExternalId = async ({ login_user_id }: LoginUser, external_id: string): Promise<boolean> => {
+  const when = { ...whileExisting, external_id: { exists: false } };
+  return (await updateItem(loginUserItem(login_user_id), { set: { external_id }, when })).done;
+};
+
+/** Creates a person at the index item of their first identity, as their first login would. False when it is no longer free. */
+async function createPerson(
+  { identity: { provider, namespace, subject, profile }, indexItem }: Place,
+  { login_user_id, login_app_id }: Pick<LoginUser, 'login_user_id' | 'login_app_id'>,
+  external_id: string,
+): Promise<boolean> {
+  // The index item leads to somebody who doesn't have the identity.
+  if (indexItem.owner?.identityId) await releaseIdentity(indexItem.id, indexItem.owner.identityId);
+  const now = timestamp();
+  const person = { login_user_id, login_app_id };
+  const { done } = await updateItem(loginUserItem(login_user_id), {
+    set: {
+      ...person,
+      ...placeAmongPeople(person, now),
+      external_id,
+      provider,
+      namespace,
+      subject,
+      created_at: now,
+      imported_at: now,
+      last_login_at: now,
+      [identityAttributes.profile(firstIdentityId(login_user_id))]: profile,
+    },
+    when: { created_at: { exists: false }, next_slot: { exists: false }, linked_to: { exists: false } },
+  });
+  return done;
+}
+
+async function link(
+  person: Parameters<typeof linkIdentity>[0],
+  { provider, namespace, subject, profile }: ImportedIdentity,
+): Promise<Outcome> {
+  try {
+    const verified = { namespace, subject, profile };
+    const { isNew } = await linkIdentity(person, provider, verified, { byOperator: true });
+    return isNew ? 'added' : 'repeated';
+  } catch (error) {
+    if (error instanceof ServiceError) return { reason: error.message };
+    throw error;
+  }
+}
+
+/** Unlinks the identities of a person in the namespaces of imported ones that are none of these. */
+async function unlinkReplaced(loginUserId: string, imported: Identity[]): Promise<void> {
+  const user = await readLoginUser(loginUserId);
+  if (!user) return;
+  const isReplaced = (id: string) => {
+    const { namespace, subject } = user.linked.find(({ identity_id }) => identity_id === id) ?? user;
+    const ofNamespace = imported.filter((identity) => identity.namespace === namespace);
+    return ofNamespace.length > 0 && ofNamespace.every((identity) => identity.subject !== subject);
+  };
+  for (const { id } of await ownIdentities(user))
+    if (isReplaced(id)) await unlinkIdentity(loginUserId, id, { byOperator: true });
+}
+
+const manyPeople = (identities: ImportedIdentity[]): string =>
+  `The external_id belongs to several people: see ${namesOf(identities.flatMap(({ lines }) => lines))}.`;
+const namesOf = (lines: number[]): string =>
+  lines.length === 1 ? `line ${lines[0]}` : `lines ${lines.toSorted((a, b) => a - b).join(', ')}`;
+const otherExternalId = 'The person has another external_id.';
+const underWay =
+  'Another import is adding the person of this external_id. Run the command again in a minute.';

@@ -1,0 +1,337 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { accountOf, newAccount, subOf } from '../support/account.ts';
+import { expectError } from '../support/expectations.ts';
+import { itemsAbout } from '../support/items-about.ts';
+import { createLoginApp, type LoginApp } from '../support/login-app.ts';
+import { operator } from '../support/operator.ts';
+import { ownService } from '../support/own-service.ts';
+import { unique } from '../support/service.ts';
+import { startServiceWithStore } from '../support/store-and-service.ts';
+import { isWrite } from '../support/store-proxy.ts';
+
+const own = await startServiceWithStore();
+const { service, running, proxy } = own;
+const folder = mkdtempSync(join(tmpdir(), 'people-import-'));
+const hook = join(folder, 'hook.mjs');
+writeFileSync(hook, 'export const handler = async ({ external_id }) => ({ claims: { told: external_id } });');
+const { service: telling } = await ownService({ LOGIN_HOOK: hook, EXTERNAL_ID_IN_TOKENS: 'true' });
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const { login_app: app } = service.demo;
+const issuer = `${service.demo.sandbox_url}/provider_f`;
+const run = (...words: string[]) => operator.at(running.directory)(...words, '--local');
+const line = (external_id: string, subject = unique('person'), more: object = {}) => ({
+  provider: 'provider_f',
+  issuer,
+  subject,
+  external_id,
+  ...more,
+});
+
+/** Runs the import of a file with these lines. */
+async function importPeople(lines: unknown[], flags: string[] = [], { login_app_id } = app) {
+  const file = join(folder, `${unique('people')}.ndjson`);
+  writeFileSync(file, lines.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join('\n'));
+  const { code, stdout, stderr } = await run(
+    'login-users',
+    'import',
+    file,
+    '--login-app',
+    login_app_id,
+    ...flags,
+  );
+  return { code, stderr, summary: stdout ? JSON.parse(stdout) : undefined };
+}
+const find = (external_id: string) =>
+  service.operate('login-users', 'find', { 'login-app': app.login_app_id, 'external-id': external_id });
+const subjectsOf = ({ identities }: Record<string, unknown>) =>
+  Object.values(Object(identities)).map((one) => Object(one).subject);
+const logIn = (subject: string, provider = 'provider_f', client: LoginApp = app) =>
+  service.logIn(subject, provider, client);
+
+describe('operator login-users import FILE.ndjson', () => {
+  test('a later login with any identity of a person is theirs, and shows their external id', async () => {
+    const [id, google, oauth] = [unique('ext'), unique('google'), unique('oauth')];
+    const others = Array.from({ length: 150 }, () => line(unique('ext')));
+    const profile = { name: 'Alice', email: 'alice@example.com' };
+    const namespace = 'https://sandbox.example/provider_a';
+    const lines = [line(id, google, { profile }), ...others];
+    expect((await importPeople(lines)).summary).toMatchObject({ lines: 151, added: 151, refused: 0 });
+    const found = await find(id);
+    expect(found).toMatchObject({ external_id: id, identities: [{ subject: google, profile }] });
+    expect(found).not.toHaveProperty('last_login_at');
+    const login = await logIn(google);
+    expect(subOf(login)).toBe(found.login_user_id);
+    const { body } = await accountOf(service, login.body.access_token).show();
+    expect(body).toMatchObject({ external_id: id, identities: [{ last_login_at: body.last_login_at }] });
+    expect(await find(id)).toHaveProperty('last_login_at');
+    // Far from the first line, and of another provider.
+    const more = { provider: 'provider_a', issuer: undefined, namespace };
+    expect((await importPeople([...lines, line(id, oauth, more)])).summary).toMatchObject({
+      added: 1,
+      already_there: 151,
+    });
+    expect(subjectsOf(await find(id))).toEqual([google, oauth]);
+  });
+
+  test('lines of a person may stand anywhere in the file', async () => {
+    const [id, first, second] = [unique('ext'), unique('first'), unique('second')];
+    const others = Array.from({ length: 250 }, () => line(unique('ext')));
+    const { summary } = await importPeople([line(id, first), ...others, line(id, second)]);
+    expect(summary).toMatchObject({ lines: 252, added: 252 });
+    const { login_user_id } = await find(id);
+    expect([subOf(await logIn(second)), subOf(await logIn(first))]).toEqual([login_user_id, login_user_id]);
+  });
+
+  test('somebody who has logged in before keeps their login id and what they have', async () => {
+    const { account, loginUserId, subject } = await newAccount(service);
+    const [id, other] = [unique('ext'), unique('other')];
+    const before = (await account.show()).body;
+    await importPeople([line(id, other), line(id, subject, { profile: { name: 'Other' } })]);
+    const { body } = await account.show();
+    expect(body).toMatchObject({ ...before, external_id: id, identities: [before.identities[0], {}] });
+    expect(subOf(await logIn(other))).toBe(loginUserId);
+  });
+
+  test('a subject under two external ids, and two people under one: all of their lines, and none is written', async () => {
+    const [alice, bob] = [await newAccount(service), await newAccount(service)];
+    const [one, other, both, shared] = [unique('one'), unique('other'), unique('both'), unique('shared')];
+    const { code, summary } = await importPeople([
+      line(one, shared),
+      line(both, alice.subject),
+      ...Array.from({ length: 120 }, () => line(unique('ext'))),
+      line(both, bob.subject),
+      line(other, shared),
+      line(other),
+    ]);
+    expect({ code, added: summary.added }).toEqual({ code: 2, added: 121 });
+    expect(summary.reasons).toEqual([
+      { reason: 'One subject has several external_ids: see lines 1, 124.', count: 2, lines: [1, 124] },
+      { reason: 'The external_id belongs to several people: see lines 2, 123.', count: 2, lines: [2, 123] },
+    ]);
+    for (const id of [one, both]) await expect(find(id)).rejects.toThrow('There is no such Login User.');
+    expect((await alice.account.show()).body).not.toHaveProperty('external_id');
+    const { summary: again } = await importPeople([line(one, alice.subject), line(unique('ext'), shared)]);
+    expect(again).toMatchObject({ added: 2 });
+    expect((await importPeople([line(both, alice.subject), line(one, bob.subject)])).summary.reasons).toEqual(
+      [
+        { reason: 'The person has another external_id.', count: 1, lines: [1] },
+        { reason: 'The external_id belongs to several people: see line 2.', count: 1, lines: [2] },
+      ],
+    );
+  });
+
+  test('names every wrong field of a line, and adds the others', async () => {
+    const { code, summary } = await importPeople([
+      '{"half',
+      line(''),
+      line('x'.repeat(201)),
+      line(unique('ext'), '', { provider: 'provider_x' }),
+      line(unique('ext'), 'a\u0000'),
+      line(unique('ext'), undefined, { namespace: 'both' }),
+      line(unique('ext'), undefined, { profile: { email: 7 } }),
+      { external_id: 'only' },
+      line(unique('ext')),
+    ]);
+    expect({ code, summary }).toMatchObject({ code: 2, summary: { lines: 9, added: 1, refused: 8 } });
+    const reasons = summary.reasons.map((one: { reason: string; lines: number[] }) => [
+      one.lines[0],
+      one.reason,
+    ]);
+    expect(Object.fromEntries(reasons)).toEqual({
+      1: 'The line is not JSON.',
+      2: 'external_id must be a string of 1 to 200 characters.',
+      4: expect.stringMatching(
+        /^provider must be one of .*\. subject must be a string of 1 to 255 characters\.$/,
+      ),
+      5: 'subject must be a string of 1 to 255 characters.',
+      6: 'Either issuer or namespace is required.',
+      7: expect.stringMatching(/^profile may have email, /),
+      8: 'provider is required. subject is required.',
+    });
+  });
+
+  test('a dry run writes nothing, and counts the lines by issuer', async () => {
+    let writes = 0;
+    proxy.hook = (call) => {
+      if (isWrite(call)) writes += 1;
+      return undefined;
+    };
+    const unknown = { issuer: 'https://former.example' };
+    const lines = [
+      line(unique('ext')),
+      line(unique('ext')),
+      line(unique('ext'), undefined, unknown),
+      line(''),
+    ];
+    const { code, summary } = await importPeople(lines, ['--dry-run']);
+    expect({ code, summary, writes }).toMatchObject({
+      code: 2,
+      writes: 0,
+      summary: {
+        lines: 4,
+        added: 3,
+        refused: 1,
+        issuers: [
+          { provider: 'provider_f', issuer, known: true, lines: 2 },
+          { provider: 'provider_f', issuer: 'https://former.example', known: false, lines: 1 },
+        ],
+        unknown_issuers: 1,
+      },
+    });
+  });
+
+  test('--replace: a new subject takes the place of the former one, which is free then', async () => {
+    const [id, former, next, other] = [unique('ext'), unique('former'), unique('next'), unique('other')];
+    await importPeople([line(id, former), line(id, other, { issuer: 'https://other.example' })]);
+    const { login_user_id } = await find(id);
+    expect((await importPeople([line(id, next)], ['--replace'])).summary).toMatchObject({ added: 1 });
+    expect(subjectsOf(await find(id)).toSorted()).toEqual([next, other].toSorted());
+    expect(subOf(await logIn(next))).toBe(login_user_id);
+    expect(subOf(await logIn(former))).not.toBe(login_user_id);
+    expect((await importPeople([line(id, next)], ['--replace'])).summary).toMatchObject({ already_there: 1 });
+  });
+
+  test('the external id leaves with the person', async () => {
+    const [id, subject] = [unique('ext'), unique('leaving')];
+    await importPeople([line(id, subject)]);
+    const { login_user_id } = await find(id);
+    expect(await service.operate('login-users', 'export', { 'login-user': login_user_id })).toMatchObject({
+      login_user: { external_id: id },
+    });
+    const { body } = await logIn(subject);
+    expect((await accountOf(service, body.access_token).remove()).status).toBe(204);
+    expect(await itemsAbout(own, id)).toEqual([]);
+    expect((await itemsAbout(own, String(login_user_id))).map(({ sk }) => sk)).toEqual(['LOGIN_USER']);
+    await expect(find(id)).rejects.toThrow('There is no such Login User.');
+    await importPeople([line(id, subject)]);
+    expect((await find(id)).login_user_id).not.toBe(login_user_id);
+  });
+
+  test('beside the first logins of the same people: each has one login id, with the external id', async () => {
+    const people = Array.from({ length: 12 }, () => ({ id: unique('ext'), subject: unique('person') }));
+    const imported = importPeople(people.map(({ id, subject }) => line(id, subject)));
+    const subs = await Promise.all(people.map(async ({ subject }) => subOf(await logIn(subject))));
+    expect((await imported).summary).toMatchObject({ added: 12, refused: 0 });
+    const found = await Promise.all(people.map(({ id }) => find(id)));
+    expect(found.map(({ login_user_id }) => login_user_id)).toEqual(subs);
+  });
+
+  test('two imports at once of one person, each with another identity: one person, and both can be repeated', async () => {
+    const id = unique('ext');
+    const lines = [line(id), line(id)];
+    const outcomes = await Promise.all(lines.map((one) => importPeople([one])));
+    expect(outcomes.some(({ summary }) => summary.added === 1)).toBe(true);
+    expect((await importPeople(lines)).summary).toMatchObject({ refused: 0 });
+    expect(subjectsOf(await find(id)).toSorted()).toEqual(lines.map(({ subject }) => subject).toSorted());
+  });
+});
+
+test('an import of 100,000 lines, those of a person far apart, takes less than 200 MB of memory', async () => {
+  const file = join(folder, 'long.ndjson');
+  const profile = { name: 'x'.repeat(150) };
+  const lines = Array.from({ length: 100_000 }, (_, at) =>
+    JSON.stringify(line(`external-${at % 50_000}`, `subject-${at === 99_999 ? 0 : at}`, { profile })),
+  );
+  writeFileSync(file, lines.join('\n'));
+  const send = `import { sendLines } from './infra/operator/import-file.ts';
+    import { personOfLine } from './lib/people/identities/import-people.ts';
+    let together = 0;
+    const idsOf = (batch) => batch.map(({ text }) => JSON.parse(text).external_id);
+    const send = async (batch) => {
+      together += batch.length - new Set(idsOf(batch)).size;
+      return { added: batch.length, repeated: 0, refused: [] };
+    };
+    const summary = await sendLines(process.argv[1], send, { progress: () => {}, grouping: personOfLine });
+    console.log(JSON.stringify({ ...summary, together, megabytes: process.resourceUsage().maxRSS / 1024 }));`;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--max-semi-space-size=2', '--input-type=module', '--eval', send, file],
+    { env: { ...process.env, NODE_OPTIONS: '' } },
+  );
+  const { megabytes, ...summary } = JSON.parse(stdout);
+  expect(summary).toEqual({
+    ...{ lines: 100_000, added: 99_998, already_there: 0, refused: 2, together: 49_998 },
+    reasons: [
+      { reason: 'One subject has several external_ids: see lines 1, 100000.', count: 2, lines: [1, 100_000] },
+    ],
+  });
+  expect(megabytes).toBeLessThan(200);
+}, 120_000);
+
+describe('the external id', () => {
+  test('is told to the login hook at each login, link and refresh; in tokens by a setting alone', async () => {
+    const [id, first, linked] = [unique('ext'), unique('first'), unique('linked')];
+    const lines = [first, linked].map((subject, at) => ({
+      line: at + 1,
+      text: JSON.stringify({ ...line(id, subject), issuer: `${telling.demo.sandbox_url}/provider_f` }),
+      repetition: 0,
+    }));
+    await telling.operate('login-users', 'import', {
+      'login-app': telling.demo.login_app.login_app_id,
+      people: lines,
+    });
+    for (const subject of [first, linked]) {
+      const { body } = await telling.logIn(subject);
+      const { body: refreshed } = await telling.refresh(body.refresh_token);
+      for (const { access_token } of [body, refreshed]) {
+        expect(decodeJwt(access_token)).toMatchObject({ ext_id: id, told: id });
+        expect((await telling.introspect(access_token)).body).toMatchObject({ active: true, ext_id: id });
+      }
+    }
+    expect(decodeJwt((await telling.logIn(unique('stranger'))).body.access_token)).not.toHaveProperty(
+      'ext_id',
+    );
+    const subject = unique('without');
+    await importPeople([line(id, subject)]);
+    expect(decodeJwt((await logIn(subject)).body.access_token)).not.toHaveProperty('ext_id');
+  });
+});
+
+describe('login-apps update --sign-ups closed', () => {
+  const setSignUps = (client: LoginApp, signUps: string) =>
+    service.operate('login-apps', 'update', { 'login-app': client.login_app_id, 'sign-ups': signUps });
+
+  test('lets in only people who exist, who may link further identities', async () => {
+    const client = await createLoginApp(service, unique('app'), { providers: ['provider_a', 'provider_f'] });
+    await setSignUps(client, 'closed');
+    const subject = unique('imported');
+    await importPeople([line(unique('ext'), subject)], [], client);
+    const refused = { status: 400, error: 'invalid_grant', naming: 'The Login App lets nobody new in.' };
+    const stranger = unique('stranger');
+    expectError(await logIn(stranger, 'provider_f', client), refused);
+    expect(running.output()).toContain('"reason":"sign_ups_closed"');
+    expect(await itemsAbout(own, stranger)).toEqual([]);
+    const { body } = await logIn(subject, 'provider_f', client);
+    const account = accountOf(service, body.access_token);
+    expect((await account.linkAt('provider_f', stranger)).status).toBe(201);
+    expect((await logIn(stranger, 'provider_f', client)).status).toBe(200);
+    await account.remove();
+    expectError(await logIn(subject, 'provider_f', client), refused);
+    expect(await service.operate('login-apps', 'show', { 'login-app': client.login_app_id })).toMatchObject({
+      sign_ups: 'closed',
+    });
+  });
+
+  test('closed meanwhile: a login is refused whole or let in whole; opened again, everybody is let in', async () => {
+    const client = await createLoginApp(service, unique('app'), { providers: ['provider_f'] });
+    const subjects = Array.from({ length: 12 }, () => unique('person'));
+    const [answers] = await Promise.all([
+      Promise.all(subjects.map((subject) => logIn(subject, 'provider_f', client))),
+      setSignUps(client, 'closed'),
+    ]);
+    for (const [at, { status }] of answers.entries())
+      expect(await itemsAbout(own, subjects[at] ?? '')).toHaveLength(status === 200 ? 1 : 0);
+    await setSignUps(client, 'open');
+    const later = await createLoginApp(service, unique('app'), { providers: ['provider_f'] });
+    await setSignUps(later, 'closed');
+    await setSignUps(later, 'open');
+    expect((await logIn(unique('person'), 'provider_f', later)).status).toBe(200);
+  });
+});
