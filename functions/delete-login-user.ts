@@ -23,7 +23,7 @@ export const { endpoint, handler } = serve({
     Query: ['login_users', 'devices'],
     PutItem: ['login_users'],
     UpdateItem: ['login_users', 'devices'],
-    DeleteItem: ['login_users', 'external_ids'],
+    DeleteItem: ['login_users'],
   },
   secrets: ['provider-settings'],
   handle: async ({ caller }) => {

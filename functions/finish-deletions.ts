@@ -13,7 +13,7 @@ export const access: Access = {
     Query: ['login_users', 'devices'],
     PutItem: ['login_users'],
     UpdateItem: ['login_users', 'devices'],
-    DeleteItem: ['login_users', 'external_ids'],
+    DeleteItem: ['login_users'],
   },
   secrets: ['provider-settings'],
   // Some seconds of work, of which the last piece may wait for a provider.

@@ -6,14 +6,7 @@ import { operate } from '../lib/operator/operate.ts';
 import type { OperatorAnswer } from '../lib/operator/operator-call.ts';
 
 /** Rights of the function: everything that commands manage, but not the keys that tokens are verified with. */
-const everything = [
-  'login_apps',
-  'login_users',
-  'external_ids',
-  'devices',
-  'accounts',
-  'access_requests',
-] as const;
+const everything = ['login_apps', 'login_users', 'devices', 'accounts', 'access_requests'] as const;
 
 export const access: Access = {
   summary: 'Carries out the commands of the operator',

@@ -21,8 +21,6 @@ export const leadingKeys = {
   login_apps: ['LOGIN_APP#*', 'LOGIN_APPS', 'PROVIDER_SETTINGS'],
   /** The Login Users with their sessions, the lists of those of a Login App, and what is unfinished about any of them. */
   login_users: ['LOGIN_USER#*', 'LOGIN_USERS_OF#*', 'UNFINISHED'],
-  /** The index of the ids that people have in another system. */
-  external_ids: ['EXTERNAL_ID#*'],
   /** The devices themselves, the lists of those of a person or a Login App, and the installations they belong to. */
   devices: ['DEVICE#*', 'DEVICES_OF#*', 'INSTALLATION#*'],
   accounts: ['ACCOUNT#*', 'ACCOUNTS'],
@@ -95,9 +93,9 @@ export const sessionKey = (loginUserId: string, sessionId: string): Key =>
 /** The beginning of the sort keys of sessions. */
 export const sessionPrefix = 'SESSION#';
 
-/** `EXTERNAL_ID#q1B… / EXTERNAL_ID`: the person of a Login App who has an id of another system, by its hash. */
+/** `LOGIN_USER#external#q1B… / EXTERNAL_ID`: the person of a Login App who has an id of another system, by its hash. */
 export const externalIdKey = (loginAppId: string, externalId: string): Key =>
-  key(`EXTERNAL_ID#${hashOf(loginAppId, externalId)}`, 'EXTERNAL_ID');
+  key(`LOGIN_USER#external#${hashOf(loginAppId, externalId)}`, 'EXTERNAL_ID');
 
 /** `DEVICE#d_kP0… / DEVICE` */
 export const deviceKey = (deviceId: string): Key => key(`DEVICE#${encoded(deviceId)}`, 'DEVICE');

@@ -43,6 +43,7 @@ const folder = mkdtempSync(join(tmpdir(), 'examples-'));
 const files: Record<string, string> = {
   'access-requests.ndjson': '{"id":"old-1","created_at":"2026-01-01T00:00:00.000Z"}\n',
   'events.ndjson': '',
+  'people.ndjson': '',
 };
 
 beforeAll(async () => {

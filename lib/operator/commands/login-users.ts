@@ -53,7 +53,7 @@ export const loginUserCommands = defineCommands({
       issuer: optional(text('Who vouches for them, if the provider has several issuers or was removed')),
       'external-id': optional(text('Their id in the system that they were imported from')),
     },
-    example: '--login-app "$LOGIN_APP" --provider provider_f --subject "$SUBJECT"',
+    example: '--login-app "$LOGIN_APP" --provider provider_a --subject "$SUBJECT"',
     run: async ({ 'login-app': id, provider, subject, issuer, 'external-id': externalId }) => {
       const app = await requireLoginApp(id);
       if (externalId !== undefined && provider === undefined && subject === undefined)
