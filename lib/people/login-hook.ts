@@ -32,6 +32,9 @@ const mostBytes = 2048;
 
 export type HookClaims = Record<string, unknown>;
 
+/** Claims as a session keeps them. */
+export const hookClaimsIn = (stored: string | undefined): HookClaims => JSON.parse(stored ?? '{}');
+
 const claimsSchema = v.pipe(
   v.unknown(),
   v.check((claims) => !Array.isArray(claims), 'must be an object'),
@@ -79,14 +82,11 @@ interface HookEvent {
 /**
  * Asks the owner's Lambda function about a login, a link or a refresh that is verified and not stored yet.
  * @param identity absent at a refresh if the person has unlinked it since
- * @returns the claims for the access tokens of the session; undefined when it gives none
+ * @returns the claims for the access tokens of the session, in JSON; undefined when it gives none
  * @throws ServiceError `invalid_grant` when it refuses
  * @throws Error when it fails, takes too long or answers something else
  */
-export async function askLoginHook(
-  event: HookEvent,
-  identity?: HookIdentity,
-): Promise<HookClaims | undefined> {
+export async function askLoginHook(event: HookEvent, identity?: HookIdentity): Promise<string | undefined> {
   const { claims = {}, previous_claims = {}, ...about } = event;
   const answer = await answerOf({
     version: 1,
@@ -98,7 +98,7 @@ export async function askLoginHook(
     logFailure('login_hook_failed', error, { hook_event: event.event });
     throw error;
   });
-  if (!answer.deny) return answer.claims;
+  if (!answer.deny) return JSON.stringify(answer.claims);
   logEvent('login_hook_denied', { hook_event: event.event, told: answer.reason });
   throw new ServiceError('invalid_grant', 'The login was refused.', { reason: 'denied_by_hook' });
 }

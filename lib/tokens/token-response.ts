@@ -4,7 +4,7 @@ import { epochSeconds } from '../foundation/clock.ts';
 import { definedOnly } from '../foundation/defined-only.ts';
 import { newId } from '../foundation/ids.ts';
 import { annotateLog } from '../log/request-fields.ts';
-import { type HookClaims, hasLoginHook } from '../people/login-hook.ts';
+import { type HookClaims, hasLoginHook, hookClaimsIn } from '../people/login-hook.ts';
 import { externalIdForTokens, type Session } from '../people/sessions/session.ts';
 import { countField } from '../schema/json-schema.ts';
 import { accessTokenLifetime } from '../signing/settings.ts';
@@ -41,7 +41,7 @@ export type TokenResponse = v.InferOutput<typeof tokenResponseSchema>;
 /** The Login User Token of a session, with the refresh token of its generation. */
 export async function loginUserTokenOf(session: Session): Promise<TokenResponse> {
   const { login_app_id, login_user_id, session_id, client_id, generation } = session;
-  const hookClaims = hasLoginHook(login_app_id) ? session.hook_claims : {};
+  const hookClaims = hasLoginHook(login_app_id) ? hookClaimsIn(session.hook_claims) : {};
   annotateLog({ login_user_id, session_id });
   const [token, refresh_token] = await Promise.all([
     issueAccessToken<'login_user'>(

@@ -7,10 +7,10 @@ import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import { execa } from 'execa';
 import { decodeProtectedHeader } from 'jose';
 import { callOperator } from '../../infra/call-operator.ts';
-import { seedDemo } from '../../infra/local/demo.ts';
+import { reviveDemo, seedDemo } from '../../infra/local/demo.ts';
 import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { localDirectory } from '../../infra/local/local-files.ts';
-import { startSandbox } from '../../infra/local/sandbox/sandbox.ts';
+import { type Sandbox, startSandbox } from '../../infra/local/sandbox/sandbox.ts';
 import { rotateSecret } from '../../infra/local/stack.ts';
 import { version } from '../../infra/version.ts';
 import { runJest } from '../support/commands.ts';
@@ -37,6 +37,13 @@ import { findApproval } from './published-events.ts';
 import { restoreTable } from './restored-table.ts';
 
 const stack = 'login-service-test';
+
+/** The sandbox with the settings that the release knows. */
+function asReleased({ url, settings }: Sandbox): Pick<Sandbox, 'url' | 'settings'> {
+  const isLater = (name: string) => ['login_claims', 'code_exchange'].includes(name);
+  const text = JSON.stringify(settings, (name, value) => (isLater(name) ? undefined : value));
+  return { url, settings: JSON.parse(text) };
+}
 
 /** As in production, but for the providers on this machine, which production does not allow, and CodeDeploy, which MiniStack lacks. */
 const settings = {
@@ -93,8 +100,9 @@ runCheck(async (cleanUps) => {
   });
 
   const operator = { name: `${stack}-operator`, endpoint: awsEndpoint };
+  const demoStack = { url: front.url, sandbox, dynamoDbEndpoint: cloud.endpoint, tableName, operator };
   const demo = await step('Seed the demo through the deployed operator function', () =>
-    seedDemo({ url: front.url, sandbox, dynamoDbEndpoint: cloud.endpoint, tableName, operator }),
+    seedDemo({ ...demoStack, sandbox: asReleased(sandbox) }),
   );
   const serviceDirectory = localDirectory('deploy', 'service');
   writeFileSync(join(serviceDirectory, 'demo.json'), JSON.stringify(demo));
@@ -109,6 +117,7 @@ runCheck(async (cleanUps) => {
     withTraffic(service, () => deployWith({})),
   );
   await step('What there was is there', () => findData(service, released, 3600));
+  await step('Set what the release did not know', () => reviveDemo(demoStack, demo));
 
   await step(`npm run operator -- accounts create … --stack ${stack}`, () => operateByCommandLine(cloud));
   await step('Run the black-box tests against the deployed API', () =>

@@ -161,6 +161,14 @@ describe('claims of the hook', () => {
     });
   });
 
+  test('may be of any depth and size, which no item could have', async () => {
+    const deep = JSON.parse(`${'['.repeat(50)}1${']'.repeat(50)}`);
+    const odd = { deep, large: 2 ** 60, '': null, empty: {} };
+    const login = await logIn({ answer: { claims: { ...odd, next: { answer: { claims: odd } } } } });
+    expect(decodeJwt(login.body.access_token)).toMatchObject(odd);
+    expect(decodeJwt((await refresh(login)).body.access_token)).toMatchObject(odd);
+  });
+
   test('are those of each refresh; without any, the token has none', async () => {
     const next = { answer: { claims: { roles: ['guest'] } } };
     const login = await logIn({ answer: { claims: { roles: ['admin'], next } } });

@@ -10,7 +10,13 @@ import { firstIdentityId } from '../../login-users/linked-identity.ts';
 import { blockedError, type LoginUser } from '../../login-users/login-user.ts';
 import { providerIds } from '../../providers/provider-ids.ts';
 import { updateItem } from '../../storage/items.ts';
-import { askLoginHook, asksAtLoginOnly, type HookIdentity, hasLoginHook } from '../login-hook.ts';
+import {
+  askLoginHook,
+  asksAtLoginOnly,
+  type HookIdentity,
+  hasLoginHook,
+  hookClaimsIn,
+} from '../login-hook.ts';
 import { endSession } from './end-sessions.ts';
 import { endOf } from './log-in.ts';
 import {
@@ -116,7 +122,10 @@ async function askAboutRefresh(session: Session, user: LoginUser): Promise<Pick<
   try {
     const identity = identityWithId(user, identity_id);
     return {
-      hook_claims: await askLoginHook({ event: 'refresh', ...about, previous_claims: hook_claims }, identity),
+      hook_claims: await askLoginHook(
+        { event: 'refresh', ...about, previous_claims: hookClaimsIn(hook_claims) },
+        identity,
+      ),
     };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw new ServiceError('temporarily_unavailable', noAnswer);

@@ -26,9 +26,10 @@ export const sessionItem = itemKind(
     /** The name that the app gave it, for people to tell their sessions apart. */
     name: v.optional(v.string()),
     login_claims: v.optional(loginClaimsSchema),
-    /** The identity of the login, and the claims that the login hook gave last; absent in a deployment without one. */
+    /** The identity of the login; absent in a deployment without a login hook. */
     identity_id: v.optional(v.string()),
-    hook_claims: v.optional(v.record(v.string(), v.unknown())),
+    /** The claims that the login hook gave last, in JSON: they may have numbers and levels that an item can't. */
+    hook_claims: v.optional(v.string()),
     /** The external id of the person, where the deployment puts it into access tokens. */
     external_id: v.optional(v.string()),
     /** The number of refreshes so far. */
