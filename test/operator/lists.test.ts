@@ -97,7 +97,7 @@ describe('npm run operator: Login Apps and clients', () => {
           protocol: 'oidc',
           grant_type: 'provider_credentials',
           required: ['id_token'],
-          optional: ['access_token', 'nonce'],
+          optional: ['access_token', 'nonce', 'authorization_code', 'code_verifier', 'redirect_uri', 'user'],
           issuers,
         },
       ],
