@@ -41,7 +41,7 @@ const failures: [string[], string][] = [
   ],
   [
     ['login-users', 'find', '--email', 'alice@example.com'],
-    "unknown option '--email'. Choose one of --login-app, --provider, --subject, --issuer.",
+    "unknown option '--email'. Choose one of --login-app, --provider, --subject, --issuer, --external-id.",
   ],
   [['accounts', 'create', '--name'], "option '--name <text>' argument missing. See --help."],
   [
