@@ -133,8 +133,12 @@ async function installOasdiff(): Promise<string> {
  */
 async function breakingChanges(command: string, base: string, revision: string): Promise<BreakingChange[]> {
   const { stdout } = await execa(command, ['breaking', '--format', 'json', base, revision]);
-  return v.parse(v.array(change), JSON.parse(stdout || '[]'));
+  const changes = v.parse(v.array(change), JSON.parse(stdout || '[]'));
+  return changes.filter(({ text }) => !allowedNow.test(text));
 }
+
+/** The report of a parameter that must no longer be left out, which oasdiff takes for a value that is no longer accepted. */
+const allowedNow = /^removed the enum value .*\/propertyNames\/not\/`/;
 
 /** The text below a heading of a Markdown page, up to the next heading of its level or above. */
 function section(page: string, heading: string): string {
