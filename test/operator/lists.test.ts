@@ -78,7 +78,7 @@ describe('npm run operator: Login Apps and clients', () => {
     const app = await newApp();
     const flags = { 'login-app': app.login_app_id };
     const { name } = await operate('login-apps', 'show', flags);
-    const row = { login_app_id: app.login_app_id, name, disabled: false, sign_ups: 'open', created_at: time };
+    const row = { login_app_id: app.login_app_id, name, disabled: false, created_at: time };
     await eventuallyPasses(async () =>
       expect(await operate('login-apps', 'find', { name })).toEqual({ login_apps: [row] }),
     );

@@ -39,7 +39,7 @@ const loginAppShown = (app: LoginAppItem) => ({
   login_app_id: app.login_app_id,
   name: app.name,
   ...disabledSince(app.disabled_at),
-  sign_ups: app.sign_ups_closed_at === undefined ? 'open' : 'closed',
+  sign_ups: app.sign_ups_closed_at === undefined ? undefined : 'closed',
   sessions_valid_from: app.sessions_valid_from,
   created_at: app.created_at,
 });
