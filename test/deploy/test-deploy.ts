@@ -20,7 +20,7 @@ import { type Service, serviceOf, unique } from '../support/service.ts';
 import { noFailure, steadyTraffic } from '../support/steady-traffic.ts';
 import { print, runCheck, step } from '../support/steps.ts';
 import { checkOut } from '../upgrade/checkout.ts';
-import { release } from '../upgrade/release.ts';
+import { laterSettings, release } from '../upgrade/release.ts';
 import {
   bootstrap,
   type Cloud,
@@ -40,8 +40,7 @@ const stack = 'login-service-test';
 
 /** The sandbox with the settings that the release knows. */
 function asReleased({ url, settings }: Sandbox): Pick<Sandbox, 'url' | 'settings'> {
-  const isLater = (name: string) => ['login_claims', 'code_exchange'].includes(name);
-  const text = JSON.stringify(settings, (name, value) => (isLater(name) ? undefined : value));
+  const text = JSON.stringify(settings, (name, value) => (laterSettings.includes(name) ? undefined : value));
   return { url, settings: JSON.parse(text) };
 }
 

@@ -32,3 +32,6 @@ export const release = v.parse(
   v.object({ version: v.string(), commit: v.string(), ...deployableSchema.entries }),
   JSON.parse(readFileSync(releaseFile, 'utf8')),
 );
+
+/** Settings of providers that the release does not know. */
+export const laterSettings = ['login_claims', 'hook_claims', 'code_exchange', 'user_profile'];

@@ -4,6 +4,7 @@ import { accountOf } from '../support/account.ts';
 import type { Service } from '../support/service.ts';
 import { drafts, expecting, installed, type Left, lineOf, phone, providers, withKey } from './left.ts';
 import { askAll, questionsAbout, run } from './questions.ts';
+import { laterSettings } from './release.ts';
 
 /** Does with a service what everybody does who holds something of what was left. @throws AssertionError */
 export async function use(service: Service, left: Left): Promise<void> {
@@ -29,8 +30,7 @@ async function askAgain(service: Service, left: Left): Promise<void> {
   assert.equal(wrong.length, 0, wrong.join('\n\n'));
 }
 
-/** Settings of providers and parameters of logins that the release does not know. */
-const laterSettings = ['login_claims', 'code_exchange', 'user_profile'];
+/** Parameters of logins that the release does not know. */
 const laterParameters = ['authorization_code', 'code_verifier', 'redirect_uri', 'user'];
 
 function withoutLater(answer: unknown): object {
