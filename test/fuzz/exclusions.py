@@ -48,6 +48,10 @@ REJECTIONS = [
         described_as(
             "The parameter nonce must not be supplied, since the settings of this provider use no id token.",
             "The redirect_uri must be one of those in the provider settings.",
+            "The parameter redirect_uri must not be supplied with provider credentials.",
+            "The parameter code_verifier must not be supplied with provider credentials.",
+            "The parameter user must be a JSON object of at most 2048 bytes.",
+            "None of access_token, access_secret, id_token may be supplied with an authorization_code.",
         ),
     ),
     ("No schema can tell how many identities the person has left.", 422, naming("identity_id")),
@@ -60,6 +64,11 @@ REJECTIONS = [
         "No schema can tell which providers a Login App has.",
         400,
         lambda body: description_of(body).endswith("is not set up for this Login App."),
+    ),
+    (
+        "The document does not say which characters are control characters.",
+        400,
+        lambda body: description_of(body).startswith("The parameter session_name must have 1 to 64 characters"),
     ),
     ("No schema can tell which texts are language tags.", 422, naming("device.locale")),
     (
