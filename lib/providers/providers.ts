@@ -4,10 +4,17 @@
 import { oauth1 } from './oauth1/protocol.ts';
 import { oauth2 } from './oauth2/protocol.ts';
 import { oidc } from './oidc/protocol.ts';
-import { type ProviderId, protocolNames } from './provider-ids.ts';
+import { type ProtocolName, type ProviderId, protocolNames } from './provider-ids.ts';
 
 /** Every protocol by its name. A new one is a folder like these, and a row here and among the parameters. */
-export const protocols = { oauth1, oauth2, oidc };
+export const protocols: Protocols = { oauth1, oauth2, oidc };
+
+interface Protocols {
+  oauth1: typeof oauth1;
+  oauth2: typeof oauth2;
+  oidc: typeof oidc;
+}
 
 /** The protocol that a provider speaks. */
-export const protocolOf = (provider: ProviderId) => protocols[protocolNames[provider]];
+export const protocolOf = (provider: ProviderId): Protocols[ProtocolName] =>
+  protocols[protocolNames[provider]];
