@@ -9,7 +9,7 @@ import { filesIn } from '../../infra/local/local-files.ts';
 import { clockOffset, moveClock } from './clock-offset.ts';
 import { leakedSecrets } from './secrets-seen.ts';
 
-/** A service, as any process sees it that knows its folder. */
+/** A service, seen by a process that knows its folder. */
 export interface FollowedService {
   demo: Demo;
   /** The folder that `operator --local` looks into, as `LOCAL_DIR`. */
