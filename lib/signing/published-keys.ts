@@ -1,6 +1,6 @@
 import { importJWK } from 'jose';
 import * as v from 'valibot';
-import { clock, epochSeconds } from '../foundation/clock.ts';
+import { clock, epochSeconds, isYounger } from '../foundation/clock.ts';
 import { newId } from '../foundation/ids.ts';
 import { type ItemOf, itemKind, readItem, updateItem } from '../storage/items.ts';
 import { publicSigningKeysKey } from '../storage/keys.ts';
@@ -78,8 +78,8 @@ const importKey = async (jwk: PublicJwk): Promise<ImportedKey> => ({
 });
 
 async function keysReadWithin(milliseconds: number): Promise<PublishedKey[]> {
-  const now = clock.now().getTime();
-  if (!remembered || now - remembered.readAt >= milliseconds) {
+  if (!remembered || !isYounger(remembered.readAt, milliseconds)) {
+    const now = clock.now().getTime();
     const { keys } = await readPublished();
     // Until the first rotation there are none, which is about to change.
     if (keys.length === 0) return [];

@@ -1,4 +1,4 @@
-import { clock } from '../foundation/clock.ts';
+import { clock, isYounger } from '../foundation/clock.ts';
 
 /** Milliseconds for which a warm function may use a record again without reading it. */
 export const freshForMilliseconds = 30_000;
@@ -31,9 +31,9 @@ export function cached<Id, Record>(
     const name = nameOf(id);
     const now = clock.now().getTime();
     const cached = records.get(name);
-    const age = now - (cached?.readAt ?? 0);
-    if (cached?.record && age < freshForMilliseconds && grants(cached.record)) return cached.record;
-    if (cached?.denied && age < deniedFor) return cached.record;
+    const isRecent = (milliseconds: number) => cached && isYounger(cached.readAt, milliseconds);
+    if (cached?.record && isRecent(freshForMilliseconds) && grants(cached.record)) return cached.record;
+    if (cached?.denied && isRecent(deniedFor)) return cached.record;
     const record = await read(id);
     records.delete(name);
     const oldest = records.keys().next();

@@ -1,6 +1,6 @@
 import { type CryptoKey, createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
 import * as v from 'valibot';
-import { clock } from '../../foundation/clock.ts';
+import { clock, isYounger } from '../../foundation/clock.ts';
 import { logEvent, logFailure } from '../../log/log.ts';
 import { type ItemKey, putItem, readItem } from '../../storage/items.ts';
 import { issuerKeysKey } from '../../storage/keys.ts';
@@ -91,8 +91,8 @@ const isLongEnough = ({ algorithm }: CryptoKey): boolean =>
 async function knowledgeOf(source: KeySource, age: number): Promise<Knowledge> {
   const name = nameOf(source);
   const memory = remembered.get(name);
-  if (memory && isYounger(memory.keys, age)) return memory;
-  if (memory && recentFailure(name) && isYounger(memory.keys, usableFor)) return memory;
+  if (memory && isYounger(memory.keys.fetched_at, age)) return memory;
+  if (memory && recentFailure(name) && isYounger(memory.keys.fetched_at, usableFor)) return memory;
 
   const renewal = renewals.get(name) ?? renew(source, age).finally(() => renewals.delete(name));
   renewals.set(name, renewal);
@@ -103,7 +103,7 @@ async function knowledgeOf(source: KeySource, age: number): Promise<Knowledge> {
 async function renew(source: KeySource, age: number): Promise<Knowledge> {
   const name = nameOf(source);
   const stored = await readItem(issuerKeysItem(name));
-  const isEnough = stored && isYounger(stored, age);
+  const isEnough = stored && isYounger(stored.fetched_at, age);
   const keys = isEnough ? stored : await askIssuer(source, stored ?? remembered.get(name)?.keys);
   const knowledge = { keys, find: createLocalJWKSet(keys.key_set) };
   remembered.set(name, knowledge);
@@ -126,7 +126,7 @@ async function askIssuer(source: KeySource, last: KnownKeys | undefined): Promis
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
     failures.set(name, { failure: error, at: now });
-    if (!last || !isYounger(last, usableFor)) throw error;
+    if (!last || !isYounger(last.fetched_at, usableFor)) throw error;
     const age_seconds = Math.round((now - last.fetched_at) / 1000);
     logFailure('provider_keys_stale', error, { issuer, age_seconds });
     return last;
@@ -154,11 +154,5 @@ const nameOf = ({ issuer, jwks_uri }: KeySource): string => (jwks_uri ? `${issue
 /** The failure of an issuer that was asked for keys less than a minute ago, and gave none. */
 function recentFailure(name: string): ProviderFailure | undefined {
   const latest = failures.get(name);
-  return latest && clock.now().getTime() - latest.at < coolDown ? latest.failure : undefined;
-}
-
-/** Whether keys are younger than this; those of the future are not, or they would never grow old. */
-function isYounger({ fetched_at }: KnownKeys, milliseconds: number): boolean {
-  const age = clock.now().getTime() - fetched_at;
-  return age >= 0 && age < milliseconds;
+  return latest && isYounger(latest.at, coolDown) ? latest.failure : undefined;
 }

@@ -7,6 +7,7 @@ const access_token = 'token';
 const access_secret = 'secret';
 const id_token = 'id token';
 const nonce = 'nonce';
+const authorization_code = 'code';
 const code_verifier = 'code verifier';
 const redirect_uri = 'https://app.example/';
 
@@ -33,21 +34,19 @@ export const rejected = [
   () => issueToken({ body: { grant_type, provider: 'provider_b', access_token, code_verifier } }),
   // @ts-expect-error
   () => issueToken({ body: { grant_type, provider: 'provider_b', access_token, redirect_uri } }),
-  // @ts-expect-error
-  () => issueToken({ body: { grant_type, provider: 'provider_f', id_token, code_verifier } }),
-  // @ts-expect-error
-  () => issueToken({ body: { grant_type, provider: 'provider_f', id_token, redirect_uri } }),
   // @ts-expect-error Only provider_b issues authorization codes.
-  () => issueToken({ body: { grant_type: code_grant, provider: 'provider_a', authorization_code: 'code' } }),
+  () => issueToken({ body: { grant_type: code_grant, provider: 'provider_a', authorization_code } }),
   // @ts-expect-error There is no such grant.
   () => issueToken({ body: { grant_type: 'password' } }),
 ];
 
 export const accepted = [
-  () => issueToken({ body: { grant_type: code_grant, provider: 'provider_b', authorization_code: 'code' } }),
+  () => issueToken({ body: { grant_type: code_grant, provider: 'provider_b', authorization_code } }),
   () => issueToken({ body: { grant_type, provider: 'provider_a', access_token } }),
   () => issueToken({ body: { grant_type, provider: 'provider_c', access_token, access_secret } }),
   () => issueToken({ body: { grant_type, provider: 'provider_f', id_token } }),
   () => issueToken({ body: { grant_type, provider: 'provider_f', id_token, access_token } }),
   () => issueToken({ body: { grant_type, provider: 'provider_f', id_token, nonce } }),
+  () =>
+    issueToken({ body: { grant_type, provider: 'provider_f', id_token, authorization_code, code_verifier } }),
 ];
