@@ -54,6 +54,8 @@ async function lastingServer(): Promise<Server> {
   if (known instanceof Server) return known;
   const server = createServer().listen(0, '127.0.0.1').unref();
   server.keepAliveTimeout = 0;
+  // After the last file, the service still wants to delete its table: an answer that never came would keep it running.
+  server.on('request', (_, response) => server.listenerCount('request') === 1 && response.destroy());
   setEnvironmentData(name, server);
   await once(server, 'listening');
   return server;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { decodeProtectedHeader } from 'jose';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { tokenAlgorithms } from '../../lib/signing/settings.ts';
 import { requireTools, tools } from '../support/needed-tools.ts';
 import { serviceOf } from '../support/service.ts';
@@ -44,12 +44,16 @@ runCheck(async () => {
   for (const algorithm of tokenAlgorithms) {
     await step(`Verify tokens that are signed with ${algorithm}`, async () => {
       await using cleanUps = new AsyncDisposableStack();
-      const running = await startService({ TOKEN_ALGORITHM: algorithm }, { movableClock: true });
+      const running = await startService(
+        { TOKEN_ALGORITHM: algorithm, LOGIN_HOOK: 'test/verifiers/hook.mjs' },
+        { movableClock: true },
+      );
       cleanUps.defer(() => running.stop());
       const service = serviceOf(running.demo, running.directory);
       const cases = await casesOf(service, running);
       const issuer = { issuer: service.demo.base_url, loginAppId: service.demo.login_app.login_app_id };
       const tokens = cases.map(({ token }) => token);
+      assert.deepEqual(decodeJwt(tokens[0] ?? '').roles, ['admin', 'reader']);
       for (const [name, verify] of Object.entries(verifiers)) {
         const verdicts = await verify(issuer, tokens);
         assert.equal(verdicts.length, cases.length, `${name} has not judged every token.`);
